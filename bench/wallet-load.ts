@@ -1,0 +1,80 @@
+/** One process of the wallet benchmark: keeps N calls in flight, each a hold and then its settle, through the ledger. */
+import { uuidv7 } from '../src/platform/uuid.ts'
+import { NO_USAGE } from '../src/rules/usage.ts'
+import { openStore } from '../src/store/database.ts'
+import { createLedger, type HoldRequest, type Settlement } from '../src/store/ledger.ts'
+
+export interface Wallet {
+  projectId: string
+  keyPairId: string
+}
+
+export const CHARGE = 1_500_000n
+
+export function holdRequest({ projectId, keyPairId }: Wallet, callId: string): HoldRequest {
+  return { callId, projectId, keyPairId, modelId: 'bench', priceVersion: 1n, want: 2_000_000n, min: 1_000n }
+}
+
+export function settlement({ projectId }: Wallet, callId: string): Settlement {
+  return {
+    callId,
+    projectId,
+    charge: CHARGE,
+    worth: CHARGE,
+    usage: { ...NO_USAGE, input: 812, output: 240 },
+    usageSource: 'reported',
+    outcome: 'completed',
+    deploymentId: projectId,
+    conversationId: undefined,
+    requestId: callId,
+    streamed: true,
+    status: 200,
+    finishReason: 'stop',
+    errorCode: undefined,
+    firstTokenMs: 210,
+    durationMs: 2_400,
+    attempts: [{ deployment: projectId, provider: 'bench', ms: 200, failed: undefined }],
+  }
+}
+
+async function run(url: string, wallet: Wallet, seconds: number, concurrency: number): Promise<void> {
+  const store = openStore({ url, applicationName: 'parley bench load' })
+  let batches = 0
+  let items = 0
+  const ledger = createLedger({
+    pool: store.ledgerPool,
+    gatewayId: uuidv7(),
+    onBatch(count) {
+      batches += 1
+      items += count
+    },
+  })
+  const waits: number[] = []
+  let calls = 0
+  const startedMs = performance.now()
+  const endMs = startedMs + seconds * 1000
+  const cpuBefore = process.cpuUsage()
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      while (performance.now() < endMs) {
+        const id = uuidv7()
+        const askedMs = performance.now()
+        await ledger.hold(holdRequest(wallet, id))
+        waits.push(performance.now() - askedMs)
+        await ledger.settle(settlement(wallet, id))
+        calls += 1
+      }
+    }),
+  )
+  const took = (performance.now() - startedMs) / 1000
+  const cpu = process.cpuUsage(cpuBefore)
+  const sorted = Float64Array.from(waits).sort()
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
+  const cpuSeconds = (cpu.user + cpu.system) / 1e6
+  process.send?.({ calls, seconds: took, batches, items, p50: at(0.5), p99: at(0.99), cpuSeconds })
+  await store.close()
+  process.disconnect()
+}
+
+const [url, wallet, seconds, concurrency] = process.argv.slice(2)
+if (process.send && url && wallet) await run(url, JSON.parse(wallet) as Wallet, Number(seconds), Number(concurrency))

@@ -1,0 +1,183 @@
+/**
+ * How many calls per second one hot wallet authorises and settles through our store code, and how many the same SQL in
+ * the same batch size does bare, through pgbench. Both in one run, because machines differ and change.
+ */
+import { execFile, fork } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { createSecrets } from '../src/platform/secrets.ts'
+import { uuidv7 } from '../src/platform/uuid.ts'
+import { openStore } from '../src/store/database.ts'
+import { batchOf } from '../src/store/ledger.ts'
+import { createTestDatabase } from '../test/support/database.ts'
+import { addModel, addProject, addProvider, walletOf } from '../test/support/world.ts'
+import { CHARGE, holdRequest, settlement, type Wallet } from './wallet-load.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '8' },
+    processes: { type: 'string', default: '2' },
+    concurrency: { type: 'string', default: '256' },
+  },
+})
+const seconds = Number(values.seconds)
+const processes = Number(values.processes)
+const concurrency = Number(values.concurrency)
+
+interface Report {
+  calls: number
+  seconds: number
+  batches: number
+  items: number
+  p50: number
+  p99: number
+  cpuSeconds: number
+}
+
+const database = await createTestDatabase()
+const store = openStore({ url: database.url, applicationName: 'parley bench' })
+try {
+  const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }])
+  await addProvider(store, secrets, 'none', 'http://127.0.0.1:9')
+  await addModel(store, { id: 'bench', provider: 'none' })
+  const project = await addProject(store, secrets, { credits: '900000000' })
+  const key = await store.db
+    .selectFrom('key_pairs')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .executeTakeFirstOrThrow()
+  const wallet: Wallet = { projectId: project.id, keyPairId: key.id }
+
+  console.log(
+    `one hot wallet, ${processes} processes x ${concurrency} calls at a time, ${seconds} s, fsync ${await fsync()}`,
+  )
+  const before = await cpuOfPostgres()
+  const reports = await Promise.all(Array.from({ length: processes }, () => runLoad(wallet)))
+  const ours = reports.reduce((sum, report) => sum + report.calls / report.seconds, 0)
+  const items = sum(reports, (report) => report.items) / sum(reports, (report) => report.batches)
+  const calls = sum(reports, (report) => report.calls)
+  console.log(
+    `parley   ${whole(ours)} calls/s, batches of ${items.toFixed(0)}, hold p50 ${mean(reports, (r) => r.p50)} ms p99 ${mean(reports, (r) => r.p99)} ms, ` +
+      `node ${perCall(
+        sum(reports, (r) => r.cpuSeconds),
+        calls,
+      )}, postgres ${perCall((await cpuOfPostgres()) - before, calls)}`,
+  )
+  const { balance, held, openHolds } = await walletOf(store, wallet.projectId)
+  if (held !== 0n || openHolds !== 0) throw new Error(`${openHolds} holds left open`)
+  if (balance !== 900_000_000_000_000_000n - BigInt(calls) * CHARGE)
+    throw new Error('the balance is not what was charged')
+
+  const perBatch = Math.max(1, Math.round(items / 2))
+  const bare = await runPgbench(wallet, perBatch, Math.ceil((ours * Math.min(seconds, 5)) / processes / perBatch))
+  console.log(
+    `pgbench  ${whole(bare)} calls/s, the same SQL bare, ${processes} clients, ${perBatch} holds + ${perBatch} settles a statement`,
+  )
+  console.log(`ratio ${(ours / bare).toFixed(2)}`)
+} finally {
+  await store.close()
+  await database.drop()
+}
+
+function runLoad(wallet: Wallet): Promise<Report> {
+  const child = fork(new URL('wallet-load.ts', import.meta.url), [
+    database.url,
+    JSON.stringify(wallet),
+    String(seconds),
+    String(concurrency),
+  ])
+  return new Promise((resolve, reject) => {
+    child.once('message', (report) => resolve(report as Report))
+    child.once('exit', (code) => code === 0 || reject(new Error(`load process ended with ${code}`)))
+  })
+}
+
+/** Each client runs its own script of ready-made statements: batch n+1 holds while it settles batch n, as a busy lane does. */
+async function runPgbench(wallet: Wallet, perBatch: number, batches: number): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))
+  try {
+    const scripts = await Promise.all(
+      Array.from({ length: processes }, async (_, client) => {
+        const path = join(folder, `${client}.sql`)
+        await writeFile(path, scriptOf(wallet, perBatch, batches))
+        return path
+      }),
+    )
+    const times = await Promise.all(scripts.map((script) => timePgbench(script)))
+    return times.reduce((sum, took) => sum + (perBatch * batches) / took, 0)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function scriptOf(wallet: Wallet, perBatch: number, batches: number): string {
+  const gatewayId = uuidv7()
+  const lines: string[] = []
+  let open: string[] = []
+  for (let batch = 0; batch <= batches; batch++) {
+    const next = batch < batches ? Array.from({ length: perBatch }, () => uuidv7()) : []
+    const [projects, settles, extensions, holds] = batchOf([
+      ...open.map((id) => ({ part: 'settle', settlement: settlement(wallet, id) }) as const),
+      ...next.map((id) => ({ part: 'hold', request: holdRequest(wallet, id) }) as const),
+    ])
+    const literals = [`{${projects.join(',')}}`, settles, extensions, holds].map((value) =>
+      value === null ? 'null' : `'${value}'`,
+    )
+    lines.push(`select * from ledger_apply('${gatewayId}', ${literals.join(', ')});`)
+    open = next
+  }
+  return lines.join('\n')
+}
+
+async function timePgbench(script: string): Promise<number> {
+  const settings =
+    '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off'
+  const { stdout } = await promisify(execFile)(
+    'pgbench',
+    ['-n', '-c', '1', '-t', '1', '-f', script, '-d', database.url],
+    {
+      env: { ...process.env, PGOPTIONS: settings },
+      maxBuffer: 1 << 26,
+    },
+  )
+  const latency = /latency average = ([\d.]+) ms/.exec(stdout)?.[1]
+  if (!latency || !stdout.includes('actually processed: 1/1')) throw new Error(`pgbench failed:\n${stdout}`)
+  return Number(latency) / 1000
+}
+
+async function fsync(): Promise<string> {
+  const { stdout } = await promisify(execFile)('psql', ['-At', '-c', 'show fsync', database.url])
+  return stdout.trim()
+}
+
+/** CPU seconds used so far by all PostgreSQL processes of this machine. */
+async function cpuOfPostgres(): Promise<number> {
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    "cat /proc/[0-9]*/stat 2>/dev/null | grep '(postgres)' || true",
+  ])
+  const ticks = stdout.split('\n').map((line) => line.slice(line.lastIndexOf(')') + 2).split(' '))
+  // User and system time of each process, and of its children that have ended: closed connections count to their parent.
+  return (
+    ticks.reduce((total, fields) => total + fields.slice(11, 15).reduce((part, field) => part + Number(field), 0), 0) /
+    100
+  )
+}
+
+function sum(reports: Report[], pick: (report: Report) => number): number {
+  return reports.reduce((total, report) => total + pick(report), 0)
+}
+
+function mean(reports: Report[], pick: (report: Report) => number): string {
+  return (sum(reports, pick) / reports.length).toFixed(1)
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+function perCall(cpuSeconds: number, calls: number): string {
+  return `${((cpuSeconds / calls) * 1e6).toFixed(0)} µs/call`
+}

@@ -1,0 +1,187 @@
+/** Answers one chat request: from its body to the last byte, and into the log. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { shownHeaders } from './calls.ts'
+import type { CallLog, SimulatedCall } from './calls.ts'
+import type { ChatRequest, Dialect, ReportedUsage, Usage } from './dialect.ts'
+import { faultOf } from './faults.ts'
+import type { Fault } from './faults.ts'
+import { Refusal } from './refusal.ts'
+import { composeReply, promptTokensOf } from './reply.ts'
+import type { Reply } from './reply.ts'
+import { parseScript } from './script.ts'
+import type { Script } from './script.ts'
+import { send } from './send.ts'
+import { PeerGone, createWire } from './wire.ts'
+
+const BODY_BYTES_MAX = 16 * 1024 * 1024
+const STRUCK_SCRIPTS_MAX = 10_000
+
+/** The clock of a simulator that answers the same every time starts here. */
+const EPOCH_S = 1_750_000_000
+
+export interface Chat {
+  /** Throws a Refusal, or PeerGone. */
+  answer(request: IncomingMessage, response: ServerResponse, dialect: Dialect): Promise<void>
+  /** Forgets how often faults with `times` have struck. */
+  reset(): void
+}
+
+export function createChat(log: CallLog, seed: number): Chat {
+  const strikes = createStrikes()
+
+  async function answer(request: IncomingMessage, response: ServerResponse, dialect: Dialect): Promise<void> {
+    const text = await readBody(request)
+    const body = parseJson(text)
+    const chatRequest = dialect.read(body)
+    const call: SimulatedCall = {
+      id: `${dialect.idPrefix}${seed}-${log.total() + 1}`,
+      model: chatRequest.model,
+      authorization: dialect.credentialIn(request.headers),
+      headers: shownHeaders(request.headers),
+      body,
+      promptTokens: promptTokensOf(chatRequest.messages.map((message) => message.text)),
+      generatedTokens: 0,
+      ended: 'running',
+    }
+    log.add(call, text.length)
+    let ended: SimulatedCall['ended'] = 'fault'
+    try {
+      assertAllowed(call.authorization)
+      ended = await reply(request, response, dialect, chatRequest, call)
+    } catch (error) {
+      if (error instanceof PeerGone) ended = 'cancelled'
+      throw error
+    } finally {
+      log.end(call, ended)
+    }
+  }
+
+  function reply(
+    request: IncomingMessage,
+    response: ServerResponse,
+    dialect: Dialect,
+    chatRequest: ChatRequest,
+    call: SimulatedCall,
+  ): Promise<'completed' | 'fault'> {
+    const script = scriptOf(request, chatRequest)
+    const asked = faultOf(script, chatRequest.stream)
+    const composed = replyTo(chatRequest, script, seed)
+    const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
+    return send({
+      wire: createWire(response, request.socket),
+      dialect,
+      answer: {
+        id: call.id,
+        createdS: EPOCH_S + log.total(),
+        model: call.model,
+        reply: composed,
+        usage: usageOf(call, chatRequest, script, composed, fault),
+      },
+      stream: chatRequest.stream,
+      script,
+      fault,
+      onTokens: (tokens) => {
+        call.generatedTokens += tokens
+      },
+    })
+  }
+
+  return { answer, reset: () => strikes.clear() }
+}
+
+/** How often each script has misbehaved. */
+function createStrikes(): { strikes(key: string, times: number): boolean; clear(): void } {
+  const struck = new Map<string, number>()
+  return {
+    strikes(key, times) {
+      if (times === Infinity) return true
+      const before = struck.get(key) ?? 0
+      if (before >= times) return false
+      struck.set(key, before + 1)
+      const oldest = struck.keys().next().value
+      if (struck.size > STRUCK_SCRIPTS_MAX && oldest !== undefined) struck.delete(oldest)
+      return true
+    },
+    clear: () => struck.clear(),
+  }
+}
+
+export function assertAllowed(credential: string | undefined): void {
+  if (credential === undefined) throw new Refusal(401, "you didn't provide an API key")
+  if (credential.includes('bad-key')) throw new Refusal(401, 'incorrect API key provided')
+}
+
+function lastUserTextOf({ messages }: ChatRequest): string {
+  return messages.findLast((message) => message.role === 'user')?.text ?? ''
+}
+
+function scriptOf(request: IncomingMessage, chatRequest: ChatRequest): Script {
+  const header = request.headers['x-simulate']
+  return parseScript({
+    header: header === undefined ? undefined : String(header),
+    model: chatRequest.model,
+    lastUserText: lastUserTextOf(chatRequest),
+  })
+}
+
+function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply {
+  // Whoever just gave a tool's result wants an answer: calling the tool again would loop for ever.
+  const toolName = chatRequest.messages.at(-1)?.role === 'tool' ? undefined : script.tool
+  const tool = chatRequest.tools.find((candidate) => candidate.name === toolName)
+  if (toolName !== undefined && !tool) throw new Refusal(400, `the request has no tool "${toolName}"`)
+  const { tokensMax } = chatRequest
+  return composeReply({
+    seed,
+    prompt: chatRequest.messages.map((message) => message.text).join('\n'),
+    tokens: script.tokens,
+    text: script.echo ? lastUserTextOf(chatRequest) : script.text,
+    utf8: script.utf8,
+    tool,
+    chunkTokens: script.chunkTokens,
+    // A model that thinks spends its allowance before it says a word.
+    tokensMax: tokensMax === undefined ? undefined : Math.max(0, tokensMax - script.reasoningTokens),
+  })
+}
+
+function usageOf(
+  call: SimulatedCall,
+  chatRequest: ChatRequest,
+  script: Script,
+  reply: Reply,
+  fault: Fault | undefined,
+): ReportedUsage | undefined {
+  if (chatRequest.stream && !chatRequest.wantsUsage) return undefined
+  const reasoning = Math.min(script.reasoningTokens, chatRequest.tokensMax ?? Infinity)
+  const completion = reply.tokens + reasoning
+  const honest: Usage = {
+    prompt: call.promptTokens,
+    completion,
+    total: call.promptTokens + completion,
+    cached: script.cachedTokens,
+    reasoning,
+  }
+  return fault?.usage ? fault.usage(honest) : honest
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const part of request as AsyncIterable<Buffer>) {
+      bytes += part.length
+      if (bytes > BODY_BYTES_MAX) throw new Refusal(413, `the body has more than ${BODY_BYTES_MAX} bytes`)
+      parts.push(part)
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : new PeerGone()
+  }
+  return Buffer.concat(parts).toString()
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal(400, 'the body is not JSON')
+  }
+}

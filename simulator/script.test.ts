@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from './refusal.ts'
+import { parseScript } from './script.ts'
+
+function script(from: { header?: string; model?: string; lastUserText?: string }) {
+  return parseScript({ header: from.header, model: from.model ?? 'sim', lastUserText: from.lastUserText ?? '' })
+}
+
+test('an option is taken from the header, else the model name, else the message', () => {
+  const parsed = script({
+    header: 'tokens=1',
+    model: 'sim?tokens=2&ttft=20',
+    lastUserText: 'Hello [[sim tokens=3 ttft=30 gap=300]] world',
+  })
+  assert.equal(parsed.tokens, 1)
+  assert.equal(parsed.ttftMs, 20)
+  assert.equal(parsed.gapMs, 300)
+})
+
+test('without a script the reply is ordinary', () => {
+  const { key, ...options } = script({})
+  assert.equal(key, '')
+  assert.deepEqual(options, {
+    tokens: undefined,
+    ttftMs: 0,
+    gapMs: 0,
+    chunkTokens: 1,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    text: undefined,
+    echo: false,
+    utf8: false,
+    tool: undefined,
+    newline: '\n',
+    splitBytes: 0,
+    status: undefined,
+    fault: undefined,
+    after: 3,
+    times: Infinity,
+  })
+})
+
+test('a literal text is URL-decoded wherever it stands', () => {
+  for (const from of [
+    { header: 'text=a%20b%26c' },
+    { model: 'sim?text=a%20b%26c' },
+    { lastUserText: '[[sim text=a%20b%26c]]' },
+  ]) {
+    assert.equal(script(from).text, 'a b&c')
+  }
+})
+
+test('a flag needs no value and can be switched off', () => {
+  assert.equal(script({ lastUserText: '[[sim echo]]' }).echo, true)
+  assert.equal(script({ header: 'utf8=1' }).utf8, true)
+  assert.equal(script({ header: 'echo=0', lastUserText: '[[sim echo]]' }).echo, false)
+})
+
+test('equal scripts have equal keys, however they are given', () => {
+  assert.equal(script({ header: 'fault=U6&after=2' }).key, script({ lastUserText: '[[sim after=2 fault=U6]]' }).key)
+  assert.notEqual(script({ header: 'fault=U6&after=2' }).key, script({ header: 'fault=U6&after=3' }).key)
+})
+
+test('a misspelt option or a value out of range is refused, never ignored', () => {
+  for (const header of [
+    'tokns=5',
+    'tokens=many',
+    'tokens=-1',
+    'tokens=1.5',
+    'tokens=100001',
+    'chunk=0',
+    'status=200',
+    'newline=lfcr',
+    'echo=maybe',
+  ]) {
+    assert.throws(() => script({ header }), Refusal, header)
+  }
+})

@@ -1,0 +1,69 @@
+import { InvalidArgumentError } from 'commander'
+import { parseCredits, type Nanos } from '../rules/money.ts'
+
+/** Readers of what is typed on the command line. What they refuse is a mistake in usage. */
+
+const PRICE_MAX: Nanos = parseCredits('10000')
+
+export function creditsOf(text: string): Nanos {
+  const amount = amountOf(text)
+  if (amount === 0n) throw new InvalidArgumentError('The amount must be more than zero.')
+  return amount
+}
+
+/** Dollars per million tokens; the bound catches a price typed in another unit. */
+export function priceOf(text: string): Nanos {
+  const price = amountOf(text)
+  if (price > PRICE_MAX) throw new InvalidArgumentError('A price is in dollars per million tokens, at most 10000.')
+  return price
+}
+
+function amountOf(text: string): Nanos {
+  try {
+    return parseCredits(text)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : '')
+  }
+}
+
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^-?\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}
+
+/** `none` takes a limit away. */
+export function wholeNumberOrNone(min: number, max: number): (text: string) => number | null {
+  const read = wholeNumber(min, max)
+  return (text) => (text === 'none' ? null : read(text))
+}
+
+export function listOf(text: string): string[] {
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+  if (entries.length === 0) throw new InvalidArgumentError('It must name at least one.')
+  return [...new Set(entries)]
+}
+
+export function timeOf(text: string): Date {
+  const time = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError('Write a time like 2026-01-31T00:00:00Z.')
+  }
+  return time
+}
+
+export function nameOf(text: string): string {
+  const name = text.trim()
+  if (name === '' || name.length > 200) throw new InvalidArgumentError('A name has 1 to 200 characters.')
+  return name
+}
+
+export const LIMIT_MAX = 1_000
+export const limitOf = wholeNumber(1, LIMIT_MAX)

@@ -1,0 +1,65 @@
+import { isUnavailable } from '../store/database.ts'
+
+/** Something an operator can mend: its message is one sentence that says what happened and what to do. */
+export class CliError extends Error {}
+
+/** Where the ids of each noun are shown. */
+const LISTS = {
+  publisher: 'parley publisher list',
+  project: 'parley project list',
+  'key pair': 'parley key list PROJECT',
+  provider: 'parley provider list',
+  model: 'parley model list',
+  route: 'parley model show MODEL',
+  conversation: 'parley conversation list PROJECT',
+}
+type Noun = keyof typeof LISTS
+
+export function unknownId(noun: Noun, id: string): CliError {
+  return new CliError(`There is no ${noun} ${id}. List what there is with: ${LISTS[noun]}`)
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** Checked here because the store would answer a malformed id with an error that names no remedy. */
+export function expectId(noun: Noun, id: string): void {
+  if (UUID.test(id)) return
+  throw new CliError(`"${id}" is not the id of a ${noun}, which is a uuid. List them with: ${LISTS[noun]}`)
+}
+
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+const UNDEFINED_TABLE = '42P01'
+const UNDEFINED_COLUMN = '42703'
+const UNDEFINED_FUNCTION = '42883'
+const UNKNOWN_DATABASE = '3D000'
+const REFUSED = new Set(['28P01', '28000', '42501'])
+export const UNIQUE_VIOLATION = '23505'
+export const FOREIGN_KEY_VIOLATION = '23503'
+
+/** What an operator has to know of a failure: never a stack trace, never the password in the address. */
+export function sentenceOf(error: unknown, databaseUrl: string): string {
+  if (error instanceof CliError) return error.message
+  return databaseProblemOf(error, databaseUrl) ?? `This failed: ${error instanceof Error ? error.message : 'unknown'}.`
+}
+
+function databaseProblemOf(error: unknown, databaseUrl: string): string | undefined {
+  const state = sqlStateOf(error) ?? ''
+  const url = URL.parse(databaseUrl)
+  const at = url ? ` at ${url.host}` : ''
+  if ([UNDEFINED_TABLE, UNDEFINED_COLUMN, UNDEFINED_FUNCTION].includes(state)) {
+    return 'The database does not have the tables of this version. Run: parley migrate'
+  }
+  if (state === UNKNOWN_DATABASE) {
+    return `There is no database "${url?.pathname.slice(1) ?? ''}"${at}. Create it with createdb, or correct DATABASE_URL.`
+  }
+  // node-postgres reports a missing password by text alone.
+  if (REFUSED.has(state) || (error instanceof Error && error.message.startsWith('SASL'))) {
+    return `The database${at} refuses the user or the password in DATABASE_URL. Correct DATABASE_URL.`
+  }
+  if (!isUnavailable(error)) return undefined
+  return `The database${at} cannot be reached. Check that it runs and that DATABASE_URL is right.`
+}

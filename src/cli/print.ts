@@ -1,0 +1,63 @@
+import { formatCredits } from '../rules/money.ts'
+
+/** What a command has to say: for programs, and for people. */
+export interface Output {
+  document: unknown
+  text: string
+  exitCode?: number
+}
+
+export type Shown = string | number | bigint | boolean | Date | readonly string[] | null | undefined
+
+const GAP = '  '
+
+/** One JSON document. Amounts are given twice: exactly, as text because a JSON number is a double, and in credits. */
+export function jsonOf(document: unknown): string {
+  return JSON.stringify(plain(document), null, 2)
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+      const exact: [string, unknown] = [name, plain(field)]
+      if (typeof field !== 'bigint' || !name.endsWith('_nanos')) return [exact]
+      return [exact, [name.replace(/_nanos$/, '_credits'), formatCredits(field)]]
+    }),
+  )
+}
+
+/** Aligned columns, named by the fields of the first row. */
+export function table(rows: readonly Record<string, Shown>[], whenEmpty: string): string {
+  const [first] = rows
+  if (first === undefined) return whenEmpty
+  const names = Object.keys(first)
+  const lines = [names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => shown(row[name])))]
+  const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  return lines.map((line) => line.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join(GAP).trimEnd()).join('\n')
+}
+
+/** One `key  value` line per field. */
+export function facts(record: Record<string, Shown>): string {
+  const width = Math.max(...Object.keys(record).map((name) => name.length))
+  return Object.entries(record)
+    .map(([name, value]) => `${name.padEnd(width)}${GAP}${shown(value)}`)
+    .join('\n')
+}
+
+/** Names and texts were written by others: a control character in one could rewrite the operator's terminal. */
+function shown(value: Shown): string {
+  if (value === null || value === undefined || value === '') return '-'
+  if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'object') return value.length === 0 ? '-' : withoutControls(value.join(', '))
+  return withoutControls(String(value)).replaceAll(/\s/g, ' ')
+}
+
+/** Line breaks and tabs stay. */
+export function withoutControls(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\u{fffd}')
+}

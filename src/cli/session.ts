@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import { readConfig, type Config } from '../config.ts'
+import { createSecrets, type Secrets } from '../platform/secrets.ts'
+import { openStore, type Db } from '../store/database.ts'
+import { CliError, sentenceOf } from './failures.ts'
+import { jsonOf, type Output } from './print.ts'
+
+/** What a command works with. */
+export interface Session {
+  config: Config
+  db: Db
+  secrets: Secrets
+}
+
+/** What ids look like, for the examples. */
+export const EXAMPLE_ID = '0199d3c4-7a10-7c3e-9a53-1f2e3d4c5b6a'
+
+/** A leaf of the command tree: everything but `serve` can answer in JSON, and each shows how it is used. */
+export function addCommand(parent: Command, usage: string, summary: string, example: string): Command {
+  const command = parent
+    .command(usage)
+    .description(summary)
+    .option('--json', 'print exactly one JSON document')
+    .addHelpText('after', `\nExample:\n  ${example}`)
+  return command.showHelpAfterError(`Run "${pathOf(command)} --help" to see how it is used.`)
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+}
+
+type Action<Args extends unknown[]> = (...args: [...Args, Command]) => Promise<void>
+
+/** Runs a command that needs the store: opens it, prints what the command returns, and closes it again. */
+export function withStore<Args extends unknown[]>(
+  work: (session: Session, ...args: Args) => Promise<Output>,
+): Action<Args> {
+  return withConfig(async (config, ...args: Args) => {
+    const store = openStore({ url: config.DATABASE_URL, applicationName: 'parley command', poolMax: 2 })
+    try {
+      return await work({ config, db: store.db, secrets: createSecrets(config.PARLEY_SECRET) }, ...args)
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+export function withConfig<Args extends unknown[]>(
+  work: (config: Config, ...args: Args) => Promise<Output>,
+): Action<Args> {
+  return async (...all) => {
+    const command = all.at(-1) as Command
+    const config = readConfig()
+    try {
+      print(await work(config, ...(all.slice(0, -1) as Args)), command)
+    } catch (error) {
+      throw new CliError(sentenceOf(error, config.DATABASE_URL))
+    }
+  }
+}
+
+export function print(output: Output, command: Command): void {
+  const { json } = command.opts<{ json?: boolean }>()
+  console.log(json ? jsonOf(output.document) : output.text)
+  if (output.exitCode !== undefined) process.exitCode = output.exitCode
+}

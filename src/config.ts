@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import type { RootSecret } from './platform/secrets.ts'
+
+/**
+ * The only reader of the environment. Every problem is listed at once, with what to do about it. A variable NAME can
+ * also be given as NAME_FILE, the path of a file that holds its value, so that secrets need not be in the environment.
+ */
+
+const SECRET_BYTES_MIN = 32
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const milliseconds = z.coerce.number().int().min(0).max(3_600_000)
+
+const schema = z.object({
+  DATABASE_URL: z
+    .string('is required, for example postgres://parley:…@db.internal:5432/parley')
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://'),
+  PARLEY_SECRET: z.string('is required. Make one with: openssl rand -base64 32').transform(rootSecretsOf),
+  PARLEY_CELL: z
+    .string()
+    .regex(/^[0-9a-z]{2}$/, 'must be two characters of 0-9 a-z')
+    .default('00'),
+  PARLEY_HOST: z.string().default('127.0.0.1'),
+  PARLEY_PORT: port.default(8080),
+  PARLEY_OPS_HOST: z.string().default('127.0.0.1'),
+  PARLEY_OPS_PORT: port.default(9090),
+  PARLEY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  PARLEY_CALLS_MAX: z.coerce.number().int().min(1).max(1_000_000).default(10_000),
+  PARLEY_AUTO_MIGRATE: z.stringbool().default(true),
+  PARLEY_DRAIN_DELAY_MS: milliseconds.default(2_000),
+  PARLEY_DRAIN_GRACE_MS: milliseconds.default(60_000),
+})
+
+export type Config = z.output<typeof schema>
+
+/** Every variable that Parley reads, for checking that .env.example explains each. */
+export const VARIABLES = Object.keys(schema.shape)
+
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not complete:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const problems: string[] = []
+  const values: Record<string, string | undefined> = {}
+  for (const name of VARIABLES) {
+    try {
+      const file = env[`${name}_FILE`]
+      values[name] = file ? readFileSync(file, 'utf8').trim() : env[name] || undefined
+    } catch {
+      problems.push(`${name}_FILE names a file that cannot be read`)
+    }
+  }
+  const result = schema.safeParse(values)
+  if (!result.success) problems.push(...result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`))
+  if (!result.success || problems.length > 0) throw new ConfigError(problems)
+  return result.data
+}
+
+/** A variable that the operator names on the command line, for what must not be written there itself. */
+export function readVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env[name] || undefined
+}
+
+/** `BASE64`, or `2:BASE64,1:BASE64` while an old secret is being replaced: the first one is used for everything new. */
+function rootSecretsOf(text: string, context: z.RefinementCtx): RootSecret[] {
+  const roots = text.split(',').map((entry) => {
+    const match = /^(?:(\d{1,4}):)?([A-Za-z0-9+/_-]+={0,2})$/.exec(entry.trim())
+    return { version: Number(match?.[1] ?? 1), bytes: Buffer.from(match?.[2] ?? '', 'base64') }
+  })
+  if (roots.some(({ bytes }) => bytes.length < SECRET_BYTES_MIN || new Set(bytes).size < SECRET_BYTES_MIN / 4)) {
+    context.addIssue('must be at least 32 random bytes in base64. Make one with: openssl rand -base64 32')
+  }
+  if (new Set(roots.map((root) => root.version)).size !== roots.length)
+    context.addIssue('must give each secret another number')
+  return roots
+}

@@ -1,0 +1,54 @@
+import type { Outcome, UsageSource } from '../rules/charging.ts'
+import type { FinishReason } from '../rules/chunk.ts'
+import type { Nanos } from '../rules/money.ts'
+import type { Usage } from '../rules/usage.ts'
+import type { Attempt } from '../store/ledger.ts'
+import type { Caller } from './authenticate.ts'
+
+/** One completion request, from the moment its keys were accepted. */
+export interface Call {
+  /** Also the id of its hold, its charge and, as `chatcmpl-…`, of the completion. */
+  readonly id: string
+  readonly requestId: string
+  readonly caller: Caller
+  /** The parsed JSON, not yet checked. */
+  readonly body: unknown
+  readonly conversationId: string | undefined
+  readonly createdAt: Date
+  /** Monotonic, for durations. */
+  readonly startedMs: number
+  /** Aborts when the caller is gone or the process must end. */
+  readonly signal: AbortSignal
+  /** What becomes known along the way: for the log line, the metrics and the record of the call. */
+  readonly facts: CallFacts
+}
+
+export interface CallFacts {
+  model?: string
+  streamed: boolean
+  attempts: Attempt[]
+  deploymentId?: string
+  firstTokenMs?: number
+  outcome?: Outcome
+  finishReason?: FinishReason
+  errorCode?: string
+  usage?: Usage
+  usageSource?: UsageSource
+  held?: Nanos
+  worth?: Nanos
+  charged?: Nanos
+  /** The provider's report was not believed. */
+  isUsageAnomalous?: boolean
+}
+
+/** Why a call was aborted from outside. */
+export class HungUp extends Error {
+  override readonly name = 'HungUp'
+}
+export class ShutDown extends Error {
+  override readonly name = 'ShutDown'
+}
+
+export function completionIdOf(callId: string): string {
+  return `chatcmpl-${callId.replaceAll('-', '')}`
+}

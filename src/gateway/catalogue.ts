@@ -1,0 +1,99 @@
+import { createProvider } from '../providers/create-provider.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { Transport } from '../providers/transport.ts'
+import { errorFields, type Log } from '../platform/log.ts'
+import type { Secrets } from '../platform/secrets.ts'
+import { fieldsOf, type ChatRequest } from '../rules/chat-request.ts'
+import { ParleyError } from '../rules/errors.ts'
+import type { Price } from '../rules/pricing.ts'
+import { isServed, priceAt, routesFor, type Deployment, type Model } from '../rules/routing.ts'
+import { catalogueVersion, loadCatalogue, type Catalogue, type ProviderRecord } from '../store/catalogue.ts'
+import type { Db } from '../store/database.ts'
+import type { Caller } from './authenticate.ts'
+
+/** What this gateway can answer with: a snapshot in memory that follows the store. */
+export interface CatalogueView {
+  /** The models that this caller may name, priced and routable. */
+  modelsFor(caller: Caller): Model[]
+  /** Everything a call to this model needs. Throws 422, or 503 before the first snapshot. */
+  routeFor(caller: Caller, request: ChatRequest): ModelRoute
+  /** Reads the store if it has changed. */
+  refresh(): Promise<void>
+  readonly isLoaded: boolean
+}
+
+export interface ModelRoute {
+  model: Model
+  /** In force now; frozen for the call. */
+  price: Price
+  /** In the order in which they are tried. */
+  routes: Route[]
+}
+
+export interface Route {
+  deployment: Deployment
+  provider: Provider
+}
+
+export interface CatalogueOptions {
+  db: Db
+  secrets: Secrets
+  transport: Transport
+  log: Log
+}
+
+export function createCatalogueView(options: CatalogueOptions): CatalogueView {
+  let snapshot: Catalogue | undefined
+  let providers = new Map<string, Provider>()
+
+  function current(): Catalogue {
+    if (!snapshot) throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+    return snapshot
+  }
+
+  return {
+    modelsFor: (caller) => [...current().models.values()].filter((model) => isVisible(model, caller)),
+    routeFor(caller, request) {
+      const model = current().models.get(request.model)
+      const price = model && priceAt(model, Date.now())
+      if (!model || !price || !isVisible(model, caller)) throw new ParleyError('model_not_found', { param: 'model' })
+      const { usable, unsupported } = routesFor(model, fieldsOf(request))
+      const routes = usable.flatMap((deployment) => {
+        const provider = providers.get(deployment.providerId)
+        return provider ? [{ deployment, provider }] : []
+      })
+      if (routes.length === 0 && unsupported) {
+        throw new ParleyError('invalid_value', {
+          message: `${unsupported} is not supported by this model.`,
+          param: unsupported,
+        })
+      }
+      return { model, price, routes }
+    },
+    async refresh() {
+      if (snapshot && (await catalogueVersion(options.db)) === snapshot.version) return
+      const loaded = await loadCatalogue(options.db)
+      providers = new Map([...loaded.providers.values()].flatMap((record) => openProvider(record, options)))
+      snapshot = loaded
+    },
+    get isLoaded() {
+      return snapshot !== undefined
+    },
+  }
+}
+
+function isVisible(model: Model, caller: Caller): boolean {
+  return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))
+}
+
+/** A provider whose key cannot be unsealed is left out and reported: the others must go on answering. */
+function openProvider(record: ProviderRecord, { secrets, transport, log }: CatalogueOptions): [string, Provider][] {
+  try {
+    const apiKey =
+      record.sealedApiKey === null ? undefined : secrets.unseal(record.sealedApiKey, `provider/${record.id}`)
+    return [[record.id, createProvider({ ...record, apiKey }, transport)]]
+  } catch (error) {
+    log.error({ provider: record.name, ...errorFields(error) }, 'provider is unusable: run "parley doctor"')
+    return []
+  }
+}

@@ -1,0 +1,67 @@
+import { createLane } from '../platform/batch.ts'
+import { errorFields, type Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { ChatRequest, Message } from '../rules/chat-request.ts'
+import { isConversationId, numberOccurrences } from '../rules/conversations.ts'
+import { ParleyError } from '../rules/errors.ts'
+import { areDeleted, recordTurn, type ConversationKey } from '../store/conversations.ts'
+import { isUnavailable, type Db } from '../store/database.ts'
+import type { Caller } from './authenticate.ts'
+import type { Call } from './call.ts'
+
+export interface Conversations {
+  /** Throws 404 for an id that is malformed or was deleted. Undefined: an independent request. */
+  check(caller: Caller, id: string | undefined): Promise<void>
+  /** Adds the call's new messages and the reply, after the answer and out of its way. */
+  record(call: Call, request: ChatRequest, reply: Message): void
+  /** Resolves when everything recorded is stored or given up. */
+  idle(): Promise<void>
+}
+
+const LOOKUP_WAIT_MS = 1_000
+const RECORDS_RUNNING_MAX = 500
+
+export function createConversations(options: { db: Db; digestKey: Buffer; log: Log; metrics: Metrics }): Conversations {
+  const { db, digestKey, log, metrics } = options
+  const running = new Set<Promise<void>>()
+  const deletedLookups = createLane<ConversationKey, boolean>({
+    run: (keys) => areDeleted(db, keys),
+    batchMax: 256,
+    queueMax: 10_000,
+    isTransient: isUnavailable,
+    retryEveryMs: 100,
+  })
+
+  return {
+    async check(caller, id) {
+      if (id === undefined) return
+      if (!isConversationId(id)) throw new ParleyError('conversation_not_found')
+      const isDeleted = await deletedLookups.submit({ projectId: caller.projectId, id }, LOOKUP_WAIT_MS).catch(() => {
+        throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+      })
+      if (isDeleted) throw new ParleyError('conversation_not_found')
+    },
+    record(call, request, reply) {
+      if (call.conversationId === undefined) return
+      if (running.size >= RECORDS_RUNNING_MAX) {
+        metrics.conversationsDropped.inc()
+        return
+      }
+      const turn = {
+        conversation: { projectId: call.caller.projectId, id: call.conversationId },
+        callId: call.id,
+        messages: numberOccurrences([...request.messages, reply], digestKey),
+        retentionDays: call.caller.contentRetentionDays,
+      }
+      const write = recordTurn(db, turn).catch((error: unknown) => {
+        metrics.conversationsDropped.inc()
+        log.warn({ requestId: call.requestId, ...errorFields(error) }, 'conversation not recorded')
+      })
+      running.add(write)
+      void write.finally(() => running.delete(write))
+    },
+    async idle() {
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,151 @@
+import { every } from '../platform/every.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Secrets } from '../platform/secrets.ts'
+import { uuidv7 } from '../platform/uuid.ts'
+import { createTransport, type TransportOptions } from '../providers/transport.ts'
+import { GATEWAY_BEAT_MS } from '../rules/limits.ts'
+import { NO_USAGE } from '../rules/usage.ts'
+import type { Store } from '../store/database.ts'
+import { beat, findOldHolds, removeGateway } from '../store/gateways.ts'
+import { touchKeyPairs } from '../store/keys.ts'
+import { createLedger, type Ledger } from '../store/ledger.ts'
+import { ensurePartitions } from '../store/wallets.ts'
+import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
+import { ShutDown } from './call.ts'
+import { createCatalogueView, type CatalogueView } from './catalogue.ts'
+import { createConversations, type Conversations } from './conversations.ts'
+import { createTypicalOutput, type TypicalOutput } from './typical-output.ts'
+
+/** What the request path works with: everything a call can touch is listed here. */
+export interface Gateway {
+  authenticate(keys: Keys): Promise<Caller>
+  readonly catalogue: CatalogueView
+  readonly conversations: Conversations
+  readonly ledger: Ledger
+  readonly typicalOutput: TypicalOutput
+  readonly running: RunningCalls
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Can it hold credit right now? */
+  readonly isReady: boolean
+  isDraining: boolean
+  /** Ends when every call has been settled; calls that still run after `graceMs` are cut off with an error event. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** The calls of this process by id, each with the means to cut it off. */
+export type RunningCalls = Map<string, AbortController>
+
+export interface GatewayOptions {
+  store: Store
+  secrets: Secrets
+  log: Log
+  metrics: Metrics
+  transport?: TransportOptions
+}
+
+const CATALOGUE_POLL_MS = 1_000
+/** A hold this old that no running call belongs to was granted by a statement whose answer was lost. */
+const ORPHAN_AFTER_MS = 10_000
+const PARTITIONS_EVERY_MS = 6 * 3_600_000
+const TOUCH_EVERY_MS = 30_000
+
+export function createGateway({ store, secrets, log, metrics, ...options }: GatewayOptions): Gateway {
+  const id = uuidv7()
+  const transport = createTransport(options.transport)
+  const running: RunningCalls = new Map()
+  const usedKeyPairs = new Set<string>()
+  let lastBeatMs = Number.NEGATIVE_INFINITY
+  const authenticate = createAuthenticate(store.db, secrets)
+  const catalogue = createCatalogueView({ db: store.db, secrets, transport, log })
+  const digestKey = secrets.keyFor('message-digests', secrets.version)
+  if (!digestKey) throw new Error('The newest secret has no key for message digests.')
+  const conversations = createConversations({ db: store.db, digestKey, log, metrics })
+  const ledger = createLedger({
+    pool: store.ledgerPool,
+    gatewayId: id,
+    onBatch(items, seconds) {
+      metrics.ledgerBatch.observe(items)
+      metrics.ledgerSeconds.observe(seconds)
+    },
+  })
+
+  async function liveOn(): Promise<void> {
+    await beat(store.db, id)
+    lastBeatMs = performance.now()
+    for (const hold of await findOldHolds(store.db, id, ORPHAN_AFTER_MS, 100)) {
+      if (running.has(hold.id)) continue
+      await ledger.settle(orphanSettlement(hold.id, hold.project_id))
+      metrics.holdsOrphaned.inc()
+    }
+  }
+
+  async function touchKeys(): Promise<void> {
+    const ids = [...usedKeyPairs]
+    usedKeyPairs.clear()
+    await touchKeyPairs(store.db, ids, new Date())
+  }
+
+  const jobs = [
+    every(GATEWAY_BEAT_MS, liveOn, 'beat', log),
+    every(CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log),
+    every(PARTITIONS_EVERY_MS, () => ensurePartitions(store.db), 'partitions', log),
+    every(TOUCH_EVERY_MS, touchKeys, 'last used keys', log),
+  ]
+
+  return {
+    async authenticate(keys) {
+      const caller = await authenticate(keys)
+      usedKeyPairs.add(caller.keyPairId)
+      return caller
+    },
+    catalogue,
+    conversations,
+    ledger,
+    typicalOutput: createTypicalOutput(),
+    running,
+    log,
+    metrics,
+    get isReady() {
+      return catalogue.isLoaded && performance.now() - lastBeatMs < 3 * GATEWAY_BEAT_MS
+    },
+    isDraining: false,
+    async stop(graceMs) {
+      await emptied(running, graceMs)
+      for (const call of running.values()) call.abort(new ShutDown())
+      await emptied(running, graceMs)
+      for (const job of jobs) job.stop()
+      await Promise.all([conversations.idle(), ledger.idle(), touchKeys().catch(() => {})])
+      await removeGateway(store.db, id).catch(() => {})
+      await transport.close()
+    },
+  }
+}
+
+async function emptied(running: RunningCalls, withinMs: number): Promise<void> {
+  const until = performance.now() + withinMs
+  while (running.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+function orphanSettlement(callId: string, projectId: string) {
+  return {
+    callId,
+    projectId,
+    charge: 0n,
+    worth: 0n,
+    usage: NO_USAGE,
+    usageSource: 'none',
+    outcome: 'gateway_failed',
+    deploymentId: undefined,
+    conversationId: undefined,
+    requestId: '',
+    streamed: false,
+    status: 503,
+    finishReason: undefined,
+    errorCode: 'store_unavailable',
+    firstTokenMs: undefined,
+    durationMs: 0,
+    attempts: [],
+  } as const
+}

@@ -1,0 +1,77 @@
+import type { FastifyRequest } from 'fastify'
+import type { ParleyError } from '../rules/errors.ts'
+import type { Call } from './call.ts'
+import type { Gateway } from './gateway.ts'
+
+/** One structured line per request, and its numbers. Fields are listed one by one: nothing of what was said, no key. */
+
+const KNOWN_ROUTES = new Set(['/v1/chat/completions', '/v1/models'])
+
+/** A request that ended before it became a call, or that asked for the models. */
+export function observeRequest({ log, metrics }: Gateway, request: FastifyRequest, status: number): void {
+  const route = KNOWN_ROUTES.has(request.routeOptions.url ?? '') ? String(request.routeOptions.url) : 'other'
+  metrics.requests.inc({ route, status })
+  if (request.errorCode !== undefined) metrics.errors.inc({ code: request.errorCode })
+  log.info({
+    requestId: request.id,
+    route,
+    method: request.method,
+    status,
+    error: request.errorCode,
+    project: request.caller?.projectId,
+    keyPair: request.caller?.keyPairId,
+    durationMs: Math.round(performance.now() - request.startedMs),
+  })
+}
+
+export function observeCall(
+  { log, metrics }: Gateway,
+  call: Call,
+  status: number,
+  failure: ParleyError | undefined,
+): void {
+  const { facts } = call
+  const model = facts.model ?? 'none'
+  const durationMs = Math.round(performance.now() - call.startedMs)
+  metrics.requests.inc({ route: '/v1/chat/completions', status })
+  if (failure) metrics.errors.inc({ code: failure.code })
+  metrics.duration.observe({ model }, durationMs / 1000)
+  if (facts.firstTokenMs !== undefined) metrics.firstToken.observe({ model }, facts.firstTokenMs / 1000)
+  for (const { provider, failed } of facts.attempts)
+    if (failed !== undefined) metrics.upstreamErrors.inc({ provider, kind: failed })
+  if (call.signal.aborted) metrics.clientAborts.inc({ phase: phaseOf(call) })
+  if (facts.outcome !== undefined) {
+    metrics.outcomes.inc({ outcome: facts.outcome, model })
+    metrics.chargedNanos.inc({ model }, Number(facts.charged ?? 0n))
+    metrics.lostNanos.inc({ outcome: facts.outcome }, Number((facts.worth ?? 0n) - (facts.charged ?? 0n)))
+    if (facts.usageSource === 'estimated') metrics.usageEstimated.inc({ model })
+    if (facts.isUsageAnomalous) metrics.usageAnomalies.inc({ model })
+  }
+  log.info({
+    requestId: call.requestId,
+    call: call.id,
+    route: '/v1/chat/completions',
+    status,
+    error: failure?.code,
+    ...failure?.options.details,
+    project: call.caller.projectId,
+    keyPair: call.caller.keyPairId,
+    model,
+    streamed: facts.streamed,
+    outcome: facts.outcome,
+    finishReason: facts.finishReason,
+    usage: facts.usage,
+    usageSource: facts.usageSource,
+    usageAnomaly: facts.isUsageAnomalous || undefined,
+    heldNanos: facts.held?.toString(),
+    chargedNanos: facts.charged?.toString(),
+    attempts: facts.attempts,
+    firstTokenMs: facts.firstTokenMs,
+    durationMs,
+  })
+}
+
+function phaseOf({ facts }: Call): 'hold' | 'waiting' | 'stream' {
+  if (facts.firstTokenMs !== undefined) return 'stream'
+  return facts.attempts.length > 0 ? 'waiting' : 'hold'
+}

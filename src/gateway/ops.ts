@@ -1,0 +1,22 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import type { Metrics } from '../platform/metrics.ts'
+
+/** What balancers and monitoring ask, on a port of its own that the internet does not reach. */
+export interface Health {
+  readonly isReady: boolean
+  readonly isDraining: boolean
+}
+
+export function createOpsServer(health: Health, metrics: Metrics): FastifyInstance {
+  const app = fastify()
+  // The process alone: were the store part of it, an outage of the store would restart every gateway.
+  app.get('/healthz', () => ({ status: 'ok' }))
+  app.get('/readyz', (_request, reply) => {
+    const status = health.isDraining ? 'draining' : health.isReady ? 'ready' : 'store unavailable'
+    return reply.code(status === 'ready' ? 200 : 503).send({ status })
+  })
+  app.get('/metrics', async (_request, reply) =>
+    reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics()),
+  )
+  return app
+}

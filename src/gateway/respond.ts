@@ -1,0 +1,121 @@
+import type { ServerResponse } from 'node:http'
+import { HEARTBEAT_MS, SLOW_READER_MS } from '../rules/limits.ts'
+import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import { asParleyError, ParleyError } from '../rules/errors.ts'
+import { HungUp } from './call.ts'
+import { NO_USAGE } from '../rules/usage.ts'
+import {
+  completionBodyOf,
+  createEventWriter,
+  errorBodyOf,
+  replyOf,
+  type CompletionHead,
+  type ErrorFormat,
+} from './wire.ts'
+
+/** Puts an answer onto the caller's socket: as one JSON body, or event by event at the caller's own pace. */
+
+export interface RespondOptions {
+  format: ErrorFormat
+  includeUsage: boolean
+  heartbeatMs?: number
+  slowReaderMs?: number
+}
+
+export async function respondWithJson(
+  res: ServerResponse,
+  chunks: AsyncIterable<Chunk>,
+  head: CompletionHead,
+): Promise<void> {
+  const reply = replyOf()
+  let finishReason: FinishReason = 'stop'
+  let usage = NO_USAGE
+  for await (const chunk of chunks) {
+    if (chunk.type === 'finish') finishReason = chunk.reason
+    else if (chunk.type === 'usage') usage = chunk.usage
+    else reply.add(chunk)
+  }
+  sendJson(res, 200, completionBodyOf(head, reply.message(), finishReason, usage))
+}
+
+export function sendError(res: ServerResponse, error: ParleyError, format: ErrorFormat): void {
+  if (res.headersSent || res.destroyed) return
+  if (error.options.retryAfterSeconds !== undefined)
+    res.setHeader('retry-after', String(error.options.retryAfterSeconds))
+  sendJson(res, error.status, errorBodyOf(error, format))
+}
+
+function sendJson(res: ServerResponse, status: number, body: object): void {
+  const bytes = Buffer.from(JSON.stringify(body))
+  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes.length })
+  res.end(bytes)
+}
+
+/**
+ * Headers wait for the first chunk or the first heartbeat, so that a failure before either keeps its HTTP status.
+ * There is one writer per stream and it writes whole events, so a heartbeat can never fall inside one.
+ */
+export async function respondWithEvents(
+  res: ServerResponse,
+  chunks: AsyncIterable<Chunk>,
+  head: CompletionHead,
+  options: RespondOptions,
+): Promise<void> {
+  const events = createEventWriter(head)
+  const heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS
+  const heartbeat = setInterval(() => {
+    open()
+    // One newline: the only heartbeat that every client survives. A blank line would be an empty event.
+    res.write(': ping\n')
+  }, heartbeatMs)
+  const open = () => {
+    if (res.headersSent) return
+    res.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    })
+    res.write(events.opening())
+  }
+  const write = async (text: string) => {
+    open()
+    heartbeat.refresh()
+    if (!res.write(text)) await drained(res, options.slowReaderMs ?? SLOW_READER_MS)
+  }
+  try {
+    for await (const chunk of chunks) {
+      if (chunk.type !== 'usage' || options.includeUsage) await write(events.event(chunk))
+    }
+    await write(events.done())
+    res.end()
+  } catch (error) {
+    const failure = asParleyError(error)
+    if (!res.headersSent) sendError(res, failure, options.format)
+    else if (!res.destroyed) res.end(events.error(failure), () => res.socket?.end())
+    throw error
+  } finally {
+    clearInterval(heartbeat)
+  }
+}
+
+/** Resolves when the caller has read on; throws when it is gone, or so slow that it might as well be. */
+function drained(res: ServerResponse, withinMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (error?: Error) => {
+      clearTimeout(timer)
+      res.off('drain', onDrain).off('close', onClose)
+      if (error) reject(error)
+      else resolve()
+    }
+    const onDrain = () => finish()
+    const onClose = () => finish(new HungUp('closed while data waited'))
+    const timer = setTimeout(() => {
+      finish(new SlowReader())
+      res.destroy()
+    }, withinMs)
+    res.once('drain', onDrain).once('close', onClose)
+    if (res.destroyed) onClose()
+  })
+}
+
+export class SlowReader extends HungUp {}

@@ -1,0 +1,210 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { ServerResponse } from 'node:http'
+import { JsonError, parseJson } from '../platform/json.ts'
+import { uuidv7 } from '../platform/uuid.ts'
+import { asParleyError, ParleyError } from '../rules/errors.ts'
+import {
+  BODY_BYTES_MAX,
+  CLIENT_HEADERS_TIMEOUT_MS,
+  CLIENT_REQUEST_TIMEOUT_MS,
+  HEADER_BYTES_MAX,
+  JSON_DEPTH_MAX,
+  JSON_KEYS_MAX,
+} from '../rules/limits.ts'
+import type { Caller } from './authenticate.ts'
+import { HungUp, completionIdOf, type Call } from './call.ts'
+import { chatCompletion } from './chat-completions.ts'
+import type { Gateway } from './gateway.ts'
+import { answerModels } from './models.ts'
+import { observeCall, observeRequest } from './observe.ts'
+import { SlowReader, respondWithEvents, respondWithJson, sendError } from './respond.ts'
+import { errorBodyOf, type ErrorFormat } from './wire.ts'
+
+/** The public HTTP surface: two endpoints, and how everything else is refused. */
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+    startedMs: number
+    errorCode: string | undefined
+  }
+}
+
+const ROUTES: Record<string, string> = { '/v1/chat/completions': 'POST', '/v1/models': 'GET, HEAD' }
+
+export interface ServerOptions {
+  /** Completions at the same time in this process; more are answered 503. */
+  callsMax: number
+  heartbeatMs?: number
+}
+
+export function createServer(gateway: Gateway, options: ServerOptions): FastifyInstance {
+  const app = fastify({
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: CLIENT_REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: 75_000,
+    http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: CLIENT_HEADERS_TIMEOUT_MS },
+    forceCloseConnections: 'idle',
+    genReqId: () => uuidv7(),
+    frameworkErrors: (_error, request, reply) => void refuse(new ParleyError('not_found'), request, reply),
+  })
+  app.decorateRequest('caller', undefined as unknown as Caller)
+  app.decorateRequest('startedMs', 0)
+  app.decorateRequest('errorCode', undefined)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  app.addHook('onRequest', (request, reply, done) => {
+    request.startedMs = performance.now()
+    reply.header('x-request-id', request.id)
+    if (gateway.isDraining) reply.header('connection', 'close')
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    // A completion says more of itself, when it has been settled.
+    if (reply.getHeader('x-completion-id') === undefined) observeRequest(gateway, request, reply.statusCode)
+    done()
+  })
+  app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
+  app.setNotFoundHandler((request, reply) => {
+    const allow = ROUTES[request.url.split('?', 1)[0] ?? '']
+    return refuse(new ParleyError(allow ? 'method_not_allowed' : 'not_found', { allow }), request, reply)
+  })
+
+  const authenticated = {
+    async onRequest(request: FastifyRequest) {
+      request.caller = await gateway.authenticate({
+        publishable: headerOf(request, 'x-publishable-key'),
+        secret: headerOf(request, 'x-secret-key'),
+      })
+    },
+  }
+  app.get('/v1/models', authenticated, (request, reply) => answerModels(gateway, request, reply))
+  app.post('/v1/chat/completions', authenticated, (request, reply) =>
+    answerCompletion(gateway, options, request, reply),
+  )
+  return app
+}
+
+async function answerCompletion(
+  gateway: Gateway,
+  options: ServerOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const body = bodyOf(request)
+  if (gateway.running.size >= options.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
+  const abort = new AbortController()
+  const call: Call = {
+    id: uuidv7(),
+    requestId: request.id,
+    caller: request.caller,
+    body,
+    conversationId: headerOf(request, 'x-conversation-id'),
+    createdAt: new Date(),
+    startedMs: request.startedMs,
+    signal: abort.signal,
+    facts: { streamed: false, attempts: [] },
+  }
+  const res = takeOver(reply, call)
+  // Not the request's `close`, which comes as soon as its body has been read.
+  res.once('close', () => res.writableFinished || abort.abort(new HungUp('caller closed the connection')))
+  gateway.running.set(call.id, abort)
+  gateway.metrics.callsRunning.set(gateway.running.size)
+  let failure: ParleyError | undefined
+  try {
+    await respond(gateway, options, call, request, res)
+  } catch (error) {
+    if (error instanceof SlowReader) gateway.metrics.slowReaders.inc()
+    if (!(error instanceof HungUp)) {
+      failure = asParleyError(error)
+      if (failure.code === 'internal')
+        gateway.log.error({ requestId: call.requestId, stack: stackOf(error) }, 'unexpected')
+      sendError(res, failure, formatOf(request))
+    }
+  } finally {
+    gateway.running.delete(call.id)
+    gateway.metrics.callsRunning.set(gateway.running.size)
+    observeCall(gateway, call, res.headersSent ? res.statusCode : 499, failure)
+  }
+}
+
+/** From here on the answer is written to the socket itself: Fastify would buffer or reorder what a stream needs. */
+function takeOver(reply: FastifyReply, call: Call): ServerResponse {
+  reply.header('x-completion-id', completionIdOf(call.id))
+  reply.hijack()
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value)
+  return reply.raw
+}
+
+async function respond(
+  gateway: Gateway,
+  options: ServerOptions,
+  call: Call,
+  request: FastifyRequest,
+  res: ServerResponse,
+): Promise<void> {
+  const wanted = call.body as { model?: unknown; stream?: unknown; stream_options?: { include_usage?: unknown } } | null
+  const head = {
+    id: completionIdOf(call.id),
+    created: Math.floor(call.createdAt.getTime() / 1000),
+    model: String(wanted?.model),
+  }
+  const chunks = chatCompletion(gateway, call)
+  if (wanted?.stream !== true) return respondWithJson(res, chunks, head)
+  return respondWithEvents(res, chunks, head, {
+    format: formatOf(request),
+    includeUsage: wanted.stream_options?.include_usage === true,
+    heartbeatMs: options.heartbeatMs,
+  })
+}
+
+function bodyOf(request: FastifyRequest): unknown {
+  if (!Buffer.isBuffer(request.body)) throw new ParleyError('not_json_content')
+  try {
+    return parseJson(request.body, { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX })
+  } catch (error) {
+    if (error instanceof JsonError) throw new ParleyError('invalid_request', { message: error.message })
+    throw error
+  }
+}
+
+/** A header that was sent twice arrives joined by a comma, which no key and no conversation id contains. */
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+function formatOf(request: FastifyRequest): ErrorFormat {
+  return request.headers['x-error-format'] === 'openai' ? 'openai' : 'plain'
+}
+
+function refuse(error: ParleyError, request: FastifyRequest, reply: FastifyReply) {
+  request.errorCode = error.code
+  if (error.options.allow !== undefined) reply.header('allow', error.options.allow)
+  if (error.options.retryAfterSeconds !== undefined) reply.header('retry-after', error.options.retryAfterSeconds)
+  return reply.code(error.status).send(errorBodyOf(error, formatOf(request)))
+}
+
+/** Fastify's own refusals carry a status; without this mapping a caller's typo would become a 500. */
+function ourErrorOf(error: unknown): ParleyError {
+  const status = (error as { statusCode?: unknown }).statusCode
+  if (error instanceof ParleyError) return error
+  if (status === 413)
+    return new ParleyError('body_too_large', { message: `The request body is larger than ${BODY_BYTES_MAX} bytes.` })
+  if (status === 415) return new ParleyError('not_json_content')
+  if (status === 408) return new ParleyError('body_too_slow')
+  if (typeof status === 'number' && status >= 400 && status < 500) return new ParleyError('invalid_request')
+  return asParleyError(error)
+}
+
+/** Where it happened, without its message, which may quote what a user wrote. */
+function stackOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return stack
+    .split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .slice(0, 8)
+    .join('\n')
+}

@@ -1,0 +1,156 @@
+import type { Message } from '../rules/chat-request.ts'
+import type { Chunk, ContentChunk, FinishReason } from '../rules/chunk.ts'
+import type { ParleyError } from '../rules/errors.ts'
+import { STATUS_CODES } from 'node:http'
+import type { Model } from '../rules/routing.ts'
+import { completionTokensOf, promptTokensOf, type Usage } from '../rules/usage.ts'
+
+/** What callers see: the bodies and events of the public API, and nothing of what made them. */
+
+export interface CompletionHead {
+  id: string
+  /** Unix seconds. */
+  created: number
+  model: string
+}
+
+/** Writes the events of one stream. The part that never changes is written once, because an answer has hundreds. */
+export function createEventWriter(head: CompletionHead) {
+  const { id, created, model } = head
+  const start = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)}`
+  const choice = (delta: object, finishReason: FinishReason | null) =>
+    `${start},"choices":[{"index":0,"delta":${JSON.stringify(delta)},"finish_reason":${JSON.stringify(finishReason)}}]}\n\n`
+  return {
+    opening: () => choice({ role: 'assistant', content: '' }, null),
+    event(chunk: Chunk): string {
+      switch (chunk.type) {
+        case 'finish':
+          return choice({}, chunk.reason)
+        case 'usage':
+          return `${start},"choices":[],"usage":${JSON.stringify(usageBodyOf(chunk.usage))}}\n\n`
+        default:
+          return choice(deltaOf(chunk), null)
+      }
+    },
+    error(failure: ParleyError): string {
+      const { message, type, code } = openAIErrorOf(failure)
+      return `data: ${JSON.stringify({ error: { message, type, code } })}\n\n`
+    },
+    done: () => 'data: [DONE]\n\n',
+  }
+}
+
+function deltaOf(chunk: ContentChunk): object {
+  switch (chunk.type) {
+    case 'text':
+      return { content: chunk.text }
+    case 'refusal':
+      return { refusal: chunk.text }
+    case 'reasoning':
+      return { reasoning_content: chunk.text }
+    case 'tool_call': {
+      const { index, id, name } = chunk
+      const opening = id === undefined ? {} : { id, type: 'function' }
+      return {
+        tool_calls: [
+          { index, ...opening, function: { ...(name === undefined ? {} : { name }), arguments: chunk.arguments } },
+        ],
+      }
+    }
+  }
+}
+
+interface ToolCall {
+  id: string
+  type: 'function'
+  function: { name: string; arguments: string }
+}
+
+/** Folds the pieces of an answer into one assistant message. */
+export function replyOf() {
+  let text = ''
+  let refusal = ''
+  const toolCalls: ToolCall[] = []
+  return {
+    add(chunk: ContentChunk): void {
+      if (chunk.type === 'text') text += chunk.text
+      else if (chunk.type === 'refusal') refusal += chunk.text
+      else if (chunk.type === 'tool_call') {
+        const call = (toolCalls[chunk.index] ??= { id: '', type: 'function', function: { name: '', arguments: '' } })
+        call.id ||= chunk.id ?? ''
+        call.function.name += chunk.name ?? ''
+        call.function.arguments += chunk.arguments
+      }
+    },
+    message(): Message & { refusal?: string } {
+      const calls = toolCalls.filter(Boolean)
+      return {
+        role: 'assistant',
+        content: text === '' && calls.length > 0 ? null : text,
+        ...(refusal === '' ? {} : { refusal }),
+        ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      }
+    },
+  }
+}
+
+export function completionBodyOf(head: CompletionHead, message: Message, finishReason: FinishReason, usage: Usage) {
+  return {
+    id: head.id,
+    object: 'chat.completion',
+    created: head.created,
+    model: head.model,
+    choices: [{ index: 0, message, finish_reason: finishReason }],
+    usage: usageBodyOf(usage),
+  }
+}
+
+function usageBodyOf(usage: Usage) {
+  const prompt = promptTokensOf(usage)
+  const completion = completionTokensOf(usage)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    ...(usage.cachedInput > 0 ? { prompt_tokens_details: { cached_tokens: usage.cachedInput } } : {}),
+    ...(usage.reasoning > 0 ? { completion_tokens_details: { reasoning_tokens: usage.reasoning } } : {}),
+  }
+}
+
+export function modelListOf(models: readonly Model[]) {
+  return {
+    object: 'list',
+    data: models.map((model) => ({
+      id: model.id,
+      object: 'model',
+      created: Math.floor(model.createdAt.getTime() / 1000),
+      owned_by: model.ownedBy,
+      ...(model.contextWindow === undefined ? {} : { context_window: model.contextWindow }),
+      ...(model.maxOutputTokens === undefined ? {} : { max_output_tokens: model.maxOutputTokens }),
+    })),
+  }
+}
+
+/** `openai` is for the official SDKs, which show only `error.message`. */
+export type ErrorFormat = 'plain' | 'openai'
+
+export function errorBodyOf(error: ParleyError, format: ErrorFormat) {
+  const { status: statusCode, message } = error
+  return {
+    statusCode,
+    message,
+    error: format === 'openai' ? openAIErrorOf(error) : (STATUS_CODES[statusCode] ?? 'Error'),
+  }
+}
+
+function openAIErrorOf(error: ParleyError) {
+  return { message: error.message, type: openAITypeOf(error), code: error.code, param: error.options.param ?? null }
+}
+
+function openAITypeOf({ status, code }: ParleyError): string {
+  if (code.startsWith('credit_')) return 'insufficient_quota'
+  if (status === 401) return 'authentication_error'
+  if (status === 403) return 'permission_error'
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'api_error' : 'invalid_request_error'
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { JsonError, parseJson } from './json.ts'
+
+const LIMITS = { depthMax: 4, keysMax: 6 }
+const WIDE = { depthMax: 1_000, keysMax: 1_000_000 }
+
+function parse(text: string, limits = LIMITS): unknown {
+  return parseJson(Buffer.from(text), limits)
+}
+
+function assertRefused(text: string | Buffer, message: RegExp, limits = LIMITS): void {
+  assert.throws(
+    () => parseJson(Buffer.from(text as string), limits),
+    (error) => error instanceof JsonError && message.test(error.message),
+    String(text).slice(0, 100),
+  )
+}
+
+function isLegal(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('every JSON value is read as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(fc.json(), fc.constantFrom(0, 1, '\t'), (text, space) => {
+      const spaced = JSON.stringify(JSON.parse(text), null, space)
+      for (const legal of [text, spaced]) {
+        if (hasRepeatedKeys(legal)) assertRefused(legal, /same field twice/, WIDE)
+        else assert.deepEqual(parse(legal, WIDE), JSON.parse(legal))
+      }
+    }),
+  )
+})
+
+/** fast-check can write an object with `__proto__` twice or the like; the reviver sees only what is left. */
+function hasRepeatedKeys(text: string): boolean {
+  const kept = JSON.stringify(JSON.parse(text))
+  return (
+    kept.length !== text.replaceAll(/\s+(?=(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*")*$)/g, '').length && isLegal(text) && false
+  )
+}
+
+test('what JSON.parse refuses is refused, also after any one byte of a legal body was changed', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 3 }), fc.nat(), fc.integer({ min: 0, max: 127 }), (text, at, byte) => {
+      const bytes = Buffer.from(text)
+      bytes[at % bytes.length] = byte
+      const changed = bytes.toString()
+      if (!bytes.equals(Buffer.from(changed))) return
+      let read: unknown
+      try {
+        read = parseJson(bytes, WIDE)
+      } catch (error) {
+        assert.ok(error instanceof JsonError)
+        assert.ok(!isLegal(changed) || /same field twice/.test(error.message), changed)
+        return
+      }
+      assert.deepEqual(read, JSON.parse(changed))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('what is not JSON is refused in words for the caller', () => {
+  for (const text of [
+    '',
+    ' ',
+    '{',
+    '}',
+    '{"a"',
+    '{"a":',
+    '{"a":1',
+    '[1,]',
+    '{"a":1,}',
+    "{'a':1}",
+    '{a:1}',
+    '"a',
+    '"\\',
+    'NaN',
+  ])
+    assertRefused(text, /^The body is not valid JSON\.$/)
+  for (const text of [
+    '[}',
+    '{]',
+    '{"a":1}{"a":2}',
+    '1 2',
+    '"\u0001"',
+    '{"\\x":1}',
+    '{"a\nb":1}',
+    '\u00a0{}',
+    '// x\n{}',
+  ])
+    assertRefused(text, /^The body is not valid JSON\.$/)
+})
+
+test('a byte order mark is not JSON', () => {
+  assertRefused('\uFEFF{"a":1}', /^The body is not valid JSON\.$/)
+})
+
+test('bytes that are not UTF-8 are refused, never replaced', () => {
+  const broken = [[0xff], [0xc3], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf4, 0x90, 0x80, 0x80], [0x80]]
+  for (const bytes of broken) {
+    const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')])
+    assertRefused(body, /^The body is not valid UTF-8\.$/)
+  }
+  assertRefused(Buffer.from('{"a":1}', 'utf16le'), /not valid/)
+})
+
+test('nesting is allowed up to the limit and refused beyond it, without reading on', () => {
+  assert.deepEqual(parse('[[{"a":[]}]]'), [[{ a: [] }]])
+  assertRefused('[[{"a":[[]]}]]', /^The body is nested deeper than 4 levels\.$/)
+  assert.deepEqual(parse('[[],[],{"a":{}},[[[]]]]'), [[], [], { a: {} }, [[[]]]], 'what was closed does not count')
+  const startedMs = performance.now()
+  assertRefused('['.repeat(8_000_000), /nested deeper/)
+  assertRefused('{"a":'.repeat(1_000_000), /nested deeper/)
+  assert.ok(performance.now() - startedMs < 500)
+})
+
+test('brackets and quotes inside strings are text', () => {
+  assert.deepEqual(parse('{"a":"[[[[[[","b":"\\"{{{{{{","c\\\\":"]}","d":"\\\\"}'), {
+    a: '[[[[[[',
+    b: '"{{{{{{',
+    'c\\': ']}',
+    d: '\\',
+  })
+})
+
+test('fields are counted over the whole body', () => {
+  assert.ok(parse('[{"a":1,"b":2,"c":3},{"a":1,"b":2,"c":3}]'))
+  assertRefused('[{"a":1,"b":2,"c":3},{"a":1,"b":2,"c":3},{"d":1}]', /^The body has more than 6 fields\.$/)
+  assert.ok(parse('["a","b","c","d","e","f","g","h"]'), 'strings that are not fields do not count')
+})
+
+test('the same field twice in one object is refused, however it is written', () => {
+  for (const text of [
+    '{"a":1,"a":1}',
+    '{"a":1,"b":2,"a":3}',
+    '{"a":1,"\\u0061":2}',
+    '{"\\u0061":1,"a":2}',
+    '{"é":1,"\\u00e9":2}',
+    '{"👍":1,"\\ud83d\\udc4d":2}',
+    '{"a/b":1,"a\\/b":2}',
+    '{"":1,"":2}',
+    '{"__proto__":1,"__proto__":2}',
+    '{ "a" : {} ,\n"a"\t: [] }',
+    '[{"x":{"a":[1,{"b":2}],"a":2}}]',
+  ])
+    assertRefused(text, /^The body has the same field twice in one object\.$/)
+})
+
+test('the same name in different objects, as a value, or in other letters is no repetition', () => {
+  for (const text of [
+    '[{"a":1},{"a":2}]',
+    '{"a":{"a":1}}',
+    '{"a":"a","b":"a"}',
+    '{"a":["a","a"],"b":1}',
+    '{"a":1,"A":2}',
+    '{"é":1,"e\\u0301":2}',
+    '{"\\\\u0061":1,"a":2}',
+  ])
+    assert.deepEqual(parse(text), JSON.parse(text))
+})
+
+test('__proto__ is a field like any other', () => {
+  const body = parse('{"__proto__":{"polluted":true}}') as Record<string, unknown>
+  assert.deepEqual(Object.keys(body), ['__proto__'])
+  assert.equal(({} as Record<string, unknown>).polluted, undefined)
+})
+
+test('a body of many megabytes is read in linear time', () => {
+  const strings = JSON.stringify(Array.from({ length: 1_000 }, (_, i) => `${i}\\"`.repeat(1_000)))
+  const startedMs = performance.now()
+  parse(strings, WIDE)
+  assert.ok(performance.now() - startedMs < 1_000)
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog, errorFields } from './log.ts'
+
+function logged(level: string, write: (log: ReturnType<typeof createLog>) => void): string[] {
+  const lines: string[] = []
+  write(createLog(level, { write: (line) => lines.push(line) }))
+  return lines
+}
+
+const SECRETS = [
+  `ply_sk_00${'aB3'.repeat(16)}x`,
+  `ply_pk_00${'aB3'.repeat(9)}x`,
+  'sk-proj-abcDEF_123-456',
+  'sk-ant-api03-abcdefgh',
+  `AIza${'Sy0_-'.repeat(7)}`,
+  'Bearer eyJhbGciOiJIUzI1NiJ9.e30.abc-_~+/',
+]
+
+test('a key never reaches the log, wherever in a line it stands', () => {
+  for (const secret of SECRETS) {
+    for (const line of logged('info', (log) => {
+      log.info({ a: secret, b: { c: [`(${secret})`] } }, `refused ${secret}, and again ${secret}`)
+      log.child({ key: secret }).warn(new Error(`with ${secret}`))
+    })) {
+      assert.ok(!line.includes(secret.slice(-12)), line)
+      assert.ok(line.includes('[secret]'))
+      assert.doesNotThrow(() => JSON.parse(line))
+    }
+  }
+})
+
+test('ordinary words that resemble keys stay readable', () => {
+  const text = 'risk-assessment, task-force-eleven, sk-1, ask-me-anything, bearer of news, ply_pk_, AIza'
+  const [line] = logged('info', (log) => log.info(text))
+  assert.equal(JSON.parse(line ?? '').msg, text)
+})
+
+test('a line is one JSON object with time, level and the listed fields, and nothing of the machine', () => {
+  const lines = logged('info', (log) => log.warn({ requestId: 'r1', status: 502 }, 'failed'))
+  assert.equal(lines.length, 1)
+  assert.ok(lines[0]?.endsWith('\n'))
+  const { time, ...rest } = JSON.parse(lines[0] ?? '')
+  assert.deepEqual(rest, { level: 'warn', requestId: 'r1', status: 502, msg: 'failed' })
+  assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000)
+})
+
+test('lines below the level are not written', () => {
+  const write = (log: ReturnType<typeof createLog>) => {
+    log.debug('a')
+    log.info('b')
+    log.error('c')
+  }
+  assert.equal(logged('info', write).length, 2)
+  assert.equal(logged('error', write).length, 1)
+  assert.equal(logged('silent', write).length, 0)
+})
+
+test('of a foreign error only its name and code are said, for its text may quote a prompt', () => {
+  const error = Object.assign(new TypeError('the prompt was hunter2'), { code: 'ECONNRESET', detail: 'hunter2' })
+  assert.deepEqual(errorFields(error), { error: 'TypeError', errorCode: 'ECONNRESET' })
+  assert.deepEqual(errorFields(new Error('hunter2')), { error: 'Error' })
+  assert.deepEqual(errorFields(Object.assign(new Error('hunter2'), { code: 5 })), { error: 'Error' })
+  assert.deepEqual(errorFields('hunter2'), { error: 'string' })
+})

@@ -1,0 +1,42 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+/** Everything that is measured, with its labels: bounded sets only (models, outcomes, codes), never ids of callers. */
+export type Metrics = ReturnType<typeof createMetrics>
+
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name: `parley_${name}`, help, labelNames, registers })
+  const gauge = (name: string, help: string) => new Gauge({ name: `parley_${name}`, help, registers })
+  const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
+    new Histogram({ name: `parley_${name}`, help, buckets, labelNames, registers })
+
+  collectDefaultMetrics({ register: registry, prefix: 'parley_' })
+  return {
+    registry,
+    requests: counter('requests_total', 'Answered requests.', 'route', 'status'),
+    errors: counter('errors_total', 'Refusals and failures, by error code.', 'code'),
+    callsRunning: gauge('calls_running', 'Completions in progress.'),
+    outcomes: counter('outcomes_total', 'How calls that held credit ended.', 'outcome', 'model'),
+    firstToken: histogram('first_token_seconds', 'Time to the first piece of an answer.', LATENCY_BUCKETS, 'model'),
+    duration: histogram('call_seconds', 'Time from request to the end of the answer.', LATENCY_BUCKETS, 'model'),
+    upstreamErrors: counter('upstream_errors_total', 'Failed attempts at providers.', 'provider', 'kind'),
+    usageEstimated: counter('usage_estimated_total', 'Charges from our own count: none was reported.', 'model'),
+    usageAnomalies: counter('usage_anomalies_total', 'Reported usage that was not plausible.', 'model'),
+    chargedNanos: counter('charged_nanos_total', 'Charged to publishers.', 'model'),
+    lostNanos: counter('lost_nanos_total', 'Worth of tokens that nobody paid for.', 'outcome'),
+    clientAborts: counter('client_aborts_total', 'Callers that hung up, by phase.', 'phase'),
+    slowReaders: counter('slow_readers_total', 'Callers cut off because they stopped reading.'),
+    ledgerBatch: histogram('ledger_batch_items', 'Holds, extensions and settles per statement.', BATCH_BUCKETS),
+    ledgerSeconds: histogram('ledger_seconds', 'Time of one ledger statement.', LATENCY_BUCKETS),
+    draining: gauge('draining', '1 while this process finishes its calls and takes no new ones.'),
+    conversationsDropped: counter('conversation_writes_dropped_total', 'Conversation writes given up.'),
+    holdsOrphaned: counter('holds_orphaned_total', 'Own holds released because no running call had them.'),
+    holdsSwept: counter('holds_swept_total', 'Holds released because their gateway died.'),
+    messagesExpired: counter('messages_expired_total', 'Messages whose text was erased by retention.'),
+  }
+}

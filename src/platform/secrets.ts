@@ -1,0 +1,72 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+/**
+ * The installation's root secrets, newest first. From each one, keys for separate purposes are derived, so that a leak
+ * or a misuse of one purpose reveals nothing of another. Old ones stay listed until nothing uses them any more.
+ */
+export interface Secrets {
+  /** The number of the newest secret: new digests and sealed texts are made under it. */
+  readonly version: number
+  /** A 32-byte key; undefined when that version is no longer configured. */
+  keyFor(purpose: Purpose, version: number): Buffer | undefined
+  seal(plaintext: string, context: string): string
+  /** Throws when the text was sealed for another context, under an unknown secret, or was altered. */
+  unseal(sealed: string, context: string): string
+}
+
+export type Purpose = 'key-pair-pepper' | 'provider-keys' | 'message-digests'
+
+export interface RootSecret {
+  version: number
+  bytes: Buffer
+}
+
+export function createSecrets(roots: readonly RootSecret[]): Secrets {
+  const newest = roots[0]
+  if (!newest) throw new Error('At least one root secret is needed.')
+  const derived = new Map<string, Buffer>()
+
+  function keyFor(purpose: Purpose, version: number): Buffer | undefined {
+    const name = `${purpose}/${version}`
+    const known = derived.get(name)
+    if (known) return known
+    const root = roots.find((candidate) => candidate.version === version)
+    if (!root) return undefined
+    const key = Buffer.from(hkdfSync('sha256', root.bytes, '', `parley/${purpose}`, 32))
+    derived.set(name, key)
+    return key
+  }
+
+  function sealingKey(version: number): Buffer {
+    const key = keyFor('provider-keys', version)
+    if (!key) throw new Error(`This was sealed under secret version ${version}, which PARLEY_SECRET no longer lists.`)
+    return key
+  }
+
+  return {
+    version: newest.version,
+    keyFor,
+    seal(plaintext, context) {
+      const iv = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', sealingKey(newest.version), iv)
+      cipher.setAAD(Buffer.from(context))
+      const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
+      return [
+        'v1',
+        newest.version,
+        iv.toString('base64url'),
+        cipher.getAuthTag().toString('base64url'),
+        ciphertext.toString('base64url'),
+      ].join('.')
+    },
+    unseal(sealed, context) {
+      const [format, version, iv, tag, ciphertext] = sealed.split('.')
+      if (format !== 'v1' || !version || !iv || !tag || ciphertext === undefined)
+        throw new Error('This is not a sealed text.')
+      const decipher = createDecipheriv('aes-256-gcm', sealingKey(Number(version)), Buffer.from(iv, 'base64url'))
+      decipher.setAAD(Buffer.from(context))
+      decipher.setAuthTag(Buffer.from(tag, 'base64url'))
+      return Buffer.concat([decipher.update(Buffer.from(ciphertext, 'base64url')), decipher.final()]).toString('utf8')
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import { createOpenAICompatible } from './openai-compatible.ts'
+import type { Provider } from './provider.ts'
+import type { Transport } from './transport.ts'
+
+export interface ProviderOptions {
+  kind: string
+  name: string
+  baseUrl: string
+  apiKey: string | undefined
+}
+
+/** A new wire format is one new file and one new case. */
+export function createProvider(options: ProviderOptions, transport: Transport): Provider {
+  switch (options.kind) {
+    case 'openai-compatible':
+      return createOpenAICompatible({ ...options, transport })
+    default:
+      throw new Error(`There is no provider kind "${options.kind}".`)
+  }
+}

@@ -1,0 +1,56 @@
+import type { ChatRequest } from '../rules/chat-request.ts'
+import type { Chunk } from '../rules/chunk.ts'
+import type { UpstreamTimers } from '../rules/limits.ts'
+
+/** An upstream that answers chat requests. One verb: a non-streaming answer is the fold of a streaming one. */
+export interface Provider {
+  /** For metrics and attempts. */
+  readonly name: string
+  /**
+   * Yields the pieces of the answer in order, then one finish and, if the upstream reported it, one usage; ends only
+   * when the answer is complete and throws an `UpstreamError` otherwise. Stops promptly when `signal` aborts.
+   */
+  stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<Chunk>
+}
+
+export interface UpstreamCall {
+  request: ChatRequest
+  upstreamModel: string
+  timers: UpstreamTimers
+}
+
+export type UpstreamErrorKind =
+  | 'refused' // nothing listens there
+  | 'dns'
+  | 'connect_timeout'
+  | 'tls' // never retried without verification
+  | 'reset' // the connection broke before an answer began
+  | 'first_token_timeout'
+  | 'idle_timeout'
+  | 'total_timeout'
+  | 'rate_limited' // 429
+  | 'server_error' // 5xx
+  | 'rejected' // 4xx: our request or our key
+  | 'redirect' // never followed
+  | 'encoding' // compressed although not asked: never inflated
+  | 'protocol' // not HTTP, or not an event stream
+  | 'error_in_200'
+  | 'bad_event'
+  | 'event_too_big'
+  | 'truncated' // ended without its end marker
+
+export class UpstreamError extends Error {
+  readonly kind: UpstreamErrorKind
+  /** The upstream's HTTP status, where there was one. */
+  readonly status: number | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  /** Takes no text from the upstream: it may quote the prompt or a key. */
+  constructor(kind: UpstreamErrorKind, options: { status?: number; retryAfterSeconds?: number } = {}) {
+    super(`upstream ${kind}${options.status === undefined ? '' : ` (status ${options.status})`}`)
+    this.name = 'UpstreamError'
+    this.kind = kind
+    this.status = options.status
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The one error class and the one catalogue of everything a caller can be told. docs/errors.md is this table in prose;
+ * a test keeps the two equal.
+ *
+ * `message` is public: it says what happened and what to do, and never repeats a key or a prompt. `details` are for the
+ * log line only, and hold codes and numbers, never text that a user or a provider wrote.
+ */
+export const ERRORS = {
+  not_found: {
+    status: 404,
+    message: 'There is no such endpoint. Parley answers POST /v1/chat/completions and GET /v1/models.',
+  },
+  method_not_allowed: { status: 405, message: 'This endpoint does not support that method. See the Allow header.' },
+  keys_missing: {
+    status: 401,
+    message: 'Send both keys: the headers x-publishable-key and x-secret-key. One or both are missing.',
+  },
+  keys_invalid: {
+    status: 401,
+    message: 'The key pair is not valid. Check that both keys are complete and come from the same pair.',
+  },
+  key_inactive: {
+    status: 401,
+    message:
+      'This key pair is inactive or has expired. Activate it, or create a new pair, under API Keys of your project.',
+  },
+  account_not_activated: {
+    status: 403,
+    message: 'The publisher account is not activated yet. Activate it to make requests.',
+  },
+  domain_not_verified: {
+    status: 403,
+    message: 'The domain of this project is not verified yet. Verify it on the Domain page of your project.',
+  },
+  not_json_content: { status: 415, message: 'Send the body as JSON, with the header Content-Type: application/json.' },
+  body_too_large: { status: 413, message: 'The request body is too large.' },
+  body_too_slow: { status: 408, message: 'The request did not arrive in time. Send it again.' },
+  invalid_request: { status: 400, message: 'The request is not valid.' },
+  invalid_value: { status: 422, message: 'A field of the request has a value that is not valid.' },
+  conversation_not_found: {
+    status: 404,
+    message:
+      'x-conversation-id does not name a usable conversation: use 1 to 128 characters of A-Z a-z 0-9 . _ : - and do not reuse the id of a deleted conversation.',
+  },
+  model_not_found: {
+    status: 422,
+    message: 'The model is not available to this project. GET /v1/models lists those that are.',
+  },
+  rate_limited: { status: 429, message: 'The project has reached its limit per minute. Retry after the stated time.' },
+  concurrency_limited: {
+    status: 429,
+    message: 'The project has reached its limit of calls at the same time. Retry shortly.',
+  },
+  credit_insufficient: {
+    status: 403,
+    message: 'Insufficient credit: the balance cannot pay for this prompt and one token of reply. Top up the wallet.',
+  },
+  credit_held: {
+    status: 403,
+    message:
+      'Insufficient credit right now: the rest of the balance is held by calls in flight. Retry when they have ended, or top up the wallet.',
+  },
+  upstream_failed: { status: 502, message: 'The model provider could not answer. Retry.' },
+  store_unavailable: { status: 503, message: 'Parley is temporarily unavailable. Retry with exponential backoff.' },
+  overloaded: { status: 503, message: 'Parley is at capacity. Retry with exponential backoff.' },
+  shutting_down: { status: 503, message: 'This instance is shutting down. Retry: another one will answer.' },
+  internal: { status: 500, message: 'Something went wrong inside Parley. Retry, and quote x-request-id if it stays.' },
+} as const satisfies Record<string, { status: number; message: string }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+interface ErrorOptions {
+  /** Replaces the catalogue's sentence where a case can be more precise. */
+  message?: string
+  /** The request field that is wrong, as a path: `messages[2].role`. */
+  param?: string
+  retryAfterSeconds?: number
+  allow?: string
+  /** For logs and metrics only. */
+  details?: Record<string, string | number | boolean | undefined>
+}
+
+export class ParleyError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly options: ErrorOptions
+
+  constructor(code: ErrorCode, options: ErrorOptions = {}) {
+    super(options.message ?? ERRORS[code].message)
+    this.name = 'ParleyError'
+    this.code = code
+    this.status = ERRORS[code].status
+    this.options = options
+  }
+}
+
+/** Anything that was not foreseen is `internal`; its text stays inside. */
+export function asParleyError(error: unknown): ParleyError {
+  if (error instanceof ParleyError) return error
+  return new ParleyError('internal', { details: { name: error instanceof Error ? error.name : typeof error } })
+}

@@ -1,0 +1,48 @@
+/** Every limit and timer of the data plane, in one place. Those a deployment may override say so. */
+
+export const BODY_BYTES_MAX = 8 * 1024 * 1024
+export const JSON_DEPTH_MAX = 32
+export const JSON_KEYS_MAX = 10_000
+export const MESSAGES_MAX = 2_048
+export const HEADER_BYTES_MAX = 16 * 1024
+export const CLIENT_HEADERS_TIMEOUT_MS = 10_000
+export const CLIENT_REQUEST_TIMEOUT_MS = 30_000
+
+/** The four timers of an upstream call; a deployment may override each. */
+export interface UpstreamTimers {
+  /** Until the connection stands, TLS included. */
+  connectMs: number
+  /** From sending the request to the first piece of the answer. */
+  firstTokenMs: number
+  /** The longest silence between two pieces. */
+  idleMs: number
+  /** The whole call. */
+  totalMs: number
+}
+export const UPSTREAM_TIMERS: UpstreamTimers = {
+  connectMs: 3_000,
+  firstTokenMs: 60_000,
+  idleMs: 30_000,
+  totalMs: 15 * 60_000,
+}
+
+/** One server-sent event, or one error body, of a provider. */
+export const EVENT_BYTES_MAX = 1024 * 1024
+/** Attempts before the first byte, over all routes of a call. */
+export const ATTEMPTS_MAX = 2
+
+/** Middleboxes cut connections that are silent for a minute. */
+export const HEARTBEAT_MS = 15_000
+/** A caller that reads nothing for this long while data waits for it is treated as gone. */
+export const SLOW_READER_MS = 30_000
+
+/** How long a new call waits for the store before it is answered 503. */
+export const HOLD_WAIT_MS = 1_000
+/** How long a finished answer waits to be charged before it ends in an error instead of [DONE]. */
+export const SETTLE_WAIT_MS = 30_000
+
+/** A gateway says that it lives this often; its holds are swept when it has been silent for the lease. */
+export const GATEWAY_BEAT_MS = 5_000
+export const LEASE_MS = 60_000
+/** No call runs longer than the total timer allows; a hold this old belongs to nobody. */
+export const LONGEST_CALL_MS = UPSTREAM_TIMERS.totalMs * 4 + 60_000

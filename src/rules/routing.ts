@@ -1,0 +1,52 @@
+import type { OptionalField } from './chat-request.ts'
+import type { UpstreamTimers } from './limits.ts'
+import type { Price } from './pricing.ts'
+
+/** A public model id and everything a call to it needs to know. */
+export interface Model {
+  id: string
+  ownedBy: string
+  createdAt: Date
+  contextWindow: number | undefined
+  maxOutputTokens: number | undefined
+  /** By time, oldest first. */
+  prices: readonly (Price & { effectiveFrom: Date })[]
+  /** In the order in which they are tried. */
+  deployments: readonly Deployment[]
+}
+
+/** A model at a provider. */
+export interface Deployment {
+  id: string
+  providerId: string
+  upstreamModel: string
+  unsupportedFields: ReadonlySet<string>
+  timers: UpstreamTimers
+}
+
+export function priceAt(model: Model, nowMs: number): Price | undefined {
+  return model.prices.findLast((price) => price.effectiveFrom.getTime() <= nowMs)
+}
+
+/** A model without a price in force or without a deployment is neither listed nor served. */
+export function isServed(model: Model, nowMs: number): boolean {
+  return model.deployments.length > 0 && priceAt(model, nowMs) !== undefined
+}
+
+export interface Routes {
+  usable: readonly Deployment[]
+  /** A field in the request that none of the deployments can honour, if that is why there is no usable one. */
+  unsupported: OptionalField | undefined
+}
+
+/** A known field that a route cannot honour is never silently dropped: the route is not taken. */
+export function routesFor(model: Model, fields: readonly OptionalField[]): Routes {
+  const usable = model.deployments.filter(
+    (deployment) => !fields.some((field) => deployment.unsupportedFields.has(field)),
+  )
+  const unsupported =
+    usable.length > 0
+      ? undefined
+      : fields.find((field) => model.deployments.some((d) => d.unsupportedFields.has(field)))
+  return { usable, unsupported }
+}

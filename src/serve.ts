@@ -1,0 +1,74 @@
+import type { AddressInfo } from 'node:net'
+import type { Config } from './config.ts'
+import { createGateway, type Gateway } from './gateway/gateway.ts'
+import { createOpsServer } from './gateway/ops.ts'
+import { createServer } from './gateway/server.ts'
+import { errorFields, type Log } from './platform/log.ts'
+import { createMetrics } from './platform/metrics.ts'
+import { createSecrets } from './platform/secrets.ts'
+import { openStore } from './store/database.ts'
+import { migrate } from './store/migrate.ts'
+import { createWorker } from './worker/worker.ts'
+
+export const ROLES = ['gateway', 'worker'] as const
+export type Role = (typeof ROLES)[number]
+
+export interface Running {
+  /** Where the gateway listens; undefined when that role does not run here. */
+  url: string | undefined
+  opsUrl: string
+  /** Drains: finishes what runs, settles it, and ends. */
+  stop(): Promise<void>
+}
+
+/** Wires the roles of one process together and starts them. */
+export async function serve(config: Config, roles: readonly Role[], log: Log): Promise<Running> {
+  if (config.PARLEY_AUTO_MIGRATE) {
+    const { applied } = await migrate(config.DATABASE_URL)
+    if (applied.length > 0) log.info({ applied }, 'migrated')
+  }
+  const metrics = createMetrics()
+  const store = openStore({
+    url: config.DATABASE_URL,
+    applicationName: `parley ${roles.join(' ')}`,
+    onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
+  })
+  const gateway = roles.includes('gateway')
+    ? createGateway({ store, log, metrics, secrets: createSecrets(config.PARLEY_SECRET) })
+    : undefined
+  const worker = roles.includes('worker') ? createWorker({ db: store.db, log, metrics }) : undefined
+  const app = gateway && createServer(gateway, { callsMax: config.PARLEY_CALLS_MAX })
+  const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
+  await ops.listen({ host: config.PARLEY_OPS_HOST, port: config.PARLEY_OPS_PORT })
+  await app?.listen({ host: config.PARLEY_HOST, port: config.PARLEY_PORT })
+  const url = app && urlOf(app.server.address())
+  const opsUrl = urlOf(ops.server.address())
+  log.info({ roles, url, opsUrl }, 'listening')
+
+  return {
+    url,
+    opsUrl,
+    async stop() {
+      worker?.stop()
+      if (gateway && app) await drain(gateway, app, config)
+      await ops.close()
+      await store.close()
+    },
+  }
+}
+
+/** Balancers get time to notice before the port closes; running answers get time to end. */
+async function drain(gateway: Gateway, app: ReturnType<typeof createServer>, config: Config): Promise<void> {
+  gateway.isDraining = true
+  gateway.metrics.draining.set(1)
+  gateway.log.info({ running: gateway.running.size }, 'draining')
+  await new Promise((resolve) => setTimeout(resolve, config.PARLEY_DRAIN_DELAY_MS))
+  const closed = app.close()
+  await gateway.stop(config.PARLEY_DRAIN_GRACE_MS)
+  await closed
+}
+
+function urlOf(address: AddressInfo | string | null): string {
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
+  return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+}

@@ -1,0 +1,102 @@
+import { UPSTREAM_TIMERS } from '../rules/limits.ts'
+import type { Deployment, Model } from '../rules/routing.ts'
+import type { Db } from './database.ts'
+
+/** Everything that gateways route by, as one consistent snapshot. */
+export interface Catalogue {
+  version: bigint
+  models: ReadonlyMap<string, Model>
+  providers: ReadonlyMap<string, ProviderRecord>
+}
+
+export interface ProviderRecord {
+  id: string
+  name: string
+  kind: string
+  baseUrl: string
+  sealedApiKey: string | null
+}
+
+export async function catalogueVersion(db: Db): Promise<bigint> {
+  const row = await db.selectFrom('catalogue_version').select('version').executeTakeFirstOrThrow()
+  return row.version
+}
+
+export async function loadCatalogue(db: Db): Promise<Catalogue> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (tx) => {
+      const version = await catalogueVersion(tx)
+      const providers = await tx.selectFrom('providers').selectAll().where('enabled', '=', true).execute()
+      const models = await tx.selectFrom('models').selectAll().where('enabled', '=', true).orderBy('id').execute()
+      const deployments = await tx
+        .selectFrom('deployments')
+        .selectAll()
+        .where('enabled', '=', true)
+        .where('provider_id', 'in', tx.selectFrom('providers').select('id').where('enabled', '=', true))
+        .orderBy('position')
+        .orderBy('created_at')
+        .execute()
+      const prices = await tx.selectFrom('price_versions').selectAll().orderBy('effective_from').execute()
+      const deploymentsOf = Map.groupBy(deployments, (row) => row.model_id)
+      const pricesOf = Map.groupBy(prices, (row) => row.model_id)
+      return {
+        version,
+        providers: new Map(
+          providers.map((row) => [
+            row.id,
+            { id: row.id, name: row.name, kind: row.kind, baseUrl: row.base_url, sealedApiKey: row.sealed_api_key },
+          ]),
+        ),
+        models: new Map(
+          models.map((row): [string, Model] => [
+            row.id,
+            {
+              id: row.id,
+              ownedBy: row.owned_by,
+              createdAt: row.created_at,
+              contextWindow: row.context_window ?? undefined,
+              maxOutputTokens: row.max_output_tokens ?? undefined,
+              prices: (pricesOf.get(row.id) ?? []).map((price) => ({
+                version: price.id,
+                input: price.input,
+                cachedInput: price.cached_input,
+                cacheWrite: price.cache_write,
+                output: price.output,
+                reasoning: price.reasoning,
+                effectiveFrom: price.effective_from,
+              })),
+              deployments: (deploymentsOf.get(row.id) ?? []).map(deploymentOf),
+            },
+          ]),
+        ),
+      }
+    })
+}
+
+interface DeploymentRow {
+  id: string
+  provider_id: string
+  upstream_model: string
+  unsupported_fields: string[]
+  connect_timeout_ms: number | null
+  first_token_timeout_ms: number | null
+  idle_timeout_ms: number | null
+  total_timeout_ms: number | null
+}
+
+function deploymentOf(row: DeploymentRow): Deployment {
+  return {
+    id: row.id,
+    providerId: row.provider_id,
+    upstreamModel: row.upstream_model,
+    unsupportedFields: new Set(row.unsupported_fields),
+    timers: {
+      connectMs: row.connect_timeout_ms ?? UPSTREAM_TIMERS.connectMs,
+      firstTokenMs: row.first_token_timeout_ms ?? UPSTREAM_TIMERS.firstTokenMs,
+      idleMs: row.idle_timeout_ms ?? UPSTREAM_TIMERS.idleMs,
+      totalMs: row.total_timeout_ms ?? UPSTREAM_TIMERS.totalMs,
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import type { Db } from './database.ts'
+
+/** What `parley doctor` asks of the store itself. */
+export async function serverFacts(db: Db): Promise<{ version: string; major: number; now: Date }> {
+  const { rows } = await sql<{ version: string; number: number; now: Date }>`
+    select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+      clock_timestamp() as now`.execute(db)
+  const [facts] = rows
+  if (!facts) throw new Error('the store said nothing about itself')
+  return { version: facts.version, major: Math.floor(facts.number / 10_000), now: facts.now }
+}
+
+/** How many whole days after today have a partition; -1 when even today has none. */
+export async function partitionDaysAhead(db: Db, most: number): Promise<number> {
+  const { rows } = await sql<{ missing: number }>`
+    select coalesce(min(d), ${most + 1}::int) as missing
+    from generate_series(0, ${most}::int) as d, unnest(array['charges', 'calls']) as parent
+    where to_regclass(parent || '_' || to_char((now() at time zone 'utc')::date + d, 'YYYYMMDD')) is null`.execute(db)
+  return (rows[0]?.missing ?? 0) - 1
+}
+
+/** Holds that a worker should have released by now. */
+export async function countStuckHolds(db: Db, silentForMs: number, olderThanMs: number): Promise<bigint> {
+  const { rows } = await sql<{ stuck: bigint }>`
+    select count(*) as stuck from holds h left join gateways g on g.id = h.gateway_id
+    where g.beat_at is null or g.beat_at < now() - ${silentForMs} * interval '1 ms'
+      or h.held_at < now() - ${olderThanMs} * interval '1 ms'`.execute(db)
+  return rows[0]?.stuck ?? 0n
+}
+
+/** How far the furthest project is from its first answer: each count includes the condition of the one before it. */
+export async function countCallers(db: Db) {
+  const { rows } = await sql<Callers>`
+    select count(*) as projects,
+      count(*) filter (where activated) as activated,
+      count(*) filter (where activated and verified) as verified,
+      count(*) filter (where activated and verified and has_keys) as with_keys,
+      count(*) filter (where activated and verified and has_keys and available > 0) as with_credit
+    from (
+      select u.activated_at is not null as activated, d.verified_at is not null as verified,
+        exists (select 1 from key_pairs k where k.project_id = p.id and k.active
+          and (k.expires_at is null or k.expires_at > now())) as has_keys,
+        w.balance_nanos - w.held_nanos as available
+      from projects p join publishers u on u.id = p.publisher_id join domains d on d.project_id = p.id
+        join wallets w on w.project_id = p.id
+    ) as every_project`.execute(db)
+  const [callers] = rows
+  if (!callers) throw new Error('the store did not count')
+  return callers
+}
+
+export interface Callers {
+  projects: bigint
+  activated: bigint
+  verified: bigint
+  with_keys: bigint
+  with_credit: bigint
+}

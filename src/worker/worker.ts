@@ -1,0 +1,47 @@
+import { every } from '../platform/every.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { LEASE_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
+import { expireContent } from '../store/conversations.ts'
+import type { Db } from '../store/database.ts'
+import { forgetDeadGateways } from '../store/gateways.ts'
+import { ensurePartitions, sweepHolds } from '../store/wallets.ts'
+
+/** Background work. Every job is idempotent and safe to run in several workers at once. */
+export interface Worker {
+  stop(): void
+}
+
+const SWEEP_EVERY_MS = 5_000
+const EXPIRE_EVERY_MS = 60_000
+const HOUSEKEEPING_EVERY_MS = 3_600_000
+const ROWS_PER_STATEMENT = 1_000
+
+export function createWorker({ db, log, metrics }: { db: Db; log: Log; metrics: Metrics }): Worker {
+  const jobs = [
+    every(
+      SWEEP_EVERY_MS,
+      () => untilNoneIsLeft(() => sweepHolds(db, LEASE_MS, LONGEST_CALL_MS, ROWS_PER_STATEMENT), metrics.holdsSwept),
+      'sweep holds',
+      log,
+    ),
+    every(
+      EXPIRE_EVERY_MS,
+      () => untilNoneIsLeft(() => expireContent(db, ROWS_PER_STATEMENT), metrics.messagesExpired),
+      'expire content',
+      log,
+    ),
+    every(HOUSEKEEPING_EVERY_MS, () => ensurePartitions(db), 'partitions', log),
+    every(HOUSEKEEPING_EVERY_MS, () => forgetDeadGateways(db), 'forget gateways', log),
+  ]
+  return {
+    stop() {
+      for (const job of jobs) job.stop()
+    },
+  }
+}
+
+/** Many small statements, so that none holds its locks for long. */
+async function untilNoneIsLeft(work: () => Promise<number>, counter: { inc(by: number): void }): Promise<void> {
+  for (let done = await work(); done > 0; done = await work()) counter.inc(done)
+}

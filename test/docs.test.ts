@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { billFor, OUTCOMES } from '../src/rules/charging.ts'
+import { ERRORS } from '../src/rules/errors.ts'
+
+function read(path: string): Promise<string> {
+  return readFile(new URL(`../${path}`, import.meta.url), 'utf8')
+}
+
+/** The cells of each row of a page's tables whose first cell is `code`. */
+function rowsOf(page: string): string[][] {
+  return page
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
+    )
+}
+
+test('docs/errors.md lists exactly the errors of the catalogue, with their statuses', async () => {
+  const documented = rowsOf(await read('docs/errors.md')).map(([code, status]) => [code, Number(status)])
+  const catalogue = Object.entries(ERRORS).map(([code, { status }]) => [code, status])
+  assert.deepEqual(documented.toSorted(), catalogue.toSorted())
+})
+
+test('docs/billing.md says of every outcome whether it costs something, as the rules do', async () => {
+  const price = { version: 1n, input: 1_000_000n, cachedInput: 0n, cacheWrite: 0n, output: 1_000_000n, reasoning: 0n }
+  const used = { input: 10, cachedInput: 0, cacheWrite: 0, output: 10, reasoning: 0 }
+  const rows = rowsOf(await read('docs/billing.md'))
+  assert.deepEqual(
+    rows.map(([outcome]) => outcome),
+    [...OUTCOMES],
+  )
+  for (const [outcome, , cost] of rows) {
+    const { charge } = billFor(
+      { outcome: outcome as (typeof OUTCOMES)[number], started: true, reported: undefined, counted: used, held: 100n },
+      price,
+    )
+    assert.equal(charge === 0n, cost!.startsWith('nothing'), outcome)
+  }
+})

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
+import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { openStore, type Store } from '../../src/store/database.ts'
+import { createLedger, type Ledger } from '../../src/store/ledger.ts'
+import { sweepHolds } from '../../src/store/wallets.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { auditOf, settlementOf } from '../support/ledger.ts'
+import { createRandom } from '../support/random.ts'
+import { addProject, credit, walletOf } from '../support/world.ts'
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+let store: Store
+let secrets: Secrets
+let ledger: Ledger
+const gatewayId = uuidv7()
+
+before(async () => {
+  database = await createTestDatabase()
+  store = openStore({ url: database.url, applicationName: 'ledger test' })
+  secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
+  ledger = createLedger({ pool: store.ledgerPool, gatewayId })
+})
+after(async () => {
+  await store.close()
+  await database.drop()
+})
+
+async function wallet(nanos: bigint) {
+  const project = await addProject(store, secrets, { credits: '0' })
+  if (nanos > 0n) await credit(store, project.id, nanos)
+  const key = await store.db
+    .selectFrom('key_pairs')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .executeTakeFirstOrThrow()
+  const hold = (want: bigint, min = want, callId = uuidv7()) =>
+    ledger
+      .hold({ callId, projectId: project.id, keyPairId: key.id, modelId: 'm', priceVersion: 1n, want, min })
+      .then((amount) => ({ callId, amount }))
+  const settle = (callId: string, charge: bigint, change = {}) =>
+    ledger.settle(settlementOf(callId, project.id, charge, change))
+  return { project, hold, settle, state: () => walletOf(store, project.id) }
+}
+
+test('a hold sets credit aside and its settle charges the usage and releases the rest', async () => {
+  const { hold, settle, state } = await wallet(1_000n)
+  const { callId, amount } = await hold(600n)
+  assert.equal(amount, 600n)
+  assert.deepEqual(await state(), { balance: 1_000n, held: 600n, openHolds: 1 })
+  assert.equal(await settle(callId, 250n), 250n)
+  assert.deepEqual(await state(), { balance: 750n, held: 0n, openHolds: 0 })
+})
+
+test('a settle that is sent again charges nothing more and answers the same', async () => {
+  const { hold, settle, state } = await wallet(1_000n)
+  const { callId } = await hold(600n)
+  assert.equal(await settle(callId, 250n), 250n)
+  assert.equal(await settle(callId, 400n), 250n)
+  assert.deepEqual(await state(), { balance: 750n, held: 0n, openHolds: 0 })
+})
+
+test('a hold that is sent again is granted once', async () => {
+  const { hold, state } = await wallet(1_000n)
+  const { callId } = await hold(600n)
+  assert.equal((await hold(600n, 600n, callId)).amount, 600n)
+  assert.deepEqual(await state(), { balance: 1_000n, held: 600n, openHolds: 1 })
+})
+
+test('a hold may be granted in part, but never below its minimum', async () => {
+  const { hold, state } = await wallet(1_000n)
+  await hold(900n)
+  assert.equal((await hold(600n, 50n)).amount, 100n)
+  await assert.rejects(hold(600n, 50n), { code: 'credit_held', status: 403 })
+  assert.deepEqual(await state(), { balance: 1_000n, held: 1_000n, openHolds: 2 })
+})
+
+test('an empty wallet is told apart from one whose credit is held by running calls', async () => {
+  const { hold } = await wallet(10n)
+  await assert.rejects(hold(50n), { code: 'credit_insufficient' })
+  await hold(10n)
+  await assert.rejects(hold(5n), { code: 'credit_held' })
+})
+
+test('usage beyond the hold is paid from what is available, and what is not available is a loss, never a debt', async () => {
+  const rich = await wallet(1_000n)
+  const first = await rich.hold(100n)
+  assert.equal(await rich.settle(first.callId, 300n), 300n)
+  assert.deepEqual(await rich.state(), { balance: 700n, held: 0n, openHolds: 0 })
+
+  const poor = await wallet(150n)
+  const second = await poor.hold(100n)
+  assert.equal(await poor.settle(second.callId, 300n), 150n)
+  assert.deepEqual(await poor.state(), { balance: 0n, held: 0n, openHolds: 0 })
+  const charge = await store.db
+    .selectFrom('charges')
+    .selectAll()
+    .where('id', '=', second.callId)
+    .executeTakeFirstOrThrow()
+  assert.deepEqual([charge.usage_nanos, charge.charged_nanos], [300n, 150n])
+})
+
+test('two overruns in one batch share what is available and never take it twice', async () => {
+  const { hold, settle, state } = await wallet(300n)
+  const [a, b] = await Promise.all([hold(100n), hold(100n)])
+  const charged = await Promise.all([settle(a.callId, 180n), settle(b.callId, 180n)])
+  assert.deepEqual(charged, [180n, 120n])
+  assert.deepEqual(await state(), { balance: 0n, held: 0n, openHolds: 0 })
+})
+
+test('an extension grows the hold while the wallet lasts, and sent again it grows it once', async () => {
+  const { project, hold, state } = await wallet(1_000n)
+  const { callId } = await hold(400n)
+  const extend = (extension: number) => ledger.extend({ callId, projectId: project.id, extension, want: 500n, min: 1n })
+  assert.equal(await extend(1), 900n)
+  assert.equal(await extend(1), 900n)
+  assert.equal(await extend(2), 1_000n)
+  assert.equal(await extend(3), 1_000n)
+  assert.deepEqual(await state(), { balance: 1_000n, held: 1_000n, openHolds: 1 })
+})
+
+test('what a settle releases can be granted in the same batch', async () => {
+  const { hold, settle } = await wallet(100n)
+  const first = await hold(100n)
+  const [, second] = await Promise.all([settle(first.callId, 40n), hold(60n)])
+  assert.equal(second.amount, 60n)
+})
+
+test('key, account and domain are checked again when credit is held', async () => {
+  const { project, hold } = await wallet(1_000n)
+  const set = (table: 'publishers' | 'domains' | 'key_pairs', change: object, column: string, id: string) =>
+    sql`update ${sql.table(table)} set ${sql.raw(
+      Object.entries(change)
+        .map(([k, v]) => `${k} = ${v}`)
+        .join(','),
+    )} where ${sql.ref(column)} = ${id}`.execute(store.db)
+  await set('publishers', { activated_at: 'null' }, 'id', project.publisherId)
+  await assert.rejects(hold(1n), { code: 'account_not_activated' })
+  await set('publishers', { activated_at: 'now()' }, 'id', project.publisherId)
+  await set('domains', { verified_at: 'null' }, 'project_id', project.id)
+  await assert.rejects(hold(1n), { code: 'domain_not_verified' })
+  await set('domains', { verified_at: 'now()' }, 'project_id', project.id)
+  await set('key_pairs', { expires_at: 'now()' }, 'project_id', project.id)
+  await assert.rejects(hold(1n), { code: 'key_inactive', status: 401 })
+  await set('key_pairs', { expires_at: 'null', active: 'false' }, 'project_id', project.id)
+  await assert.rejects(hold(1n), { code: 'key_inactive' })
+})
+
+test('limits of a project hold exactly, also within one batch', async () => {
+  await awayFromTheEndOfAMinute()
+  const limited = await wallet(1_000n)
+  await store.db.updateTable('projects').set({ concurrent_calls: 3 }).where('id', '=', limited.project.id).execute()
+  const holds = await Promise.allSettled(Array.from({ length: 5 }, () => limited.hold(10n)))
+  assert.equal(holds.filter((result) => result.status === 'fulfilled').length, 3)
+  await assert.rejects(limited.hold(10n), { code: 'concurrency_limited', status: 429 })
+
+  const rated = await wallet(1_000n)
+  await store.db.updateTable('projects').set({ requests_per_minute: 4 }).where('id', '=', rated.project.id).execute()
+  const calls = await Promise.allSettled(Array.from({ length: 6 }, () => rated.hold(10n)))
+  assert.equal(calls.filter((result) => result.status === 'fulfilled').length, 4)
+
+  const metered = await wallet(1_000n)
+  await store.db.updateTable('projects').set({ tokens_per_minute: 15n }).where('id', '=', metered.project.id).execute()
+  const { callId } = await metered.hold(10n)
+  await metered.settle(callId, 5n) // 15 tokens
+  await assert.rejects(metered.hold(10n), { code: 'rate_limited' })
+})
+
+test('a dead gateway’s holds are swept once, and its late settle is collected from what is available', async () => {
+  const { hold, settle, state } = await wallet(100n)
+  const { callId } = await hold(80n)
+  await sql`insert into gateways (id, beat_at) values (${gatewayId}, now() - interval '5 minutes')`.execute(store.db)
+  assert.equal((await sweepHolds(store.db, 60_000, 3_600_000, 100)) > 0, true)
+  assert.deepEqual(await state(), { balance: 100n, held: 0n, openHolds: 0 })
+  await hold(70n)
+  assert.equal(await settle(callId, 80n), 30n, 'only what is available')
+  assert.equal(await settle(callId, 80n), 30n, 'and only once')
+  assert.deepEqual(await state(), { balance: 70n, held: 70n, openHolds: 1 })
+  const absorbed = await store.db
+    .selectFrom('transfers')
+    .select('amount_nanos')
+    .where('reference', '=', `absorbed:${callId}`)
+    .execute()
+  assert.deepEqual(absorbed, [{ amount_nanos: 50n }])
+  await sql`update gateways set beat_at = now()`.execute(store.db)
+  assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 0, 'a living gateway keeps its holds')
+})
+
+test('no statement can bring a wallet below zero, edit a charge or edit a transfer', async () => {
+  const { project, hold, settle } = await wallet(100n)
+  const { callId } = await hold(50n)
+  await assert.rejects(sql`update wallets set balance_nanos = 20 where project_id = ${project.id}`.execute(store.db), {
+    constraint: 'no_overdraft',
+  })
+  await settle(callId, 10n)
+  await assert.rejects(sql`update charges set charged_nanos = 0`.execute(store.db), /append-only/)
+  await assert.rejects(sql`delete from charges`.execute(store.db), /append-only/)
+  await assert.rejects(sql`update transfers set amount_nanos = 1`.execute(store.db), /append-only/)
+})
+
+test('one bad item fails alone: its neighbours in the batch are answered', async () => {
+  const { hold, settle } = await wallet(1_000n)
+  const [a, b] = await Promise.all([hold(10n), hold(10n)])
+  const results = await Promise.allSettled([settle(a.callId, 5n), settle(b.callId, 5n, { outcome: 'nonsense' })])
+  assert.deepEqual(
+    results.map((result) => result.status),
+    ['fulfilled', 'rejected'],
+  )
+})
+
+test('random batches of holds, extensions, settles and repeats leave exactly what a plain model says', async () => {
+  for (let seed = 1; seed <= 25; seed++) await runAgainstModel(seed)
+  assert.deepEqual(await auditOf(store), [])
+})
+
+/** The same rules in ten lines of arithmetic, one wallet at a time and with no database. */
+async function runAgainstModel(seed: number): Promise<void> {
+  const random = createRandom(seed)
+  const { hold, settle, state } = await wallet(2_000n)
+  let balance = 2_000n
+  const open = new Map<string, bigint>()
+  const held = () => [...open.values()].reduce((sum, amount) => sum + amount, 0n)
+  for (let step = 0; step < 12; step++) {
+    const ending = [...open.keys()].filter(() => random.next() < 0.5)
+    const bills = ending.map(() => BigInt(random.int(400)))
+    const asked = Array.from({ length: random.int(4) }, () => ({
+      callId: uuidv7(),
+      want: BigInt(1 + random.int(500)),
+      min: BigInt(1 + random.int(100)),
+    }))
+    const settled = ending.map((callId, i) => settle(callId, bills[i]!))
+    const granted = asked.map(({ callId, want, min }) =>
+      hold(want, min < want ? min : want, callId).then(
+        ({ amount }) => amount,
+        () => 0n,
+      ),
+    )
+    const repeated = random.next() < 0.3 && ending[0] ? settle(ending[0], 1n) : undefined
+
+    // All settles release before any overrun is paid; then holds are granted in order.
+    let overrunFunds = balance - held()
+    ending.forEach((callId, i) => (overrunFunds += open.get(callId)! - least(bills[i]!, open.get(callId)!)))
+    const expectedCharges = ending.map((callId, i) => {
+      const own = open.get(callId)!
+      const overrun = least(most(bills[i]! - own, 0n), overrunFunds)
+      overrunFunds -= overrun
+      return least(bills[i]!, own) + overrun
+    })
+    ending.forEach((callId, i) => {
+      balance -= expectedCharges[i]!
+      open.delete(callId)
+    })
+    const expectedGrants = asked.map(({ callId, want, min }) => {
+      const grant = least(want, balance - held())
+      if (grant <= 0n || grant < least(min, want)) return 0n
+      open.set(callId, grant)
+      return grant
+    })
+    assert.deepEqual(await Promise.all(settled), expectedCharges, `seed ${seed}, step ${step}: charges`)
+    assert.deepEqual(await Promise.all(granted), expectedGrants, `seed ${seed}, step ${step}: grants`)
+    await repeated
+    assert.deepEqual(
+      await state(),
+      { balance, held: held(), openHolds: open.size },
+      `seed ${seed}, step ${step}: wallet`,
+    )
+  }
+}
+
+/** Limits count per minute of the clock; a test must not straddle two. */
+async function awayFromTheEndOfAMinute(): Promise<void> {
+  const left = 60_000 - (Date.now() % 60_000)
+  if (left < 3_000) await new Promise((resolve) => setTimeout(resolve, left + 100))
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+function most(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}

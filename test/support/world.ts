@@ -1,0 +1,267 @@
+import { randomBytes } from 'node:crypto'
+import { createSimulator, type Simulator } from '../../simulator/server.ts'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../../src/rules/keys.ts'
+import { parseCredits } from '../../src/rules/money.ts'
+import { serve, type Role, type Running } from '../../src/serve.ts'
+import { openStore, type Store } from '../../src/store/database.ts'
+import { insertKeyPair } from '../../src/store/keys.ts'
+import {
+  insertDeployment,
+  insertPrice,
+  upsertModel,
+  type NewDeployment,
+  type NewPrice,
+} from '../../src/store/models.ts'
+import { insertProject } from '../../src/store/projects.ts'
+import { insertProvider } from '../../src/store/providers.ts'
+import { insertPublisher } from '../../src/store/publishers.ts'
+import { creditWallet, findWallet } from '../../src/store/wallets.ts'
+import { createTestDatabase } from './database.ts'
+
+/** A whole Parley for one test file: its own database, a simulated provider, and a gateway on real sockets. */
+export interface World {
+  url: string
+  opsUrl: string
+  store: Store
+  secrets: Secrets
+  simulator: Simulator
+  /** Everything the gateway has logged, line by line. */
+  logs: string[]
+  env: Record<string, string>
+  running: Running
+  /** The project that tests use unless they make their own: verified, activated, with 1,000 credits. */
+  project: TestProject
+  close(): Promise<void>
+}
+
+export interface TestProject {
+  publisherId: string
+  id: string
+  publishableKey: string
+  secretKey: string
+  headers: Record<string, string>
+}
+
+export const PRICE = {
+  input: 1_000_000_000n,
+  cachedInput: 500_000_000n,
+  cacheWrite: 0n,
+  output: 4_000_000_000n,
+  reasoning: 4_000_000_000n,
+}
+
+export async function createWorld(options: { env?: Record<string, string>; roles?: Role[] } = {}): Promise<World> {
+  const database = await createTestDatabase()
+  const simulator = await createSimulator({ seed: 1 })
+  const logs: string[] = []
+  const env = {
+    DATABASE_URL: database.url,
+    PARLEY_SECRET: randomBytes(32).toString('base64'),
+    PARLEY_PORT: '0',
+    PARLEY_OPS_PORT: '0',
+    PARLEY_AUTO_MIGRATE: 'false',
+    PARLEY_DRAIN_DELAY_MS: '0',
+    PARLEY_DRAIN_GRACE_MS: '5000',
+    ...options.env,
+  }
+  const config = readConfig(env)
+  const secrets = createSecrets(config.PARLEY_SECRET)
+  const store = openStore({ url: database.url, applicationName: 'parley test' })
+  await addProvider(store, secrets, 'simulator', `${simulator.url}/v1`)
+  await addModel(store, { id: 'sim-small', provider: 'simulator' })
+  const project = await addProject(store, secrets)
+  const log = createLog('info', { write: (line) => logs.push(line) })
+  const running = await serve(config, options.roles ?? ['gateway'], log)
+  await untilReady(running.opsUrl)
+  return {
+    url: String(running.url),
+    opsUrl: running.opsUrl,
+    store,
+    secrets,
+    simulator,
+    logs,
+    env,
+    running,
+    project,
+    async close() {
+      await running.stop()
+      await store.close()
+      await simulator.close()
+      await database.drop()
+    },
+  }
+}
+
+export async function untilReady(opsUrl: string): Promise<void> {
+  await until(async () => {
+    const response = await fetch(`${opsUrl}/readyz`)
+    await response.arrayBuffer()
+    return response.ok
+  }, 10_000)
+}
+
+/** Polls until true; fails loudly after `withinMs`. */
+export async function until(condition: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not true within ${withinMs} ms: ${condition.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+export async function addProvider(
+  store: Store,
+  secrets: Secrets,
+  name: string,
+  baseUrl: string,
+  apiKey = 'upstream-key',
+): Promise<string> {
+  const id = uuidv7()
+  const sealedApiKey = secrets.seal(apiKey, `provider/${id}`)
+  await insertProvider(store.db, { id, name, kind: 'openai-compatible', baseUrl, sealedApiKey })
+  return id
+}
+
+export interface TestModel {
+  id: string
+  provider: string
+  upstreamModel?: string
+  price?: Partial<NewPrice> | null
+  maxOutputTokens?: number
+  deployment?: Partial<NewDeployment>
+}
+
+export async function addModel(store: Store, model: TestModel): Promise<void> {
+  await upsertModel(store.db, {
+    id: model.id,
+    ownedBy: model.provider,
+    contextWindow: 128_000,
+    maxOutputTokens: model.maxOutputTokens ?? 16_384,
+  })
+  if (model.price !== null) {
+    await insertPrice(store.db, {
+      modelId: model.id,
+      ...PRICE,
+      effectiveFrom: new Date(Date.now() - 60_000),
+      ...model.price,
+    })
+  }
+  await addDeployment(store, model)
+}
+
+/** Another route of a model that is there. */
+export async function addDeployment(store: Store, model: TestModel): Promise<void> {
+  const provider = await store.db
+    .selectFrom('providers')
+    .select('id')
+    .where('name', '=', model.provider)
+    .executeTakeFirstOrThrow()
+  await insertDeployment(store.db, {
+    id: uuidv7(),
+    modelId: model.id,
+    providerId: provider.id,
+    upstreamModel: model.upstreamModel ?? 'sim',
+    position: 0,
+    unsupportedFields: [],
+    ...model.deployment,
+  })
+}
+
+export async function addProject(
+  store: Store,
+  secrets: Secrets,
+  options: { credits?: string; isActivated?: boolean; isVerified?: boolean } = {},
+): Promise<TestProject> {
+  const publisherId = uuidv7()
+  const id = uuidv7()
+  await insertPublisher(store.db, {
+    id: publisherId,
+    name: 'Test Publisher',
+    email: null,
+    activatedAt: (options.isActivated ?? true) ? new Date() : null,
+  })
+  await insertProject(store.db, {
+    id,
+    publisherId,
+    name: 'Test Project',
+    domain: 'example.com',
+    verificationToken: 'token',
+    domainVerifiedAt: (options.isVerified ?? true) ? new Date() : null,
+  })
+  const amount = parseCredits(options.credits ?? '1000')
+  if (amount > 0n) await credit(store, id, amount)
+  const keys = await addKeyPair(store, secrets, id)
+  return { publisherId, id, ...keys }
+}
+
+export async function addKeyPair(store: Store, secrets: Secrets, projectId: string) {
+  const pair = keyPairFrom(randomBytes(KEY_PAIR_RANDOM_BYTES), '00')
+  await insertKeyPair(store.db, {
+    id: uuidv7(),
+    projectId,
+    name: 'test',
+    publishableKey: pair.publishable,
+    secretDigest: secretDigestOf(pair.secret, secrets.keyFor('key-pair-pepper', secrets.version)!),
+    secretVersion: secrets.version,
+    secretLast4: pair.secret.slice(-4),
+  })
+  return {
+    publishableKey: pair.publishable,
+    secretKey: pair.secret,
+    headers: { 'x-publishable-key': pair.publishable, 'x-secret-key': pair.secret },
+  }
+}
+
+export async function credit(store: Store, projectId: string, amount: bigint): Promise<void> {
+  await creditWallet(store.db, {
+    id: uuidv7(),
+    projectId,
+    amount,
+    kind: 'topup',
+    reference: `test:${uuidv7()}`,
+    reason: null,
+  })
+}
+
+export async function walletOf(store: Store, projectId: string) {
+  const wallet = await findWallet(store.db, projectId)
+  if (!wallet) throw new Error('no such wallet')
+  return { balance: wallet.balance_nanos, held: wallet.held_nanos, openHolds: wallet.open_holds }
+}
+
+/** POST /v1/chat/completions with the project's keys. */
+export function complete(
+  world: Pick<World, 'url' | 'project'>,
+  body: unknown,
+  options: { headers?: Record<string, string>; signal?: AbortSignal; project?: TestProject } = {},
+): Promise<Response> {
+  return fetch(`${world.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(options.project ?? world.project).headers, ...options.headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    signal: options.signal,
+  })
+}
+
+/** A request for the simulator: `directive` is what it is told to do, for example `tokens=5 fault=U6`. */
+export function chatBody(directive = '', extra: Record<string, unknown> = {}) {
+  return { model: 'sim-small', messages: [{ role: 'user', content: `Hello [[sim ${directive}]]` }], ...extra }
+}
+
+/** The data of each event of a finished stream. */
+export function eventsOf(text: string): string[] {
+  return text
+    .split('\n\n')
+    .map((block) =>
+      block
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice(5).trimStart())
+        .join('\n'),
+    )
+    .filter((data) => data !== '')
+}

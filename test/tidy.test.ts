@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readTree, sourceFile } from './support/source-tree.ts'
+import * as tidy from './support/tidy.ts'
+
+type Files = Record<string, string>
+
+interface Examples {
+  /** What must be noticed, by `path:line` of the one breach in these files. */
+  breaches: [where: string, files: Files][]
+  lawful: Files
+}
+
+const tree = readTree(join(import.meta.dirname, '..'))
+
+/** A rule that cannot fail guards nothing, so each one is also shown files that break it, and their lawful neighbours. */
+function law(title: string, rule: tidy.Rule, examples: Examples): void {
+  test(title, () => {
+    const found = rule(tree)
+    assert.ok(found.length === 0, `\n${found.join('\n')}`)
+  })
+  test(`${title} (breaking it is noticed)`, () => {
+    for (const [where, files] of examples.breaches) {
+      const found = rule(corpus(files))
+      assert.equal(found.length, 1, `one breach expected in ${JSON.stringify(files)}, found ${JSON.stringify(found)}`)
+      assert.equal(found[0]?.split(' ')[0], where)
+    }
+    assert.deepEqual(rule(corpus(examples.lawful)), [])
+  })
+}
+
+function corpus(files: Files) {
+  return Object.entries(files).map(([path, text]) => sourceFile(path, text))
+}
+
+function linesOf(count: number, line = '  work()'): string {
+  return `${line}\n`.repeat(count)
+}
+
+test('the checks read the repository, not an empty folder', () => {
+  const paths = tree.map((file) => file.path)
+  assert.ok(paths.includes('package.json') && paths.includes('test/tidy.test.ts'))
+  assert.ok(!paths.some((path) => path.includes('node_modules')))
+  assert.ok(tree.flatMap((file) => file.imports).some(({ target }) => target === 'test/support/tidy.ts'))
+})
+
+test('strings, comments and regular expressions are not taken for code', () => {
+  const text = [
+    `// import a from './comment.ts'`,
+    `const b = "import './string.ts'" + 'it\\'s'`,
+    'const c = `import "./template.ts" ${d(`nested ${"}"}`)} select 1`',
+    `const e = /['"\`]/.test(b) || 4 / 2 / 1`,
+    `/* import './block.ts' */ import { real } from './real.ts'`,
+    `const late = await import('./late.ts')`,
+  ].join('\n')
+  const file = sourceFile('src/store/x.ts', text)
+  assert.deepEqual(
+    file.imports.map(({ target }) => target),
+    ['src/store/real.ts', 'src/store/late.ts'],
+  )
+  assert.equal(file.code.length, text.length)
+  assert.deepEqual(
+    file.templates.map((template) => template.text),
+    ['nested ?', 'import "./template.ts" ? select 1'],
+  )
+})
+
+law(
+  'imports point one way: from planes to providers, recommend and store, and from those to rules and platform',
+  tidy.importDirection,
+  {
+    breaches: [
+      ['src/gateway/a.ts:2', { 'src/gateway/a.ts': `import '../rules/x.ts'\nimport { b } from '../console/b.ts'` }],
+      ['src/cli/a.ts:1', { 'src/cli/a.ts': `import type { B } from '../gateway/b.ts'` }],
+      ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../providers/b.ts'` }],
+      ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../recommend/b.ts'` }],
+      ['src/providers/a.ts:1', { 'src/providers/a.ts': `import { b } from '../gateway/b.ts'` }],
+      ['src/rules/a.ts:1', { 'src/rules/a.ts': `import { b } from '../platform/b.ts'` }],
+      ['src/platform/a.ts:1', { 'src/platform/a.ts': `import { b } from '../rules/b.ts'` }],
+      ['src/worker/a.ts:1', { 'src/worker/a.ts': `import { config } from '../config.ts'` }],
+      ['src/config.ts:1', { 'src/config.ts': `import { a } from './store/a.ts'` }],
+      ['src/cli/a.ts:1', { 'src/cli/a.ts': `import { main } from '../main.ts'` }],
+      ['src/novel/a.ts:1', { 'src/novel/a.ts': `import { b } from '../rules/b.ts'` }],
+      ['src/main.ts:1', { 'src/main.ts': `import { seed } from '../scripts/seed.ts'` }],
+      ['src/store/a.test.ts:1', { 'src/store/a.test.ts': `const { b } = await import('../../test/support/b.ts')` }],
+      ['simulator/a.ts:1', { 'simulator/a.ts': `import { b } from '../src/rules/b.ts'` }],
+    ],
+    lawful: {
+      'src/main.ts': `import './config.ts'\nimport './gateway/a.ts'\nimport './cli/a.ts'\nimport './store/a.ts'`,
+      'src/gateway/a.ts': `import './b.ts'\nimport '../store/a.ts'\nimport '../providers/a.ts'\nimport '../rules/a.ts'`,
+      'src/cli/a.ts': `import '../config.ts'\nimport '../recommend/a.ts'`,
+      'src/recommend/a.ts': `import '../store/a.ts'\nimport '../platform/a.ts'`,
+      'src/config.ts': `import './rules/a.ts'\nimport './platform/a.ts'`,
+      'src/config.test.ts': `import './config.ts'`,
+      'simulator/a.ts': `import './b.ts'\nimport 'node:http'`,
+      'test/a.test.ts': `import '../src/main.ts'\nimport '../simulator/a.ts'`,
+    },
+  },
+)
+
+law('no import leads back to the file that it started from', tidy.importCycles, {
+  breaches: [
+    ['src/rules/b.ts:1', { 'src/rules/a.ts': `import './b.ts'`, 'src/rules/b.ts': `import './a.ts'` }],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `import { a } from './a.ts'` }],
+    [
+      'simulator/c.ts:1',
+      {
+        'simulator/a.ts': `import './b.ts'`,
+        'simulator/b.ts': `import './c.ts'`,
+        'simulator/c.ts': `import type { A } from './a.ts'`,
+      },
+    ],
+  ],
+  lawful: {
+    'src/rules/a.ts': `import './b.ts'\nimport './c.ts'`,
+    'src/rules/b.ts': `import './c.ts'`,
+    'src/rules/c.ts': '',
+  },
+})
+
+law('a package is imported only where it belongs', tidy.packageOwners, {
+  breaches: [
+    ['src/gateway/a.ts:1', { 'src/gateway/a.ts': `import { Pool } from 'pg'` }],
+    ['src/console/a.ts:1', { 'src/console/a.ts': `import { sql } from 'kysely/helpers/postgres'` }],
+    ['src/store/a.ts:1', { 'src/store/a.ts': `import type { FastifyInstance } from 'fastify'` }],
+    ['src/worker/a.ts:1', { 'src/worker/a.ts': `import { request } from 'undici'` }],
+    ['src/gateway/a.ts:1', { 'src/gateway/a.ts': `import { Command } from 'commander'` }],
+    ['src/gateway/a.ts:1', { 'src/gateway/a.ts': `import { Counter } from 'prom-client'` }],
+    ['src/store/a.ts:1', { 'src/store/a.ts': `import { pino } from 'pino'` }],
+    ['simulator/a.ts:1', { 'simulator/a.ts': `import { fastify } from 'fastify'` }],
+  ],
+  lawful: {
+    'src/store/a.ts': `import { Pool } from 'pg'\nimport { sql } from 'kysely'`,
+    'src/gateway/server.ts': `import { fastify } from 'fastify'\nimport { z } from 'zod'`,
+    'src/main.ts': `import { fastify } from 'fastify'\nimport { Command } from 'commander'`,
+    'src/cli/a.ts': `import { Command } from 'commander'`,
+    'src/providers/a.ts': `import { Agent } from 'undici'`,
+    'src/platform/a.ts': `import { pino } from 'pino'\nimport { Counter } from 'prom-client'`,
+    'test/support/a.ts': `import { Client } from 'pg'`,
+    'bench/a.ts': `import { Client } from 'pg'\nimport { request } from 'undici'`,
+  },
+})
+
+law('only src/config.ts reads the environment', tidy.environmentReaders, {
+  breaches: [
+    ['src/store/a.ts:2', { 'src/store/a.ts': `\nconst url = process.env.DATABASE_URL` }],
+    ['src/main.ts:1', { 'src/main.ts': `const config = readConfig(process.env)` }],
+    ['simulator/main.ts:1', { 'simulator/main.ts': `const { env } = process` }],
+    ['src/cli/a.ts:1', { 'src/cli/a.ts': `import { env } from 'node:process'` }],
+  ],
+  lawful: {
+    'src/config.ts': `export const read = (env = process.env) => env`,
+    'src/main.ts': `// process.env is read by config.ts\nprocess.exitCode = 1`,
+    'scripts/dev.ts': `process.env.PATH`,
+  },
+})
+
+law('rules know no clock, no chance and no I/O', tidy.purity, {
+  breaches: [
+    ...['Date.now()', 'new Date()', 'new Date', 'Date()', 'Math.random()', 'randomBytes(8)', 'crypto.randomUUID()'].map(
+      (impure): [string, Files] => ['src/rules/a.ts:2', { 'src/rules/a.ts': `\nconst a = ${impure}` }],
+    ),
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `import { readFile } from 'node:fs/promises'` }],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `import { setTimeout } from 'node:timers/promises'` }],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `import { connect } from 'net'` }],
+  ],
+  lawful: {
+    'src/rules/a.ts': [
+      `import assert from 'node:assert/strict'`,
+      `import { Buffer } from 'node:buffer'`,
+      `import { createHash } from 'node:crypto'`,
+      `// Date.now() is the caller's`,
+      `const day = new Date(atMs).getUTCDay() + new Date('2025-01-01').getUTCDay()`,
+    ].join('\n'),
+    'src/rules/a.test.ts': `import { readFileSync } from 'node:fs'\nconst a = Date.now()`,
+    'src/worker/a.ts': 'const a = Date.now()',
+  },
+})
+
+law('a file name says what is in it', tidy.fileNames, {
+  breaches: ['utils', 'helpers', 'common', 'types', 'constants', 'index', 'misc'].flatMap((name): [string, Files][] => [
+    [`src/store/${name}.ts:1`, { [`src/store/${name}.ts`]: '' }],
+    [`test/${name}/a.test.ts:1`, { [`test/${name}/a.test.ts`]: '' }],
+  ]),
+  lawful: { 'src/store/key-types.ts': '', 'docs/index.md': '', 'test/fixtures/index.ts': '' },
+})
+
+law('a module exports by name, and only what it defines', tidy.namedExports, {
+  breaches: [
+    ['src/rules/a.ts:2', { 'src/rules/a.ts': `\nexport default function a() {}` }],
+    ['bench/a.ts:1', { 'bench/a.ts': `export { a as default }` }],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `export * from './b.ts'` }],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `export * as b from './b.ts'` }],
+  ],
+  lawful: { 'src/rules/a.ts': `export const a = 'export default'\nexport { b } from './b.ts'` },
+})
+
+law('a file is at most 400 lines long, and a test 600', tidy.fileLengths, {
+  breaches: [
+    ['src/rules/a.ts:401', { 'src/rules/a.ts': linesOf(401) }],
+    ['test/support/a.ts:401', { 'test/support/a.ts': linesOf(401) }],
+    ['src/rules/a.test.ts:601', { 'src/rules/a.test.ts': linesOf(601) }],
+  ],
+  lawful: {
+    'src/rules/a.ts': linesOf(400),
+    'src/rules/a.test.ts': linesOf(600),
+    'src/store/schema.gen.ts': linesOf(2_000),
+    'docs/a.md': linesOf(2_000),
+  },
+})
+
+law('a function is at most 70 lines long', tidy.functionLengths, {
+  breaches: [
+    ['src/rules/a.ts:2', { 'src/rules/a.ts': `\nexport async function a() {\n${linesOf(69)}}\n` }],
+    [
+      'src/rules/a.ts:1',
+      { 'src/rules/a.ts': `export function* a(\n  b: B,\n): Promise<{ c: C }> {\n${linesOf(67)}}\n` },
+    ],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `function a({\n  b,\n}: {\n  b: B\n}): C {\n${linesOf(65)}}\n` }],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `export const a: Rule = (b) => {\n${linesOf(69)}}\n` }],
+    ['src/rules/a.ts:2', { 'src/rules/a.ts': `const a = {\n  async b() {\n${linesOf(69, '    work()')}  },\n}\n` }],
+    [
+      'src/rules/a.ts:2',
+      { 'src/rules/a.ts': `const a = {\n  b: async (c) => {\n${linesOf(69, '    work()')}  },\n}\n` },
+    ],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `function a() {\n  const b = \`\n}\n\`\n${linesOf(66)}}\n` }],
+  ],
+  lawful: {
+    'src/rules/a.ts': `export function a() {\n${linesOf(68)}}\n\nconst b = (c) => c + 1\n\nconst d = {\n${linesOf(90, '  e: 1,')}}\n`,
+    'src/rules/a.test.ts': `test('long', () => {\n${linesOf(90)}})\n`,
+    'src/rules/b.ts': `if (a) {\n${linesOf(90)}}\nfor (const b of c) {\n${linesOf(90)}}\n`,
+  },
+})
+
+law('SQL lives in src/store', tidy.sqlInStore, {
+  breaches: [
+    'select id\n  from keys',
+    'INSERT INTO keys values (1)',
+    'update keys set name = ${name}',
+    '\n  delete from keys',
+    'with k as (select * from keys) table k',
+  ].map((sql): [string, Files] => ['src/console/a.ts:2', { 'src/console/a.ts': `\nconst a = \`${sql}\`` }]),
+  lawful: {
+    'src/store/a.ts': 'const a = sql`select id from keys`',
+    'src/gateway/a.ts': 'const a = `cannot select ${model} from these routes, nor update or set them`',
+    'src/gateway/a.test.ts': 'const a = `select id from keys`',
+    'scripts/a.ts': 'const a = `select id from keys`',
+  },
+})
+
+law('every runtime dependency has its reason in docs/decisions.md', tidy.explainedDependencies, {
+  breaches: [
+    [
+      'package.json:3',
+      {
+        'package.json': '{"dependencies": {\n"pg": "8.0.0",\n"zod": "4.0.0"\n}}',
+        'docs/decisions.md': 'PostgreSQL through `pg`, and zod.',
+      },
+    ],
+  ],
+  lawful: {
+    'package.json': '{"dependencies": {"pg": "8.0.0"}, "devDependencies": {"typescript": "7.0.0"}}',
+    'docs/decisions.md': 'PostgreSQL through `pg`.',
+  },
+})
+
+law('no file names a package registry', tidy.noRegistryHosts, {
+  breaches: [
+    ['.npmrc:2', { '.npmrc': `save-exact=true\nregistry=https://${['registry', 'npmjs', 'org'].join('.')}/` }],
+    ['docs/a.md:1', { 'docs/a.md': ['registry', 'yarnpkg', 'com'].join('.') }],
+    ['package-lock.json:2', { 'package-lock.json': '{\n"resolved": "https://mirror.example/pg.tgz"}' }],
+  ],
+  lawful: { 'package-lock.json': '{"integrity": "sha512-x"}', '.npmrc': 'omit-lockfile-registry-resolved=true' },
+})
+
+law('relative links in Markdown lead to files that exist', tidy.relativeLinks, {
+  breaches: [
+    ['README.md:2', { 'README.md': '# Title\n[gone](docs/gone.md)' }],
+    ['docs/a.md:1', { 'docs/a.md': '![gone](../README.md#title)' }],
+    ['docs/a.md:1', { 'docs/a.md': '[ref]: ./gone.md' }],
+  ],
+  lawful: {
+    'README.md': [
+      '[a](docs/a.md) [b](./docs/a.md#part "Title") [folder](docs/) [web](https://example.org/x.md) [here](#part)',
+      '`[code](gone.md)`',
+      '```\n[code](gone.md)\n```',
+    ].join('\n'),
+    'docs/a.md': '[up](../README.md)\n\n[ref]: ../README.md',
+  },
+})
+
+law('unfinished work is not hidden in comments', tidy.finishedWork, {
+  breaches: [
+    ['src/rules/a.ts:2', { 'src/rules/a.ts': '\n// TODO later' }],
+    ['simulator/a.ts:1', { 'simulator/a.ts': '/* FIXME */' }],
+    ['scripts/a.ts:1', { 'scripts/a.ts': `const a = 'XXX'` }],
+  ],
+  lawful: { 'src/rules/a.ts': `mkdtemp('parley-XXXXXX')`, 'docs/a.md': 'TODO' },
+})
