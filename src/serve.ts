@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer } from './gateway/ops.ts'
@@ -48,23 +49,36 @@ export async function serve(config: Config, roles: readonly Role[], log: Log): P
   return {
     url,
     opsUrl,
-    async stop() {
+    stop: once(async () => {
       worker?.stop()
       if (gateway && app) await drain(gateway, app, config)
       await ops.close()
       await store.close()
-    },
+    }),
   }
 }
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => (done ??= work())
+}
+
+const LAST_BYTES_MS = 1_000
 
 /** Balancers get time to notice before the port closes; running answers get time to end. */
 async function drain(gateway: Gateway, app: ReturnType<typeof createServer>, config: Config): Promise<void> {
   gateway.isDraining = true
   gateway.metrics.draining.set(1)
   gateway.log.info({ running: gateway.running.size }, 'draining')
-  await new Promise((resolve) => setTimeout(resolve, config.PARLEY_DRAIN_DELAY_MS))
+  await sleep(config.PARLEY_DRAIN_DELAY_MS)
   const closed = app.close()
+  // A kept-alive connection whose answer ends after the port was closed would hold the process for another 75 s.
+  const closing = setInterval(() => app.server.closeIdleConnections(), 50)
   await gateway.stop(config.PARLEY_DRAIN_GRACE_MS)
+  // Every call is settled; last bytes get a moment to leave. Connections that never sent a request would stay longer.
+  await Promise.race([closed, sleep(LAST_BYTES_MS)])
+  clearInterval(closing)
+  app.server.closeAllConnections()
   await closed
 }
 

@@ -36,10 +36,12 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   }
 }
 
-/** `none` takes a limit away. */
-export function wholeNumberOrNone(min: number, max: number): (text: string) => number | null {
-  const read = wholeNumber(min, max)
-  return (text) => (text === 'none' ? null : read(text))
+export type Limit = number | 'none'
+
+/** `none` takes a limit away. It stays a word until it reaches the store: commander reads null as "no value given". */
+export function limitUpTo(max: number): (text: string) => Limit {
+  const read = wholeNumber(1, max)
+  return (text) => (text === 'none' ? text : read(text))
 }
 
 export function listOf(text: string): string[] {
@@ -65,5 +67,10 @@ export function nameOf(text: string): string {
   return name
 }
 
-export const LIMIT_MAX = 1_000
-export const limitOf = wholeNumber(1, LIMIT_MAX)
+export function upstreamModelOf(text: string): string {
+  if (text.length >= 1 && text.length <= 300) return text
+  throw new InvalidArgumentError('It has 1 to 300 characters.')
+}
+
+/** How many rows to show. */
+export const rowsOf = wholeNumber(1, 1_000)

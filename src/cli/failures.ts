@@ -27,7 +27,7 @@ export function expectId(noun: Noun, id: string): void {
   throw new CliError(`"${id}" is not the id of a ${noun}, which is a uuid. List them with: ${LISTS[noun]}`)
 }
 
-export function sqlStateOf(error: unknown): string | undefined {
+export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
   return typeof code === 'string' ? code : undefined
 }
@@ -47,7 +47,7 @@ export function sentenceOf(error: unknown, databaseUrl: string): string {
 }
 
 function databaseProblemOf(error: unknown, databaseUrl: string): string | undefined {
-  const state = sqlStateOf(error) ?? ''
+  const state = codeOf(error) ?? ''
   const url = URL.parse(databaseUrl)
   const at = url ? ` at ${url.host}` : ''
   if ([UNDEFINED_TABLE, UNDEFINED_COLUMN, UNDEFINED_FUNCTION].includes(state)) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
+import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../rules/keys.ts'
 import { isServed } from '../rules/routing.ts'
@@ -32,10 +33,9 @@ export function addKeyCommands(program: Command): void {
     .action(withStore((session, publishableKey: string) => setActive(session, publishableKey, true)))
 }
 
-async function create(session: Session, projectId: string, options: { name: string }): Promise<Output> {
-  const { config, db } = session
+async function create({ config, db, secrets }: Session, projectId: string, options: { name: string }): Promise<Output> {
   const project = await projectOf(db, projectId)
-  const pair = await addKeyPair(session, projectId, options.name)
+  const pair = await addKeyPair({ db, secrets, cell: config.PARLEY_CELL }, projectId, options.name)
   const keys = { publishableKey: pair.publishable, secretKey: pair.secret }
   const model = (await servedModels(db, project.allowed_models))[0] ?? 'MODEL'
   const obstacles = obstaclesOf(project)
@@ -59,12 +59,12 @@ async function create(session: Session, projectId: string, options: { name: stri
 
 /** Stores a digest only: what is returned exists nowhere else. */
 export async function addKeyPair(
-  { config, db, secrets }: Session,
+  { db, secrets, cell }: { db: Db; secrets: Secrets; cell: string },
   projectId: string,
   name: string,
 ): Promise<{ id: string; publishable: string; secret: string }> {
   const id = uuidv7()
-  const pair = keyPairFrom(randomBytes(KEY_PAIR_RANDOM_BYTES), config.PARLEY_CELL)
+  const pair = keyPairFrom(randomBytes(KEY_PAIR_RANDOM_BYTES), cell)
   const pepper = secrets.keyFor('key-pair-pepper', secrets.version)
   if (!pepper) throw new CliError('PARLEY_SECRET has no usable newest secret. Make one with: openssl rand -base64 32')
   await insertKeyPair(db, {

@@ -37,7 +37,14 @@ export function table(rows: readonly Record<string, Shown>[], whenEmpty: string)
   const names = Object.keys(first)
   const lines = [names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => shown(row[name])))]
   const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
-  return lines.map((line) => line.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join(GAP).trimEnd()).join('\n')
+  return lines
+    .map((line) =>
+      line
+        .map((cell, n) => cell.padEnd(widths[n] ?? 0))
+        .join(GAP)
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
 /** One `key  value` line per field. */

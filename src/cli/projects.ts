@@ -4,9 +4,9 @@ import { formatCredits } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
 import { listModels } from '../store/models.ts'
 import { findProject, insertProject, listProjects, updateProject, type ProjectSettings } from '../store/projects.ts'
-import { listOf, nameOf, wholeNumber, wholeNumberOrNone } from './arguments.ts'
+import { limitUpTo, listOf, nameOf, wholeNumber, type Limit } from './arguments.ts'
 import { domainOf, newVerificationToken } from './domains.ts'
-import { CliError, expectId, FOREIGN_KEY_VIOLATION, sqlStateOf, unknownId } from './failures.ts'
+import { CliError, expectId, FOREIGN_KEY_VIOLATION, codeOf, unknownId } from './failures.ts'
 import { facts, table, type Output } from './print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
 
@@ -41,10 +41,14 @@ export function addProjectCommands(program: Command): void {
     .argument('<id>')
     .option('--name <name>', 'how people call it', nameOf)
     .option('--allowed-models <ids>', 'the models it may name, separated by commas, or "all"', listOf)
-    .option('--content-retention-days <days>', 'how long the text of conversations is kept; 0: never', wholeNumber(0, 365))
-    .option('--requests-per-minute <n>', 'a limit, or "none"', wholeNumberOrNone(1, INT4_MAX))
-    .option('--tokens-per-minute <n>', 'a limit, or "none"', wholeNumberOrNone(1, Number.MAX_SAFE_INTEGER))
-    .option('--concurrent-calls <n>', 'a limit, or "none"', wholeNumberOrNone(1, INT4_MAX))
+    .option(
+      '--content-retention-days <days>',
+      'how long the text of conversations is kept; 0: never',
+      wholeNumber(0, 365),
+    )
+    .option('--requests-per-minute <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
+    .option('--tokens-per-minute <n>', 'a limit, or "none"', limitUpTo(Number.MAX_SAFE_INTEGER))
+    .option('--concurrent-calls <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
     .action(withStore(set))
 }
 
@@ -64,11 +68,7 @@ export function obstaclesOf(project: Project): string[] {
   ]
 }
 
-async function create(
-  { db }: Session,
-  name: string,
-  options: { publisher: string; domain: string },
-): Promise<Output> {
+async function create({ db }: Session, name: string, options: { publisher: string; domain: string }): Promise<Output> {
   const id = uuidv7()
   expectId('publisher', options.publisher)
   try {
@@ -81,7 +81,7 @@ async function create(
       domainVerifiedAt: null,
     })
   } catch (error) {
-    if (sqlStateOf(error) !== FOREIGN_KEY_VIOLATION) throw error
+    if (codeOf(error) !== FOREIGN_KEY_VIOLATION) throw error
     throw unknownId('publisher', options.publisher)
   }
   const project = await projectOf(db, id)
@@ -113,20 +113,21 @@ interface SetOptions {
   name?: string
   allowedModels?: string[]
   contentRetentionDays?: number
-  requestsPerMinute?: number | null
-  tokensPerMinute?: number | null
-  concurrentCalls?: number | null
+  requestsPerMinute?: Limit
+  tokensPerMinute?: Limit
+  concurrentCalls?: Limit
 }
 
 async function set({ db }: Session, id: string, options: SetOptions): Promise<Output> {
-  const { allowedModels, tokensPerMinute } = options
+  const { allowedModels } = options
+  const tokensPerMinute = columnOf(options.tokensPerMinute)
   const settings: ProjectSettings = {
     name: options.name,
     allowed_models: allowedModels && (await allowedModelsOf(db, allowedModels)),
     content_retention_days: options.contentRetentionDays,
-    requests_per_minute: options.requestsPerMinute,
+    requests_per_minute: columnOf(options.requestsPerMinute),
     tokens_per_minute: typeof tokensPerMinute === 'number' ? BigInt(tokensPerMinute) : tokensPerMinute,
-    concurrent_calls: options.concurrentCalls,
+    concurrent_calls: columnOf(options.concurrentCalls),
   }
   if (Object.values(settings).every((value) => value === undefined)) {
     throw new CliError('Nothing was said to change. Run "parley project set --help" to see what can be.')
@@ -134,6 +135,10 @@ async function set({ db }: Session, id: string, options: SetOptions): Promise<Ou
   await projectOf(db, id)
   await updateProject(db, id, settings)
   return projectOutput(await projectOf(db, id))
+}
+
+function columnOf(limit: Limit | undefined): number | null | undefined {
+  return limit === 'none' ? null : limit
 }
 
 async function allowedModelsOf(db: Db, ids: string[]): Promise<string[] | null> {

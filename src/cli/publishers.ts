@@ -22,11 +22,7 @@ export function addPublisherCommands(program: Command): void {
     .action(withStore((session, id: string) => setActivated(session, id, false)))
 }
 
-async function create(
-  { db }: Session,
-  name: string,
-  options: { email?: string; activate?: boolean },
-): Promise<Output> {
+async function create({ db }: Session, name: string, options: { email?: string; activate?: boolean }): Promise<Output> {
   const email = options.email ?? null
   if (email !== null && (!email.includes('@') || email.length > 320)) {
     throw new CliError(`"${email}" is not an e-mail address. Write it like editor@example.com.`)

@@ -1,10 +1,10 @@
 import { Argument, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../rules/money.ts'
-import type { Db } from '../store/database.ts'
+import { isUnavailable, type Db } from '../store/database.ts'
 import { creditWallet, findWallet, listEntries } from '../store/wallets.ts'
-import { creditsOf, limitOf } from './arguments.ts'
-import { CliError, expectId, sqlStateOf, UNIQUE_VIOLATION, unknownId } from './failures.ts'
+import { creditsOf, rowsOf } from './arguments.ts'
+import { CliError, expectId, codeOf, UNIQUE_VIOLATION, unknownId } from './failures.ts'
 import { facts, table, type Output } from './print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
 
@@ -17,7 +17,7 @@ export function addWalletCommands(program: Command): void {
   addCreditCommand(wallet, 'grant', 'add credit as a gift', `--reason "welcome"`)
   addCommand(wallet, 'ledger', 'show the newest movements', `parley wallet ledger ${EXAMPLE_ID} --limit 20`)
     .argument('<project>')
-    .option('--limit <n>', 'how many', limitOf, 50)
+    .option('--limit <n>', 'how many', rowsOf, 50)
     .action(withStore(ledger))
 }
 
@@ -86,9 +86,15 @@ async function creditOnce(db: Db, movement: Parameters<typeof creditWallet>[1]):
   try {
     return await creditWallet(db, movement)
   } catch (error) {
-    if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error
+    const { reference } = movement
+    if (isUnavailable(error)) {
+      throw new CliError(
+        `The database went away and may or may not have credited. Run it again with --reference "${reference}": it credits once.`,
+      )
+    }
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError(
-      `Reference ${movement.reference} was already used for another amount or wallet. Use another reference; nothing changed.`,
+      `Reference ${reference} was already used for another amount or wallet, nothing changed. Use another reference.`,
     )
   }
 }

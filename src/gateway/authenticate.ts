@@ -43,7 +43,7 @@ export function createAuthenticate(db: Db, secrets: Secrets): (keys: Keys) => Pr
     isTransient: isUnavailable,
     retryEveryMs: 100,
   })
-  const currentPepper = pepperOf(secrets, secrets.version)
+  const currentPepper = secrets.keyFor('key-pair-pepper')
   const nobodysDigest = Buffer.alloc(32)
 
   async function recordOf(publishable: string): Promise<KeyRecord | undefined> {
@@ -86,7 +86,7 @@ export function createAuthenticate(db: Db, secrets: Secrets): (keys: Keys) => Pr
     if (!isPublishableKey(publishable) || !isSecretKey(secret)) throw new ParleyError('keys_invalid')
     const record = await recordOf(publishable)
     // The same work for a key that does not exist as for one that does.
-    const pepper = record ? pepperOf(secrets, record.secretVersion) : currentPepper
+    const pepper = record ? secrets.keyFor('key-pair-pepper', record.secretVersion) : currentPepper
     const isProven = isSameDigest(secretDigestOf(secret, pepper), record?.secretDigest ?? nobodysDigest)
     if (!record || !isProven) throw new ParleyError('keys_invalid')
     if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))
@@ -95,10 +95,4 @@ export function createAuthenticate(db: Db, secrets: Secrets): (keys: Keys) => Pr
     if (!record.isDomainVerified) throw new ParleyError('domain_not_verified')
     return record
   }
-}
-
-function pepperOf(secrets: Secrets, version: number): Buffer {
-  const pepper = secrets.keyFor('key-pair-pepper', version)
-  if (!pepper) throw new ParleyError('internal', { details: { missing_secret_version: version } })
-  return pepper
 }

@@ -59,8 +59,7 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
   let lastBeatMs = Number.NEGATIVE_INFINITY
   const authenticate = createAuthenticate(store.db, secrets)
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log })
-  const digestKey = secrets.keyFor('message-digests', secrets.version)
-  if (!digestKey) throw new Error('The newest secret has no key for message digests.')
+  const digestKey = secrets.keyFor('message-digests')
   const conversations = createConversations({ db: store.db, digestKey, log, metrics })
   const ledger = createLedger({
     pool: store.ledgerPool,

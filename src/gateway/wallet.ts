@@ -1,10 +1,10 @@
-import { billFor, type Ending } from '../rules/charging.ts'
+import { billFor, type Bill, type Ending, type Outcome } from '../rules/charging.ts'
 import type { ChatRequest } from '../rules/chat-request.ts'
 import { quote } from '../rules/holds.ts'
 import type { Nanos } from '../rules/money.ts'
 import { costOf, outputTokensFor } from '../rules/pricing.ts'
-import { NO_USAGE } from '../rules/usage.ts'
-import type { Ledger } from '../store/ledger.ts'
+import { NO_USAGE, completionTokensOf } from '../rules/usage.ts'
+import type { Ledger, Settlement } from '../store/ledger.ts'
 import type { Call } from './call.ts'
 import type { ModelRoute } from './catalogue.ts'
 import type { TypicalOutput } from './typical-output.ts'
@@ -68,33 +68,37 @@ export async function holdFor(
     },
     async settle(ending, status) {
       const bill = billFor(ending, price)
-      Object.assign(call.facts, {
-        outcome: ending.outcome,
-        usage: bill.usage,
-        usageSource: bill.source,
-        held: amount,
-        worth: bill.worth,
-      })
-      call.facts.charged = await ledger.settle({
-        callId: call.id,
-        projectId,
-        charge: bill.charge,
-        worth: bill.worth,
-        usage: bill.usage,
-        usageSource: bill.source,
-        outcome: ending.outcome,
-        deploymentId: call.facts.deploymentId,
-        conversationId: call.conversationId,
-        requestId: call.requestId,
-        streamed: call.facts.streamed,
-        status,
-        finishReason: call.facts.finishReason,
-        errorCode: call.facts.errorCode,
-        firstTokenMs: call.facts.firstTokenMs,
-        durationMs: Math.round(performance.now() - call.startedMs),
-        attempts: call.facts.attempts,
-      })
-      if (ending.outcome === 'completed') typicalOutput.add(model.id, bill.usage.output + bill.usage.reasoning)
+      const { facts } = call
+      facts.outcome = ending.outcome
+      facts.usage = bill.usage
+      facts.usageSource = bill.source
+      facts.held = amount
+      facts.worth = bill.worth
+      facts.charged = await ledger.settle(settlementOf(call, ending.outcome, bill, status))
+      if (ending.outcome === 'completed') typicalOutput.add(model.id, completionTokensOf(bill.usage))
     },
+  }
+}
+
+function settlementOf(call: Call, outcome: Outcome, bill: Bill, status: number): Settlement {
+  const { facts } = call
+  return {
+    callId: call.id,
+    projectId: call.caller.projectId,
+    charge: bill.charge,
+    worth: bill.worth,
+    usage: bill.usage,
+    usageSource: bill.source,
+    outcome,
+    deploymentId: facts.deploymentId,
+    conversationId: call.conversationId,
+    requestId: call.requestId,
+    streamed: facts.streamed,
+    status,
+    finishReason: facts.finishReason,
+    errorCode: facts.errorCode,
+    firstTokenMs: facts.firstTokenMs,
+    durationMs: Math.round(performance.now() - call.startedMs),
+    attempts: facts.attempts,
   }
 }

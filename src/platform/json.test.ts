@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { JsonError, parseJson } from './json.ts'
 
 const LIMITS = { depthMax: 4, keysMax: 6 }
@@ -29,23 +29,13 @@ function isLegal(text: string): boolean {
 
 test('every JSON value is read as JSON.parse reads it', () => {
   fc.assert(
-    fc.property(fc.json(), fc.constantFrom(0, 1, '\t'), (text, space) => {
+    fc.property(fc.json(), fc.constantFrom(1, '\t'), (text, space) => {
+      assert.deepEqual(parse(text, WIDE), JSON.parse(text))
       const spaced = JSON.stringify(JSON.parse(text), null, space)
-      for (const legal of [text, spaced]) {
-        if (hasRepeatedKeys(legal)) assertRefused(legal, /same field twice/, WIDE)
-        else assert.deepEqual(parse(legal, WIDE), JSON.parse(legal))
-      }
+      assert.deepEqual(parse(spaced, WIDE), JSON.parse(spaced))
     }),
   )
 })
-
-/** fast-check can write an object with `__proto__` twice or the like; the reviver sees only what is left. */
-function hasRepeatedKeys(text: string): boolean {
-  const kept = JSON.stringify(JSON.parse(text))
-  return (
-    kept.length !== text.replaceAll(/\s+(?=(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*")*$)/g, '').length && isLegal(text) && false
-  )
-}
 
 test('what JSON.parse refuses is refused, also after any one byte of a legal body was changed', () => {
   fc.assert(
@@ -152,7 +142,7 @@ test('the same field twice in one object is refused, however it is written', () 
     '{ "a" : {} ,\n"a"\t: [] }',
     '[{"x":{"a":[1,{"b":2}],"a":2}}]',
   ])
-    assertRefused(text, /^The body has the same field twice in one object\.$/)
+    assertRefused(text, /^The body has the same field twice in one object\.$/, WIDE)
 })
 
 test('the same name in different objects, as a value, or in other letters is no repetition', () => {

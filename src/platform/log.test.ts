@@ -46,14 +46,22 @@ test('a line is one JSON object with time, level and the listed fields, and noth
 })
 
 test('lines below the level are not written', () => {
-  const write = (log: ReturnType<typeof createLog>) => {
-    log.debug('a')
-    log.info('b')
-    log.error('c')
+  for (const [level, expected] of [
+    ['debug', ['a', 'b', 'c']],
+    ['info', ['b', 'c']],
+    ['error', ['c']],
+    ['silent', []],
+  ] as const) {
+    const lines = logged(level, (log) => {
+      log.debug('a')
+      log.info('b')
+      log.error('c')
+    })
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).msg),
+      expected,
+    )
   }
-  assert.equal(logged('info', write).length, 2)
-  assert.equal(logged('error', write).length, 1)
-  assert.equal(logged('silent', write).length, 0)
 })
 
 test('of a foreign error only its name and code are said, for its text may quote a prompt', () => {

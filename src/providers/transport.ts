@@ -153,7 +153,8 @@ function send(request: EventsRequest, signal: AbortSignal, poolFor: (origin: str
   })
 }
 
-async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+/** Exported for its test: wherever the bytes are cut, the events must be the same. */
+export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let ready: string[] = []
   let isTooBig = false
@@ -197,15 +198,16 @@ function classified(error: unknown, isStarted: boolean): Error {
   if (error instanceof UpstreamError) return error
   const cause = error instanceof Error && error.cause instanceof UpstreamError ? error.cause : undefined
   if (cause) return cause
-  const { code } = error as { code?: unknown }
-  return new UpstreamError(kindOf(typeof code === 'string' ? code : '', isStarted))
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  // Some parser errors have a name and no code.
+  return new UpstreamError(kindOf(typeof code === 'string' ? code : String(name), isStarted))
 }
 
 function kindOf(code: string, isStarted: boolean): UpstreamErrorKind {
   if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'refused'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns'
   if (/CERT|TLS|SSL|SELF_SIGNED|EPROTO/.test(code)) return 'tls'
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return isStarted ? 'truncated' : 'protocol'
+  if (/^HPE_|^HTTPParserError$|^UND_ERR_HEADERS_OVERFLOW$/.test(code)) return isStarted ? 'truncated' : 'protocol'
   if (isStarted) return 'truncated'
   return 'reset'
 }

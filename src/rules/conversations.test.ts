@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { Message } from './chat-request.ts'
 import { isConversationId, numberOccurrences } from './conversations.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { TYPICAL_OUTPUT_MAX, TYPICAL_OUTPUT_MIN, quote, shouldExtend } from './holds.ts'
 import { costOf, type Price } from './pricing.ts'
 import { NO_USAGE } from './usage.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { NANOS_PER_CREDIT, divideUp, formatCredits, parseCredits } from './money.ts'
 
 const CREDITS_MAX = 999_999_999n

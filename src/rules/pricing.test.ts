@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { costOf, outputTokensFor, type Price } from './pricing.ts'
 import { NO_USAGE, type Usage } from './usage.ts'
 
@@ -10,14 +10,14 @@ const CLASSES = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as
 const prices = fc.bigInt({ min: 0n, max: 10_000_000_000_000n })
 const counts = fc.nat({ max: 1_000_000_000 })
 
-function every<T>(values: fc.Arbitrary<T>) {
-  return fc.record({ input: values, cachedInput: values, cacheWrite: values, output: values, reasoning: values })
+const anyUsage: fc.Arbitrary<Usage> = fc.record(allClasses(counts))
+const anyPrice: fc.Arbitrary<Price> = fc.record({ version: fc.constant(1n), ...allClasses(prices) })
+
+function allClasses<T>(values: T) {
+  return { input: values, cachedInput: values, cacheWrite: values, output: values, reasoning: values }
 }
 
-const anyPrice: fc.Arbitrary<Price> = every(prices).map((classes) => ({ version: 1n, ...classes }))
-const anyUsage: fc.Arbitrary<Usage> = every(counts)
-
-const FREE: Price = { version: 1n, input: 0n, cachedInput: 0n, cacheWrite: 0n, output: 0n, reasoning: 0n }
+const FREE: Price = { version: 1n, ...allClasses(0n) }
 
 /** A fraction, so that the expected cost is exact until the very end. */
 interface Rational {
@@ -48,15 +48,8 @@ test('a cost is the exact sum of all classes, rounded up once', () => {
 })
 
 test('five classes that each cost a fraction of a nano are rounded together, not one by one', () => {
-  const usage: Usage = { input: 1, cachedInput: 1, cacheWrite: 1, output: 1, reasoning: 1 }
-  const price: Price = {
-    version: 1n,
-    input: 200_000n,
-    cachedInput: 200_000n,
-    cacheWrite: 200_000n,
-    output: 200_000n,
-    reasoning: 200_000n,
-  }
+  const usage: Usage = allClasses(1)
+  const price: Price = { version: 1n, ...allClasses(200_000n) }
   assert.equal(costOf(usage, price), 1n)
   assert.equal(costOf({ ...usage, output: 2 }, price), 2n)
 })

@@ -27,24 +27,50 @@ test('text that spells a special token is counted as the text it is', () => {
   }
 })
 
-test('a very long text is estimated, at once, and rather too high than too low', () => {
-  const paragraph = 'The quick brown fox jumps over the lazy dog. '
-  const long = paragraph.repeat(Math.ceil(LONGEST_EXACT / paragraph.length) + 1)
+const PROSE = 'The quick brown fox jumps over the lazy dog, twice. Then it rests; nobody asks why!\n'
+
+test('a text of many words is counted in slices, and to the same number', () => {
+  for (const text of [PROSE.repeat(50), 'naïve 日本語 text, '.repeat(300), `${'x'.repeat(400)} `.repeat(20)]) {
+    assert.equal(countTextTokens(text), encode(text).length)
+  }
+})
+
+test('a text without a break is counted to within a token per slice', () => {
+  const text = 'xyzzyplugh'.repeat(500)
+  const difference = countTextTokens(text) - encode(text).length
+  assert.ok(difference >= 0 && difference <= 2 * Math.ceil(text.length / 512), String(difference))
+})
+
+test('what is beyond the first 64 Ki characters is estimated, and rather too high than too low', () => {
+  const long = PROSE.repeat(2 * Math.ceil(LONGEST_EXACT / PROSE.length))
+  const exact = countTextTokens(long.slice(0, LONGEST_EXACT))
+  assert.equal(countTextTokens(long), exact + Math.ceil((long.length - LONGEST_EXACT) / 2))
   assert.ok(countTextTokens(long) >= encode(long).length)
-  const startedMs = performance.now()
-  assert.equal(countTextTokens('a'.repeat(8_000_000)), 4_000_000)
-  assert.ok(performance.now() - startedMs < 50)
 })
 
 test('no text holds up the other streams: also one without a single break is counted in a moment', () => {
-  for (const unit of ['a', ' ', '\n', '!', '語', '哈', '👍']) {
-    const text = unit.repeat(LONGEST_EXACT / unit.length)
-    const startedMs = performance.now()
-    countTextTokens(text)
-    const tookMs = performance.now() - startedMs
-    assert.ok(tookMs < 300, `${text.length} characters of ${JSON.stringify(unit)} took ${Math.round(tookMs)} ms`)
+  for (const unit of ['a', ' ', '\n', '!', '語', '👍']) {
+    const tookMs = timeOf(() => countTextTokens(unit.repeat(8_000_000 / unit.length)))
+    assert.ok(tookMs < 500, `${JSON.stringify(unit)} took ${Math.round(tookMs)} ms`)
   }
 })
+
+test('the limit holds for the whole request, however many messages it is spread over', () => {
+  const content = PROSE.repeat(Math.floor(LONGEST_EXACT / PROSE.length))
+  const messages = Array.from({ length: 120 }, () => ({ role: 'user', content }))
+  const request = requestOf({ messages })
+  assert.ok(timeOf(() => countPromptTokens(request)) < 500)
+  const exactLeft = LONGEST_EXACT - content.length
+  const estimated = Math.ceil((content.length - exactLeft) / 2) + 118 * Math.ceil(content.length / 2)
+  const exact = encode(content).length + countTextTokens(content.slice(0, exactLeft))
+  assert.equal(countPromptTokens(request), 3 + 120 * 4 + exact + estimated)
+})
+
+function timeOf(work: () => unknown): number {
+  const startedMs = performance.now()
+  work()
+  return performance.now() - startedMs
+}
 
 test('the chat format adds a frame around each message and the opening of the reply', () => {
   assert.equal(promptTokensOf({ role: 'user', content: '' }), 3 + 4)

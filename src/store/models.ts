@@ -154,6 +154,7 @@ export async function listDeployments(db: Db) {
       'd.id',
       'd.model_id',
       'p.name as provider',
+      'p.enabled as provider_enabled',
       'd.upstream_model',
       'd.position',
       'd.enabled',

@@ -185,3 +185,8 @@ export async function chargesOf(world: World, projectId: string, count: number) 
   await until(isSettled)
   return read().execute()
 }
+
+/** Limits count by the minute: a test of them must not straddle two. */
+export async function minuteWithRoom(seconds: number): Promise<void> {
+  await until(() => new Date().getUTCSeconds() < 60 - seconds, (seconds + 2) * 1000)
+}

@@ -8,7 +8,7 @@ import { createRandom } from '../support/random.ts'
 import { PRICE, chatBody, complete, createWorld, until, walletOf, type World } from '../support/world.ts'
 
 let world: World
-before(async () => {
+before(async (t) => {
   world = await createWorld()
 })
 after(() => world.close())
@@ -50,7 +50,7 @@ function deltasIn(stream: string): number {
 test(
   '1,000 callers that hang up at any moment leave no upstream socket, no hold, and the charge of the table',
   { timeout: 60_000 },
-  async () => {
+  async (t) => {
     const random = createRandom(20_26)
     const delivered = new Map<string, number>()
     const queue = Array.from({ length: HANG_UPS }, (_, i) => ({

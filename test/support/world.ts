@@ -205,7 +205,7 @@ export async function addKeyPair(store: Store, secrets: Secrets, projectId: stri
     projectId,
     name: 'test',
     publishableKey: pair.publishable,
-    secretDigest: secretDigestOf(pair.secret, secrets.keyFor('key-pair-pepper', secrets.version)!),
+    secretDigest: secretDigestOf(pair.secret, secrets.keyFor('key-pair-pepper')),
     secretVersion: secrets.version,
     secretLast4: pair.secret.slice(-4),
   })

@@ -1,0 +1,226 @@
+/**
+ * `npm run dev`: a whole Parley on this machine, without Docker, an account or a setting. Finds or starts PostgreSQL,
+ * migrates and fills a database of its own, starts a simulated provider and the gateway, and says what to paste.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join, relative, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Client } from 'pg'
+import { createSimulator } from '../simulator/server.ts'
+import { curlFor } from '../src/cli/curl.ts'
+import { readConfig } from '../src/config.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createSecrets } from '../src/platform/secrets.ts'
+import { serve, type Running } from '../src/serve.ts'
+import { openStore } from '../src/store/database.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { findOrStartPostgres } from './postgres.ts'
+import { seedDemo, type Demo } from './seed.ts'
+
+const GATEWAY_PORT = 8080
+const OPS_PORT = 9090
+const SIMULATOR_PORT = 9100
+const PORTS_TRIED = 100
+const READY_WITHIN_MS = 15_000
+/** Ctrl-C under npm arrives twice: from the terminal, and once more from npm. */
+const ECHO_MS = 250
+
+const { values: flags } = parseArgs({
+  options: {
+    'state-dir': { type: 'string', default: join(import.meta.dirname, '../.parley') },
+    database: { type: 'string', default: 'parley_dev' },
+  },
+})
+const stateDir = resolve(flags['state-dir'])
+
+/** What was started, newest last: stopped in the other order. */
+const started: (() => Promise<unknown>)[] = []
+
+onSignals()
+try {
+  const { running, demo } = await start()
+  console.log(instructions(running, demo))
+} catch (error) {
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  console.error(`\nThis did not work: ${error instanceof Error ? error.message : String(error)}${cause}`)
+  await stopAll()
+  process.exit(1)
+}
+
+async function start(): Promise<{ running: Running; demo: Demo }> {
+  // Others may enter it, because PostgreSQL runs as another user when this is run by root; the secrets in it are 0600.
+  await mkdir(stateDir, { recursive: true, mode: 0o755 })
+  const postgres = await findOrStartPostgres({
+    dataDir: await postgresDir(),
+    adminUrl: await serverAskedFor(),
+    log: say,
+  })
+  started.push(() => postgres.stop())
+  const databaseUrl = await createDatabase(postgres.url, flags.database)
+  const { applied, total } = await migrate(databaseUrl)
+  say(`database ${flags.database}: ${applied.length} of ${total} migrations applied now`)
+
+  const simulator = await createSimulator({ port: await freePort(SIMULATOR_PORT) })
+  started.push(() => simulator.close())
+  say(`simulated provider on ${simulator.url}`)
+
+  const env = {
+    DATABASE_URL: databaseUrl,
+    PARLEY_SECRET: await ownSecret(),
+    PARLEY_PORT: String(await freePort(GATEWAY_PORT)),
+    PARLEY_OPS_PORT: String(await freePort(OPS_PORT)),
+  }
+  const config = readConfig({
+    PARLEY_LOG_LEVEL: process.env.PARLEY_LOG_LEVEL ?? 'warn',
+    PARLEY_AUTO_MIGRATE: 'false',
+    PARLEY_DRAIN_DELAY_MS: '0',
+    PARLEY_DRAIN_GRACE_MS: '2000',
+    ...env,
+  })
+  const store = openStore({ url: databaseUrl, applicationName: 'parley dev', poolMax: 2 })
+  const demo = await seedDemo(store, createSecrets(config.PARLEY_SECRET), `${simulator.url}/v1`)
+  await store.close()
+  say('seeded: two models, and a project with $10.00')
+
+  const log = createLog(config.PARLEY_LOG_LEVEL)
+  const running = await serve(config, ['gateway', 'worker'], log)
+  started.push(async () => {
+    await running.stop()
+    // Connections that are just being closed would report that PostgreSQL goes away, which is what was asked for.
+    log.level = 'silent'
+  })
+  await untilReady(running.opsUrl)
+  say(`gateway and worker on ${running.url}`)
+  const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`)
+  await writeFile(join(stateDir, 'env'), lines.join(''), { mode: 0o600 })
+  return { running, demo }
+}
+
+function instructions(running: Running, demo: Demo): string {
+  const url = String(running.url)
+  const call = { url, publishableKey: demo.publishableKey, secretKey: demo.secretKey, model: demo.models[0] ?? '' }
+  const keys = `-H 'x-publishable-key: ${demo.publishableKey}' \\\n  -H 'x-secret-key: ${demo.secretKey}'`
+  const env = relative(process.cwd(), join(stateDir, 'env'))
+  return `
+Parley runs. Ask it something:
+
+${curlFor(call)}
+
+The same as a stream:
+
+${curlFor({ ...call, stream: true })}
+
+Its models:
+
+curl -sS ${url}/v1/models \\
+  ${keys}
+
+Operate it, in another terminal and this folder:
+
+set -a; . ${env.startsWith('..') ? join(stateDir, 'env') : `./${env}`}; set +a
+npm run parley -- doctor
+npm run parley -- wallet show ${demo.projectId}
+npm run parley -- --help
+
+Metrics: ${running.opsUrl}/metrics
+Ctrl-C stops everything.`
+}
+
+function say(line: string): void {
+  console.log(`- ${line}`)
+}
+
+/** The server in DATABASE_URL, but never the database: demo data must not end up in one that somebody cares for. */
+async function serverAskedFor(): Promise<string | undefined> {
+  const asked = process.env.DATABASE_URL || undefined
+  // A shell that sourced the file of an earlier run still names a server that may be gone; nobody asked for that.
+  const written = await readFile(join(stateDir, 'env'), 'utf8').catch(() => '')
+  return asked === undefined || written.includes(`'${asked}'`) ? undefined : asked
+}
+
+/** PostgreSQL refuses to run as root and then runs as a user who may not enter the likes of /root. */
+async function postgresDir(): Promise<string> {
+  const inState = join(stateDir, 'postgres')
+  if (process.getuid?.() !== 0) return inState
+  for (let dir = stateDir; dir !== dirname(dir); dir = dirname(dir)) {
+    const { mode } = await stat(dir)
+    const name = createHash('sha256').update(stateDir).digest('hex').slice(0, 12)
+    if ((mode & 0o001) === 0) return join('/var/tmp', `parley-postgres-${name}`)
+  }
+  return inState
+}
+
+async function createDatabase(serverUrl: string, name: string): Promise<string> {
+  const client = new Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000 })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+    if (rowCount === 0)
+      await client.query(`create database ${client.escapeIdentifier(name)} template template0 encoding 'UTF8'`)
+  } finally {
+    await client.end()
+  }
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** Made once: under another one, nothing that was sealed or digested before could be read. */
+async function ownSecret(): Promise<string> {
+  const path = join(stateDir, 'secret')
+  try {
+    await writeFile(path, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'EEXIST') throw error
+  }
+  return (await readFile(path, 'utf8')).trim()
+}
+
+async function freePort(from: number): Promise<number> {
+  for (let port = from; port < from + PORTS_TRIED; port++) {
+    const server = createServer()
+    const isFree = await new Promise<boolean>((done) => {
+      server.once('error', () => done(false))
+      server.listen(port, '127.0.0.1', () => done(true))
+    })
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    if (port !== from) say(`port ${from} is taken, using ${port}`)
+    return port
+  }
+  throw new Error(`The ports ${from} to ${from + PORTS_TRIED - 1} are all taken. Stop what uses them.`)
+}
+
+async function untilReady(opsUrl: string): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS
+  while (Date.now() < deadline) {
+    const response = await fetch(`${opsUrl}/readyz`)
+    if (response.ok) return
+    await sleep(50)
+  }
+  throw new Error(`The gateway was not ready within ${READY_WITHIN_MS / 1000} s. See the lines above.`)
+}
+
+async function stopAll(): Promise<void> {
+  for (const stop of started.splice(0).toReversed()) await stop().catch(() => undefined)
+}
+
+function onSignals(): void {
+  let stoppingSinceMs: number | undefined
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (stoppingSinceMs === undefined) {
+        stoppingSinceMs = performance.now()
+        console.log('\nStopping.')
+        void stopAll().then(() => process.exit(0))
+      } else if (performance.now() - stoppingSinceMs > ECHO_MS) {
+        process.exit(1)
+      }
+    })
+  }
+}

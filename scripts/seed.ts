@@ -1,0 +1,128 @@
+/**
+ * Fills a database so that the first answer needs no account anywhere: a provider, two models, and a project with
+ * credit and a key pair. `node scripts/seed.ts --upstream-url http://127.0.0.1:9100/v1` does it for the database in
+ * DATABASE_URL.
+ */
+import { parseArgs } from 'node:util'
+import { curlFor, gatewayUrlOf } from '../src/cli/curl.ts'
+import { sentenceOf } from '../src/cli/failures.ts'
+import { addKeyPair } from '../src/cli/keys.ts'
+import { readConfig } from '../src/config.ts'
+import { createSecrets, type Secrets } from '../src/platform/secrets.ts'
+import { uuidv7 } from '../src/platform/uuid.ts'
+import { parseCredits } from '../src/rules/money.ts'
+import { openStore, type Db, type Store } from '../src/store/database.ts'
+import { listKeyPairs, setKeyPairActive } from '../src/store/keys.ts'
+import { insertDeployment, insertPrice, listDeployments, listPrices, upsertModel } from '../src/store/models.ts'
+import { insertProject, listProjects, setDomainVerified } from '../src/store/projects.ts'
+import { findProvider, insertProvider, updateProvider } from '../src/store/providers.ts'
+import { insertPublisher, listPublishers, setPublisherActivated } from '../src/store/publishers.ts'
+import { creditWallet } from '../src/store/wallets.ts'
+
+export interface Demo {
+  projectId: string
+  publishableKey: string
+  secretKey: string
+  models: string[]
+}
+
+const NAME = 'Demo'
+const PROVIDER = 'simulator'
+const CELL = '00'
+const KEY_PAIR = 'demo'
+const MODELS = [
+  { id: 'parley-small', upstreamModel: 'sim-mini', price: priceOf('0.15', '0.075', '0.60') },
+  { id: 'parley-large', upstreamModel: 'sim', price: priceOf('2.50', '1.25', '10') },
+]
+
+/** In dollars per million tokens. */
+function priceOf(inputText: string, cachedInputText: string, outputText: string) {
+  const input = parseCredits(inputText)
+  const output = parseCredits(outputText)
+  return { input, cachedInput: parseCredits(cachedInputText), cacheWrite: input, output, reasoning: output }
+}
+
+/** Running it again adds nothing but a fresh key pair: the secret of the former one is stored nowhere. */
+export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: string): Promise<Demo> {
+  const { db } = store
+  const providerId = await seedProvider(db, secrets, upstreamBaseUrl)
+  for (const model of MODELS) await seedModel(db, providerId, model)
+  const projectId = await seedProject(db)
+  const former = (await listKeyPairs(db, projectId)).filter((pair) => pair.active && pair.name === KEY_PAIR)
+  for (const pair of former) await setKeyPairActive(db, pair.publishable_key, false)
+  const pair = await addKeyPair({ db, secrets, cell: CELL }, projectId, KEY_PAIR)
+  return {
+    projectId,
+    publishableKey: pair.publishable,
+    secretKey: pair.secret,
+    models: MODELS.map((model) => model.id),
+  }
+}
+
+/** The address may be another than last time, and so may the secret that its key is sealed under. */
+async function seedProvider(db: Db, secrets: Secrets, baseUrl: string): Promise<string> {
+  const known = await findProvider(db, PROVIDER)
+  const id = known?.id ?? uuidv7()
+  const sealedApiKey = secrets.seal('simulated-key', `provider/${id}`)
+  if (known) await updateProvider(db, PROVIDER, { base_url: baseUrl, sealed_api_key: sealedApiKey, enabled: true })
+  else await insertProvider(db, { id, name: PROVIDER, kind: 'openai-compatible', baseUrl, sealedApiKey })
+  return id
+}
+
+async function seedModel(db: Db, providerId: string, model: (typeof MODELS)[number]): Promise<void> {
+  await upsertModel(db, { id: model.id, ownedBy: PROVIDER, contextWindow: 128_000, maxOutputTokens: 16_384 })
+  if ((await listPrices(db, model.id, 1)).length === 0) {
+    await insertPrice(db, { modelId: model.id, ...model.price, effectiveFrom: new Date() })
+  }
+  const routes = (await listDeployments(db)).filter((route) => route.model_id === model.id && route.enabled)
+  if (routes.some((route) => route.provider === PROVIDER)) return
+  await insertDeployment(db, {
+    id: uuidv7(),
+    modelId: model.id,
+    providerId,
+    upstreamModel: model.upstreamModel,
+    position: 0,
+    unsupportedFields: [],
+  })
+}
+
+async function seedProject(db: Db): Promise<string> {
+  const publisher = (await listPublishers(db)).find((candidate) => candidate.name === NAME)
+  const publisherId = publisher?.id ?? uuidv7()
+  if (!publisher) await insertPublisher(db, { id: publisherId, name: NAME, email: null, activatedAt: new Date() })
+  else if (!publisher.activated_at) await setPublisherActivated(db, publisherId, new Date())
+
+  const project = (await listProjects(db, publisherId)).find((candidate) => candidate.name === NAME)
+  const id = project?.id ?? uuidv7()
+  if (!project) {
+    await insertProject(db, {
+      id,
+      publisherId,
+      name: NAME,
+      domain: 'example.com',
+      verificationToken: 'demo',
+      domainVerifiedAt: new Date(),
+    })
+  } else if (!project.domain_verified_at) await setDomainVerified(db, id, new Date())
+  const credit = { id: uuidv7(), projectId: id, amount: parseCredits('10'), kind: 'grant' as const }
+  await creditWallet(db, { ...credit, reference: `demo:${id}`, reason: 'to try Parley with' })
+  return id
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { 'upstream-url': { type: 'string', default: 'http://127.0.0.1:9100/v1' } } })
+  const config = readConfig()
+  const store = openStore({ url: config.DATABASE_URL, applicationName: 'parley seed', poolMax: 2 })
+  try {
+    const demo = await seedDemo(store, createSecrets(config.PARLEY_SECRET), values['upstream-url'])
+    const [model = ''] = demo.models
+    console.log(`Seeded. Ask for an answer:\n\n${curlFor({ url: gatewayUrlOf(config), ...demo, model })}`)
+  } catch (error) {
+    console.error(sentenceOf(error, config.DATABASE_URL))
+    process.exitCode = 1
+  } finally {
+    await store.close()
+  }
+}
+
+if (import.meta.main) await main()

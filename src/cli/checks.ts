@@ -1,0 +1,165 @@
+import type { Secrets } from '../platform/secrets.ts'
+import { LEASE_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
+import { priceAt } from '../rules/routing.ts'
+import { loadCatalogue } from '../store/catalogue.ts'
+import type { Db } from '../store/database.ts'
+import { countCallers, countStuckHolds, partitionDaysAhead, serverFacts } from '../store/health.ts'
+import { countKeyPairsBySecret } from '../store/keys.ts'
+import { pendingMigrations } from '../store/migrate.ts'
+import { listDeployments } from '../store/models.ts'
+import { listProviders } from '../store/providers.ts'
+import { CliError } from './failures.ts'
+import { apiKeyOf, probe, type ProviderRecord } from './probe.ts'
+
+/** One line of `parley doctor`. A hint is no problem: an installation without a caller yet is healthy. */
+export interface Finding {
+  check: string
+  state: 'ok' | 'problem' | 'hint' | 'skipped'
+  detail: string
+  /** What to do about it. */
+  mend?: string
+}
+
+const MAJOR_MIN = 15
+const CLOCK_DIFFERENCE_MS_MAX = 5_000
+const PARTITION_DAYS_MIN = 3
+/** A worker sweeps every few seconds; what is still there this long after its lease, nobody sweeps. */
+const SWEPT_WITHIN_MS = 60_000
+
+export async function checkStore(db: Db): Promise<Finding[]> {
+  const askedMs = Date.now()
+  const { version, major, now } = await serverFacts(db)
+  const answeredMs = Date.now()
+  // The store read its clock at some moment in between.
+  const differenceMs = Math.max(askedMs - now.getTime(), now.getTime() - answeredMs, 0)
+  const isNewEnough = major >= MAJOR_MIN
+  const isOnTime = differenceMs < CLOCK_DIFFERENCE_MS_MAX
+  return [
+    verdict(
+      'store',
+      isNewEnough,
+      `PostgreSQL ${version}`,
+      `Parley needs PostgreSQL ${MAJOR_MIN} or newer: upgrade it.`,
+    ),
+    verdict(
+      'clock',
+      isOnTime,
+      `${(differenceMs / 1000).toFixed(1)} s away from the store's`,
+      'Set the clocks of both machines with NTP: ids and prices go by time.',
+    ),
+  ]
+}
+
+export async function checkMigrations(databaseUrl: string): Promise<Finding[]> {
+  const pending = await pendingMigrations(databaseUrl)
+  const detail = pending.length === 0 ? 'all are applied' : `missing: ${pending.join(', ')}`
+  return [verdict('migrations', pending.length === 0, detail, 'Run: parley migrate')]
+}
+
+export async function checkPartitions(db: Db): Promise<Finding[]> {
+  const days = await partitionDaysAhead(db, 30)
+  return [
+    verdict(
+      'partitions',
+      days >= PARTITION_DAYS_MIN,
+      days < 0 ? 'today has none: every call is refused' : `${days} days ahead`,
+      'Start a gateway or a worker, which make them: parley serve worker',
+    ),
+  ]
+}
+
+export async function checkSecrets(db: Db, secrets: Secrets): Promise<Finding[]> {
+  const used = await countKeyPairsBySecret(db)
+  const lost = used.filter(({ secret_version }) => !secrets.keyFor('key-pair-pepper', secret_version))
+  const detail =
+    lost.length === 0
+      ? 'every key pair can be checked'
+      : lost.map((row) => `secret ${row.secret_version} is missing (active key pairs: ${row.pairs})`).join(', ')
+  return [verdict('secrets', lost.length === 0, detail, 'List that secret in PARLEY_SECRET again, as NUMBER:BASE64.')]
+}
+
+export async function checkProviders(db: Db, secrets: Secrets, isOffline: boolean): Promise<Finding[]> {
+  const providers = (await listProviders(db)).filter((provider) => provider.enabled)
+  const routes = (await listDeployments(db)).filter((route) => route.enabled)
+  if (providers.length === 0) {
+    return [{ check: 'providers', state: 'hint', detail: 'there are none', mend: 'Run "parley provider add --help".' }]
+  }
+  return Promise.all(
+    providers.map((provider) => {
+      const upstreamModel = routes.find((route) => route.provider === provider.name)?.upstream_model
+      return checkProvider(provider, secrets, isOffline ? undefined : upstreamModel)
+    }),
+  )
+}
+
+async function checkProvider(
+  provider: ProviderRecord,
+  secrets: Secrets,
+  upstreamModel: string | undefined,
+): Promise<Finding> {
+  const check = `provider ${provider.name}`
+  try {
+    if (upstreamModel === undefined) {
+      apiKeyOf(provider, secrets)
+      return { check, state: 'ok', detail: 'its key can be read; it was not called' }
+    }
+    const { firstTokenMs } = await probe(provider, secrets, upstreamModel)
+    return { check, state: 'ok', detail: `${upstreamModel} answered after ${Math.round(firstTokenMs)} ms` }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return { check, state: 'problem', detail: error.message }
+  }
+}
+
+export async function checkModels(db: Db): Promise<Finding[]> {
+  const { models } = await loadCatalogue(db)
+  if (models.size === 0) {
+    return [{ check: 'models', state: 'hint', detail: 'there are none', mend: 'Run "parley model add --help".' }]
+  }
+  return [...models.values()].map((model) => {
+    const check = `model ${model.id}`
+    if (!priceAt(model, Date.now()))
+      return verdict(check, false, 'has no price in force', 'Run "parley model price --help".')
+    const routes = model.deployments.length
+    return verdict(
+      check,
+      routes > 0,
+      routes > 0 ? `priced, routes: ${routes}` : 'has no usable route',
+      'Run "parley model route --help".',
+    )
+  })
+}
+
+export async function checkCallers(db: Db): Promise<Finding[]> {
+  const callers = await countCallers(db)
+  const steps: [bigint, string, string][] = [
+    [
+      callers.projects,
+      'there is no project',
+      'Run "parley publisher create --help", then "parley project create --help".',
+    ],
+    [callers.activated, 'no publisher with a project is activated', 'Run "parley publisher activate --help".'],
+    [callers.verified, 'no activated publisher has a verified domain', 'Run "parley domain verify --help".'],
+    [callers.with_keys, 'no project that could call has an active key pair', 'Run "parley key create --help".'],
+    [callers.with_credit, 'no project that could call has credit', 'Run "parley wallet topup --help".'],
+  ]
+  const missing = steps.find(([count]) => count === 0n)
+  if (missing) return [{ check: 'callers', state: 'hint', detail: missing[1], mend: missing[2] }]
+  return [{ check: 'callers', state: 'ok', detail: `projects that can call: ${callers.with_credit}` }]
+}
+
+export async function checkHolds(db: Db): Promise<Finding[]> {
+  const stuck = await countStuckHolds(db, LEASE_MS + SWEPT_WITHIN_MS, LONGEST_CALL_MS + SWEPT_WITHIN_MS)
+  return [
+    verdict(
+      'holds',
+      stuck === 0n,
+      stuck === 0n ? 'none is stuck' : `holds of calls that ended long ago: ${stuck}`,
+      'Start a worker, which releases them: parley serve worker',
+    ),
+  ]
+}
+
+function verdict(check: string, isOk: boolean, detail: string, mend: string): Finding {
+  return isOk ? { check, state: 'ok', detail } : { check, state: 'problem', detail, mend }
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { ConfigError } from '../config.ts'
+import { addCallCommands } from './calls.ts'
+import { addConversationCommands } from './conversations.ts'
+import { addDoctorCommand } from './doctor.ts'
+import { addDomainCommands } from './domains.ts'
+import { CliError } from './failures.ts'
+import { addKeyCommands } from './keys.ts'
+import { addMigrateCommand } from './migrate.ts'
+import { addModelCommands } from './models.ts'
+import { addProjectCommands } from './projects.ts'
+import { addProviderCommands } from './providers.ts'
+import { addPublisherCommands } from './publishers.ts'
+import { addServeCommand, type Serving } from './serve.ts'
+import { addWalletCommands } from './wallets.ts'
+
+const EXIT_USAGE = 2
+
+/** Runs one command line and returns its exit code: 0, 1 for what failed, 2 for what was typed wrongly. */
+export async function run<Role extends string>(argv: readonly string[], serving: Serving<Role>): Promise<number> {
+  // A reader such as `head` may close its end before everything is written.
+  process.stdout.on('error', () => process.exit(0))
+  try {
+    await createProgram(serving).parseAsync(argv)
+    return Number(process.exitCode ?? 0)
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
+    const isOurs = error instanceof CliError || error instanceof ConfigError
+    console.error(
+      isOurs ? error.message : `Parley has a defect: ${error instanceof Error ? error.message : 'unknown'}.`,
+    )
+    return 1
+  }
+}
+
+export function createProgram<Role extends string>(serving: Serving<Role>): Command {
+  const program = new Command('parley')
+    .description('A chat-completion gateway: OpenAI wire format in, any provider behind, prepaid credit.')
+    .version(versionOfPackage())
+    .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
+    })
+    .showHelpAfterError('Run "parley --help" to see all commands.')
+    .addHelpText('after', '\nEach command explains itself: parley publisher create --help')
+  addServeCommand(program, serving)
+  addMigrateCommand(program)
+  addDoctorCommand(program)
+  addPublisherCommands(program)
+  addProjectCommands(program)
+  addDomainCommands(program)
+  addKeyCommands(program)
+  addWalletCommands(program)
+  addProviderCommands(program)
+  addModelCommands(program)
+  addConversationCommands(program)
+  addCallCommands(program)
+  return program
+}
+
+function versionOfPackage(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}

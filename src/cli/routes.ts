@@ -1,0 +1,71 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { uuidv7 } from '../platform/uuid.ts'
+import { OPTIONAL_FIELDS } from '../rules/chat-request.ts'
+import { findModel, insertDeployment, setDeploymentEnabled } from '../store/models.ts'
+import { findProvider } from '../store/providers.ts'
+import { listOf, upstreamModelOf, wholeNumber } from './arguments.ts'
+import { expectId, unknownId } from './failures.ts'
+import { facts, type Output } from './print.ts'
+import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
+
+const FIELDS: readonly string[] = [...OPTIONAL_FIELDS, 'images']
+
+export function addRouteCommands(model: Command): void {
+  addCommand(
+    model,
+    'route',
+    'let a provider answer a model',
+    'parley model route gpt-small --provider openai --upstream-model gpt-4o-mini',
+  )
+    .argument('<model>')
+    .requiredOption('--provider <name>', 'who answers')
+    .requiredOption('--upstream-model <name>', 'how that provider calls the model', upstreamModelOf)
+    .option('--position <n>', 'routes are tried from the lowest to the highest', wholeNumber(0, 1_000_000), 0)
+    .option('--unsupported <fields>', `request fields it cannot honour, of: ${FIELDS.join(', ')}`, fieldsOf)
+    .option('--connect-timeout-ms <ms>', 'to connect', wholeNumber(50, 60_000))
+    .option('--first-token-timeout-ms <ms>', 'to the first piece of the answer', wholeNumber(50, 600_000))
+    .option('--idle-timeout-ms <ms>', 'between two pieces', wholeNumber(50, 600_000))
+    .option('--total-timeout-ms <ms>', 'for the whole answer', wholeNumber(50, 3_600_000))
+    .action(withStore(route))
+  addCommand(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
+    .argument('<route>', 'its id, from "parley model show"')
+    .action(withStore(unroute))
+}
+
+function fieldsOf(text: string): string[] {
+  const fields = listOf(text)
+  const unknown = fields.find((field) => !FIELDS.includes(field))
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${FIELDS.join(', ')}.`)
+  return fields
+}
+
+interface RouteOptions {
+  provider: string
+  upstreamModel: string
+  position: number
+  unsupported?: string[]
+  connectTimeoutMs?: number
+  firstTokenTimeoutMs?: number
+  idleTimeoutMs?: number
+  totalTimeoutMs?: number
+}
+
+async function route({ db }: Session, modelId: string, options: RouteOptions): Promise<Output> {
+  const { provider: name, unsupported = [], ...deployment } = options
+  const provider = await findProvider(db, name)
+  if (!provider) throw unknownId('provider', name)
+  if (!(await findModel(db, modelId))) throw unknownId('model', modelId)
+  const id = uuidv7()
+  await insertDeployment(db, { id, modelId, providerId: provider.id, unsupportedFields: unsupported, ...deployment })
+  const { upstreamModel, position } = options
+  return {
+    document: { id, model: modelId, provider: name, upstream_model: upstreamModel, position, unsupported },
+    text: facts({ route: id, model: modelId, provider: name, 'upstream model': upstreamModel, position, unsupported }),
+  }
+}
+
+async function unroute({ db }: Session, id: string): Promise<Output> {
+  expectId('route', id)
+  if (!(await setDeploymentEnabled(db, id, false))) throw unknownId('route', id)
+  return { document: { id, enabled: false }, text: `Route ${id} is taken away: new calls do not use it.` }
+}

@@ -1,0 +1,94 @@
+import { Argument, type Command } from 'commander'
+import { readConfig, type Config } from '../config.ts'
+import { createLog, errorFields, type Log } from '../platform/log.ts'
+import { sentenceOf, codeOf } from './failures.ts'
+
+/** The servers, which this plane does not know: main.ts hands them in. */
+export interface Serving<Role extends string> {
+  roles: readonly Role[]
+  serve(config: Config, roles: readonly Role[], log: Log): Promise<{ stop(): Promise<void> }>
+}
+
+/** Beyond the configured delay and grace: what ends a drain that hangs. */
+const HARD_EXIT_AFTER_MS = 15_000
+const CRASH_DRAIN_MS = 10_000
+/** Ctrl-C under npm arrives twice: from the terminal, and once more from npm. That is not an operator who insists. */
+const ECHO_MS = 250
+
+export function addServeCommand<Role extends string>(program: Command, serving: Serving<Role>): void {
+  program
+    .command('serve')
+    .description('answer requests (gateway) and do the background work (worker)')
+    .addArgument(new Argument('[roles...]', 'what this process does (default: everything)').choices(serving.roles))
+    .showHelpAfterError('Run "parley serve --help" to see how it is used.')
+    .addHelpText('after', '\nExample:\n  parley serve gateway worker')
+    .action((roles: Role[]) => serveUntilSignal(serving, roles.length > 0 ? [...new Set(roles)] : serving.roles))
+}
+
+async function serveUntilSignal<Role extends string>(serving: Serving<Role>, roles: readonly Role[]): Promise<void> {
+  const config = readConfig()
+  const log = createLog(config.PARLEY_LOG_LEVEL)
+  let running: { stop(): Promise<void> } | undefined
+  let endingSinceMs: number | undefined
+
+  async function end(exitCode: number, withinMs: number): Promise<void> {
+    endingSinceMs = performance.now()
+    setTimeout(() => {
+      log.error({ withinMs }, 'did not end in time')
+      process.exit(1)
+    }, withinMs)
+    try {
+      await running?.stop()
+      process.exit(exitCode)
+    } catch (error) {
+      log.error(errorFields(error), 'did not end in order')
+      process.exit(1)
+    }
+  }
+
+  function onSignal(signal: NodeJS.Signals): void {
+    if (endingSinceMs === undefined) {
+      void end(0, config.PARLEY_DRAIN_DELAY_MS + config.PARLEY_DRAIN_GRACE_MS + HARD_EXIT_AFTER_MS)
+    } else if (signal !== 'SIGINT' || performance.now() - endingSinceMs > ECHO_MS) {
+      process.exit(1)
+    }
+  }
+
+  function onCrash(error: unknown): void {
+    log.fatal({ ...errorFields(error), frames: framesOf(error) }, 'crashed')
+    if (endingSinceMs === undefined) void end(1, CRASH_DRAIN_MS)
+  }
+
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+  process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash)
+  try {
+    running = await serving.serve(config, roles, log)
+  } catch (error) {
+    console.error(startProblemOf(error, config))
+    // Part of it may be listening already, and would keep a process that serves nothing alive.
+    process.exit(1)
+  }
+}
+
+/** Where an error arose, without its text, which may quote a prompt or a key. */
+export function framesOf(error: unknown): string[] {
+  if (!(error instanceof Error) || error.stack === undefined) return []
+  const afterText = error.stack.indexOf(error.message) + error.message.length
+  return error.stack
+    .slice(afterText)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('at '))
+}
+
+function startProblemOf(error: unknown, config: Config): string {
+  const { address, port } = error as { address?: string; port?: number }
+  if (codeOf(error) === 'EADDRINUSE') {
+    const variable = port === config.PARLEY_OPS_PORT ? 'PARLEY_OPS_PORT' : 'PARLEY_PORT'
+    return `Port ${port} of ${address} is taken by another process. Stop that one, or set ${variable}.`
+  }
+  if (['EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(codeOf(error) ?? '') && port !== undefined) {
+    return `This process may not listen on port ${port} of ${address}. Correct PARLEY_HOST and PARLEY_PORT.`
+  }
+  return sentenceOf(error, config.DATABASE_URL)
+}

@@ -1,0 +1,10 @@
+import { run } from './cli/program.ts'
+import type { Role } from './serve.ts'
+
+const roles = { gateway: true, worker: true } satisfies Record<Role, true>
+
+process.exitCode = await run(process.argv, {
+  roles: Object.keys(roles) as Role[],
+  // Loaded only to serve: the servers and the tokenizer would make every other command twice as slow.
+  serve: async (...args) => (await import('./serve.ts')).serve(...args),
+})

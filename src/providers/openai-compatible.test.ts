@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { parseChatRequest } from '../rules/chat-request.ts'
+import type { Chunk } from '../rules/chunk.ts'
+import { UPSTREAM_TIMERS } from '../rules/limits.ts'
+import { isPlausible, type Usage } from '../rules/usage.ts'
+import { createOpenAICompatible, createReader, requestBodyOf } from './openai-compatible.ts'
+import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
+import { eventsIn, type EventsRequest } from './transport.ts'
+
+const FIXTURES = join(import.meta.dirname, '../../test/fixtures/openai')
+
+function text(value: string): Chunk {
+  return { type: 'text', text: value }
+}
+
+function refusal(value: string): Chunk {
+  return { type: 'refusal', text: value }
+}
+
+function toolCall(index: number, fragment: string, id?: string, name?: string): Chunk {
+  return { type: 'tool_call', index, id, name, arguments: fragment }
+}
+
+function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls'): Chunk {
+  return { type: 'finish', reason }
+}
+
+function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
+  return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
+}
+
+/** What each stored stream means. The stored bytes end their lines in LF; the other variants are made from them. */
+const EXPECTED: Record<string, Chunk[]> = {
+  text: [text('Hello'), text(', "world"\n'), finish('stop'), usage(9, 4)],
+  multibyte: [
+    text('e\u0301 日本語 𠮷 שלום\u200F'),
+    text('👩\u200D👩'),
+    text('\u200D👧\u200D👦🇯🇵'),
+    text('a\u2028b\u2029c\u0085d\uFEFF'),
+    text('👍日'),
+    finish('stop'),
+  ],
+  'tool-calls': [
+    toolCall(0, '', 'call_a', 'get_weather'),
+    toolCall(0, '{"city":"'),
+    toolCall(0, 'Zürich"}'),
+    toolCall(1, '', 'call_b', 'get_time'),
+    toolCall(1, '{}'),
+    finish('tool_calls'),
+    usage(50, 20),
+  ],
+  refusal: [refusal('I can’t'), refusal(' help with that.'), finish('stop'), usage(12, 7)],
+  'usage-details': [
+    { type: 'reasoning', text: 'Hmm…' },
+    text('42'),
+    finish('length'),
+    usage(104, 2, { cachedInput: 896, reasoning: 58 }),
+  ],
+  comments: [text('still'), text(' here'), finish('content_filter')],
+  'without-space': [text(' data: x'), finish('stop')],
+  'multi-line': [text('多行 text'), finish('stop')],
+}
+
+async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces
+}
+
+/** Through the same code as a real answer: bytes to events, events to chunks, and a complaint if the end is missing. */
+async function chunksIn(pieces: readonly Buffer[]): Promise<Chunk[]> {
+  const reader = createReader()
+  const chunks: Chunk[] = []
+  for await (const data of eventsIn(bodyOf(pieces))) chunks.push(...reader.read(data))
+  reader.end()
+  return chunks
+}
+
+function variantsOf(fixture: string): [name: string, bytes: Buffer][] {
+  const stored = readFileSync(join(FIXTURES, `${fixture}.sse`), 'utf8')
+  assert.ok(!stored.includes('\r'), `${fixture}.sse is stored with LF`)
+  return [
+    ['LF', Buffer.from(stored)],
+    ['CRLF', Buffer.from(stored.replaceAll('\n', '\r\n'))],
+    ['CR', Buffer.from(stored.replaceAll('\n', '\r'))],
+    ['LF after a byte order mark', Buffer.from(`\uFEFF${stored}`)],
+    ['CRLF after a byte order mark', Buffer.from(`\uFEFF${stored.replaceAll('\n', '\r\n')}`)],
+  ]
+}
+
+test('every stored stream has its expected meaning here', () => {
+  const stored = readdirSync(FIXTURES).map((file) => file.replace(/\.sse$/, ''))
+  assert.deepEqual(stored.toSorted(), Object.keys(EXPECTED).toSorted())
+})
+
+for (const [fixture, expected] of Object.entries(EXPECTED)) {
+  for (const [variant, bytes] of variantsOf(fixture)) {
+    test(`${fixture}.sse with ${variant} is the same answer at each of its ${bytes.length} cuts`, async () => {
+      assert.deepEqual(await chunksIn([bytes]), expected)
+      for (let at = 1; at < bytes.length; at++) {
+        const seen = await chunksIn([bytes.subarray(0, at), bytes.subarray(at)])
+        assert.deepEqual(seen, expected, `cut at byte ${at}`)
+      }
+    })
+  }
+
+  test(`${fixture}.sse is the same answer in any pieces`, async () => {
+    const variants = variantsOf(fixture).map(([, bytes]) => bytes)
+    const cuts = fc.array(fc.nat(), { maxLength: 30 })
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...variants), cuts, async (bytes, places) => {
+        const ends = [...places.map((place) => place % bytes.length), bytes.length].toSorted((a, b) => a - b)
+        const pieces = ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end))
+        assert.deepEqual(await chunksIn(pieces), expected)
+      }),
+      { numRuns: 50 },
+    )
+    for (const bytes of variants) {
+      const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
+      assert.deepEqual(await chunksIn(single), expected, 'one byte at a time')
+    }
+  })
+
+  test(`${fixture}.sse that ends anywhere before its end marker is an error, never a short answer`, async () => {
+    const [, bytes] = variantsOf(fixture)[0] ?? assert.fail()
+    const marker = bytes.indexOf('[DONE]\n\n') + '[DONE]\n\n'.length
+    for (let at = 0; at < marker; at += 1) {
+      await assert.rejects(chunksIn([bytes.subarray(0, at)]), isUpstreamError('truncated'), `ended at byte ${at}`)
+    }
+    assert.deepEqual(await chunksIn([bytes.subarray(0, marker)]), expected)
+  })
+}
+
+function isUpstreamError(kind: UpstreamErrorKind) {
+  return (error: unknown) => {
+    assert.ok(error instanceof UpstreamError, `${String(error)} is not an UpstreamError`)
+    assert.equal(error.kind, kind)
+    return true
+  }
+}
+
+function read(...events: unknown[]): Chunk[] {
+  const reader = createReader()
+  const data = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)))
+  const chunks = data.flatMap((item) => reader.read(item))
+  reader.end()
+  return chunks
+}
+
+function delta(value: unknown, finish_reason: string | null = null) {
+  return { choices: [{ index: 0, delta: value, finish_reason }] }
+}
+
+const STOP = delta({}, 'stop')
+
+test('the finish is given out only when the end marker has come', () => {
+  const reader = createReader()
+  assert.deepEqual(reader.read(JSON.stringify(delta({ content: 'Hi' }, 'stop'))), [text('Hi')])
+  assert.deepEqual(reader.read('[DONE]'), [finish('stop')])
+  assert.deepEqual(reader.read(JSON.stringify(delta({ content: 'more' }))), [], 'nothing counts after the end')
+  reader.end()
+})
+
+test('an end marker without a finish is a truncated answer', () => {
+  assert.throws(() => read(delta({ content: 'Hi' }), '[DONE]'), isUpstreamError('truncated'))
+  assert.throws(() => read('[DONE]'), isUpstreamError('truncated'))
+})
+
+test('an empty piece is no piece, so that another route may still be tried', () => {
+  assert.deepEqual(
+    read(delta({ role: 'assistant', content: '' }), delta({ content: null, refusal: null }), STOP, '[DONE]'),
+    [finish('stop')],
+  )
+})
+
+test('only the first choice is read', () => {
+  const other = { choices: [{ index: 1, delta: { content: 'no' }, finish_reason: 'length' }] }
+  assert.deepEqual(read(other, delta({ content: 'yes' }), STOP, other, '[DONE]'), [text('yes'), finish('stop')])
+})
+
+test('finish reasons of other dialects become one of ours', () => {
+  for (const [theirs, ours] of [
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content_filter', 'content_filter'],
+    ['tool_calls', 'tool_calls'],
+    ['function_call', 'tool_calls'],
+    ['eos', 'stop'],
+  ] as const) {
+    assert.deepEqual(read(delta({}, theirs), '[DONE]'), [finish(ours)])
+  }
+  assert.throws(() => read(delta({}, 'error'), '[DONE]'), isUpstreamError('error_in_200'))
+})
+
+test('an error inside a stream is an error, in every shape that providers give it', () => {
+  for (const error of [{ message: 'overloaded' }, 'overloaded', 503, {}]) {
+    assert.throws(() => read(delta({ content: 'Hi' }), { error }), isUpstreamError('error_in_200'))
+  }
+  assert.deepEqual(read({ ...STOP, error: null }, '[DONE]'), [finish('stop')], 'an absent error is none')
+})
+
+const MALFORMED = [
+  'not json',
+  '{"choices":[{"delta":{"content":"lost',
+  'null',
+  '5',
+  '"text"',
+  { choices: {} },
+  { choices: 'x' },
+  { choices: [null] },
+  delta(5),
+  delta({ content: 5 }),
+  delta({ content: [{ type: 'text', text: 'Hi' }] }),
+  delta({ refusal: 5 }),
+  delta({ reasoning_content: {} }),
+  delta({ tool_calls: {} }),
+  delta({ tool_calls: [null] }),
+  delta({ tool_calls: [{ index: '0', function: { arguments: '' } }] }),
+  delta({ tool_calls: [{ index: -1, function: { arguments: '' } }] }),
+  delta({ tool_calls: [{ index: 1e9, function: { arguments: '' } }] }),
+  delta({ tool_calls: [{ index: 0, id: 5, function: { name: 'f', arguments: '' } }] }),
+  delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 5, arguments: '' } }] }),
+  delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: {} } }] }),
+]
+
+test('an event that is not what it should be is a bad event of the provider: it neither crashes us nor is passed on', () => {
+  const wrong = MALFORMED.flatMap((event) => {
+    const what = typeof event === 'string' ? event : JSON.stringify(event)
+    try {
+      const passedOn = read(event, STOP, '[DONE]').slice(0, -1)
+      return passedOn.length === 0 ? [] : [`${what} is passed on as ${JSON.stringify(passedOn)}`]
+    } catch (error) {
+      return error instanceof UpstreamError && error.kind === 'bad_event' ? [] : [`${what} throws ${String(error)}`]
+    }
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('usage is taken from the last report, wherever in the stream it comes', () => {
+  const early = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
+  const late = { choices: [], usage: { prompt_tokens: 2, completion_tokens: 1 } }
+  assert.deepEqual(read(early, { ...delta({ content: 'Hi' }), usage: null }, STOP, late, '[DONE]'), [
+    text('Hi'),
+    finish('stop'),
+    usage(2, 1),
+  ])
+  assert.deepEqual(read({ ...STOP, usage: { prompt_tokens: 0, completion_tokens: 0 } }, '[DONE]'), [
+    finish('stop'),
+    usage(0, 0),
+  ])
+})
+
+test('a usage report that makes no sense is never plausible', () => {
+  for (const report of [
+    {},
+    { prompt_tokens: '5', completion_tokens: 5 },
+    { prompt_tokens: 5, completion_tokens: null },
+    { prompt_tokens: -5, completion_tokens: 5 },
+    { prompt_tokens: 5, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 6 } },
+    { prompt_tokens: 5, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 6 } },
+    { prompt_tokens: 5, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 'all' } },
+  ]) {
+    const last = read({ ...STOP, usage: report }, '[DONE]').at(-1)
+    assert.ok(last?.type === 'usage', JSON.stringify(report))
+    const counted = { input: 5, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0 }
+    assert.equal(isPlausible(last.usage, counted, 1_000), false, JSON.stringify(report))
+  }
+})
+
+test('the upstream gets the checked fields under its own name of the model, and is always asked to stream usage', () => {
+  const request = parseChatRequest({
+    model: 'public-name',
+    messages: [{ role: 'user', content: 'Hi' }],
+    stream: false,
+    max_completion_tokens: 5,
+    temperature: 0,
+    unknown: true,
+  })
+  assert.deepEqual(JSON.parse(JSON.stringify(requestBodyOf(request, 'their-name'))), {
+    model: 'their-name',
+    messages: [{ role: 'user', content: 'Hi' }],
+    max_tokens: 5,
+    temperature: 0,
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+})
+
+test('a request goes to the base URL with the key, however the URL ends, and without one if there is none', async () => {
+  const sent: EventsRequest[] = []
+  const transport = {
+    async *events(request: EventsRequest) {
+      sent.push(request)
+      yield JSON.stringify(STOP)
+      yield '[DONE]'
+    },
+    close: () => Promise.resolve(),
+  }
+  const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
+  for (const [baseUrl, apiKey] of [
+    ['https://api.example.com/v1', 'k'],
+    ['https://api.example.com/v1//', undefined],
+  ] as const) {
+    const provider = createOpenAICompatible({ name: 'p', baseUrl, apiKey, transport })
+    const call = { request, upstreamModel: 'u', timers: UPSTREAM_TIMERS }
+    const chunks: Chunk[] = []
+    for await (const chunk of provider.stream(call, new AbortController().signal)) chunks.push(chunk)
+    assert.deepEqual(chunks, [finish('stop')])
+  }
+  assert.deepEqual(
+    sent.map(({ url, headers }) => [url, headers]),
+    [
+      ['https://api.example.com/v1/chat/completions', { authorization: 'Bearer k' }],
+      ['https://api.example.com/v1/chat/completions', {}],
+    ],
+  )
+  assert.ok(sent[0]?.isLast('[DONE]') && !sent[0].isLast('{}'))
+})

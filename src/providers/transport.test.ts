@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as fc from 'fast-check'
+import { EVENT_BYTES_MAX, UPSTREAM_TIMERS, type UpstreamTimers } from '../rules/limits.ts'
+import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
+import { createTransport, eventsIn } from './transport.ts'
+
+function readAll(pieces: readonly Buffer[]): Promise<string[]> {
+  return collect(eventsIn(bodyOf(pieces)))
+}
+
+async function collect(events: AsyncIterable<string>): Promise<string[]> {
+  const all: string[] = []
+  for await (const data of events) all.push(data)
+  return all
+}
+
+async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces
+}
+
+function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const ends = [...places, bytes.length].toSorted((a, b) => a - b)
+  return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end))
+}
+
+/** What the standard says these bytes mean, whatever ends the lines. */
+const STREAM = [
+  ': a comment ✓',
+  'data: one',
+  '',
+  'data:two',
+  'data:  data: 2 ',
+  '',
+  'event: named',
+  'id: 7',
+  'retry: 5',
+  'data: {"text":"é 👩‍👩‍👧 日本"}',
+  '',
+  '',
+  ':',
+  'data',
+  '',
+  'dat: no',
+  'data : no',
+  ' data: no',
+  '',
+  'data: [DONE]',
+  '',
+  'data: never ended by a blank line',
+]
+const EVENTS = ['one', 'two\n data: 2 ', '{"text":"é 👩‍👩‍👧 日本"}', '', '[DONE]']
+
+for (const [name, newline] of [
+  ['LF', '\n'],
+  ['CRLF', '\r\n'],
+  ['CR', '\r'],
+] as const) {
+  for (const mark of ['', '\uFEFF']) {
+    const bytes = Buffer.from(mark + STREAM.join(newline) + newline)
+
+    test(`lines that end in ${name}${mark && ', after a byte order mark,'} are the same events at every cut`, async () => {
+      assert.deepEqual(await readAll([bytes]), EVENTS)
+      for (let at = 0; at <= bytes.length; at++) {
+        assert.deepEqual(await readAll(cutAt(bytes, [at])), EVENTS, `cut at byte ${at}`)
+      }
+      assert.deepEqual(await readAll(cutAt(bytes, [...bytes.keys()])), EVENTS, 'one byte at a time')
+    })
+  }
+}
+
+test('any bytes at all, legal or not, are the same events wherever they are cut', async () => {
+  const words = fc.constantFrom(
+    'data:',
+    'data: ',
+    'x',
+    '\r',
+    '\n',
+    '\r\n',
+    ':',
+    'é',
+    '👍',
+    '\uFEFF',
+    'event: e',
+    '\u2028',
+  )
+  const legal = fc.array(words, { maxLength: 40 }).map((parts) => Buffer.from(parts.join('')))
+  const illegal = fc.array(fc.constantFrom(0x0a, 0x0d, 0x20, 0x3a, 0x64, 0xc3, 0xe2, 0xf0, 0x9f, 0xff, 0x00))
+  const prefixed = illegal.map((codes) => Buffer.from([...Buffer.from('data: '), ...codes, 10, 10]))
+  const cuts = fc.array(fc.nat(), { maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(legal, prefixed), cuts, async (bytes, places) => {
+      const pieces = cutAt(
+        bytes,
+        places.map((place) => place % (bytes.length + 1)),
+      )
+      assert.deepEqual(await readAll(pieces), await readAll([bytes]))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('an event beyond the limit is an error, not memory without end', async () => {
+  const endless = Buffer.from(`data: ${'x'.repeat(EVENT_BYTES_MAX + 1)}`)
+  const lines = Buffer.from(`data: ${'x'.repeat(1_000)}\n`.repeat(EVENT_BYTES_MAX / 1_000 + 1))
+  for (const bytes of [endless, lines, Buffer.concat([Buffer.from('data: fine\n\n'), endless])]) {
+    for (const size of [bytes.length, 65_536, 1_000]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+        bytes.subarray(i * size, (i + 1) * size),
+      )
+      await assert.rejects(readAll(pieces), isUpstreamError('event_too_big'))
+    }
+  }
+})
+
+test('a comment may be of any length, because nothing of it is kept', async () => {
+  const comment = Buffer.from(`: ${'x'.repeat(65_534)}`)
+  const pieces = [...Array.from({ length: 64 }, () => comment), Buffer.from('\ndata: fine\n\n')]
+  assert.deepEqual(await readAll(pieces), ['fine'])
+})
+
+function isUpstreamError(kind: UpstreamErrorKind) {
+  return (error: unknown) => {
+    assert.ok(error instanceof UpstreamError, String(error))
+    assert.equal(error.kind, kind)
+    return true
+  }
+}
+
+// Over real sockets, from here on.
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void | Promise<void>
+
+async function serve(t: TestContext, answer: Answer) {
+  const server = createServer((request, response) => {
+    request.resume()
+    void answer(response, request)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const transport = createTransport()
+  t.after(async () => {
+    await transport.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat/completions`
+  return (timers: Partial<UpstreamTimers> = {}, signal = new AbortController().signal) => {
+    const request = { url, headers: {}, body: '{}', timers: { ...UPSTREAM_TIMERS, ...timers } }
+    return transport.events({ ...request, isLast: (data) => data === '[DONE]' }, signal)
+  }
+}
+
+function openStream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+}
+
+test('a caller that reads slowly is not taken for an upstream that is silent', async (t) => {
+  const events = await serve(t, async (response) => {
+    openStream(response)
+    response.write('data: one\n\n')
+    await sleep(20)
+    response.write('data: two\n\n')
+    await sleep(20)
+    response.end('data: [DONE]\n\n')
+  })
+  const seen: string[] = []
+  for await (const data of events({ idleMs: 100 })) {
+    seen.push(data)
+    await sleep(300)
+  }
+  assert.deepEqual(seen, ['one', 'two', '[DONE]'])
+})
+
+test('silence after a piece is an idle timeout, and before the first piece a first-token timeout', async (t) => {
+  const midway = await serve(t, (response) => {
+    openStream(response)
+    response.write('data: one\n\n')
+  })
+  const seen: string[] = []
+  await assert.rejects(async () => {
+    for await (const data of midway({ idleMs: 60 })) seen.push(data)
+  }, isUpstreamError('idle_timeout'))
+  assert.deepEqual(seen, ['one'])
+  const silent = await serve(t, () => {})
+  await assert.rejects(collect(silent({ firstTokenMs: 60 })), isUpstreamError('first_token_timeout'))
+  const commenting = await serve(t, (response) => {
+    openStream(response)
+    const timer = setInterval(() => response.write(': still there\n\n'), 20)
+    response.once('close', () => clearInterval(timer))
+  })
+  await assert.rejects(collect(commenting({ firstTokenMs: 100 })), isUpstreamError('first_token_timeout'))
+})
+
+test('an answer that never ends is cut at the total timer, however lively it is', async (t) => {
+  const events = await serve(t, (response) => {
+    openStream(response)
+    const timer = setInterval(() => response.write('data: more\n\n'), 10)
+    response.once('close', () => clearInterval(timer))
+  })
+  await assert.rejects(collect(events({ totalMs: 150 })), isUpstreamError('total_timeout'))
+})
+
+test('leaving the loop, or aborting, closes the connection at once', async (t) => {
+  const closed: Promise<unknown>[] = []
+  const events = await serve(t, (response) => {
+    closed.push(new Promise((resolve) => response.once('close', resolve)))
+    openStream(response)
+    response.write('data: one\n\n')
+  })
+  for await (const data of events()) {
+    assert.equal(data, 'one')
+    break
+  }
+  const hangUp = new AbortController()
+  const reason = new Error('the caller is gone')
+  await assert.rejects(
+    async () => {
+      for await (const data of events({}, hangUp.signal)) {
+        assert.equal(data, 'one')
+        setTimeout(() => hangUp.abort(reason), 10)
+      }
+    },
+    (error) => error === reason,
+  )
+  assert.equal(closed.length, 2)
+  await Promise.all(closed)
+})
+
+test('an abort before the request was sent sends nothing', async (t) => {
+  let requests = 0
+  const events = await serve(t, () => void requests++)
+  const reason = new Error('the caller is gone')
+  await assert.rejects(collect(events({}, AbortSignal.abort(reason))), (error) => error === reason)
+  assert.equal(requests, 0)
+})
+
+test('the end marker ends the answer, also when the upstream then neither ends nor closes', async (t) => {
+  const events = await serve(t, (response) => {
+    openStream(response)
+    response.write('data: one\n\ndata: [DONE]\n\ndata: ignored\n\n')
+  })
+  const startedMs = performance.now()
+  assert.deepEqual(await collect(events()), ['one', '[DONE]'])
+  assert.ok(performance.now() - startedMs < 2_000)
+})
+
+test('a connection whose answer ended in time is used again', async (t) => {
+  const ports = new Set<number | undefined>()
+  const events = await serve(t, (response, request) => {
+    ports.add(request.socket.remotePort)
+    openStream(response)
+    response.end('data: [DONE]\n\n')
+  })
+  // More calls than there are pools per origin.
+  for (let i = 0; i < 64; i++) await collect(events())
+  assert.ok(ports.size <= 16, `${ports.size} connections`)
+})
+
+const REFUSALS: [kind: UpstreamErrorKind, answer: Answer, status?: number][] = [
+  ['rate_limited', (r) => void r.writeHead(429, { 'retry-after': '7' }).end('{}'), 429],
+  ['server_error', (r) => void r.writeHead(503).end(), 503],
+  ['rejected', (r) => void r.writeHead(401, { 'content-type': 'text/event-stream' }).end('data: no\n\n'), 401],
+  ['redirect', (r) => void r.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), 302],
+  ['error_in_200', (r) => void r.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{}}'), 200],
+  [
+    'encoding',
+    (r) => void r.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }).end('x'),
+  ],
+  ['reset', (r) => void r.socket?.destroy()],
+  ['protocol', (r) => void r.socket?.end('HTTP/9.9 what\r\n\r\n')],
+]
+
+for (const [kind, answer, status] of REFUSALS) {
+  test(`an upstream that answers so is told apart as "${kind}"${status ? ` with its status ${status}` : ''}`, async (t) => {
+    const events = await serve(t, answer)
+    await assert.rejects(collect(events()), (error) => {
+      isUpstreamError(kind)(error)
+      assert.equal((error as UpstreamError).status, status)
+      return true
+    })
+  })
+}
+
+test('a Retry-After is believed within reason, as seconds or as a date', async (t) => {
+  const inTenSeconds = new Date(Date.now() + 10_000).toUTCString()
+  let header = ''
+  const events = await serve(t, (response) => void response.writeHead(429, { 'retry-after': header }).end())
+  for (const [sent, least, most] of [
+    ['7', 7, 7],
+    ['0', 1, 1],
+    ['1000000000', 60, 60],
+    [inTenSeconds, 8, 10],
+    ['soon', undefined, undefined],
+  ] as const) {
+    header = sent
+    const error: unknown = await collect(events()).catch((caught: unknown) => caught)
+    assert.ok(error instanceof UpstreamError)
+    const seconds = error.retryAfterSeconds
+    if (least === undefined) assert.equal(seconds, undefined)
+    else assert.ok(seconds !== undefined && seconds >= least && seconds <= most, `${sent} became ${seconds}`)
+  }
+})
