@@ -65,14 +65,12 @@ export async function addKeyPair(
 ): Promise<{ id: string; publishable: string; secret: string }> {
   const id = uuidv7()
   const pair = keyPairFrom(randomBytes(KEY_PAIR_RANDOM_BYTES), cell)
-  const pepper = secrets.keyFor('key-pair-pepper', secrets.version)
-  if (!pepper) throw new CliError('PARLEY_SECRET has no usable newest secret. Make one with: openssl rand -base64 32')
   await insertKeyPair(db, {
     id,
     projectId,
     name,
     publishableKey: pair.publishable,
-    secretDigest: secretDigestOf(pair.secret, pepper),
+    secretDigest: secretDigestOf(pair.secret, secrets.keyFor('key-pair-pepper')),
     secretVersion: secrets.version,
     secretLast4: pair.secret.slice(-4),
   })

@@ -15,11 +15,11 @@ const BACKOFF_MS = { least: 50, most: 400 }
  * has seen part of an answer, and a second one must not be glued to it.
  */
 export async function* answer(routes: readonly Route[], request: ChatRequest, call: Call): AsyncGenerator<Chunk> {
-  let failure = new UpstreamError('refused')
+  let failure: UpstreamError | undefined
   let previous: Route | undefined
   for (const route of [...routes, ...routes].slice(0, ATTEMPTS_MAX)) {
     if (route === previous) {
-      if (!WORTH_REPEATING.has(failure.kind)) break
+      if (!failure || !WORTH_REPEATING.has(failure.kind)) break
       await sleep(BACKOFF_MS.least + Math.random() * (BACKOFF_MS.most - BACKOFF_MS.least), undefined, {
         signal: call.signal,
       })
@@ -49,7 +49,7 @@ export async function* answer(routes: readonly Route[], request: ChatRequest, ca
       await chunks.return?.()
     }
   }
-  throw failure
+  throw failure ?? new UpstreamError('refused')
 }
 
 function startAttempt(call: Call, route: Route): { end(failed: UpstreamErrorKind | undefined): void } {

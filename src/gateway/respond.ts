@@ -62,12 +62,7 @@ export async function respondWithEvents(
   options: RespondOptions,
 ): Promise<void> {
   const events = createEventWriter(head)
-  const heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS
-  const heartbeat = setInterval(() => {
-    open()
-    // One newline: the only heartbeat that every client survives. A blank line would be an empty event.
-    res.write(': ping\n')
-  }, heartbeatMs)
+  const writer = createCoalescingWriter(res, options.slowReaderMs ?? SLOW_READER_MS)
   const open = () => {
     if (res.headersSent) return
     res.writeHead(200, {
@@ -75,26 +70,59 @@ export async function respondWithEvents(
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
     })
-    res.write(events.opening())
+    writer.add(events.opening())
   }
-  const write = async (text: string) => {
+  const heartbeat = setInterval(() => {
     open()
-    heartbeat.refresh()
-    if (!res.write(text)) await drained(res, options.slowReaderMs ?? SLOW_READER_MS)
-  }
+    // One newline: the only heartbeat that every client survives. A blank line would be an empty event.
+    writer.add(': ping\n')
+  }, options.heartbeatMs ?? HEARTBEAT_MS)
   try {
     for await (const chunk of chunks) {
-      if (chunk.type !== 'usage' || options.includeUsage) await write(events.event(chunk))
+      if (chunk.type === 'usage' && !options.includeUsage) continue
+      open()
+      heartbeat.refresh()
+      writer.add(events.event(chunk))
+      if (writer.isFull) await writer.drained()
     }
-    await write(events.done())
-    res.end()
+    res.end(writer.take() + events.done())
   } catch (error) {
     const failure = asParleyError(error)
     if (!res.headersSent) sendError(res, failure, options.format)
-    else if (!res.destroyed) res.end(events.error(failure), () => res.socket?.end())
+    else if (!res.destroyed) res.end(writer.take() + events.error(failure), () => res.socket?.end())
     throw error
   } finally {
     clearInterval(heartbeat)
+  }
+}
+
+/** Events that are ready in the same turn of the event loop leave in one packet: a system call for each would cost more
+ * than all the rest of a piece's way through the gateway. */
+function createCoalescingWriter(res: ServerResponse, slowReaderMs: number) {
+  let pending = ''
+  let isFull = false
+  const take = () => {
+    const text = pending
+    pending = ''
+    return text
+  }
+  const flush = () => {
+    if (pending !== '' && !res.destroyed) isFull = !res.write(take())
+  }
+  return {
+    add(text: string): void {
+      if (pending === '') process.nextTick(flush)
+      pending += text
+    },
+    /** What was added and not yet written. */
+    take,
+    get isFull() {
+      return isFull
+    },
+    async drained(): Promise<void> {
+      await drained(res, slowReaderMs)
+      isFull = false
+    },
   }
 }
 

@@ -49,6 +49,17 @@ test('the same words from another role, or with other tool calls, are another me
   assert.equal(new Set(keysOf(messages)).size, messages.length)
 })
 
+test('a tool call is the same message with empty, null or no content, as clients differ in how they send it back', () => {
+  const tool_calls = [{ id: '1', type: 'function' as const, function: { name: 'f', arguments: '{}' } }]
+  const variants: Message[] = [
+    { role: 'assistant', content: null, tool_calls },
+    { role: 'assistant', content: '', tool_calls },
+    { role: 'assistant', tool_calls },
+    { tool_calls, role: 'assistant' },
+  ]
+  assert.equal(new Set(variants.flatMap((message) => keysOf([message]))).size, 1)
+})
+
 const histories = fc.array(fc.constantFrom('yes', 'no', 'why?').map(user), { maxLength: 12 })
 
 test('a history that is sent again with one turn more adds exactly that turn', () => {

@@ -22,7 +22,10 @@ export interface SeenMessage {
 export function numberOccurrences(messages: readonly Message[], digestKey: Uint8Array): SeenMessage[] {
   const counts = new Map<string, number>()
   return messages.map((message) => {
-    const digest = createHmac('sha256', digestKey).update(JSON.stringify(message)).digest().subarray(0, 16)
+    // Beside tool calls some clients send no content, others null or an empty text: it is the same message.
+    const { role, content, ...rest } = message
+    const text = JSON.stringify([role, content ?? '', rest])
+    const digest = createHmac('sha256', digestKey).update(text).digest().subarray(0, 16)
     const key = digest.toString('latin1')
     const occurrence = (counts.get(key) ?? 0) + 1
     counts.set(key, occurrence)

@@ -8,7 +8,7 @@ import { createRandom } from '../support/random.ts'
 import { PRICE, chatBody, complete, createWorld, until, walletOf, type World } from '../support/world.ts'
 
 let world: World
-before(async (t) => {
+before(async () => {
   world = await createWorld()
 })
 after(() => world.close())

@@ -62,11 +62,11 @@ test('stream gives the text piece by piece, then usage', async () => {
   const pieces: string[] = []
   let whole: AIMessageChunk | undefined
   for await (const chunk of await modelWith().stream('Hi [[sim tokens=12 cached=3 reasoning=4]]')) {
-    if (chunk.content !== '') pieces.push(String(chunk.content))
+    if (chunk.text !== '') pieces.push(chunk.text)
     whole = whole === undefined ? chunk : whole.concat(chunk)
   }
   assert.equal(pieces.length, 12)
-  assert.equal(whole?.content, pieces.join(''))
+  assert.equal(whole?.text, pieces.join(''))
   assert.equal(whole?.usage_metadata?.output_tokens, 16)
   assert.equal(whole?.usage_metadata?.input_token_details?.cache_read, 3)
   assert.equal(whole?.usage_metadata?.output_token_details?.reasoning, 4)
@@ -94,8 +94,9 @@ test('calls that carry the same x-conversation-id form one conversation, each me
 })
 
 for (const isStreamed of [false, true]) {
-  test(`a tool is called and its result is answered${isStreamed ? ', in a stream' : ''}`, async () => {
-    const model = modelWith().bindTools([lookUp])
+  test(`a tool is called, its result is answered, and each message is stored once${isStreamed ? ', in a stream' : ''}`, async () => {
+    const key = { projectId: world.project.id, id: `langchain-tools-${isStreamed}` }
+    const model = modelWith({ ...world.project.headers, 'x-conversation-id': key.id }).bindTools([lookUp])
     const messages: BaseMessage[] = [new HumanMessage('Where? [[sim tool=look_up]]')]
     const reply = isStreamed ? await collect(await model.stream(messages)) : await model.invoke(messages)
     const [call] = reply.tool_calls ?? []
@@ -105,8 +106,14 @@ for (const isStreamed of [false, true]) {
     assert.ok(result instanceof ToolMessage)
     messages.push(reply, result)
     const answer = isStreamed ? await collect(await model.stream(messages)) : await model.invoke(messages)
-    assert.ok(String(answer.content).length > 0)
+    assert.ok(answer.text.length > 0)
     assert.deepEqual(answer.tool_calls, [])
+    await until(async () => (await listMessages(world.store.db, key, 10)).length >= 4)
+    const stored = await listMessages(world.store.db, key, 10)
+    assert.deepEqual(
+      stored.map(({ role }) => role),
+      ['user', 'assistant', 'tool', 'assistant'],
+    )
   })
 }
 
@@ -120,8 +127,8 @@ function assertShown(error: unknown, status: number, sentence: string): true {
 
 for (const { title, status, sentence, arrange } of REFUSALS) {
   test(`${title} is shown as ${status} with our sentence`, async (t) => {
-    const { headers, content = 'Hi', ...options } = await arrange(world, t)
-    const model = modelWith(headers, options)
+    const { headers, model: id = 'sim-small', content = 'Hi', temperature } = await arrange(world, t)
+    const model = modelWith(headers, { model: id, temperature })
     await assert.rejects(model.invoke(content), (error) => assertShown(error, status, sentence))
     await assert.rejects(model.stream(content).then(collect), (error) => assertShown(error, status, sentence))
   })
@@ -133,8 +140,7 @@ for (const [title, model, directive] of DEATHS) {
     let pieces = 0
     await assert.rejects(
       async () => {
-        for await (const chunk of await modelWith(undefined, { model }).stream(prompt))
-          if (chunk.content !== '') pieces++
+        for await (const chunk of await modelWith(undefined, { model }).stream(prompt)) if (chunk.text !== '') pieces++
       },
       { message: ERRORS.upstream_failed.message },
     )

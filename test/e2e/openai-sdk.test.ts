@@ -124,8 +124,9 @@ test('calls that carry the same x-conversation-id form one conversation, each me
   )
 })
 
-test('a tool call comes whole in a completion, and its result is answered', async () => {
-  const client = clientWith()
+test('a tool call comes whole in a completion, its result is answered, and each message is stored once', async () => {
+  const key = { projectId: world.project.id, id: 'openai-tools' }
+  const client = clientWith({ ...world.project.headers, 'x-conversation-id': key.id })
   const messages = [user('Where? [[sim tool=look_up]]')]
   const first = await client.chat.completions.create({ model: 'sim-small', messages, tools: [LOOK_UP] })
   assert.equal(first.choices[0]?.finish_reason, 'tool_calls')
@@ -138,6 +139,12 @@ test('a tool call comes whole in a completion, and its result is answered', asyn
   const second = await client.chat.completions.create({ model: 'sim-small', messages, tools: [LOOK_UP] })
   assert.equal(second.choices[0]?.finish_reason, 'stop')
   assert.ok(second.choices[0].message.content)
+  await until(async () => (await listMessages(world.store.db, key, 10)).length >= 4)
+  const stored = await listMessages(world.store.db, key, 10)
+  assert.deepEqual(
+    stored.map(({ role }) => role),
+    ['user', 'assistant', 'tool', 'assistant'],
+  )
 })
 
 test('a tool call comes in fragments in a stream, and the tool runner of the SDK goes round with it', async () => {

@@ -11,7 +11,7 @@ export interface Refusal {
   /** What the developer must get to read. */
   sentence: string
   /** What it starts ends with the test. */
-  arrange(world: World, t: TestContext): RefusedCall | Promise<RefusedCall>
+  arrange: (world: World, t: TestContext) => RefusedCall | Promise<RefusedCall>
 }
 
 /** What differs from a call that would be answered. */

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UpstreamError } from '../providers/provider.ts'
+import { sentenceOf } from './failures.ts'
+import { reasonOf } from './probe.ts'
+import { framesOf } from './serve.ts'
+
+const URL = 'postgres://parley:hidden@db.example:5432/parley'
+
+function failure(code: string, message = 'failed'): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+test('each way in which the database fails is told apart, with what to do and without the password', () => {
+  const cases: [Error, RegExp][] = [
+    [failure('ECONNREFUSED'), /at db\.example:5432 cannot be reached.*DATABASE_URL/],
+    [new Error('timeout exceeded when trying to connect'), /cannot be reached/],
+    [failure('42P01', 'relation "publishers" does not exist'), /Run: parley migrate/],
+    [failure('3D000'), /no database "parley" at db\.example:5432/],
+    [failure('28P01'), /refuses the user or the password/],
+    [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), /refuses the user/],
+    [failure('22003', 'bigint out of range'), /^This failed: bigint out of range\.$/],
+  ]
+  for (const [error, expected] of cases) {
+    assert.match(sentenceOf(error, URL), expected)
+    assert.doesNotMatch(sentenceOf(error, URL), /hidden|\n/)
+  }
+})
+
+test('a crash is logged by its frames, never by its text', () => {
+  const error = new Error('the prompt was: my secret\n    at home, said the user')
+  const frames = framesOf(error)
+  assert.ok(frames.length > 0 && frames.every((frame) => frame.startsWith('at ')))
+  assert.match(frames[0] ?? '', /failures\.test\.ts/)
+  assert.doesNotMatch(frames.join('\n'), /secret|home/)
+  assert.deepEqual(framesOf('a text that was thrown'), [])
+})
+
+function reason(...failed: ConstructorParameters<typeof UpstreamError>): string {
+  return reasonOf(new UpstreamError(...failed), 'https://api.example/v1', 'large')
+}
+
+test('why a provider does not answer is said in words', () => {
+  assert.match(reason('rejected', { status: 401 }), /refuses the API key \(401\)/)
+  assert.match(reason('rejected', { status: 404 }), /no such model or address \(404\)/)
+  assert.match(reason('dns'), /^https:\/\/api\.example\/v1 did not answer with large\. The host name/)
+})

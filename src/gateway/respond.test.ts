@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Chunk } from '../rules/chunk.ts'
+import { ParleyError } from '../rules/errors.ts'
+import { respondWithEvents, SlowReader, type RespondOptions } from './respond.ts'
+
+const HEAD = { id: 'chatcmpl-1', created: 1, model: 'm' }
+const OPTIONS: RespondOptions = { format: 'plain', includeUsage: false }
+
+/** Serves one stream on a real socket; resolves to what the caller's raw socket received and how the answer ended. */
+async function exchange(
+  chunks: AsyncIterable<Chunk>,
+  options: Partial<RespondOptions>,
+  talk: (socket: Socket) => Promise<unknown>,
+) {
+  let ended: unknown = 'running'
+  const server = createServer((_req, res: ServerResponse) => {
+    respondWithEvents(res, chunks, HEAD, { ...OPTIONS, ...options }).then(
+      () => (ended = 'ok'),
+      (error: unknown) => (ended = error),
+    )
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n')
+  await talk(socket)
+  socket.destroy()
+  server.closeAllConnections()
+  server.close()
+  return ended
+}
+
+async function textUntil(socket: Socket, mark: string): Promise<string> {
+  let text = ''
+  for await (const bytes of socket) {
+    text += String(bytes)
+    if (text.includes(mark)) break
+  }
+  return text
+}
+
+test('a caller that does not read stops the upstream, and is cut off when it stays that way', async () => {
+  let pulled = 0
+  let isReturned = false
+  async function* endless(): AsyncGenerator<Chunk> {
+    try {
+      for (;;) {
+        pulled += 1
+        yield { type: 'text', text: 'x'.repeat(16_384) }
+        await sleep(0)
+      }
+    } finally {
+      isReturned = true
+    }
+  }
+  const ended = await exchange(endless(), { slowReaderMs: 500 }, async (socket) => {
+    socket.pause()
+    // The sockets' own buffers fill first; then nothing more may be pulled.
+    for (let before = -1; before !== pulled; await sleep(200)) before = pulled
+    for (let waited = 0; !isReturned && waited < 50; waited++) await sleep(50)
+  })
+  assert.ok(pulled * 16_384 < 32 * 1024 * 1024, `only what the sockets buffer was pulled: ${pulled} pieces`)
+  assert.ok(ended instanceof SlowReader)
+  assert.ok(isReturned, 'the upstream call was ended')
+})
+
+test('silence is filled with pings, at event boundaries, and the first ping opens the stream', async () => {
+  async function* slow(): AsyncGenerator<Chunk> {
+    await sleep(250)
+    yield { type: 'text', text: 'late' }
+    yield { type: 'finish', reason: 'stop' }
+  }
+  let text = ''
+  await exchange(slow(), { heartbeatMs: 100 }, async (socket) => (text = await textUntil(socket, '[DONE]')))
+  const body = text.slice(text.indexOf('\r\n\r\n') + 4).replaceAll(/[0-9a-f]+\r\n|\r\n/g, '')
+  const withoutPings = body.replaceAll(': ping\n', '')
+  assert.equal(body.length - withoutPings.length, 2 * ': ping\n'.length)
+  assert.ok(
+    withoutPings.split('\n\n').every((event) => event === '' || event.startsWith('data: ')),
+    body,
+  )
+})
+
+test('a failure before the first chunk keeps its status; after the first ping it is an event', async () => {
+  async function* failing(): AsyncGenerator<Chunk> {
+    await sleep(120)
+    throw new ParleyError('upstream_failed')
+  }
+  let early = ''
+  await exchange(failing(), {}, async (socket) => (early = await textUntil(socket, '}')))
+  assert.match(early, /^HTTP\/1.1 502 Bad Gateway/)
+  let late = ''
+  await exchange(failing(), { heartbeatMs: 50 }, async (socket) => (late = await textUntil(socket, '"error"')))
+  assert.match(late, /^HTTP\/1.1 200 OK/)
+  assert.ok(!late.includes('[DONE]'))
+})

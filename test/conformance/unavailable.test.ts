@@ -1,0 +1,113 @@
+/** The contract on 503: when Parley itself cannot serve. */
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addProject, chatBody, complete, createWorld, until } from '../support/world.ts'
+import { clause } from './clause.ts'
+import { ask, connectTo, listModels, refused, requestText, stream, type Answer, type ErrorBody } from './client.ts'
+import { startCuttable, startGateway } from './second-gateway.ts'
+
+const world = await createWorld()
+after(() => world.close())
+
+const valid = chatBody('tokens=2')
+
+function assertUnavailable({ status, headers, body }: Answer<ErrorBody>, name = ''): void {
+  assert.equal(status, 503, name)
+  assert.match(headers.get('retry-after') ?? '', /^[1-9]\d{0,2}$/, name)
+  assert.deepEqual(Object.keys(body).toSorted(), ['error', 'message', 'statusCode'], name)
+  assert.equal(body.error, 'Service Unavailable', name)
+}
+
+clause('order-store-503', async () => {
+  const gateway = await startCuttable(world)
+  assert.equal((await ask(gateway, valid)).status, 200)
+  gateway.relay.cut()
+  assertUnavailable(await refused(gateway, valid), 'JSON')
+  assertUnavailable(await refused(gateway, { ...valid, stream: true }), 'stream')
+  assertUnavailable(await refused(gateway, valid, { headers: { 'x-conversation-id': 'a' } }), 'conversation')
+  gateway.relay.mend()
+  await until(async () => (await ask(gateway, valid)).status === 200)
+  await gateway.stop()
+})
+
+clause('order-store-not-401', async () => {
+  const gateway = await startCuttable(world)
+  const unseen = await addProject(world.store, world.secrets)
+  assert.equal((await listModels(gateway)).status, 200)
+  gateway.relay.cut()
+  for (const project of [unseen, world.project]) assertUnavailable(await refused(gateway, valid, { project }))
+  assertUnavailable(await listModels(gateway, { project: unseen }), 'a pair that this gateway has never seen')
+  // Longer than any answer of the store is taken for fresh.
+  await sleep(2_500)
+  assertUnavailable(await refused(gateway, valid))
+  const { status } = await listModels(gateway)
+  assert.ok(status === 200 || status === 503, `a known pair was told ${status}`)
+  gateway.relay.mend()
+  await until(async () => (await listModels(gateway, { project: unseen })).status === 200)
+  await gateway.stop()
+})
+
+clause('order-shutdown-503', async () => {
+  const gateway = await startGateway(world, { PARLEY_DRAIN_GRACE_MS: '100' })
+  const answers = [refused(gateway, chatBody('fault=U5')), refused(gateway, chatBody('fault=U5', { stream: true }))]
+  await until(() => world.simulator.openCalls() === 2)
+  const stopped = gateway.stop()
+  for (const answer of answers) assertUnavailable(await answer)
+  await stopped
+})
+
+clause('order-shutdown-503', 'also to a request on a connection that is still busy', async () => {
+  const gateway = await startGateway(world)
+  const connection = connectTo(gateway)
+  connection.write(requestText(world.project, JSON.stringify(chatBody('tokens=20 gap=30', { stream: true }))))
+  await until(() => connection.text.includes('data: '))
+  const stopped = gateway.stop()
+  await sleep(100)
+  connection.write(requestText(world.project, JSON.stringify(valid)))
+  await until(() => connection.isClosed)
+  await stopped
+  const [first = '', second] = connection.text.split(/(?=HTTP\/1\.1 )/)
+  assert.match(first, /data: \[DONE\]/)
+  // Closing without an answer is lawful: the client knows that it was not served and asks elsewhere.
+  if (second === undefined) return
+  assert.match(second, /^HTTP\/1\.1 (200|503) /)
+  if (second.startsWith('HTTP/1.1 200 ')) return
+  const [head = '', body = ''] = second.split('\r\n\r\n')
+  assert.match(head, /\r\nretry-after: \d+/i)
+  assert.match(head, /\r\nx-request-id: \S+/i)
+  assert.deepEqual(Object.keys(JSON.parse(body) as object).toSorted(), ['error', 'message', 'statusCode'])
+})
+
+/** A gateway for one call at a time, with one running. */
+async function overloaded(act: (gateway: Awaited<ReturnType<typeof startGateway>>) => Promise<void>): Promise<void> {
+  const gateway = await startGateway(world, { PARLEY_CALLS_MAX: '1' })
+  const hangUp = new AbortController()
+  const running = complete(gateway, chatBody('fault=U5'), { signal: hangUp.signal })
+  await until(() => world.simulator.openCalls() === 1)
+  await act(gateway)
+  hangUp.abort()
+  await assert.rejects(running)
+  await until(async () => (await ask(gateway, valid)).status === 200)
+  await gateway.stop()
+}
+
+clause('order-overload-503', () =>
+  overloaded(async (gateway) => {
+    assertUnavailable(await refused(gateway, valid), 'JSON')
+    const { status } = await stream(gateway, valid)
+    assert.equal(status, 503)
+    assert.equal((await listModels(gateway)).status, 200)
+  }),
+)
+
+clause('order-overload-last', () =>
+  overloaded(async (gateway) => {
+    const statusOf = async (body: unknown, headers = {}) => (await refused(gateway, body, { headers })).status
+    assert.equal(await statusOf('{'), 400)
+    assert.equal(await statusOf({ ...valid, model: undefined }), 400)
+    assert.equal(await statusOf({ ...valid, temperature: 9 }), 422)
+    assert.equal(await statusOf(valid, { 'x-conversation-id': '?' }), 404)
+    assert.equal(await statusOf({ ...valid, model: 'nothing' }), 422)
+  }),
+)

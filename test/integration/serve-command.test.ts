@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { parley, ROOT, start, type Started } from '../support/commands.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let env: Record<string, string>
+
+before(async () => {
+  database = await createTestDatabase()
+  env = {
+    DATABASE_URL: database.url,
+    PARLEY_SECRET: randomBytes(32).toString('base64'),
+    PARLEY_PORT: '0',
+    PARLEY_OPS_PORT: '0',
+    PARLEY_DRAIN_DELAY_MS: '0',
+  }
+})
+after(() => database.drop())
+
+async function serve(roles: string[], change: Record<string, string> = {}): Promise<Started> {
+  const served = start(join(ROOT, 'bin/parley'), ['serve', ...roles], { env: { ...env, ...change } })
+  await served.untilPrinted(/"msg":"listening"/, 15_000)
+  return served
+}
+
+test('SIGTERM ends it in order, whichever roles it has', async () => {
+  for (const roles of [[], ['worker']]) {
+    const served = await serve(roles)
+    assert.match(served.output, roles.length === 0 ? /"roles":\["gateway","worker"\]/ : /"roles":\["worker"\]/)
+    assert.equal(await served.end('SIGTERM', 10_000), 0, served.output)
+  }
+})
+
+test('a second signal ends it at once, although it would drain for a minute', async () => {
+  const served = await serve(['gateway'], { PARLEY_DRAIN_DELAY_MS: '60000' })
+  served.child.kill('SIGTERM')
+  await served.untilPrinted(/"msg":"draining"/, 5_000)
+  const startedMs = performance.now()
+  assert.equal(await served.end('SIGTERM', 10_000), 1)
+  assert.ok(performance.now() - startedMs < 2_000)
+})
+
+test('Ctrl-C that npm passes on a second time is still one Ctrl-C', async () => {
+  const served = await serve(['gateway'], { PARLEY_DRAIN_DELAY_MS: '500' })
+  served.child.kill('SIGINT')
+  await served.untilPrinted(/"msg":"draining"/, 5_000)
+  assert.equal(await served.end('SIGINT', 10_000), 0, served.output)
+})
+
+test('a defect drains and exits with 1, and the log has its place but not its text', async () => {
+  const defect = `process.on('SIGUSR2', () => { throw new TypeError('what the user said') })`
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(defect)}`
+  const served = await serve(['gateway'], { NODE_OPTIONS })
+  assert.equal(await served.end('SIGUSR2', 15_000), 1)
+  assert.match(served.output, /"level":"fatal".*"error":"TypeError","frames":\["at .*"msg":"crashed"/)
+  assert.match(served.output, /"msg":"draining"/)
+  assert.doesNotMatch(served.output, /what the user said/)
+})
+
+test('a port that is taken is one sentence that names it', async () => {
+  const served = await serve(['worker'])
+  const port = /"opsUrl":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(served.output)?.[1] ?? ''
+  const second = await parley(['serve', 'worker'], { env: { ...env, PARLEY_OPS_PORT: port } })
+  assert.deepEqual([second.code, second.stdout], [1, ''])
+  assert.match(second.stderr, new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is taken.*set PARLEY_OPS_PORT\\.\n$`))
+  await served.end('SIGTERM', 10_000)
+})
+
+test('a database that is away is one sentence, not a crash', async () => {
+  const { code, stderr } = await parley(['serve'], { env: { ...env, DATABASE_URL: 'postgres://u@127.0.0.1:1/x' } })
+  assert.equal(code, 1)
+  assert.match(stderr, /^The database at 127\.0\.0\.1:1 cannot be reached\. .*DATABASE_URL.*\n$/)
+})
