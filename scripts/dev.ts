@@ -54,11 +54,13 @@ try {
 async function start(): Promise<{ running: Running; demo: Demo }> {
   // Others may enter it, because PostgreSQL runs as another user when this is run by root; the secrets in it are 0600.
   await mkdir(stateDir, { recursive: true, mode: 0o755 })
-  const postgres = await findOrStartPostgres({
-    dataDir: await postgresDir(),
-    adminUrl: await serverAskedFor(),
-    log: say,
-  })
+  const adminUrl = await serverAskedFor()
+  const postgres = await findOrStartPostgres({ dataDir: await postgresDir(), adminUrl, log: say }).catch(
+    (error: Error) => {
+      if (adminUrl === undefined) throw error
+      throw new Error(`${error.message}. Correct DATABASE_URL, or unset it and dev finds or starts one.`)
+    },
+  )
   started.push(() => postgres.stop())
   const databaseUrl = await createDatabase(postgres.url, flags.database)
   const { applied, total } = await migrate(databaseUrl)

@@ -3,6 +3,9 @@ import type { Role } from './serve.ts'
 
 const roles = { gateway: true, worker: true } satisfies Record<Role, true>
 
+// A reader such as `head` may close its end before everything is written.
+process.stdout.on('error', () => process.exit(0))
+
 process.exitCode = await run(process.argv, {
   roles: Object.keys(roles) as Role[],
   // Loaded only to serve: the servers and the tokenizer would make every other command twice as slow.

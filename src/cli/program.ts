@@ -19,8 +19,6 @@ const EXIT_USAGE = 2
 
 /** Runs one command line and returns its exit code: 0, 1 for what failed, 2 for what was typed wrongly. */
 export async function run<Role extends string>(argv: readonly string[], serving: Serving<Role>): Promise<number> {
-  // A reader such as `head` may close its end before everything is written.
-  process.stdout.on('error', () => process.exit(0))
   try {
     await createProgram(serving).parseAsync(argv)
     return Number(process.exitCode ?? 0)

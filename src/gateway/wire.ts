@@ -82,11 +82,11 @@ export function replyOf() {
         call.function.arguments += chunk.arguments
       }
     },
-    message(): Message & { refusal?: string } {
+    message(): Message {
       const calls = toolCalls.filter(Boolean)
       return {
         role: 'assistant',
-        content: text === '' && calls.length > 0 ? null : text,
+        content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
         ...(refusal === '' ? {} : { refusal }),
         ...(calls.length === 0 ? {} : { tool_calls: calls }),
       }

@@ -1,3 +1,5 @@
+import { createWatchdog } from './timer.ts'
+
 /**
  * A lane runs one batch at a time: while it runs, new items queue; when it returns, everything queued goes as the next
  * batch. No timer: an idle lane sends at once, a busy one batches by itself, and the busier it is the cheaper each item.
@@ -25,7 +27,8 @@ export interface LaneOptions<Item, Answer> {
 
 interface Waiting<Item, Answer> {
   item: Item
-  deadline: number
+  /** Answered, refused, or past its deadline: not to be sent again. */
+  isOver: boolean
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
@@ -36,16 +39,15 @@ export function createLane<Item, Answer>(options: LaneOptions<Item, Answer>): La
   let idleWaiters: (() => void)[] = []
 
   async function drain(): Promise<void> {
-    running = true
     while (queue.length > 0) {
-      const batch = queue.slice(0, options.batchMax)
+      const batch = queue.slice(0, options.batchMax).filter((waiting) => !waiting.isOver)
       queue = queue.slice(options.batchMax)
+      if (batch.length === 0) continue
       const unanswered = await attempt(batch)
       if (unanswered.length === 0) continue
       // The same items go again, first in line: ids make it a no-op where the lost attempt had been applied.
       queue = [...unanswered, ...queue]
       await sleep(options.retryEveryMs)
-      queue = withoutExpired(queue)
     }
     running = false
     for (const wake of idleWaiters) wake()
@@ -79,12 +81,11 @@ export function createLane<Item, Answer>(options: LaneOptions<Item, Answer>): La
     submit(item, waitMs) {
       if (queue.length >= options.queueMax) return Promise.reject(new LaneFull('the queue to the store is full'))
       return new Promise<Answer>((resolve, reject) => {
-        queue.push({ item, deadline: performance.now() + waitMs, resolve, reject })
+        queue.push(withDeadline(item, waitMs, resolve, reject))
+        if (running) return
+        running = true
         // Items submitted in the same turn of the event loop share the first batch.
-        if (!running) {
-          running = true
-          setImmediate(() => void drain())
-        }
+        setImmediate(() => void drain())
       })
     },
     get queued() {
@@ -96,13 +97,23 @@ export function createLane<Item, Answer>(options: LaneOptions<Item, Answer>): La
   }
 }
 
-function withoutExpired<Item, Answer>(queue: Waiting<Item, Answer>[]): Waiting<Item, Answer>[] {
-  const now = performance.now()
-  return queue.filter((waiting) => {
-    if (waiting.deadline > now) return true
-    waiting.reject(new LaneTimeout('the store did not answer in time'))
-    return false
-  })
+/** The deadline holds also while a statement hangs: a frozen server answers nothing and fails nothing. */
+function withDeadline<Item, Answer>(
+  item: Item,
+  waitMs: number,
+  resolve: (answer: Answer) => void,
+  reject: (error: unknown) => void,
+): Waiting<Item, Answer> {
+  const finish =
+    <T>(settle: (value: T) => void) =>
+    (value: T) => {
+      waiting.isOver = true
+      deadline.stop()
+      settle(value)
+    }
+  const waiting = { item, isOver: false, resolve: finish(resolve), reject: finish(reject) }
+  const deadline = createWatchdog(waitMs, () => waiting.reject(new LaneTimeout('the store did not answer in time')))
+  return waiting
 }
 
 function sleep(ms: number): Promise<void> {

@@ -2,6 +2,8 @@
 export interface Watchdog {
   /** Starts the wait anew, with another length if given. */
   restart(ms?: number): void
+  /** Nothing is waited for until the next `restart`. */
+  pause(): void
   stop(): void
 }
 
@@ -21,7 +23,7 @@ export function createWatchdog(ms: number, onExpire: () => void): Watchdog {
   function check(): void {
     const now = performance.now()
     if (now < due - 1) {
-      timer = setTimeout(check, due - now)
+      timer = setTimeout(check, Math.min(due - now, length))
     } else if (now - due > LATE_MS) {
       due = now + GRACE_MS
       timer = setTimeout(check, GRACE_MS)
@@ -37,6 +39,9 @@ export function createWatchdog(ms: number, onExpire: () => void): Watchdog {
       length = newMs
       clearTimeout(timer)
       timer = setTimeout(check, newMs)
+    },
+    pause() {
+      due = Number.POSITIVE_INFINITY
     },
     stop() {
       clearTimeout(timer)

@@ -1,8 +1,12 @@
 import type { ChatRequest } from '../rules/chat-request.ts'
 import type { Chunk, FinishReason } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
+import { z } from 'zod'
 import { UpstreamError, type Provider } from './provider.ts'
 import type { Transport } from './transport.ts'
+
+/** More than any model calls at once; an index beyond it is a provider's mistake. */
+const TOOL_CALLS_MAX = 128
 
 export interface OpenAICompatibleOptions {
   name: string
@@ -65,26 +69,54 @@ export function createReader(): { read(data: string): Chunk[]; end(): void } {
   }
 }
 
-interface UpstreamEvent {
-  error?: unknown
-  choices?: { index?: number; delta?: Delta; finish_reason?: string | null }[]
-  usage?: UpstreamUsage | null
-}
+const text = z.string().nullish()
 
-interface Delta {
-  content?: string | null
-  refusal?: string | null
-  reasoning_content?: string | null
-  reasoning?: string | null
-  tool_calls?: { index?: number; id?: string; function?: { name?: string; arguments?: string } }[]
-}
-
-interface UpstreamUsage {
-  prompt_tokens?: unknown
-  completion_tokens?: unknown
-  prompt_tokens_details?: { cached_tokens?: unknown } | null
-  completion_tokens_details?: { reasoning_tokens?: unknown } | null
-}
+/** What we read of an event. A provider's mistake must end as its error, not as a crash of ours or nonsense to the caller. */
+const upstreamEvent = z.object({
+  error: z.unknown().optional(),
+  choices: z
+    .array(
+      z.object({
+        index: z.number().nullish(),
+        delta: z
+          .object({
+            content: text,
+            refusal: text,
+            reasoning_content: text,
+            reasoning: text,
+            tool_calls: z
+              .array(
+                z.object({
+                  index: z
+                    .int()
+                    .min(0)
+                    .max(TOOL_CALLS_MAX - 1)
+                    .nullish(),
+                  id: text,
+                  function: z.object({ name: text, arguments: text }).nullish(),
+                }),
+              )
+              .nullish(),
+          })
+          .nullish(),
+        finish_reason: text,
+      }),
+    )
+    .nullish(),
+  // Counts are judged later: a wrong one is no reason to lose the answer.
+  usage: z
+    .object({
+      prompt_tokens: z.unknown().optional(),
+      completion_tokens: z.unknown().optional(),
+      prompt_tokens_details: z.object({ cached_tokens: z.unknown().optional() }).nullish().catch(undefined),
+      completion_tokens_details: z.object({ reasoning_tokens: z.unknown().optional() }).nullish().catch(undefined),
+    })
+    .nullish()
+    .catch(undefined),
+})
+type UpstreamEvent = z.output<typeof upstreamEvent>
+type Delta = NonNullable<NonNullable<NonNullable<UpstreamEvent['choices']>[number]['delta']>>
+type UpstreamUsage = NonNullable<UpstreamEvent['usage']>
 
 function parseEvent(data: string): UpstreamEvent {
   let event: unknown
@@ -93,9 +125,10 @@ function parseEvent(data: string): UpstreamEvent {
   } catch {
     throw new UpstreamError('bad_event')
   }
-  if (typeof event !== 'object' || event === null) throw new UpstreamError('bad_event')
-  if ('error' in event && event.error != null) throw new UpstreamError('error_in_200')
-  return event
+  const result = upstreamEvent.safeParse(event)
+  if (!result.success) throw new UpstreamError('bad_event')
+  if (result.data.error != null) throw new UpstreamError('error_in_200')
+  return result.data
 }
 
 /** Empty pieces are dropped: the role alone is not yet an answer, and until there is one another route may be tried. */
@@ -109,8 +142,8 @@ function chunksOf(delta: Delta): Chunk[] {
     chunks.push({
       type: 'tool_call',
       index: call.index ?? 0,
-      id: call.id,
-      name: call.function?.name,
+      id: call.id ?? undefined,
+      name: call.function?.name ?? undefined,
       arguments: call.function?.arguments ?? '',
     })
   }

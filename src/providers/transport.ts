@@ -118,8 +118,10 @@ async function* readEvents(
         silence.stop()
         silence = createWatchdog(timers.idleMs, stopWith('idle_timeout'))
       }
-      silence.restart()
+      // A caller that reads slowly is not an upstream that is silent.
+      silence.pause()
       yield data
+      silence.restart()
       if (request.isLast(data)) {
         isOver = true
         silence.stop()

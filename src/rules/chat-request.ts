@@ -55,9 +55,10 @@ const chatMessage = z.discriminatedUnion(
       .object({
         role: z.literal('assistant'),
         content: stringOr(textParts).nullish(),
+        refusal: text.nullish(),
         tool_calls: z.array(toolCall).min(1).max(128).optional(),
       })
-      .refine((m) => m.content != null || m.tool_calls !== undefined, {
+      .refine((m) => m.content != null || m.refusal != null || m.tool_calls !== undefined, {
         path: ['content'],
         message: 'must be a string',
       }),

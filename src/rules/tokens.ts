@@ -1,14 +1,13 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { ChatRequest, Message } from './chat-request.ts'
 
-/** Of a request, this many characters are tokenized and the rest is estimated: a megabyte would stall every other stream
- * of the process for 30 ms. */
-const EXACT_CHARACTERS_MAX = 64 * 1024
-/** Characters per token of the rest. English has about four, Chinese about one and a half; holding a little too much is
- * given back in seconds, holding too little is the operator's loss. */
-const CHARACTERS_PER_TOKEN = 2
+/** Longer prompts are counted by samples: tokenizing a megabyte would stall every other stream of the process. */
+const EXACT_CHARACTERS_MAX = 16 * 1024
 /** The tokenizer takes time quadratic in the longest run without a break: 3 s for 64 KiB of one letter. */
 const SLICE_CHARACTERS = 512
+const SAMPLES = EXACT_CHARACTERS_MAX / SLICE_CHARACTERS
+/** Holding a little too much is given back in seconds; holding too little is the operator's loss. */
+const SAMPLING_MARGIN = 1.05
 
 /** What the chat format itself adds: a frame around each message, and the opening of the reply. */
 const TOKENS_PER_MESSAGE = 4
@@ -19,9 +18,18 @@ const TOKENS_PER_IMAGE = 1_100
 /** User text that spells a special token is just text. */
 const PLAIN_TEXT = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() }
 
-export function countTextTokens(text: string, exactMax: number = EXACT_CHARACTERS_MAX): number {
-  if (text.length <= exactMax) return countExactly(text)
-  return countExactly(text.slice(0, exactMax)) + Math.ceil((text.length - exactMax) / CHARACTERS_PER_TOKEN)
+export function countTextTokens(text: string): number {
+  return text.length <= EXACT_CHARACTERS_MAX ? countExactly(text) : estimate(text)
+}
+
+/** From slices spread evenly over the whole text, so that no part of it can hide behind another. */
+function estimate(text: string): number {
+  let tokens = 0
+  for (let i = 0; i < SAMPLES; i++) {
+    const start = Math.floor((i * (text.length - SLICE_CHARACTERS)) / (SAMPLES - 1))
+    tokens += countTokens(text.slice(start, start + SLICE_CHARACTERS), PLAIN_TEXT)
+  }
+  return Math.ceil((tokens / EXACT_CHARACTERS_MAX) * text.length * SAMPLING_MARGIN)
 }
 
 /** Cuts where a word begins, which changes nothing, or, in a run without a break, anywhere, which adds a token at most. */
@@ -38,19 +46,16 @@ function countExactly(text: string): number {
 }
 
 export function countPromptTokens(request: ChatRequest): number {
-  let tokens = TOKENS_PER_REPLY
-  let exactLeft = EXACT_CHARACTERS_MAX
-  const add = (text: string) => {
-    tokens += countTextTokens(text, exactLeft)
-    exactLeft = Math.max(0, exactLeft - text.length)
-  }
-  for (const message of request.messages) {
-    tokens += TOKENS_PER_MESSAGE + TOKENS_PER_IMAGE * imagesIn(message)
-    for (const text of textsOf(message)) add(text)
-  }
-  if (request.tools) add(JSON.stringify(request.tools))
-  if (request.response_format) add(JSON.stringify(request.response_format))
-  return tokens
+  const texts = request.messages.flatMap(textsOf)
+  if (request.tools) texts.push(JSON.stringify(request.tools))
+  if (request.response_format) texts.push(JSON.stringify(request.response_format))
+  const length = texts.reduce((total, text) => total + text.length, 0)
+  const textTokens =
+    length <= EXACT_CHARACTERS_MAX
+      ? texts.reduce((total, text) => total + countExactly(text), 0)
+      : estimate(texts.join('\n'))
+  const images = request.messages.reduce((total, message) => total + imagesIn(message), 0)
+  return TOKENS_PER_REPLY + TOKENS_PER_MESSAGE * request.messages.length + TOKENS_PER_IMAGE * images + textTokens
 }
 
 function textsOf(message: Message): string[] {

@@ -30,7 +30,7 @@ async function upstreamAnswerTo(body: ReturnType<typeof chatBody>): Promise<Whol
 
 for (const newline of ['lf', 'crlf', 'cr']) {
   for (const split of [1, 7]) {
-    test(`an upstream that writes ${split} bytes at a time with ${newline} is passed on to the letter`, async () => {
+    test(`an upstream whose bytes come in pieces of ${split}, with ${newline}, is passed on to the letter`, async () => {
       const body = chatBody(`tokens=40 utf8=1 newline=${newline} split=${split}`)
       const upstream = await upstreamAnswerTo(body)
       const said = upstream.choices[0]?.message.content ?? ''

@@ -1,32 +1,54 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, mock, test } from 'node:test'
 import { Client } from 'pg'
+import { run as runInProcess } from '../../src/cli/program.ts'
 import { parley, run, type Finished } from '../support/commands.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { chatBody, complete, createWorld, type World } from '../support/world.ts'
 
 let world: World
 let env: Record<string, string>
 
 before(async () => {
   world = await createWorld()
-  const { DATABASE_URL, PARLEY_SECRET } = world.env
   env = {
-    DATABASE_URL: String(DATABASE_URL),
-    PARLEY_SECRET: String(PARLEY_SECRET),
+    DATABASE_URL: String(world.env.DATABASE_URL),
+    PARLEY_SECRET: String(world.env.PARLEY_SECRET),
     PARLEY_PORT: new URL(world.url).port,
   }
+  Object.assign(process.env, env, { SPARE_KEY: 'sk-spare' })
 })
 after(() => world.close())
 
-/** What a command prints, for people. */
-async function told(...args: string[]): Promise<string> {
-  return expectOk(args, await parley(args, { env })).stdout
+/** A command as an operator starts it. */
+async function started(args: string[], input?: string): Promise<string> {
+  return expectOk(args, await parley(args, { env, input })).stdout
 }
 
-/** What a command prints, for programs: exactly one document, of which the tests know the fields. */
-async function asked(args: string[], input?: string): Promise<any> {
-  const { stdout } = expectOk(args, await parley([...args, '--json'], { env, input }))
-  return JSON.parse(stdout)
+/** The same command in this process, where it takes milliseconds: only what `started` shows is proven of bin/parley. */
+async function here(args: string[]): Promise<Finished> {
+  const printed = { stdout: '', stderr: '' }
+  const log = mock.method(console, 'log', (text: string) => (printed.stdout += `${text}\n`))
+  const error = mock.method(console, 'error', (text: string) => (printed.stderr += `${text}\n`))
+  try {
+    const code = await runInProcess(['node', 'parley', ...args], {
+      roles: [],
+      serve: () => Promise.reject(new Error()),
+    })
+    return { code, ...printed }
+  } finally {
+    log.mock.restore()
+    error.mock.restore()
+  }
+}
+
+/** What a command tells people. */
+async function told(...args: string[]): Promise<string> {
+  return expectOk(args, await here(args)).stdout
+}
+
+/** What a command tells programs: exactly one document. */
+async function asked(...args: string[]): Promise<unknown> {
+  return JSON.parse(await told(...args, '--json'))
 }
 
 function expectOk(args: readonly string[], finished: Finished): Finished {
@@ -35,292 +57,286 @@ function expectOk(args: readonly string[], finished: Finished): Finished {
   return finished
 }
 
-describe('parley', { concurrency: 2 }, () => {
-  test('leads an operator from nothing to a paid answer', async () => {
-    const publisher = await asked([
-      'publisher',
-      'create',
-      'Example News',
-      '--email',
-      'editor@example.com',
-      '--activate',
-    ])
-    const created = await told('project', 'create', 'Website', '--publisher', publisher.id, '--domain', 'Example.org')
-    const project = /^id +(\S+)$/m.exec(created)?.[1] ?? ''
-    assert.match(created, new RegExp(`parley domain verify ${project}\n.*parley wallet topup ${project} 10\n`))
-    assert.equal((await asked(['domain', 'verify', project])).name, 'example.org')
-    assert.equal((await asked(['wallet', 'topup', project, '5', '--reference', 'first'])).balance_credits, '$5.00')
+function fieldOf(document: unknown, name: string): string {
+  return String((document as Record<string, unknown>)[name])
+}
 
-    const provider = await asked(
-      ['provider', 'add', 'upstream', '--base-url', `${world.simulator.url}/v1/`],
-      'sk-upstream\n',
-    )
-    assert.deepEqual([provider.api_key, provider.base_url], ['sealed', `${world.simulator.url}/v1`])
-    await told(
-      'model',
-      'add',
-      'news-small',
-      '--owned-by',
-      'us',
-      '--input',
-      '1',
-      '--output',
-      '4',
-      '--max-output-tokens',
-      '900',
-    )
-    await told('model', 'route', 'news-small', '--provider', 'upstream', '--upstream-model', 'sim-mini')
-    await asked(['project', 'set', project, '--allowed-models', 'news-small'])
+test('the commands lead an operator from nothing to a paid answer', async () => {
+  const publisher = await started(['publisher', 'create', 'Example News', '--activate', '--json'])
+  const owner = ['--publisher', fieldOf(JSON.parse(publisher), 'id')]
+  const created = await started(['project', 'create', 'Website', ...owner, '--domain', 'Example.org'])
+  const project = /^id +(\S+)$/m.exec(created)?.[1] ?? ''
+  assert.match(created, new RegExp(`Next:\n +parley domain verify ${project}\n +parley wallet topup ${project} 10\n`))
+  assert.match(await started(['domain', 'verify', project]), /domain +example\.org\n[^]*state +verified/)
+  assert.match(
+    await started(['wallet', 'topup', project, '5']),
+    /^\$5\.00 credited\.\n\nreference +cli:\S+\nbalance +\$5/,
+  )
 
-    const shown = await told('key', 'create', project, '--name', 'web server')
-    assert.match(shown, /never shown again/)
-    assert.doesNotMatch(shown, /refused until/)
-    const curl = shown.slice(shown.indexOf('curl '))
-    assert.match(curl, /"model":"news-small"/)
-    const completion = await untilServed(curl)
-    assert.equal(world.simulator.calls.at(-1)?.authorization, 'Bearer sk-upstream')
+  const baseUrl = ['--base-url', `${world.simulator.url}/v1/`]
+  assert.match(await started(['provider', 'add', 'upstream', ...baseUrl], 'sk-upstream\n'), /api key +sealed/)
+  await started(['model', 'add', 'news', '--owned-by', 'us', '--input', '1', '--output', '4'])
+  await started(['model', 'route', 'news', '--provider', 'upstream', '--upstream-model', 'sim-mini'])
+  await started(['project', 'set', project, '--allowed-models', 'news'])
 
-    const call = await asked(['call', 'show', completion.id])
-    const { prompt_tokens, completion_tokens } = completion.usage
-    const nanos = (prompt_tokens * 1_000_000_000 + completion_tokens * 4_000_000_000) / 1_000_000
-    assert.deepEqual([call.outcome, call.charged_nanos], ['completed', String(nanos)])
-    const wallet = await asked(['wallet', 'show', project])
-    assert.equal(wallet.balance_nanos, String(5_000_000_000 - nanos))
-    assert.match(await told('call', 'show', call.id), /outcome +completed: the answer was complete\n/)
+  const shown = await started(['key', 'create', project, '--name', 'web server'])
+  assert.match(shown, /never shown again/)
+  assert.doesNotMatch(shown, /refused until/)
+  const completion = await untilServed(shown.slice(shown.indexOf('curl ')))
+  assert.equal(world.simulator.calls.at(-1)?.authorization, 'Bearer sk-upstream')
 
-    assert.match(await told('doctor'), /^ok +provider upstream +sim-mini answered after \d+ ms$/m)
-  })
+  const call: unknown = JSON.parse(await started(['call', 'show', completion.id, '--json']))
+  const nanos = completion.usage.prompt_tokens * 1_000 + completion.usage.completion_tokens * 4_000
+  assert.partialDeepStrictEqual(call, { outcome: 'completed', model_id: 'news', charged_nanos: String(nanos) })
+  assert.match(await told('call', 'show', fieldOf(call, 'id')), /outcome +completed: the answer was complete\n/)
+  const left = { balance_nanos: String(5_000_000_000 - nanos), open_holds: 0 }
+  assert.partialDeepStrictEqual(await asked('wallet', 'show', project), left)
 
-  test('shows what was said in a conversation, and erases it', async () => {
-    const { project } = world
-    const headers = { ...project.headers, 'content-type': 'application/json', 'x-conversation-id': 'visitor-1' }
-    const body = JSON.stringify({ model: 'sim-small', messages: [{ role: 'user', content: 'Is this kept?' }] })
-    const response = await fetch(`${world.url}/v1/chat/completions`, { method: 'POST', headers, body })
-    assert.equal(response.status, 200, await response.text())
-
-    const [conversation] = await asked(['conversation', 'list', project.id])
-    assert.deepEqual([conversation.id, conversation.calls], ['visitor-1', 1])
-    assert.match(await told('conversation', 'show', project.id, 'visitor-1'), /^user .*\nIs this kept\?\n\nassistant /)
-    assert.equal((await asked(['conversation', 'delete', project.id, 'visitor-1'])).deleted, true)
-    assert.deepEqual(await asked(['conversation', 'list', project.id]), [])
-  })
-
-  test('shows and changes who calls', async () => {
-    const { publisherId, id, publishableKey } = world.project
-    assert.equal((await asked(['publisher', 'deactivate', publisherId])).activated_at, null)
-    assert.match(await told('publisher', 'activate', publisherId), /is activated/)
-    assert.ok((await asked(['publisher', 'list'])).some((row: { id: string }) => row.id === publisherId))
-
-    const settings = ['--content-retention-days', '0', '--requests-per-minute', '600', '--tokens-per-minute', '5000']
-    const changed = await asked(['project', 'set', id, ...settings])
-    assert.deepEqual([changed.content_retention_days, changed.tokens_per_minute], [0, '5000'])
-    const unlimited = await asked([
-      'project',
-      'set',
-      id,
-      '--requests-per-minute',
-      'none',
-      '--tokens-per-minute',
-      'none',
-    ])
-    assert.deepEqual([unlimited.requests_per_minute, unlimited.tokens_per_minute], [null, null])
-    assert.match(await told('project', 'show', id), /content retention +0 days/)
-    assert.equal((await asked(['project', 'list', '--publisher', publisherId])).length, 1)
-
-    const moved = await asked(['domain', 'set', id, 'example.net'])
-    assert.deepEqual([moved.name, moved.verified_at], ['example.net', null])
-    assert.notEqual(moved.verification_token, 'token')
-    await asked(['domain', 'verify', id])
-    assert.match(await told('domain', 'unverify', id), /state +not verified/)
-    assert.match(await told('domain', 'show', id), new RegExp(`token +${moved.verification_token}`))
-    await asked(['domain', 'verify', id])
-
-    assert.equal((await asked(['key', 'deactivate', publishableKey])).active, false)
-    assert.match(await told('key', 'list', id), new RegExp(`${publishableKey} .* no `))
-    assert.equal((await asked(['key', 'activate', publishableKey])).active, true)
-  })
-
-  test('credits a wallet once per reference', async () => {
-    const { id } = world.project
-    const first = await asked(['wallet', 'grant', id, '0.5', '--reference', 'gift', '--reason', 'welcome'])
-    assert.deepEqual([first.credited, first.amount_nanos], [true, '500000000'])
-    const again = await told('wallet', 'grant', id, '0.5', '--reference', 'gift')
-    assert.match(again, /already credited, nothing changed/)
-    const { reference } = await asked(['wallet', 'topup', id, '1'])
-    assert.match(reference, /^cli:/)
-    const entries = await asked(['wallet', 'ledger', id, '--limit', '2'])
-    assert.deepEqual(
-      entries.map((entry: any) => [entry.kind, entry.delta_credits]),
-      [
-        ['topup', '$1.00'],
-        ['grant', '$0.50'],
-      ],
-    )
-  })
-
-  test('shows and changes what answers', async () => {
-    const added = ['--base-url', 'http://127.0.0.1:9/v1', '--no-api-key']
-    assert.equal((await asked(['provider', 'add', 'spare', ...added])).api_key, 'none')
-    const set = [
-      'provider',
-      'set',
-      'spare',
-      '--base-url',
-      `${world.simulator.url}/v1`,
-      '--api-key-env',
-      'SPARE_KEY',
-      '--json',
-    ]
-    expectOk(set, await parley(set, { env: { ...env, SPARE_KEY: 'sk-spare' } }))
-    const probe = await asked(['provider', 'test', 'spare', '--upstream-model', 'sim'])
-    assert.ok(probe.answers && probe.connect_ms >= 0 && probe.total_ms >= probe.first_token_ms)
-    assert.equal((await asked(['provider', 'disable', 'spare'])).enabled, false)
-    assert.match(await told('provider', 'enable', 'spare'), /enabled +yes/)
-    assert.match(await told('provider', 'list'), /^spare +openai-compatible +http\S+ +sealed +yes$/m)
-
-    const prices = ['--input', '0.15', '--cached-input', '0.075', '--output', '0.60']
-    await asked(['model', 'add', 'spare-model', '--owned-by', 'us', ...prices])
-    const later = ['--input', '0.1', '--output', '0.4', '--effective-from', '2126-01-31T00:00:00Z']
-    assert.equal((await asked(['model', 'price', 'spare-model', ...later])).price.output_per_million_nanos, '400000000')
-    const options = ['--position', '2', '--unsupported', 'tools,images', '--idle-timeout-ms', '9000']
-    const route = await asked([
-      'model',
-      'route',
-      'spare-model',
-      '--provider',
-      'spare',
-      '--upstream-model',
-      'sim',
-      ...options,
-    ])
-    const model = await asked(['model', 'set', 'spare-model', '--context-window', '8000'])
-    assert.deepEqual([model.context_window, model.prices.length, model.routes[0].id], [8000, 2, route.id])
-    assert.match(await told('model', 'list'), /^spare-model +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
-    assert.match(await told('model', 'show', 'spare-model'), new RegExp(`${route.id} +2 +spare +sim +tools, images`))
-    assert.equal((await asked(['model', 'disable', 'spare-model'])).enabled, false)
-    await asked(['model', 'enable', 'spare-model'])
-    await asked(['model', 'unroute', route.id])
-    const [listed] = (await asked(['model', 'list'])).filter((row: { id: string }) => row.id === 'spare-model')
-    assert.deepEqual([listed.state, listed.price.cached_input_per_million_credits], ['no route', '$0.075'])
-    await asked(['model', 'disable', 'spare-model'])
-  })
-
-  test('migrates an empty database, and says so when one is not migrated', async () => {
-    const client = new Client({ connectionString: env.DATABASE_URL })
-    await client.connect()
-    await client.query('create schema fresh')
-    await client.end()
-    const fresh = { ...env, DATABASE_URL: `${env.DATABASE_URL}?options=${encodeURIComponent('-c search_path=fresh')}` }
-    const before = await parley(['publisher', 'list'], { env: fresh })
-    assert.deepEqual([before.code, before.stdout], [1, ''])
-    assert.match(before.stderr, /Run: parley migrate\n$/)
-    const doctor = await parley(['doctor'], { env: fresh })
-    assert.equal(doctor.code, 1)
-    assert.match(doctor.stdout, /^problem +migrations +missing: 0001\S*, .*Run: parley migrate$/m)
-    assert.match(
-      (await parley(['migrate'], { env: fresh })).stdout,
-      /^applied 0001_[^]*The database has all \d+ migrations/,
-    )
-    const again = await parley(['migrate', '--json'], { env: fresh })
-    assert.deepEqual(JSON.parse(again.stdout).applied, [])
-  })
+  const doctor = await started(['doctor'])
+  assert.match(doctor, /^ok +provider upstream +sim-mini answered after \d+ ms$/m)
+  assert.match(doctor, /\n\nNo problems\.\n$/)
 })
 
+interface Completion {
+  id: string
+  usage: { prompt_tokens: number; completion_tokens: number }
+  error?: { code: string }
+}
+
 /** A gateway looks for changes to the catalogue once a second. */
-async function untilServed(curl: string): Promise<any> {
+async function untilServed(curl: string): Promise<Completion> {
   for (let attempt = 0; attempt < 20; attempt++) {
-    const { stdout } = await run('sh', ['-c', curl])
-    const answer = JSON.parse(stdout)
-    if (answer.error?.code !== 'model_not_found') return answer
+    const completion = JSON.parse((await run('sh', ['-c', curl])).stdout) as Completion
+    if (completion.error?.code !== 'model_not_found') return completion
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
   throw new Error('the new model was not served within 4 s')
 }
 
+test('what was said in a conversation can be read, and erased', async () => {
+  const { id } = world.project
+  const headers = { 'x-conversation-id': 'visitor-1' }
+  const response = await complete(world, chatBody('tokens=2'), { headers })
+  assert.equal(response.status, 200, await response.text())
+  assert.partialDeepStrictEqual(await asked('conversation', 'list', id), [{ id: 'visitor-1', calls: 1 }])
+  assert.match(await told('conversation', 'show', id, 'visitor-1'), /^user .*\nHello .*\n\nassistant .*\n.+/)
+  assert.partialDeepStrictEqual(await asked('conversation', 'delete', id, 'visitor-1'), { deleted: true })
+  assert.deepEqual(await asked('conversation', 'list', id), [])
+})
+
+test('publishers, projects, domains and key pairs show what was changed', async () => {
+  const { publisherId, id, publishableKey } = world.project
+  assert.partialDeepStrictEqual(await asked('publisher', 'deactivate', publisherId), { activated_at: null })
+  assert.match(await told('publisher', 'activate', publisherId), /is activated/)
+  assert.match(await told('publisher', 'list'), new RegExp(`^${publisherId} +Test Publisher +- +20\\S+Z +1$`, 'm'))
+
+  const limits = ['--requests-per-minute', '600', '--tokens-per-minute', '5000', '--content-retention-days', '0']
+  const limited = { requests_per_minute: 600, tokens_per_minute: '5000', content_retention_days: 0 }
+  assert.partialDeepStrictEqual(await asked('project', 'set', id, ...limits), limited)
+  await told('project', 'set', id, '--requests-per-minute', 'none', '--tokens-per-minute', 'none')
+  assert.match(
+    await told('project', 'show', id),
+    /retention +0 days\nrequests per minute +no limit\ntokens per minute +no/,
+  )
+  assert.match(
+    await told('project', 'list', '--publisher', publisherId),
+    new RegExp(`^${id} +Test Project +example\\.com`, 'm'),
+  )
+
+  const moved = await asked('domain', 'set', id, 'example.net')
+  assert.partialDeepStrictEqual(moved, { name: 'example.net', verified_at: null })
+  assert.match(fieldOf(moved, 'verification_token'), /^[0-9a-f]{32}$/)
+  assert.match(await told('domain', 'verify', id), /state +verified/)
+  assert.match(await told('domain', 'unverify', id), /state +not verified/)
+  assert.match(await told('domain', 'show', id), new RegExp(`token +${fieldOf(moved, 'verification_token')}`))
+  await told('domain', 'verify', id)
+
+  assert.partialDeepStrictEqual(await asked('key', 'deactivate', publishableKey), { active: false })
+  assert.match(await told('key', 'list', id), new RegExp(`^${publishableKey} +….{4} +test +no `, 'm'))
+  assert.partialDeepStrictEqual(await asked('key', 'activate', publishableKey), { active: true })
+})
+
+test('a wallet is credited once per reference, and says so', async () => {
+  const { id } = world.project
+  const gift = ['wallet', 'grant', id, '0.5', '--reference', 'gift', '--reason', 'welcome']
+  assert.partialDeepStrictEqual(await asked(...gift), { credited: true, amount_nanos: '500000000', reference: 'gift' })
+  assert.match(await told(...gift), /already credited, nothing changed/)
+  await told('wallet', 'topup', id, '1')
+  const newest = [
+    { kind: 'topup', delta_credits: '$1.00' },
+    { kind: 'grant', delta_credits: '$0.50' },
+  ]
+  assert.partialDeepStrictEqual(await asked('wallet', 'ledger', id, '--limit', '2'), newest)
+  assert.match(await told('wallet', 'show', id), /held +\$0\.00 by 0 running calls/)
+})
+
+test('providers, models, prices and routes show what was changed', async () => {
+  await told('provider', 'add', 'spare', '--base-url', 'http://127.0.0.1:9/v1', '--no-api-key')
+  assert.match(await told('provider', 'list'), /^spare +openai-compatible +http:\S+ +none +yes$/m)
+  const set = ['--base-url', `${world.simulator.url}/v1`, '--api-key-env', 'SPARE_KEY']
+  assert.partialDeepStrictEqual(await asked('provider', 'set', 'spare', ...set), { api_key: 'sealed' })
+  assert.match(
+    await told('provider', 'test', 'spare', '--upstream-model', 'sim'),
+    /^spare answers\.[^]*connect +\d+ ms/,
+  )
+  assert.equal(world.simulator.calls.at(-1)?.authorization, 'Bearer sk-spare')
+  assert.partialDeepStrictEqual(await asked('provider', 'disable', 'spare'), { enabled: false })
+  assert.match(await told('provider', 'enable', 'spare'), /enabled +yes/)
+
+  await told(
+    'model',
+    'add',
+    'spare',
+    '--owned-by',
+    'us',
+    '--input',
+    '0.15',
+    '--cached-input',
+    '0.07',
+    '--output',
+    '0.6',
+  )
+  const later = ['--input', '0.1', '--output', '0.4', '--effective-from', '2126-01-31T00:00:00Z']
+  const price = { output_per_million_nanos: '400000000', reasoning_per_million_credits: '$0.40' }
+  assert.partialDeepStrictEqual(await asked('model', 'price', 'spare', ...later), { price })
+  const to = ['--provider', 'spare', '--upstream-model', 'sim', '--position', '2', '--unsupported', 'tools,images']
+  const route = fieldOf(await asked('model', 'route', 'spare', ...to), 'id')
+  assert.match(await told('model', 'set', 'spare', '--context-window', '8000'), /context window +8000/)
+  assert.match(await told('model', 'list'), /^spare +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
+  assert.match(await told('model', 'show', 'spare'), new RegExp(`^${route} +2 +spare +sim +tools, images$`, 'm'))
+  await told('model', 'unroute', route)
+  assert.match(await told('model', 'list'), /^spare +us +no route /m)
+  assert.match(await told('model', 'enable', 'spare'), /is enabled/)
+  assert.partialDeepStrictEqual(await asked('model', 'disable', 'spare'), { enabled: false })
+})
+
+test('an empty database is migrated, and one that is not yet is told apart', async () => {
+  const client = new Client({ connectionString: env.DATABASE_URL })
+  await client.connect()
+  await client.query('create schema fresh')
+  await client.end()
+  const url = `${env.DATABASE_URL}?options=${encodeURIComponent('-c search_path=fresh')}`
+  const fresh = { env: { ...env, DATABASE_URL: url } }
+  const tooEarly = await parley(['publisher', 'list'], fresh)
+  assert.deepEqual([tooEarly.code, tooEarly.stdout], [1, ''])
+  assert.match(tooEarly.stderr, /Run: parley migrate\n$/)
+  const doctor = await parley(['doctor', '--json'], fresh)
+  assert.equal(doctor.code, 1)
+  assert.match(doctor.stdout, /"problem",\n +"detail": "missing: 0001_[^]*"mend": "Run: parley migrate"/)
+  assert.match((await parley(['migrate'], fresh)).stdout, /^applied 0001_[^]*The database has all \d+ migrations/)
+  const again = await parley(['migrate', '--json'], fresh)
+  assert.partialDeepStrictEqual(JSON.parse(again.stdout), { applied: [] })
+})
+
 const NOBODY = '0199d3c4-7a10-7c3e-9a53-1f2e3d4c5b6a'
 const BASE_URL = ['--base-url', 'http://127.0.0.1:9/v1']
-const PRICE = ['--owned-by', 'us', '--input', '1', '--output', '1']
-const EXIT_FAILED = 1
-const EXIT_USAGE = 2
+const PRICE = ['--input', '1', '--output', '1']
+const ROUTE = ['--provider', 'nobody', '--upstream-model', 'x']
 
-const MISTAKES: [string, string[], number, RegExp, Record<string, string>?][] = [
+const MISTAKES: [mistake: string, command: string[], sentence: RegExp][] = [
+  ['an id that is none', ['project', 'show', '17'], /"17" is not the id of a project.*parley project list/],
+  ['an unknown publisher', ['publisher', 'activate', NOBODY], /no publisher .*parley publisher list/],
+  ['a project of nobody', ['project', 'create', 'x', '--publisher', NOBODY, '--domain', 'a.org'], /no publisher/],
+  ['a project without a change', ['project', 'set', NOBODY], /Nothing was said to change/],
+  ['an unknown project', ['domain', 'verify', NOBODY], /no project .*parley project list/],
+  ['keys for nobody', ['key', 'create', NOBODY], /no project .*parley project list/],
+  ['an unknown key', ['key', 'deactivate', 'ply_pk_x'], /no key pair ply_pk_x.*parley key list/],
+  ['a wallet of nobody', ['wallet', 'topup', NOBODY, '10'], /no project .*parley project list/],
+  ['two sources of a key', ['provider', 'add', 'x', ...BASE_URL, '--no-api-key', '--api-key-env', 'X'], /in one way/],
+  ['a variable that is not set', ['provider', 'add', 'x', ...BASE_URL, '--api-key-env', 'NOT_SET'], /in NOT_SET/],
+  [
+    'a key file that is not there',
+    ['provider', 'add', 'x', ...BASE_URL, '--api-key-file', '/none'],
+    /\/none cannot be read/,
+  ],
+  ['a provider twice', ['provider', 'add', 'simulator', ...BASE_URL, '--no-api-key'], /already a provider simulator/],
+  ['an unknown provider', ['provider', 'test', 'nobody'], /no provider nobody.*parley provider list/],
+  ['a model twice', ['model', 'add', 'sim-small', '--owned-by', 'us', ...PRICE], /already a model sim-small/],
+  ['an unknown model', ['model', 'price', 'nobody', ...PRICE], /no model nobody.*parley model list/],
+  ['a price of the past', ['model', 'price', 'sim-small', ...PRICE, '--effective-from', '2020-01-01'], /in the past/],
+  ['a route to nobody', ['model', 'route', 'sim-small', ...ROUTE], /no provider nobody/],
+  ['an unknown route', ['model', 'unroute', NOBODY], /no route .*parley model show/],
+  ['conversations of nobody', ['conversation', 'list', NOBODY], /no project/],
+  ['an unknown call', ['call', 'show', NOBODY], /no call .*x-request-id/],
+]
+
+describe('a mistake is one sentence that says what to do', () => {
+  for (const [mistake, command, sentence] of MISTAKES) {
+    test(mistake, async () => {
+      const { code, stdout, stderr } = await here(command)
+      assert.match(stderr, sentence)
+      assert.match(stderr, /^[^\n]+\n$/)
+      assert.deepEqual([code, stdout], [1, ''])
+    })
+  }
+
+  test('a reference that was used for another amount', async () => {
+    const { id } = world.project
+    await told('wallet', 'topup', id, '1', '--reference', 'once')
+    const { code, stderr } = await here(['wallet', 'topup', id, '2', '--reference', 'once'])
+    assert.equal(code, 1)
+    assert.match(stderr, /already used for another amount or wallet, nothing changed/)
+  })
+
+  test('an unknown conversation', async () => {
+    const { code, stderr } = await here(['conversation', 'delete', world.project.id, 'nobody'])
+    assert.equal(code, 1)
+    assert.match(stderr, /no conversation nobody.*parley conversation list/)
+  })
+})
+
+const USAGE = 2
+const DOWN = 'postgres://u:hidden@127.0.0.1:1/x'
+const OF_THE_SHELL: [
+  mistake: string,
+  command: string[],
+  code: number,
+  sentence: RegExp,
+  change?: Record<string, string>,
+][] = [
   [
     'no configuration',
-    ['publisher', 'list'],
-    EXIT_FAILED,
+    ['call', 'show', 'x'],
+    1,
     /DATABASE_URL is required.*\n.*PARLEY_SECRET/,
     { DATABASE_URL: '', PARLEY_SECRET: '' },
   ],
   [
     'a database that is down',
-    ['wallet', 'show', NOBODY],
-    EXIT_FAILED,
+    ['project', 'list'],
+    1,
     /127\.0\.0\.1:1 cannot be reached.*DATABASE_URL/,
-    { DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' },
+    { DATABASE_URL: DOWN },
   ],
-  ['an unknown command', ['publishers'], EXIT_USAGE, /Unknown command 'publishers'/],
-  [
-    'a missing argument',
-    ['publisher', 'create'],
-    EXIT_USAGE,
-    /Missing required argument 'name'\nRun "parley publisher create --help"/,
-  ],
-  [
-    'an id that is none',
-    ['project', 'show', '17'],
-    EXIT_FAILED,
-    /"17" is not the id of a project.*parley project list/,
-  ],
-  ['an unknown publisher', ['publisher', 'activate', NOBODY], EXIT_FAILED, /no publisher .*parley publisher list/],
-  [
-    'a project of nobody',
-    ['project', 'create', 'x', '--publisher', NOBODY, '--domain', 'a.org'],
-    EXIT_FAILED,
-    /no publisher/,
-  ],
-  ['an unknown project', ['domain', 'verify', NOBODY], EXIT_FAILED, /no project .*parley project list/],
-  ['an unknown key', ['key', 'deactivate', 'ply_pk_x'], EXIT_FAILED, /no key pair ply_pk_x.*parley key list/],
-  ['an amount that is none', ['wallet', 'topup', NOBODY, 'ten'], EXIT_USAGE, /"ten" is not an amount/],
-  ['a wallet of nobody', ['wallet', 'topup', NOBODY, '10'], EXIT_FAILED, /no project .*parley project list/],
+  ['an unknown command', ['publishers'], USAGE, /Unknown command 'publishers'/],
+  ['a missing argument', ['publisher', 'create'], USAGE, /'name'\nRun "parley publisher create --help"/],
+  ['an amount that is none', ['wallet', 'topup', NOBODY, 'ten'], USAGE, /"ten" is not an amount/],
   [
     'an API key as an argument',
     ['provider', 'add', 'x', ...BASE_URL, '--api-key', 'sk-1'],
-    EXIT_USAGE,
+    USAGE,
     /Unknown option '--api-key'/,
   ],
-  ['no API key', ['provider', 'add', 'x', ...BASE_URL], EXIT_FAILED, /no API key in standard input.*--no-api-key/],
   [
-    'a provider twice',
-    ['provider', 'add', 'simulator', ...BASE_URL, '--no-api-key'],
-    EXIT_FAILED,
-    /already a provider simulator.*provider set/,
+    'an API key that is not there',
+    ['provider', 'add', 'x', ...BASE_URL],
+    1,
+    /no API key in standard input.*--no-api-key/,
   ],
-  ['an unknown provider', ['provider', 'test', 'nobody'], EXIT_FAILED, /no provider nobody.*parley provider list/],
-  ['a model twice', ['model', 'add', 'sim-small', ...PRICE], EXIT_FAILED, /already a model sim-small/],
-  [
-    'a route to nobody',
-    ['model', 'route', 'sim-small', '--provider', 'nobody', '--upstream-model', 'x'],
-    EXIT_FAILED,
-    /no provider nobody/,
-  ],
-  [
-    'a price of the past',
-    ['model', 'price', 'sim-small', '--input', '1', '--output', '1', '--effective-from', '2020-01-01'],
-    EXIT_FAILED,
-    /cannot take effect in the past/,
-  ],
-  ['an unknown conversation', ['conversation', 'show', NOBODY, 'x'], EXIT_FAILED, /no project/],
-  ['an unknown call', ['call', 'show', NOBODY], EXIT_FAILED, /no call .*x-request-id/],
-  ['an unknown role', ['serve', 'everything'], EXIT_USAGE, /Allowed choices are gateway, worker/],
+  ['an unknown role', ['serve', 'everything'], USAGE, /Allowed choices are gateway, worker/],
 ]
 
-describe('a mistake is one sentence that says what to do', { concurrency: 2 }, () => {
-  for (const [mistake, args, code, sentence, change] of MISTAKES) {
-    test(mistake, async () => {
-      const finished = await parley(args, { env: { ...env, ...change } })
-      assert.match(finished.stderr, sentence)
-      assert.deepEqual([finished.code, finished.stdout], [code, ''])
-      assert.doesNotMatch(finished.stderr, /\n\s+at |hidden/)
-    })
-  }
-})
+describe(
+  'a mistake ends bin/parley with 1, or 2 when it was typed wrongly, and never with a stack trace',
+  { concurrency: 2 },
+  () => {
+    for (const [mistake, command, code, sentence, change] of OF_THE_SHELL) {
+      test(mistake, async () => {
+        const finished = await parley(command, { env: { ...env, ...change } })
+        assert.match(finished.stderr, sentence)
+        assert.deepEqual([finished.code, finished.stdout], [code, ''])
+        assert.doesNotMatch(finished.stderr, /\n\s+at |hidden/)
+      })
+    }
+  },
+)

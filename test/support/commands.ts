@@ -16,6 +16,8 @@ export interface RunOptions {
   /** What is piped in; nothing when absent. */
   input?: string
   cwd?: string
+  /** Runs as another user; only root may. */
+  uid?: number
   withinMs?: number
 }
 
@@ -91,5 +93,6 @@ function launch(command: string, args: readonly string[], options: RunOptions): 
     cwd: options.cwd ?? ROOT,
     env: { PATH: path, HOME: process.env.HOME ?? '/', ...options.env },
     stdio: 'pipe',
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
   })
 }

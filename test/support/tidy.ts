@@ -9,7 +9,7 @@ import { blank, lineAt, type SourceFile } from './source-tree.ts'
 export type Rule = (files: SourceFile[]) => string[]
 
 /** Where everything is put together: these see all layers, and no layer sees them. */
-const WIRING = ['main', 'serve']
+const WIRING = new Set(['main', 'serve'])
 const PLANES = ['gateway', 'console', 'worker', 'matcher', 'cli']
 const PLANE_IMPORTS = ['providers', 'recommend', 'store', 'rules', 'platform']
 const MAY_IMPORT: Record<string, string[]> = {
@@ -222,7 +222,7 @@ function forbiddenImport(from: string, to: string): string | undefined {
   }
   if (outside) return 'src/ stands alone; test/, simulator/, bench/ and scripts/ build on it'
   const [layer, wanted] = [layerOf(from), layerOf(to)]
-  if (WIRING.includes(layer) || layer === wanted) return undefined
+  if (WIRING.has(layer) || layer === wanted) return undefined
   const allowed = MAY_IMPORT[layer]
   if (allowed === undefined) return `src/${layer} has no place among the layers: give it one in test/support/tidy.ts`
   if (allowed.includes(wanted)) return undefined

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
+import { checkCallers, checkPartitions, checkStore } from '../../src/cli/checks.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { setModelEnabled } from '../../src/store/models.ts'
+import { updateProvider } from '../../src/store/providers.ts'
+import { setPublisherActivated } from '../../src/store/publishers.ts'
+import { parley } from '../support/commands.ts'
+import { addKeyPair, addModel, addProject, addProvider, createWorld, type World } from '../support/world.ts'
+
+let world: World
+
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+
+async function doctor(...args: string[]): Promise<{ code: number | null; stdout: string }> {
+  const { DATABASE_URL = '', PARLEY_SECRET = '' } = world.env
+  return parley(['doctor', ...args], { env: { DATABASE_URL, PARLEY_SECRET } })
+}
+
+test('each thing that is wrong is one line with its remedy, and the exit code is 1', async () => {
+  const { store, secrets, project } = world
+  const { db } = store
+  const otherSecrets = createSecrets([{ version: 1, bytes: randomBytes(32) }])
+  await addProvider(store, otherSecrets, 'locked', `${world.simulator.url}/v1`)
+  await addProvider(store, secrets, 'rejected', `${world.simulator.url}/v1`, 'bad-key')
+  await addModel(store, { id: 'unpriced', provider: 'simulator', price: null })
+  await addModel(store, { id: 'unrouted', provider: 'locked' })
+  await addModel(store, { id: 'refused', provider: 'rejected' })
+  await sql`update deployments set enabled = false where model_id = 'unrouted'`.execute(db)
+  await addKeyPair(store, secrets, project.id)
+  await sql`update key_pairs set secret_version = 9
+    where id = (select id from key_pairs order by created_at desc limit 1)`.execute(db)
+  await sql`insert into holds (id, project_id, key_pair_id, model_id, price_version_id, gateway_id, amount_nanos)
+    values (${uuidv7()}, ${project.id}, ${uuidv7()}, 'sim-small', 1, ${uuidv7()}, 1)`.execute(db)
+
+  const { code, stdout } = await doctor()
+  assert.equal(code, 1, stdout)
+  for (const line of [
+    /^ok +configuration /m,
+    /^ok +store +PostgreSQL \d+/m,
+    /^ok +clock +0\.0 s away/m,
+    /^ok +migrations /m,
+    /^ok +partitions +\d+ days ahead$/m,
+    /^problem +secrets +secret 9 is missing \(active key pairs: 1\)\. .*PARLEY_SECRET/m,
+    /^problem +provider locked +.*sealed under another PARLEY_SECRET.*parley provider set locked/m,
+    /^problem +provider rejected +.*refuses the API key \(401\)/m,
+    /^ok +provider simulator +sim answered after \d+ ms$/m,
+    /^problem +model unpriced +has no price in force\. Run "parley model price --help"/m,
+    /^problem +model unrouted +has no usable route\. Run "parley model route --help"/m,
+    /^ok +model sim-small /m,
+    /^ok +callers +projects that can call: 1$/m,
+    /^problem +holds +.*: 1\. Start a worker/m,
+    /^6 problems\.$/m,
+  ]) {
+    assert.match(stdout, line)
+  }
+  assert.match((await doctor('--offline')).stdout, /^ok +provider rejected +.*not called$/m)
+
+  await sql`delete from holds`.execute(db)
+  await sql`update key_pairs set secret_version = 1`.execute(db)
+  for (const name of ['locked', 'rejected']) await updateProvider(db, name, { enabled: false })
+  for (const id of ['unpriced', 'unrouted', 'refused']) await setModelEnabled(db, id, false)
+  assert.equal((await doctor()).code, 0)
+})
+
+test('an incomplete configuration is listed whole, and nothing else is tried', async () => {
+  const { code, stdout } = await parley(['doctor'], { env: { PARLEY_PORT: 'eighty' } })
+  assert.equal(code, 1)
+  assert.match(stdout, /^problem +configuration +DATABASE_URL is required/m)
+  assert.match(stdout, /^problem +configuration +PARLEY_SECRET is required/m)
+  assert.match(stdout, /^problem +configuration +PARLEY_PORT /m)
+  assert.match(stdout, /^skipped +everything else /m)
+})
+
+test('a clock that is ten seconds away from the store is a problem', async (t) => {
+  const now = Date.now.bind(Date)
+  t.mock.method(Date, 'now', () => now() + 10_000)
+  const clock = (await checkStore(world.store.db)).find(({ check }) => check === 'clock')
+  assert.partialDeepStrictEqual(clock, { state: 'problem' })
+  assert.match(clock?.detail ?? '', /^(9\.[5-9]|10\.\d) s away/)
+})
+
+test('partitions that end the day after tomorrow are a problem while calls still work', async () => {
+  const { db } = world.store
+  await sql`do $$ begin
+    execute 'drop table calls_' || to_char((now() at time zone 'utc')::date + 3, 'YYYYMMDD');
+  end $$`.execute(db)
+  const [partitions] = await checkPartitions(db)
+  assert.partialDeepStrictEqual(partitions, { state: 'problem', detail: '2 days ahead' })
+  await sql`select ensure_partitions()`.execute(db)
+  assert.partialDeepStrictEqual(await checkPartitions(db), [{ state: 'ok', detail: '14 days ahead' }])
+})
+
+test('what a first caller still lacks is a hint, not a problem', async () => {
+  const { store, secrets, project } = world
+  await setPublisherActivated(store.db, project.publisherId, null)
+  assert.partialDeepStrictEqual(await checkCallers(store.db), [
+    { state: 'hint', detail: 'no publisher with a project is activated' },
+  ])
+  await addProject(store, secrets, { isVerified: false })
+  assert.match((await checkCallers(store.db))[0]?.mend ?? '', /parley domain verify/)
+  await addProject(store, secrets, { credits: '0' })
+  assert.match((await checkCallers(store.db))[0]?.mend ?? '', /parley wallet topup/)
+})

@@ -1,0 +1,95 @@
+/**
+ * Reads Dockerfile, .dockerignore and compose.yaml as far as ours use them, so that tests can do what Docker would do
+ * on machines without it. What they do not know is an error, never silently skipped.
+ */
+import { globSync } from 'node:fs'
+import { matchesGlob } from 'node:path'
+
+export interface Instruction {
+  name: string
+  text: string
+}
+
+export function instructionsOf(dockerfile: string): Instruction[] {
+  return dockerfile
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, name, text] = /^([A-Z]+) (.+)$/.exec(line) ?? []
+      if (name === undefined || text === undefined) throw new Error(`not an instruction: ${line}`)
+      return { name, text }
+    })
+}
+
+/** `ENV A=1 B=2` */
+export function variablesOf(text: string): Record<string, string> {
+  return Object.fromEntries(text.split(/\s+/).map((pair) => pair.split('=', 2) as [string, string]))
+}
+
+/** The files of the build context below these paths: Docker copies nothing that .dockerignore leaves out. */
+export function filesToCopy(context: string, dockerignore: string, sources: readonly string[]): string[] {
+  const isIgnored = ignoredBy(dockerignore)
+  return sources.flatMap((source) => {
+    const files = globSync([source, `${source}/**`], { cwd: context, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${entry.parentPath}/${entry.name}`.slice(context.length + 1))
+      .filter((path) => !isIgnored(path))
+    if (files.length === 0) throw new Error(`COPY ${source}: nothing is left of it`)
+    return files
+  })
+}
+
+/** The last line that fits a path, or a folder above it, decides. */
+export function ignoredBy(dockerignore: string): (path: string) => boolean {
+  const rules = dockerignore.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return (path) => {
+    const parts = path.split('/')
+    const self = parts.map((_, n) => parts.slice(0, n + 1).join('/'))
+    const last = rules.findLast((rule) => self.some((above) => matchesGlob(above, rule.replace(/^!/, ''))))
+    return last !== undefined && !last.startsWith('!')
+  }
+}
+
+export type Yaml = string | Yaml[] | { [name: string]: Yaml }
+
+/** Maps, lists of texts, texts, and lists in JSON. */
+export function parseYaml(text: string): Yaml {
+  const lines = text
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
+    .map((line) => ({ depth: line.search(/\S/), text: line.trim() }))
+
+  function read(depth: number): Yaml {
+    if (lines[0]?.text.startsWith('- ')) {
+      const list: Yaml[] = []
+      while (lines[0]?.depth === depth) list.push(scalar(String(lines.shift()?.text).slice(2)))
+      return list
+    }
+    const map: Record<string, Yaml> = {}
+    while (lines[0]?.depth === depth) {
+      const line = String(lines.shift()?.text)
+      const [, name, value] = /^([\w-]+):(?: (.*))?$/.exec(line) ?? []
+      if (name === undefined) throw new Error(`not understood: ${line}`)
+      const next = lines[0]
+      map[name] = value === undefined ? (next && next.depth > depth ? read(next.depth) : '') : scalar(value)
+    }
+    return map
+  }
+  return read(0)
+}
+
+function scalar(text: string): Yaml {
+  return /^["[]/.test(text) ? (JSON.parse(text) as Yaml) : text
+}
+
+/** `${NAME:-default}` and `${NAME:?why it is needed}`, as compose fills them in. */
+export function interpolate(text: string, env: Record<string, string>): string {
+  return text.replaceAll(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
+    const value = env[name]
+    if (value) return value
+    if (kind === '?') throw new Error(`${name}: ${rest}`)
+    return rest
+  })
+}
