@@ -2,7 +2,7 @@
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { NO_USAGE } from '../src/rules/usage.ts'
 import { openStore } from '../src/store/database.ts'
-import { createLedger, type HoldRequest, type Settlement } from '../src/store/ledger.ts'
+import { applyWith, createLedger, type HoldRequest, type Settlement } from '../src/store/ledger.ts'
 
 export interface Wallet {
   projectId: string
@@ -41,14 +41,11 @@ async function run(url: string, wallet: Wallet, seconds: number, concurrency: nu
   const store = openStore({ url, applicationName: 'parley bench load' })
   let batches = 0
   let items = 0
-  const ledger = createLedger({
-    pool: store.ledgerPool,
-    gatewayId: uuidv7(),
-    onBatch(count) {
-      batches += 1
-      items += count
-    },
-  })
+  const onBatch = (count: number) => {
+    batches += 1
+    items += count
+  }
+  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7(), onBatch }))
   const waits: number[] = []
   let calls = 0
   const startedMs = performance.now()

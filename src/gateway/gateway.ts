@@ -9,7 +9,7 @@ import { NO_USAGE } from '../rules/usage.ts'
 import type { Store } from '../store/database.ts'
 import { beat, findOldHolds, removeGateway } from '../store/gateways.ts'
 import { touchKeyPairs } from '../store/keys.ts'
-import { createLedger, type Ledger } from '../store/ledger.ts'
+import { applyWith, createLedger, type Ledger } from '../store/ledger.ts'
 import { ensurePartitions } from '../store/wallets.ts'
 import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
 import { ShutDown } from './call.ts'
@@ -61,14 +61,16 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log })
   const digestKey = secrets.keyFor('message-digests')
   const conversations = createConversations({ db: store.db, digestKey, log, metrics })
-  const ledger = createLedger({
-    pool: store.ledgerPool,
-    gatewayId: id,
-    onBatch(items, seconds) {
-      metrics.ledgerBatch.observe(items)
-      metrics.ledgerSeconds.observe(seconds)
-    },
-  })
+  const ledger = createLedger(
+    applyWith({
+      pool: store.ledgerPool,
+      gatewayId: id,
+      onBatch(items, seconds) {
+        metrics.ledgerBatch.observe(items)
+        metrics.ledgerSeconds.observe(seconds)
+      },
+    }),
+  )
 
   async function liveOn(): Promise<void> {
     await beat(store.db, id)

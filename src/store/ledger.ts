@@ -72,12 +72,13 @@ export interface Attempt {
   failed: string | undefined
 }
 
-type Item =
+export type LedgerItem =
   | { part: 'hold'; request: HoldRequest }
   | { part: 'extend'; request: ExtensionRequest }
   | { part: 'settle'; settlement: Settlement }
 
-interface Answer {
+/** One row of what ledger_apply returns. */
+export interface LedgerAnswer {
   id: string
   part: string
   amount_nanos: bigint | null
@@ -89,22 +90,19 @@ const BATCH_MAX = 256
 const QUEUE_MAX = 20_000
 const RETRY_EVERY_MS = 200
 
-export interface LedgerOptions {
-  pool: Pool
-  gatewayId: string
-  onBatch?: (items: number, seconds: number) => void
-}
+/** Applies a batch in one transaction and answers each item, in order. Must be harmless to repeat. */
+export type ApplyBatch = (items: readonly LedgerItem[]) => Promise<LedgerAnswer[]>
 
-export function createLedger(options: LedgerOptions): Ledger {
-  const lane: Lane<Item, Answer> = createLane({
-    run: (items) => apply(options, items),
+export function createLedger(apply: ApplyBatch): Ledger {
+  const lane: Lane<LedgerItem, LedgerAnswer> = createLane({
+    run: apply,
     batchMax: BATCH_MAX,
     queueMax: QUEUE_MAX,
     isTransient: isUnavailable,
     retryEveryMs: RETRY_EVERY_MS,
   })
 
-  async function submit(item: Item, waitMs: number): Promise<Answer> {
+  async function submit(item: LedgerItem, waitMs: number): Promise<LedgerAnswer> {
     try {
       return await lane.submit(item, waitMs)
     } catch (error) {
@@ -144,26 +142,34 @@ function refusalOf(reason: string): ParleyError {
   return new ParleyError(code, { retryAfterSeconds: RETRY_AFTER_SECONDS[code] })
 }
 
-async function apply(options: LedgerOptions, items: readonly Item[]): Promise<Answer[]> {
-  const startedAt = performance.now()
-  const { rows } = await options.pool.query<Answer>({
-    name: 'ledger_apply',
-    text: 'select * from ledger_apply($1, $2, $3, $4, $5)',
-    values: [options.gatewayId, ...batchOf(items)],
-  })
-  options.onBatch?.(items.length, (performance.now() - startedAt) / 1000)
-  const answers = new Map(rows.map((row) => [row.part + row.id, row]))
-  return items.map((item) => {
-    const answer = answers.get(item.part + (item.part === 'settle' ? item.settlement : item.request).callId)
-    if (!answer) throw new Error('the ledger did not answer an item')
-    return answer
-  })
+export interface ApplyOptions {
+  pool: Pool
+  gatewayId: string
+  onBatch?: (items: number, seconds: number) => void
+}
+
+export function applyWith({ pool, gatewayId, onBatch }: ApplyOptions): ApplyBatch {
+  return async (items) => {
+    const startedAt = performance.now()
+    const { rows } = await pool.query<LedgerAnswer>({
+      name: 'ledger_apply',
+      text: 'select * from ledger_apply($1, $2, $3, $4, $5)',
+      values: [gatewayId, ...batchOf(items)],
+    })
+    onBatch?.(items.length, (performance.now() - startedAt) / 1000)
+    const answers = new Map(rows.map((row) => [row.part + row.id, row]))
+    return items.map((item) => {
+      const answer = answers.get(item.part + (item.part === 'settle' ? item.settlement : item.request).callId)
+      if (!answer) throw new Error('the ledger did not answer an item')
+      return answer
+    })
+  }
 }
 
 type Batch = [projectIds: string[], settles: string | null, extensions: string | null, holds: string | null]
 
 /** The arguments of ledger_apply. Exported for the benchmark, which runs the same statement bare. */
-export function batchOf(items: readonly Item[]): Batch {
+export function batchOf(items: readonly LedgerItem[]): Batch {
   const projectIds = new Set<string>()
   const settles: unknown[] = []
   const extensions: unknown[] = []

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
-import { createLedger, type Ledger } from '../../src/store/ledger.ts'
+import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { auditOf, settlementOf } from '../support/ledger.ts'
@@ -21,7 +21,7 @@ before(async () => {
   database = await createTestDatabase()
   store = openStore({ url: database.url, applicationName: 'ledger test' })
   secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
-  ledger = createLedger({ pool: store.ledgerPool, gatewayId })
+  ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId }))
 })
 after(async () => {
   await store.close()
