@@ -88,6 +88,13 @@ create table deployments (
   first_token_timeout_ms int check (first_token_timeout_ms between 50 and 600000),
   idle_timeout_ms int check (idle_timeout_ms between 50 and 600000),
   total_timeout_ms int check (total_timeout_ms between 50 and 3600000),
+  -- What the provider asks of the operator, in nanos per million tokens, for receipts and margins. Null: not known.
+  cost_input int8 check (cost_input >= 0),
+  cost_cached_input int8 check (cost_cached_input >= 0),
+  cost_cache_write int8 check (cost_cache_write >= 0),
+  cost_output int8 check (cost_output >= 0),
+  cost_reasoning int8 check (cost_reasoning >= 0),
+  check (num_nulls(cost_input, cost_cached_input, cost_cache_write, cost_output, cost_reasoning) in (0, 5)),
   enabled boolean not null default true,
   created_at timestamptz not null default now()
 );

@@ -110,6 +110,7 @@ create table calls (
   created_at timestamptz not null default now()
 ) partition by range (id);
 create index calls_of_project on calls (project_id, id);
+create trigger calls_append_only before update or delete on calls for each row execute function forbid_change();
 
 -- Every other movement of money. Balanced by construction: one amount, one debit, one credit.
 create table transfers (

@@ -21,7 +21,7 @@ begin
       n int, id uuid, bill_nanos int8, usage_nanos int8, input_tokens int, cached_input_tokens int,
       cache_write_tokens int, output_tokens int, reasoning_tokens int, usage_source text, outcome text,
       deployment_id uuid, conversation_id text, request_id text, streamed boolean, status int2, finish_reason text,
-      error_code text, first_token_ms int, duration_ms int, attempts json)
+      error_code text, first_token_ms int, duration_ms int, attempts json, has_key boolean, result text)
   ), closed as (
     -- Returns both sides, so that nothing below has to join them again: with a whole batch that would be quadratic.
     delete from holds h using asked s where h.id = s.id
@@ -51,6 +51,10 @@ begin
     select p.id, p.project_id, p.key_pair_id, p.model_id, p.deployment_id, p.conversation_id, p.request_id, p.streamed,
       p.status, p.outcome, p.finish_reason, p.error_code, p.first_token_ms, p.duration_ms, p.attempts, p.held_at
     from paid p
+  ), stored as (
+    update idempotency_keys k set result = p.result from paid p where p.result is not null and k.call_id = p.id
+  ), given_up as (
+    delete from idempotency_keys k using paid p where p.has_key and p.result is null and k.call_id = p.id
   ), wallet as (
     update wallets w set
       balance_nanos = w.balance_nanos - t.charged, held_nanos = w.held_nanos - t.held, open_holds = w.open_holds - t.calls,
@@ -75,13 +79,15 @@ end $$;
 
 -- A batch in which some hold was gone: it was sent before (answer what was charged), or its gateway was paused so long
 -- that its holds were swept. The latter did answer its caller, so its bill is collected now, once, from what is
--- available; what is not available is absorbed.
+-- available; what is not available is absorbed. If it had claimed an idempotency key that another call has taken over
+-- since, that other call is the one that pays.
 create function ledger_settle_late(settles json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
 declare s record; c record; paid int8; late_reference text;
 begin
   for s in
-    select * from json_to_recordset(settles) as s (id uuid, project_id uuid, bill_nanos int8, outcome text)
+    select * from json_to_recordset(settles) as s (
+      id uuid, project_id uuid, bill_nanos int8, outcome text, has_key boolean, result text)
     order by s.id
   loop
     select charged_nanos, outcome into c from charges where id = s.id;
@@ -94,6 +100,10 @@ begin
       late_reference := 'late:' || s.id;
       if not exists (select 1 from transfers t where t.reference in (late_reference, 'absorbed:' || s.id)) then
         select least(s.bill_nanos, balance_nanos - held_nanos) into paid from wallets where project_id = s.project_id;
+        if s.has_key then
+          update idempotency_keys set result = s.result where call_id = s.id;
+          paid := case when found then paid else 0 end;
+        end if;
         if paid > 0 then
           insert into transfers (id, debit_account, credit_account, amount_nanos, kind, reference, corrects) values
             (gen_random_uuid(), s.project_id, '00000000-0000-0000-0000-000000000001', paid, 'late_charge',

@@ -14,6 +14,8 @@ export interface Call {
   /** The parsed JSON, not yet checked. */
   readonly body: unknown
   readonly conversationId: string | undefined
+  /** A call that has one runs to its end even when its caller is gone: the retry is answered from its result. */
+  readonly idempotencyKey: string | undefined
   readonly createdAt: Date
   /** Monotonic, for durations. */
   readonly startedMs: number
@@ -37,6 +39,8 @@ export interface CallFacts {
   held?: Nanos
   worth?: Nanos
   charged?: Nanos
+  /** This answer is a stored one, of an earlier call with the same Idempotency-Key. */
+  replayed?: { callId: string; created: number }
   /** The provider's report was not believed. */
   isUsageAnomalous?: boolean
 }
@@ -47,8 +51,4 @@ export class HungUp extends Error {
 }
 export class ShutDown extends Error {
   override readonly name = 'ShutDown'
-}
-
-export function completionIdOf(callId: string): string {
-  return `chatcmpl-${callId.replaceAll('-', '')}`
 }

@@ -7,6 +7,7 @@ import { countPromptTokens } from '../rules/tokens.ts'
 import { answer } from './answer.ts'
 import { HungUp, ShutDown, type Call } from './call.ts'
 import type { Gateway } from './gateway.ts'
+import { chunksOf } from './idempotency.ts'
 import { createMeter } from './meter.ts'
 import { replyOf } from './wire.ts'
 import { holdFor } from './wallet.ts'
@@ -24,8 +25,14 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
   const route = gateway.catalogue.routeFor(call.caller, request) // 422
   call.facts.model = route.model.id
   call.facts.streamed = request.stream
+  const replay = await gateway.idempotency.claim(call) // 409, 422, 503
+  if (replay) {
+    call.facts.replayed = { callId: replay.callId, created: replay.answer.created }
+    yield* chunksOf(replay.answer)
+    return
+  }
   const promptTokens = countPromptTokens(request)
-  const hold = await holdFor(gateway.ledger, gateway.typicalOutput, call, request, route, promptTokens) // 401, 403, 429, 503
+  const hold = await holdFor(gateway, call, request, route, promptTokens) // 401, 403, 429, 503
 
   const bounded = hold.clamp(request)
   const meter = createMeter({
@@ -37,6 +44,13 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
     extend: () => hold.extend(),
   })
   const reply = replyOf()
+  const storedAnswer = () =>
+    gateway.idempotency.seal(call, {
+      message: reply.message(),
+      finishReason: call.facts.finishReason ?? 'stop',
+      usage: meter.usage(),
+      created: Math.floor(call.createdAt.getTime() / 1000),
+    })
   // Leaving this generator through `return`, as a caller that hangs up does, passes no `catch`: hence the first value.
   let outcome: Outcome = 'hung_up'
   let status = 200
@@ -58,8 +72,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
     outcome = isPaidFor ? 'completed' : 'hold_used_up'
     call.facts.finishReason = finishReason
     yield { type: 'finish', reason: finishReason }
-    const { reported, counted } = meter.ending(outcome)
-    yield { type: 'usage', usage: reported ?? counted }
+    yield { type: 'usage', usage: meter.usage() }
   } catch (error) {
     outcome = outcomeOf(error)
     if (error instanceof HungUp) throw error
@@ -69,9 +82,9 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
     throw failure
   } finally {
     call.facts.isUsageAnomalous = meter.isAnomalous
-    await hold.settle(meter.ending(outcome), status)
-    if (outcome === 'completed' || outcome === 'hold_used_up')
-      gateway.conversations.record(call, request, reply.message())
+    const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
+    await hold.settle(meter.ending(outcome), status, isAnswered ? storedAnswer() : undefined)
+    if (isAnswered) gateway.conversations.record(call, request, reply.message())
   }
 }
 

@@ -6,8 +6,9 @@ import { uuidv7 } from '../platform/uuid.ts'
 import { createTransport, type TransportOptions } from '../providers/transport.ts'
 import { GATEWAY_BEAT_MS } from '../rules/limits.ts'
 import { NO_USAGE } from '../rules/usage.ts'
-import type { Store } from '../store/database.ts'
+import type { Db, Store } from '../store/database.ts'
 import { beat, findOldHolds, removeGateway } from '../store/gateways.ts'
+import { giveUpOrphanedKeys } from '../store/idempotency.ts'
 import { touchKeyPairs } from '../store/keys.ts'
 import { applyWith, createLedger, type Ledger } from '../store/ledger.ts'
 import { ensurePartitions } from '../store/wallets.ts'
@@ -15,13 +16,16 @@ import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
 import { ShutDown } from './call.ts'
 import { createCatalogueView, type CatalogueView } from './catalogue.ts'
 import { createConversations, type Conversations } from './conversations.ts'
+import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { createTypicalOutput, type TypicalOutput } from './typical-output.ts'
 
 /** What the request path works with: everything a call can touch is listed here. */
 export interface Gateway {
+  readonly db: Db
   authenticate(keys: Keys): Promise<Caller>
   readonly catalogue: CatalogueView
   readonly conversations: Conversations
+  readonly idempotency: Idempotency
   readonly ledger: Ledger
   readonly typicalOutput: TypicalOutput
   readonly running: RunningCalls
@@ -80,6 +84,7 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
       await ledger.settle(orphanSettlement(hold.id, hold.project_id))
       metrics.holdsOrphaned.inc()
     }
+    await giveUpOrphanedKeys(store.db, id, [...running.keys()], ORPHAN_AFTER_MS)
   }
 
   async function touchKeys(): Promise<void> {
@@ -96,6 +101,7 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
   ]
 
   return {
+    db: store.db,
     async authenticate(keys) {
       const caller = await authenticate(keys)
       usedKeyPairs.add(caller.keyPairId)
@@ -103,6 +109,7 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
     },
     catalogue,
     conversations,
+    idempotency: createIdempotency({ db: store.db, secrets, gatewayId: id }),
     ledger,
     typicalOutput: createTypicalOutput(),
     running,
@@ -148,5 +155,7 @@ function orphanSettlement(callId: string, projectId: string) {
     firstTokenMs: undefined,
     durationMs: 0,
     attempts: [],
+    hasIdempotencyKey: true,
+    result: undefined,
   } as const
 }

@@ -14,6 +14,8 @@ export interface Meter {
    */
   admit(piece: ContentChunk): boolean | Promise<boolean>
   report(usage: Usage): void
+  /** What the answer came to: as reported, or else as counted. */
+  usage(): Usage
   ending(outcome: Outcome): Ending
   readonly isAnomalous: boolean
 }
@@ -92,6 +94,10 @@ export function createMeter(options: MeterOptions): Meter {
       countNow()
       isAnomalous = !isPlausible(usage, usageOf(counted), options.outputMax)
       if (!isAnomalous) reported = usage
+    },
+    usage() {
+      countNow()
+      return reported ?? usageOf(counted)
     },
     ending(outcome) {
       countNow()

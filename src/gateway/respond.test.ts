@@ -19,7 +19,7 @@ async function exchange(
 ) {
   let ended: unknown = 'running'
   const server = createServer((_req, res: ServerResponse) => {
-    respondWithEvents(res, chunks, HEAD, { ...OPTIONS, ...options }).then(
+    respondWithEvents(res, chunks, () => HEAD, { ...OPTIONS, ...options }).then(
       () => (ended = 'ok'),
       (error: unknown) => (ended = error),
     )

@@ -20,12 +20,15 @@ export interface RespondOptions {
   includeUsage: boolean
   heartbeatMs?: number
   slowReaderMs?: number
+  /** The answer is made to its end although nobody listens any more. */
+  outlivesCaller?: boolean
 }
 
+/** `headOf` is asked when the first chunk is there: only then is it known whether the answer is a stored one. */
 export async function respondWithJson(
   res: ServerResponse,
   chunks: AsyncIterable<Chunk>,
-  head: CompletionHead,
+  headOf: () => CompletionHead,
 ): Promise<void> {
   const reply = replyOf()
   let finishReason: FinishReason = 'stop'
@@ -35,7 +38,15 @@ export async function respondWithJson(
     else if (chunk.type === 'usage') usage = chunk.usage
     else reply.add(chunk)
   }
+  const head = headOf()
+  if (res.destroyed) return
+  setCompletionHeaders(res, head)
   sendJson(res, 200, completionBodyOf(head, reply.message(), finishReason, usage))
+}
+
+function setCompletionHeaders(res: ServerResponse, head: CompletionHead): void {
+  res.setHeader('x-completion-id', head.id)
+  if (head.isReplayed) res.setHeader('idempotent-replayed', 'true')
 }
 
 export function sendError(res: ServerResponse, error: ParleyError, format: ErrorFormat): void {
@@ -58,13 +69,16 @@ function sendJson(res: ServerResponse, status: number, body: object): void {
 export async function respondWithEvents(
   res: ServerResponse,
   chunks: AsyncIterable<Chunk>,
-  head: CompletionHead,
+  headOf: () => CompletionHead,
   options: RespondOptions,
 ): Promise<void> {
-  const events = createEventWriter(head)
-  const writer = createCoalescingWriter(res, options.slowReaderMs ?? SLOW_READER_MS)
+  let events = createEventWriter(headOf())
+  const writer = createCoalescingWriter(res, options)
   const open = () => {
-    if (res.headersSent) return
+    if (res.headersSent || res.destroyed) return
+    const head = headOf()
+    events = createEventWriter(head)
+    setCompletionHeaders(res, head)
     res.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
@@ -98,7 +112,10 @@ export async function respondWithEvents(
 
 /** Events that are ready in the same turn of the event loop leave in one packet: a system call for each would cost more
  * than all the rest of a piece's way through the gateway. */
-function createCoalescingWriter(res: ServerResponse, slowReaderMs: number) {
+function createCoalescingWriter(
+  res: ServerResponse,
+  { slowReaderMs = SLOW_READER_MS, outlivesCaller = false }: RespondOptions,
+) {
   let pending = ''
   let isFull = false
   const take = () => {
@@ -120,7 +137,9 @@ function createCoalescingWriter(res: ServerResponse, slowReaderMs: number) {
       return isFull
     },
     async drained(): Promise<void> {
-      await drained(res, slowReaderMs)
+      await drained(res, slowReaderMs).catch((error: unknown) => {
+        if (!outlivesCaller) throw error
+      })
       isFull = false
     },
   }

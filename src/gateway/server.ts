@@ -12,15 +12,17 @@ import {
   JSON_KEYS_MAX,
 } from '../rules/limits.ts'
 import type { Caller } from './authenticate.ts'
-import { HungUp, completionIdOf, type Call } from './call.ts'
+import { completionIdOf } from '../rules/receipts.ts'
+import { HungUp, type Call } from './call.ts'
 import { chatCompletion } from './chat-completions.ts'
 import type { Gateway } from './gateway.ts'
 import { answerModels } from './models.ts'
+import { answerReceipt } from './receipts.ts'
 import { observeCall, observeRequest } from './observe.ts'
 import { SlowReader, respondWithEvents, respondWithJson, sendError } from './respond.ts'
 import { errorBodyOf, type ErrorFormat } from './wire.ts'
 
-/** The public HTTP surface: two endpoints, and how everything else is refused. */
+/** The public HTTP surface: completions, models, receipts, and how everything else is refused. */
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,7 +32,11 @@ declare module 'fastify' {
   }
 }
 
-const ROUTES: Record<string, string> = { '/v1/chat/completions': 'POST', '/v1/models': 'GET, HEAD' }
+/** What a known path answers to, for telling 405 from 404. */
+function methodsOf(path: string): string | undefined {
+  if (path === '/v1/chat/completions') return 'POST'
+  return path === '/v1/models' || /^\/v1\/receipts\/[^/]+$/.test(path) ? 'GET, HEAD' : undefined
+}
 
 export interface ServerOptions {
   /** Completions at the same time in this process; more are answered 503. */
@@ -67,7 +73,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   })
   app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
   app.setNotFoundHandler((request, reply) => {
-    const allow = ROUTES[request.url.split('?', 1)[0] ?? '']
+    const allow = methodsOf(request.url.split('?', 1)[0] ?? '')
     return refuse(new ParleyError(allow ? 'method_not_allowed' : 'not_found', { allow }), request, reply)
   })
 
@@ -80,6 +86,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     },
   }
   app.get('/v1/models', authenticated, (request, reply) => answerModels(gateway, request, reply))
+  app.get('/v1/receipts/:id', authenticated, (request, reply) => answerReceipt(gateway.db, request, reply))
   app.post('/v1/chat/completions', authenticated, (request, reply) =>
     answerCompletion(gateway, options, request, reply),
   )
@@ -101,6 +108,7 @@ async function answerCompletion(
     caller: request.caller,
     body,
     conversationId: headerOf(request, 'x-conversation-id'),
+    idempotencyKey: headerOf(request, 'idempotency-key'),
     createdAt: new Date(),
     startedMs: request.startedMs,
     signal: abort.signal,
@@ -108,7 +116,10 @@ async function answerCompletion(
   }
   const res = takeOver(reply, call)
   // Not the request's `close`, which comes as soon as its body has been read.
-  res.once('close', () => res.writableFinished || abort.abort(new HungUp('caller closed the connection')))
+  res.once('close', () => {
+    if (!res.writableFinished && call.idempotencyKey === undefined)
+      abort.abort(new HungUp('caller closed the connection'))
+  })
   gateway.running.set(call.id, abort)
   gateway.metrics.callsRunning.set(gateway.running.size)
   let failure: ParleyError | undefined
@@ -146,17 +157,19 @@ async function respond(
   res: ServerResponse,
 ): Promise<void> {
   const wanted = call.body as { model?: unknown; stream?: unknown; stream_options?: { include_usage?: unknown } } | null
-  const head = {
-    id: completionIdOf(call.id),
-    created: Math.floor(call.createdAt.getTime() / 1000),
+  const headOf = () => ({
+    id: completionIdOf(call.facts.replayed?.callId ?? call.id),
+    created: call.facts.replayed?.created ?? Math.floor(call.createdAt.getTime() / 1000),
     model: String(wanted?.model),
-  }
+    isReplayed: call.facts.replayed !== undefined,
+  })
   const chunks = chatCompletion(gateway, call)
-  if (wanted?.stream !== true) return respondWithJson(res, chunks, head)
-  return respondWithEvents(res, chunks, head, {
+  if (wanted?.stream !== true) return respondWithJson(res, chunks, headOf)
+  return respondWithEvents(res, chunks, headOf, {
     format: formatOf(request),
     includeUsage: wanted.stream_options?.include_usage === true,
     heartbeatMs: options.heartbeatMs,
+    outlivesCaller: call.idempotencyKey !== undefined,
   })
 }
 

@@ -4,10 +4,10 @@ import { quote } from '../rules/holds.ts'
 import type { Nanos } from '../rules/money.ts'
 import { costOf, outputTokensFor } from '../rules/pricing.ts'
 import { NO_USAGE, completionTokensOf } from '../rules/usage.ts'
-import type { Ledger, Settlement } from '../store/ledger.ts'
+import type { Settlement } from '../store/ledger.ts'
 import type { Call } from './call.ts'
-import type { ModelRoute } from './catalogue.ts'
-import type { TypicalOutput } from './typical-output.ts'
+import type { ModelRoute, Route } from './catalogue.ts'
+import type { Gateway } from './gateway.ts'
 
 /** Credit set aside for one call, until it is settled. */
 export interface Hold {
@@ -17,28 +17,23 @@ export interface Hold {
   /** Resolves to whether the hold has grown. Never rejects: a store that is away is the same as a wallet that is empty. */
   extend(): Promise<boolean>
   /** Charges what the rules say and releases the rest. Durable when it resolves; at most once whatever happens. */
-  settle(ending: Ending, status: number): Promise<void>
+  settle(ending: Ending, status: number, result?: string): Promise<void>
 }
 
 /** Everything before the first upstream byte: nothing is sent to a provider that the wallet has not set credit aside for. */
 export async function holdFor(
-  ledger: Ledger,
-  typicalOutput: TypicalOutput,
+  { ledger, typicalOutput, idempotency }: Pick<Gateway, 'ledger' | 'typicalOutput' | 'idempotency'>,
   call: Call,
   request: ChatRequest,
-  { model, price }: ModelRoute,
+  { model, price, routes }: ModelRoute,
   promptTokens: number,
 ): Promise<Hold> {
   const asked = quote(promptTokens, request.max_tokens, typicalOutput.of(model.id), model.maxOutputTokens, price)
   const { projectId, keyPairId } = call.caller
-  let amount = await ledger.hold({
-    callId: call.id,
-    projectId,
-    keyPairId,
-    modelId: model.id,
-    priceVersion: price.version,
-    want: asked.want,
-    min: asked.min,
+  const wanted = { callId: call.id, projectId, keyPairId, modelId: model.id, priceVersion: price.version }
+  let amount = await ledger.hold({ ...wanted, want: asked.want, min: asked.min }).catch(async (error: unknown) => {
+    await idempotency.giveUp(call)
+    throw error
   })
   const isPartial = amount < asked.want
   let extension = 0
@@ -66,7 +61,7 @@ export async function holdFor(
         return false
       }
     },
-    async settle(ending, status) {
+    async settle(ending, status, result) {
       const bill = billFor(ending, price)
       const { facts } = call
       facts.outcome = ending.outcome
@@ -74,13 +69,27 @@ export async function holdFor(
       facts.usageSource = bill.source
       facts.held = amount
       facts.worth = bill.worth
-      facts.charged = await ledger.settle(settlementOf(call, ending.outcome, bill, status))
+      addUpstreamCost(call, routes, bill)
+      facts.charged = await ledger.settle(settlementOf(call, ending.outcome, bill, status, result))
       if (ending.outcome === 'completed') typicalOutput.add(model.id, completionTokensOf(bill.usage))
     },
   }
 }
 
-function settlementOf(call: Call, outcome: Outcome, bill: Bill, status: number): Settlement {
+/** The last attempt is the one that answered, or broke midway: what it used is what the provider bills. */
+function addUpstreamCost({ facts }: Call, routes: readonly Route[], bill: Bill): void {
+  const attempt = facts.attempts.at(-1)
+  const cost = routes.find(({ deployment }) => deployment.id === facts.deploymentId)?.deployment.cost
+  if (attempt && cost) attempt.costNanos = costOf(bill.usage, cost).toString()
+}
+
+function settlementOf(
+  call: Call,
+  outcome: Outcome,
+  bill: Bill,
+  status: number,
+  result: string | undefined,
+): Settlement {
   const { facts } = call
   return {
     callId: call.id,
@@ -100,5 +109,7 @@ function settlementOf(call: Call, outcome: Outcome, bill: Bill, status: number):
     firstTokenMs: facts.firstTokenMs,
     durationMs: Math.round(performance.now() - call.startedMs),
     attempts: facts.attempts,
+    hasIdempotencyKey: call.idempotencyKey !== undefined,
+    result,
   }
 }

@@ -12,6 +12,8 @@ export interface CompletionHead {
   /** Unix seconds. */
   created: number
   model: string
+  /** A stored answer, given again for a repeated Idempotency-Key. */
+  isReplayed?: boolean
 }
 
 /** Writes the events of one stream. The part that never changes is written once, because an answer has hundreds. */

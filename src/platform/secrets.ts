@@ -9,12 +9,12 @@ export interface Secrets {
   readonly version: number
   /** A 32-byte key of the newest secret, or of the stated version. Throws when that version is no longer configured. */
   keyFor(purpose: Purpose, version?: number): Buffer
-  seal(plaintext: string, context: string): string
+  seal(plaintext: string, context: string, purpose?: Purpose): string
   /** Throws when the text was sealed for another context, under an unknown secret, or was altered. */
-  unseal(sealed: string, context: string): string
+  unseal(sealed: string, context: string, purpose?: Purpose): string
 }
 
-export type Purpose = 'key-pair-pepper' | 'provider-keys' | 'message-digests'
+export type Purpose = 'key-pair-pepper' | 'provider-keys' | 'message-digests' | 'stored-results'
 
 export interface RootSecret {
   version: number
@@ -41,9 +41,9 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
   return {
     version: newestVersion,
     keyFor,
-    seal(plaintext, context) {
+    seal(plaintext, context, purpose = 'provider-keys') {
       const iv = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', keyFor('provider-keys'), iv)
+      const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), iv)
       cipher.setAAD(Buffer.from(context))
       const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
       return [
@@ -54,13 +54,13 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
         ciphertext.toString('base64url'),
       ].join('.')
     },
-    unseal(sealed, context) {
+    unseal(sealed, context, purpose = 'provider-keys') {
       const [format, version, iv, tag, ciphertext] = sealed.split('.')
       if (format !== 'v1' || !version || !iv || !tag || ciphertext === undefined)
         throw new Error('This is not a sealed text.')
       const decipher = createDecipheriv(
         'aes-256-gcm',
-        keyFor('provider-keys', Number(version)),
+        keyFor(purpose, Number(version)),
         Buffer.from(iv, 'base64url'),
         // A tag that was cut to four bytes would otherwise pass, and can be guessed.
         { authTagLength: 16 },

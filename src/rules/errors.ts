@@ -51,6 +51,15 @@ export const ERRORS = {
     status: 429,
     message: 'The project has reached its limit of calls at the same time. Retry shortly.',
   },
+  idempotency_running: {
+    status: 409,
+    message: 'The first call with this Idempotency-Key is still running. Retry to get its answer when it has ended.',
+  },
+  idempotency_mismatch: {
+    status: 422,
+    message: 'This Idempotency-Key was used with another body. Use a new key for a new request.',
+  },
+  receipt_not_found: { status: 404, message: 'There is no receipt with this id in this project.' },
   credit_insufficient: {
     status: 403,
     message: 'Insufficient credit: the balance cannot pay for this prompt and one token of reply. Top up the wallet.',

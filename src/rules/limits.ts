@@ -41,6 +41,9 @@ export const HOLD_WAIT_MS = 1_000
 /** How long a finished answer waits to be charged before it ends in an error instead of [DONE]. */
 export const SETTLE_WAIT_MS = 30_000
 
+/** How long an Idempotency-Key is remembered. */
+export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000
+
 /** A gateway says that it lives this often; its holds are swept when it has been silent for the lease. */
 export const GATEWAY_BEAT_MS = 5_000
 export const LEASE_MS = 60_000

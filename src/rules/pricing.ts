@@ -15,7 +15,7 @@ export interface Price {
 const TOKENS_PER_PRICE = 1_000_000n
 
 /** What these tokens cost. Rounds up once, at the end, and never per class. */
-export function costOf(usage: Usage, price: Price): Nanos {
+export function costOf(usage: Usage, price: Omit<Price, 'version'>): Nanos {
   return divideUp(
     BigInt(usage.input) * price.input +
       BigInt(usage.cachedInput) * price.cachedInput +

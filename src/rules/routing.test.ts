@@ -12,6 +12,7 @@ function deployment(id: string, ...unsupported: string[]): Deployment {
     upstreamModel: 'u',
     unsupportedFields: new Set(unsupported),
     timers: UPSTREAM_TIMERS,
+    cost: undefined,
   }
 }
 

@@ -22,6 +22,8 @@ export interface Deployment {
   upstreamModel: string
   unsupportedFields: ReadonlySet<string>
   timers: UpstreamTimers
+  /** What the provider asks of the operator, if that is known. */
+  cost: Omit<Price, 'version'> | undefined
 }
 
 export function priceAt(model: Model, nowMs: number): Price | undefined {

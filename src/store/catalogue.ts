@@ -84,6 +84,11 @@ interface DeploymentRow {
   first_token_timeout_ms: number | null
   idle_timeout_ms: number | null
   total_timeout_ms: number | null
+  cost_input: bigint | null
+  cost_cached_input: bigint | null
+  cost_cache_write: bigint | null
+  cost_output: bigint | null
+  cost_reasoning: bigint | null
 }
 
 function deploymentOf(row: DeploymentRow): Deployment {
@@ -98,5 +103,18 @@ function deploymentOf(row: DeploymentRow): Deployment {
       idleMs: row.idle_timeout_ms ?? UPSTREAM_TIMERS.idleMs,
       totalMs: row.total_timeout_ms ?? UPSTREAM_TIMERS.totalMs,
     },
+    cost: costOfDeployment(row),
+  }
+}
+
+/** All five are known, or none. */
+function costOfDeployment(row: DeploymentRow): Deployment['cost'] {
+  if (row.cost_input === null) return undefined
+  return {
+    input: row.cost_input,
+    cachedInput: row.cost_cached_input ?? 0n,
+    cacheWrite: row.cost_cache_write ?? 0n,
+    output: row.cost_output ?? 0n,
+    reasoning: row.cost_reasoning ?? 0n,
   }
 }

@@ -60,7 +60,7 @@ function withoutNul(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content).replaceAll('\\u0000', '\\ufffd'))
 }
 
-/** Erases the text and remembers the id. Returns false when there is nothing to delete. */
+/** Erases the text, stored answers to repeated requests included, and remembers the id. Returns false when there is nothing to delete. */
 export async function deleteConversation(db: Db, key: ConversationKey): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     const result = await tx
@@ -71,6 +71,11 @@ export async function deleteConversation(db: Db, key: ConversationKey): Promise<
       .where('deleted_at', 'is', null)
       .executeTakeFirst()
     if (result.numUpdatedRows === 0n) return false
+    await tx
+      .deleteFrom('idempotency_keys')
+      .where('project_id', '=', key.projectId)
+      .where('conversation_id', '=', key.id)
+      .execute()
     await tx
       .deleteFrom('messages')
       .where('project_id', '=', key.projectId)

@@ -61,6 +61,9 @@ export interface Settlement {
   firstTokenMs: number | undefined
   durationMs: number
   attempts: readonly Attempt[]
+  hasIdempotencyKey: boolean
+  /** What a retry with the same Idempotency-Key is answered with; stored in the statement that charges. */
+  result: string | undefined
 }
 
 /** One try at one deployment. */
@@ -70,6 +73,8 @@ export interface Attempt {
   ms: number
   /** Undefined: it answered. */
   failed: string | undefined
+  /** What the provider asks of the operator for it; text, because it is stored as JSON. Undefined: not known. */
+  costNanos?: string
 }
 
 export type LedgerItem =
@@ -237,5 +242,7 @@ function settleRow(n: number, s: Settlement) {
     first_token_ms: s.firstTokenMs,
     duration_ms: s.durationMs,
     attempts: s.attempts,
+    has_key: s.hasIdempotencyKey,
+    result: s.result,
   }
 }

@@ -73,6 +73,11 @@ export interface Deployments {
   first_token_timeout_ms: number | null
   idle_timeout_ms: number | null
   total_timeout_ms: number | null
+  cost_input: bigint | null
+  cost_cached_input: bigint | null
+  cost_cache_write: bigint | null
+  cost_output: bigint | null
+  cost_reasoning: bigint | null
   enabled: Generated<boolean>
   created_at: Generated<Date>
 }
@@ -101,6 +106,17 @@ export interface Holds {
   amount_nanos: bigint
   extension: Generated<number>
   held_at: Generated<Date>
+}
+
+export interface IdempotencyKeys {
+  project_id: string
+  key_digest: Buffer
+  body_digest: Buffer
+  call_id: string
+  gateway_id: string
+  conversation_id: string | null
+  result: string | null
+  created_at: Generated<Date>
 }
 
 export interface Journal {
@@ -227,6 +243,7 @@ export interface Database {
   domains: Domains
   gateways: Gateways
   holds: Holds
+  idempotency_keys: IdempotencyKeys
   journal: Journal
   key_pairs: KeyPairs
   messages: Messages

@@ -1,10 +1,11 @@
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { LEASE_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
+import { IDEMPOTENCY_KEPT_MS, LEASE_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
 import { expireContent } from '../store/conversations.ts'
 import type { Db } from '../store/database.ts'
 import { forgetDeadGateways } from '../store/gateways.ts'
+import { expireKeys } from '../store/idempotency.ts'
 import { ensurePartitions, sweepHolds } from '../store/wallets.ts'
 
 /** Background work. Every job is idempotent and safe to run in several workers at once. */
@@ -18,19 +19,13 @@ const HOUSEKEEPING_EVERY_MS = 3_600_000
 const ROWS_PER_STATEMENT = 1_000
 
 export function createWorker({ db, log, metrics }: { db: Db; log: Log; metrics: Metrics }): Worker {
+  const sweep = () => sweepHolds(db, LEASE_MS, LONGEST_CALL_MS, ROWS_PER_STATEMENT)
+  const expireText = () => expireContent(db, ROWS_PER_STATEMENT)
+  const expireIdempotency = () => expireKeys(db, IDEMPOTENCY_KEPT_MS, ROWS_PER_STATEMENT)
   const jobs = [
-    every(
-      SWEEP_EVERY_MS,
-      () => untilNoneIsLeft(() => sweepHolds(db, LEASE_MS, LONGEST_CALL_MS, ROWS_PER_STATEMENT), metrics.holdsSwept),
-      'sweep holds',
-      log,
-    ),
-    every(
-      EXPIRE_EVERY_MS,
-      () => untilNoneIsLeft(() => expireContent(db, ROWS_PER_STATEMENT), metrics.messagesExpired),
-      'expire content',
-      log,
-    ),
+    every(SWEEP_EVERY_MS, () => untilNoneIsLeft(sweep, metrics.holdsSwept), 'sweep holds', log),
+    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireText, metrics.messagesExpired), 'expire content', log),
+    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireIdempotency), 'expire idempotency keys', log),
     every(HOUSEKEEPING_EVERY_MS, () => ensurePartitions(db), 'partitions', log),
     every(HOUSEKEEPING_EVERY_MS, () => forgetDeadGateways(db), 'forget gateways', log),
   ]
@@ -42,6 +37,6 @@ export function createWorker({ db, log, metrics }: { db: Db; log: Log; metrics: 
 }
 
 /** Many small statements, so that none holds its locks for long. */
-async function untilNoneIsLeft(work: () => Promise<number>, counter: { inc(by: number): void }): Promise<void> {
-  for (let done = await work(); done > 0; done = await work()) counter.inc(done)
+async function untilNoneIsLeft(work: () => Promise<number>, counter?: { inc(by: number): void }): Promise<void> {
+  for (let done = await work(); done > 0; done = await work()) counter?.inc(done)
 }

@@ -267,6 +267,7 @@ async function spawnGateway(): Promise<{ url: string; kill(): Promise<void> }> {
     env: { PATH: process.env.PATH, ...world.env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  after(() => child.kill('SIGKILL'))
   for await (const line of createInterface(child.stdout)) {
     const { url } = JSON.parse(line) as { url?: string }
     if (url === undefined) continue

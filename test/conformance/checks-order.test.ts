@@ -43,7 +43,7 @@ clause('order-path-404', async () => {
 
 clause('order-method-405', async () => {
   for (const headers of [{}, wrongKeys, world.project.headers]) {
-    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const { status, headers: answered } = await send(world, path, { method, headers })
       assert.deepEqual([status, answered.get('allow')], [405, 'POST'], method)
     }

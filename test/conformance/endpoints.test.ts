@@ -109,7 +109,7 @@ clause('4.2-no-body', async () => {
   assert.match(connection.text, /^HTTP\/1\.1 200 OK\r\n/)
 })
 
-clause('4.2-200', () => {
+clause('4.2-status-200', () => {
   assert.equal(models.status, 200)
   assert.match(models.headers.get('content-type') ?? '', /^application\/json\b/)
   assert.deepEqual(Object.keys(models.body).toSorted(), ['data', 'object'])
@@ -117,7 +117,7 @@ clause('4.2-200', () => {
 
 clause('4.2-cached', () => assert.match(models.headers.get('cache-control') ?? '', /\bmax-age=600\b/))
 
-clause('4.3-404', async () => {
+clause('4.3-unknown-404', async () => {
   const paths = ['/', '/v1', '/v1/', '/v1/chat', '/v1/completions', '/v1/models/sim-small', '/v1/conversations/a']
   for (const path of [...paths, '/v1/models/', '/v1/chat/completions/', '/v1/Models', '//v1/models', '/favicon.ico']) {
     for (const method of ['GET', 'POST']) {

@@ -154,6 +154,7 @@ clause('2.2-role-string', async () => {
 
 clause('2.2-content-string', async () => {
   for (const role of ['system', 'user', 'assistant']) {
+    assert.equal(await statusOf(say({ role, content: '' })), 200, `${role}: an empty text is a text`)
     for (const content of [1, true, {}, undefined, null]) {
       assert.equal(await statusOf(say({ role, content })), 422, `${role} ${JSON.stringify(content)}`)
     }

@@ -1,22 +1,22 @@
+import { after } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve } from '../../src/serve.ts'
 import { createRelay, type Relay } from '../support/relay.ts'
 import { untilReady, type World } from '../support/world.ts'
 
-/** Another gateway of the same Parley, for tests that put one under stress or end it. */
+/** Another gateway of the same Parley, for tests that put one under stress or end it. It ends with its test at the latest. */
 export interface SecondGateway {
   url: string
-  opsUrl: string
   project: World['project']
   stop(): Promise<void>
 }
 
 export async function startGateway(world: World, env: Record<string, string> = {}): Promise<SecondGateway> {
-  const log = createLog('error', { write: () => undefined })
-  const running = await serve(readConfig({ ...world.env, ...env }), ['gateway'], log)
-  await untilReady(running.opsUrl)
-  return { url: String(running.url), opsUrl: running.opsUrl, project: world.project, stop: () => running.stop() }
+  const gateway = await launch(world, env)
+  // Also when an assertion fails midway: a server that is left running would keep the process alive.
+  after(() => gateway.stop())
+  return gateway
 }
 
 /** A gateway whose way to the store can be cut. */
@@ -25,14 +25,18 @@ export async function startCuttable(world: World): Promise<SecondGateway & { rel
   const relay = await createRelay({ host: database.hostname, port: Number(database.port || 5432) })
   database.hostname = '127.0.0.1'
   database.port = String(relay.port)
-  const gateway = await startGateway(world, { DATABASE_URL: database.href })
-  return {
-    ...gateway,
-    relay,
-    async stop() {
-      relay.mend()
-      await gateway.stop()
-      await relay.close()
-    },
-  }
+  const gateway = await launch(world, { DATABASE_URL: database.href })
+  after(async () => {
+    relay.mend()
+    await gateway.stop()
+    await relay.close()
+  })
+  return { ...gateway, relay }
+}
+
+async function launch(world: World, env: Record<string, string>): Promise<SecondGateway> {
+  const log = createLog('error', { write: () => undefined })
+  const running = await serve(readConfig({ ...world.env, ...env }), ['gateway'], log)
+  await untilReady(running.opsUrl)
+  return { url: String(running.url), project: world.project, stop: () => running.stop() }
 }

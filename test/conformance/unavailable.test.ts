@@ -28,7 +28,6 @@ clause('order-store-503', async () => {
   assertUnavailable(await refused(gateway, valid, { headers: { 'x-conversation-id': 'a' } }), 'conversation')
   gateway.relay.mend()
   await until(async () => (await ask(gateway, valid)).status === 200)
-  await gateway.stop()
 })
 
 clause('order-store-not-401', async () => {
@@ -45,7 +44,6 @@ clause('order-store-not-401', async () => {
   assert.ok(status === 200 || status === 503, `a known pair was told ${status}`)
   gateway.relay.mend()
   await until(async () => (await listModels(gateway, { project: unseen })).status === 200)
-  await gateway.stop()
 })
 
 clause('order-shutdown-503', async () => {
@@ -83,13 +81,15 @@ clause('order-shutdown-503', 'also to a request on a connection that is still bu
 async function overloaded(act: (gateway: Awaited<ReturnType<typeof startGateway>>) => Promise<void>): Promise<void> {
   const gateway = await startGateway(world, { PARLEY_CALLS_MAX: '1' })
   const hangUp = new AbortController()
-  const running = complete(gateway, chatBody('fault=U5'), { signal: hangUp.signal })
+  const running = assert.rejects(complete(gateway, chatBody('fault=U5'), { signal: hangUp.signal }))
   await until(() => world.simulator.openCalls() === 1)
-  await act(gateway)
-  hangUp.abort()
-  await assert.rejects(running)
+  try {
+    await act(gateway)
+  } finally {
+    hangUp.abort()
+    await running
+  }
   await until(async () => (await ask(gateway, valid)).status === 200)
-  await gateway.stop()
 }
 
 clause('order-overload-503', () =>

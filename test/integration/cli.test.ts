@@ -3,7 +3,7 @@ import { after, before, describe, mock, test } from 'node:test'
 import { Client } from 'pg'
 import { run as runInProcess } from '../../src/cli/program.ts'
 import { parley, run, type Finished } from '../support/commands.ts'
-import { chatBody, complete, createWorld, type World } from '../support/world.ts'
+import { chatBody, complete, createWorld, until, type World } from '../support/world.ts'
 
 let world: World
 let env: Record<string, string>
@@ -100,14 +100,15 @@ test('the commands lead an operator from nothing to a paid answer', async () => 
 interface Completion {
   id: string
   usage: { prompt_tokens: number; completion_tokens: number }
-  error?: { code: string }
+  /** Only in a refusal. */
+  statusCode?: number
 }
 
 /** A gateway looks for changes to the catalogue once a second. */
 async function untilServed(curl: string): Promise<Completion> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const completion = JSON.parse((await run('sh', ['-c', curl])).stdout) as Completion
-    if (completion.error?.code !== 'model_not_found') return completion
+    if (completion.statusCode !== 422) return completion
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
   throw new Error('the new model was not served within 4 s')
@@ -118,6 +119,8 @@ test('what was said in a conversation can be read, and erased', async () => {
   const headers = { 'x-conversation-id': 'visitor-1' }
   const response = await complete(world, chatBody('tokens=2'), { headers })
   assert.equal(response.status, 200, await response.text())
+  // Written behind the answer, which does not wait for it.
+  await until(async () => (await told('conversation', 'list', id)).includes('visitor-1'))
   assert.partialDeepStrictEqual(await asked('conversation', 'list', id), [{ id: 'visitor-1', calls: 1 }])
   assert.match(await told('conversation', 'show', id, 'visitor-1'), /^user .*\nHello .*\n\nassistant .*\n.+/)
   assert.partialDeepStrictEqual(await asked('conversation', 'delete', id, 'visitor-1'), { deleted: true })

@@ -173,14 +173,15 @@ async function healthOf(opsPort: string): Promise<number | null> {
 
 interface Answer {
   object?: string
-  error?: { code: string }
+  /** Only in a refusal. */
+  statusCode?: number
 }
 
 /** A gateway looks for changes to the catalogue once a second. */
 async function untilAnswered(curl: string): Promise<Answer> {
   for (let attempt = 0; ; attempt++) {
     const answer = JSON.parse((await run('sh', ['-c', curl])).stdout) as Answer
-    if (answer.error?.code !== 'model_not_found' || attempt === 20) return answer
+    if (answer.statusCode !== 422 || attempt === 20) return answer
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
 }

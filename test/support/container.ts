@@ -3,7 +3,6 @@
  * on machines without it. What they do not know is an error, never silently skipped.
  */
 import { globSync } from 'node:fs'
-import { matchesGlob } from 'node:path'
 
 export interface Instruction {
   name: string
@@ -43,13 +42,19 @@ export function filesToCopy(context: string, dockerignore: string, sources: read
 
 /** The last line that fits a path, or a folder above it, decides. */
 export function ignoredBy(dockerignore: string): (path: string) => boolean {
-  const rules = dockerignore.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return (path) => {
-    const parts = path.split('/')
-    const self = parts.map((_, n) => parts.slice(0, n + 1).join('/'))
-    const last = rules.findLast((rule) => self.some((above) => matchesGlob(above, rule.replace(/^!/, ''))))
-    return last !== undefined && !last.startsWith('!')
-  }
+  const rules = dockerignore
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => ({ pattern: patternOf(line.replace(/^!/, '')), ignores: !line.startsWith('!') }))
+  return (path) => rules.findLast(({ pattern }) => pattern.test(path))?.ignores ?? false
+}
+
+/** As Docker reads it: `*` also takes names that begin with a dot, which the globs of Node do not. */
+function patternOf(rule: string): RegExp {
+  const source = RegExp.escape(rule)
+    .replaceAll(String.raw`\*\*\/`, '(?:.*/)?')
+    .replaceAll(String.raw`\*`, '[^/]*')
+  return new RegExp(`^${source}(?:/|$)`)
 }
 
 export type Yaml = string | Yaml[] | { [name: string]: Yaml }
@@ -81,7 +86,8 @@ export function parseYaml(text: string): Yaml {
 }
 
 function scalar(text: string): Yaml {
-  return /^["[]/.test(text) ? (JSON.parse(text) as Yaml) : text
+  // Ours quote with ' and never within a text.
+  return /^['[]/.test(text) ? (JSON.parse(text.replaceAll("'", '"')) as Yaml) : text
 }
 
 /** `${NAME:-default}` and `${NAME:?why it is needed}`, as compose fills them in. */

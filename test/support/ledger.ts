@@ -28,6 +28,8 @@ export function settlementOf(
     firstTokenMs: 1,
     durationMs: 2,
     attempts: [],
+    hasIdempotencyKey: false,
+    result: undefined,
     ...change,
   }
 }

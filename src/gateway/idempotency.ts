@@ -1,0 +1,100 @@
+import { createHmac } from 'node:crypto'
+import type { Secrets } from '../platform/secrets.ts'
+import type { Message } from '../rules/chat-request.ts'
+import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import { ParleyError } from '../rules/errors.ts'
+import { IDEMPOTENCY_KEPT_MS, LEASE_MS } from '../rules/limits.ts'
+import type { Usage } from '../rules/usage.ts'
+import { isUnavailable, type Db } from '../store/database.ts'
+import { claimKey, giveUpKey } from '../store/idempotency.ts'
+import type { Call } from './call.ts'
+
+/** What is kept of an answer, so that a retry gets the same one. */
+export interface StoredAnswer {
+  message: Message
+  finishReason: FinishReason
+  usage: Usage
+  /** Unix seconds. */
+  created: number
+}
+
+export interface Replay {
+  callId: string
+  answer: StoredAnswer
+}
+
+export interface Idempotency {
+  /** Undefined: this call is the first with its key, or has none. Throws 409, 422, 503. */
+  claim(call: Call): Promise<Replay | undefined>
+  /** For a call that failed before it held credit. */
+  giveUp(call: Call): Promise<void>
+  /** Sealed: the text of an answer must not lie readable in the database longer than its conversation may. */
+  seal(call: Call, answer: StoredAnswer): string | undefined
+}
+
+/** 1 to 255 visible characters. */
+const KEY = /^[\x21-\x7e]{1,255}$/
+const RESULT_CHARACTERS_MAX = 4 * 1024 * 1024
+
+export function createIdempotency(options: { db: Db; secrets: Secrets; gatewayId: string }): Idempotency {
+  const { db, secrets, gatewayId } = options
+  const digestKey = secrets.keyFor('message-digests')
+  const digestOf = (text: string) => createHmac('sha256', digestKey).update(text).digest()
+
+  return {
+    async claim(call) {
+      const key = call.idempotencyKey
+      if (key === undefined) return undefined
+      if (!KEY.test(key)) {
+        throw new ParleyError('invalid_value', {
+          message: 'Idempotency-Key must be 1 to 255 visible characters.',
+          param: 'Idempotency-Key',
+        })
+      }
+      const { state, result, callId } = await claimKey(
+        db,
+        {
+          projectId: call.caller.projectId,
+          keyDigest: digestOf(`key ${key}`),
+          bodyDigest: digestOf(`body ${call.conversationId ?? ''} ${JSON.stringify(call.body)}`),
+          callId: call.id,
+          gatewayId,
+          conversationId: call.conversationId,
+        },
+        LEASE_MS,
+        IDEMPOTENCY_KEPT_MS,
+      ).catch((error: unknown) => {
+        throw isUnavailable(error) ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error
+      })
+      if (state === 'claimed') return undefined
+      if (state === 'mismatch') throw new ParleyError('idempotency_mismatch', { param: 'Idempotency-Key' })
+      if (state === 'running' || result === null) throw new ParleyError('idempotency_running', { retryAfterSeconds: 1 })
+      return {
+        callId,
+        answer: JSON.parse(secrets.unseal(result, `result/${callId}`, 'stored-results')) as StoredAnswer,
+      }
+    },
+    async giveUp(call) {
+      // If the store is away the claim stays; the gateway gives it up when it finds that no running call has it.
+      if (call.idempotencyKey !== undefined) await giveUpKey(db, call.id).catch(() => {})
+    },
+    seal(call, answer) {
+      if (call.idempotencyKey === undefined) return undefined
+      const text = JSON.stringify(answer)
+      return text.length > RESULT_CHARACTERS_MAX ? undefined : secrets.seal(text, `result/${call.id}`, 'stored-results')
+    },
+  }
+}
+
+/** A stored answer as the pieces that a stream or a JSON body is made of. */
+export function* chunksOf({ message, finishReason, usage }: StoredAnswer): Generator<Chunk> {
+  if (typeof message.content === 'string' && message.content !== '') yield { type: 'text', text: message.content }
+  if (message.role === 'assistant') {
+    if (message.refusal) yield { type: 'refusal', text: message.refusal }
+    for (const [index, call] of (message.tool_calls ?? []).entries()) {
+      yield { type: 'tool_call', index, id: call.id, name: call.function.name, arguments: call.function.arguments }
+    }
+  }
+  yield { type: 'finish', reason: finishReason }
+  yield { type: 'usage', usage }
+}

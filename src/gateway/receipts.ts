@@ -1,0 +1,71 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ParleyError } from '../rules/errors.ts'
+import { callIdOf, completionIdOf, recompute, type Receipt } from '../rules/receipts.ts'
+import { isUnavailable, type Db } from '../store/database.ts'
+import { findReceipt } from '../store/receipts.ts'
+
+/** GET /v1/receipts/{completion_id}: why a call cost what it cost. Another project's receipt is not there. */
+export async function answerReceipt(db: Db, request: FastifyRequest, reply: FastifyReply) {
+  const callId = callIdOf((request.params as { id: string }).id)
+  const receipt = callId === undefined ? undefined : await find(db, callId)
+  if (!receipt || receipt.projectId !== request.caller.projectId) throw new ParleyError('receipt_not_found')
+  return reply.header('cache-control', 'private, no-store').send(receiptBodyOf(receipt))
+}
+
+async function find(db: Db, callId: string): Promise<Receipt | undefined> {
+  try {
+    return await findReceipt(db, callId)
+  } catch (error) {
+    if (isUnavailable(error)) throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+    throw error
+  }
+}
+
+/** What a publisher may see: its own call and prices, not the operator's providers and costs. Amounts are text: nanos do
+ * not fit a JSON number. */
+function receiptBodyOf(receipt: Receipt) {
+  const { usage, price } = receipt
+  const again = recompute(receipt)
+  return {
+    id: completionIdOf(receipt.callId),
+    object: 'receipt',
+    created: Math.floor(receipt.heldAt.getTime() / 1000),
+    settled: Math.floor(receipt.settledAt.getTime() / 1000),
+    request_id: receipt.requestId,
+    conversation_id: receipt.conversationId,
+    model: receipt.modelId,
+    streamed: receipt.streamed,
+    status: receipt.status,
+    outcome: receipt.outcome,
+    finish_reason: receipt.finishReason,
+    error_code: receipt.errorCode,
+    usage: {
+      input_tokens: usage.input,
+      cached_input_tokens: usage.cachedInput,
+      cache_write_tokens: usage.cacheWrite,
+      output_tokens: usage.output,
+      reasoning_tokens: usage.reasoning,
+      source: receipt.usageSource,
+    },
+    price: {
+      version: price.version.toString(),
+      unit: 'nanos per million tokens',
+      input: price.input.toString(),
+      cached_input: price.cachedInput.toString(),
+      cache_write: price.cacheWrite.toString(),
+      output: price.output.toString(),
+      reasoning: price.reasoning.toString(),
+    },
+    held_nanos: receipt.held.toString(),
+    charged_nanos: receipt.charged.toString(),
+    recomputed: { charge_nanos: again.charge.toString(), matches: again.matches },
+    recommendation_credit_nanos: '0',
+    corrections: receipt.corrections.map(({ kind, amount, createdAt }) => ({
+      kind,
+      amount_nanos: amount.toString(),
+      created: Math.floor(createdAt.getTime() / 1000),
+    })),
+    timings: { first_token_ms: receipt.firstTokenMs, duration_ms: receipt.durationMs },
+    attempts: receipt.attempts.map(({ ms, failed }) => ({ ms, failed: failed ?? null })),
+  }
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
+import { deleteConversation } from '../../src/store/conversations.ts'
+import {
+  addKeyPair,
+  addProject,
+  chatBody,
+  complete,
+  createWorld,
+  eventsOf,
+  until,
+  walletOf,
+  type World,
+} from '../support/world.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+
+const keyed = (key: string, more: Record<string, string> = {}) => ({ headers: { 'idempotency-key': key, ...more } })
+
+async function balance(): Promise<bigint> {
+  await until(async () => (await walletOf(world.store, world.project.id)).openHolds === 0)
+  return (await walletOf(world.store, world.project.id)).balance
+}
+
+function textOf(events: string[]): string {
+  return events
+    .filter((data) => data !== '[DONE]')
+    .map((data) => (JSON.parse(data) as { choices: { delta: { content?: string } }[] }).choices[0]?.delta.content ?? '')
+    .join('')
+}
+
+test('a JSON answer that is asked for again is the same answer, charged once and made once', async () => {
+  world.simulator.reset()
+  const before = await balance()
+  const body = chatBody('tokens=9')
+  const first = await complete(world, body, keyed('json-1'))
+  const firstBody = await first.text()
+  const afterFirst = await balance()
+  const again = await complete(world, body, keyed('json-1'))
+  assert.equal(again.status, 200)
+  assert.equal(await again.text(), firstBody)
+  assert.equal(again.headers.get('x-completion-id'), first.headers.get('x-completion-id'))
+  assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  assert.equal(first.headers.get('idempotent-replayed'), null)
+  assert.ok(afterFirst < before)
+  assert.equal(await balance(), afterFirst)
+  assert.equal(world.simulator.calls.length, 1)
+})
+
+test('a streamed answer that is asked for again has the same id, text, usage and ending', async () => {
+  const body = chatBody('tokens=9 utf8=1', { stream: true, stream_options: { include_usage: true } })
+  const first = eventsOf(await (await complete(world, body, keyed('stream-1'))).text())
+  const afterFirst = await balance()
+  const again = eventsOf(await (await complete(world, body, keyed('stream-1'))).text())
+  assert.equal(textOf(again), textOf(first))
+  assert.deepEqual(again.slice(-3), first.slice(-3), 'finish, usage and [DONE]')
+  assert.equal(JSON.parse(again[0]!).id, JSON.parse(first[0]!).id)
+  assert.equal(await balance(), afterFirst)
+})
+
+test('a tool call is replayed with its name and arguments', async () => {
+  const tools = [
+    {
+      type: 'function',
+      function: { name: 'look_up', parameters: { type: 'object', properties: { q: { type: 'string' } } } },
+    },
+  ]
+  const body = chatBody('tool=look_up', { tools })
+  const first = await (await complete(world, body, keyed('tool-1'))).json()
+  assert.deepEqual(await (await complete(world, body, keyed('tool-1'))).json(), first)
+  assert.equal((first as { choices: { finish_reason: string }[] }).choices[0]?.finish_reason, 'tool_calls')
+})
+
+test('a caller that lost its connection midway gets the whole answer when it asks again, and pays once', async () => {
+  world.simulator.reset()
+  const before = await balance()
+  const body = chatBody('tokens=40 gap=10', { stream: true })
+  const abort = new AbortController()
+  const lost = await complete(world, body, { ...keyed('lost-1'), signal: abort.signal })
+  await lost.body?.getReader().read()
+  abort.abort()
+
+  const tooEarly = await complete(world, body, keyed('lost-1'))
+  assert.equal(tooEarly.status, 409)
+  assert.equal(tooEarly.headers.get('retry-after'), '1')
+  await tooEarly.text()
+  await until(() => world.simulator.calls[0]?.ended === 'completed')
+  const afterFirst = await balance()
+  const again = eventsOf(await (await complete(world, body, keyed('lost-1'))).text())
+  assert.equal(again.at(-1), '[DONE]')
+  assert.ok(afterFirst < before)
+  assert.equal(await balance(), afterFirst)
+  assert.equal(world.simulator.calls.length, 1)
+})
+
+test('the same key with another body is 422, and a key that is no key is 422', async () => {
+  await (await complete(world, chatBody('tokens=3'), keyed('reused'))).text()
+  const other = await complete(world, chatBody('tokens=4'), keyed('reused'))
+  assert.equal(other.status, 422)
+  assert.match(await other.text(), /another body/)
+  for (const key of ['', 'with space', 'é', 'x'.repeat(256)]) {
+    const response = await complete(
+      world,
+      chatBody('tokens=3'),
+      keyed(encodeURI(key) === key || key.includes(' ') ? key : 'a b'),
+    )
+    assert.equal(response.status, 422, JSON.stringify(key))
+    await response.text()
+  }
+})
+
+test('a call that failed can be tried again under its key', async () => {
+  const body = chatBody('tokens=5 fault=U11-500 times=2')
+  assert.equal((await complete(world, body, keyed('failed-1'))).status, 502)
+  assert.equal((await complete(world, body, keyed('failed-1'))).status, 200)
+
+  const poor = await addProject(world.store, world.secrets, { credits: '0' })
+  const refused = await complete(world, chatBody('tokens=5'), { ...keyed('poor-1'), project: poor })
+  assert.equal(refused.status, 403)
+  const { rows } = await sql<{
+    n: bigint
+  }>`select count(*) as n from idempotency_keys where project_id = ${poor.id}`.execute(world.store.db)
+  assert.equal(rows[0]?.n, 0n, 'a refused call leaves no claim behind')
+})
+
+test('many retries at the same moment run one call', async () => {
+  world.simulator.reset()
+  const body = chatBody('tokens=10 ttft=50')
+  const statuses = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const response = await complete(world, body, keyed('rush'))
+      await response.text()
+      return response.status
+    }),
+  )
+  assert.equal(world.simulator.calls.length, 1)
+  assert.equal(statuses.filter((status) => status === 200).length, 1)
+  assert.ok(statuses.every((status) => status === 200 || status === 409))
+})
+
+test('keys belong to their project, whichever of its key pairs sends them', async () => {
+  const body = chatBody('tokens=6')
+  const first = (await (await complete(world, body, keyed('shared'))).json()) as { id: string }
+  const stranger = await addProject(world.store, world.secrets)
+  const other = (await (await complete(world, body, { ...keyed('shared'), project: stranger })).json()) as {
+    id: string
+  }
+  assert.notEqual(other.id, first.id)
+  const secondPair = { ...world.project, ...(await addKeyPair(world.store, world.secrets, world.project.id)) }
+  const same = (await (await complete(world, body, { ...keyed('shared'), project: secondPair })).json()) as {
+    id: string
+  }
+  assert.equal(same.id, first.id)
+})
+
+test('a claim of a dead gateway is taken over when its hold is gone, and that gateway’s late settle then costs nothing', async () => {
+  const body = chatBody('tokens=7')
+  await (await complete(world, body, keyed('dead'))).text()
+  // As a gateway that was killed midway leaves it: claimed, without a result.
+  await sql`update idempotency_keys set result = null, gateway_id = gen_random_uuid()
+    where call_id = (select call_id from idempotency_keys order by created_at desc limit 1)`.execute(world.store.db)
+  const again = await complete(world, body, keyed('dead'))
+  assert.equal(again.status, 200)
+  assert.equal(again.headers.get('idempotent-replayed'), null)
+  await again.text()
+})
+
+test('stored answers are sealed, and deleting the conversation erases them', async () => {
+  const options = keyed('sealed', { 'x-conversation-id': 'erase-me' })
+  await (await complete(world, chatBody('text=EASILY-FOUND'), options)).text()
+  const stored = () =>
+    world.store.db.selectFrom('idempotency_keys').select('result').where('conversation_id', '=', 'erase-me').execute()
+  const [row] = await stored()
+  assert.ok(
+    row?.result &&
+      !row.result.includes('EASILY-FOUND') &&
+      !Buffer.from(row.result.split('.')[4]!, 'base64url').includes('EASILY-FOUND'),
+  )
+  await until(async () => deleteConversation(world.store.db, { projectId: world.project.id, id: 'erase-me' }))
+  assert.deepEqual(await stored(), [])
+})
