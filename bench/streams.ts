@@ -63,7 +63,7 @@ try {
   )
 } finally {
   for (const child of children) child.kill('SIGTERM')
-  await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
+  await Promise.all(children.map(async (child) => child.exitCode ?? once(child, 'exit')))
   await store.close()
   await database.drop()
 }

@@ -67,7 +67,7 @@ async function run(url: string, wallet: Wallet, seconds: number, concurrency: nu
   )
   const took = (performance.now() - startedMs) / 1000
   const cpu = process.cpuUsage(cpuBefore)
-  const sorted = Float64Array.from(waits).sort()
+  const sorted = waits.toSorted((a, b) => a - b)
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
   const cpuSeconds = (cpu.user + cpu.system) / 1e6
   process.send?.({ calls, seconds: took, batches, items, p50: at(0.5), p99: at(0.99), cpuSeconds })

@@ -55,7 +55,7 @@ try {
   )
   const before = await cpuOfPostgres()
   const reports = await Promise.all(Array.from({ length: processes }, () => runLoad(wallet)))
-  const ours = reports.reduce((sum, report) => sum + report.calls / report.seconds, 0)
+  const ours = sum(reports, (report) => report.calls / report.seconds)
   const items = sum(reports, (report) => report.items) / sum(reports, (report) => report.batches)
   const calls = sum(reports, (report) => report.calls)
   console.log(
@@ -106,7 +106,7 @@ async function runPgbench(wallet: Wallet, perBatch: number, batches: number): Pr
       }),
     )
     const times = await Promise.all(scripts.map((script) => timePgbench(script)))
-    return times.reduce((sum, took) => sum + (perBatch * batches) / took, 0)
+    return times.reduce((total, took) => total + (perBatch * batches) / took, 0)
   } finally {
     await rm(folder, { recursive: true })
   }

@@ -8,7 +8,16 @@ import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/keys.ts'
 import { deleteConversation } from '../../src/store/conversations.ts'
 import { setKeyPairActive } from '../../src/store/keys.ts'
 import { updateProject } from '../../src/store/projects.ts'
-import { addDeployment, addProject, addProvider, chatBody, createWorld, credit, until } from '../support/world.ts'
+import {
+  addDeployment,
+  addModel,
+  addProject,
+  addProvider,
+  chatBody,
+  createWorld,
+  credit,
+  until,
+} from '../support/world.ts'
 import { clause } from './clause.ts'
 import { addModels, ask, connectTo, listModels, minuteWithRoom, refused, requestText, send, stream } from './client.ts'
 import { promptCostOf } from './money.ts'
@@ -30,6 +39,14 @@ const unverified = await addProject(world.store, world.secrets, { isVerified: fa
 const notActivated = await addProject(world.store, world.secrets, { isActivated: false })
 await addProvider(world.store, world.secrets, 'refusing', `http://127.0.0.1:${await refusedPort()}/v1`)
 await addProvider(world.store, world.secrets, 'locked', `${world.simulator.url}/v1`, 'bad-key')
+await addModel(world.store, { id: 'refused', provider: 'refusing' })
+await addModel(world.store, { id: 'locked', provider: 'locked' })
+await addModel(world.store, { id: 'two-routes', provider: 'refusing' })
+await addDeployment(world.store, { id: 'two-routes', provider: 'simulator', deployment: { position: 1 } })
+await addModel(world.store, { id: 'three-routes', provider: 'refusing' })
+await addDeployment(world.store, { id: 'three-routes', provider: 'locked', deployment: { position: 1 } })
+await addDeployment(world.store, { id: 'three-routes', provider: 'simulator', deployment: { position: 2 } })
+await addModels(world, { id: 'impatient', provider: 'simulator', deployment: { firstTokenTimeoutMs: 100 } })
 const conversation = { 'x-conversation-id': 'to-be-deleted' }
 await ask(world, valid, { headers: conversation })
 await until(() => deleteConversation(world.store.db, { projectId: world.project.id, id: 'to-be-deleted' }))
@@ -373,13 +390,6 @@ clause('order-wallet-before-upstream', async () => {
 })
 
 clause('order-upstream-502', async () => {
-  const impatient = { firstTokenTimeoutMs: 100 }
-  await addModels(
-    world,
-    { id: 'refused', provider: 'refusing' },
-    { id: 'locked', provider: 'locked' },
-    { id: 'impatient', provider: 'simulator', deployment: impatient },
-  )
   const faults = ['U10', 'U11-500', 'U11-502', 'U12-json', 'U12-sse', 'U16-gzip', 'U17-status', 'U18']
   for (const fault of faults) {
     for (const stream of [false, true]) {
@@ -391,19 +401,13 @@ clause('order-upstream-502', async () => {
 })
 
 clause('order-upstream-next-route', async () => {
-  await addModels(world, { id: 'two-routes', provider: 'refusing' })
-  await addDeployment(world.store, { id: 'two-routes', provider: 'simulator', deployment: { position: 1 } })
-  await until(async () => (await statusOf({ ...valid, model: 'two-routes' })) === 200)
+  assert.equal(await statusOf({ ...valid, model: 'two-routes' }), 200)
   const { status, chunks } = await stream(world, { ...valid, model: 'two-routes' })
   assert.equal(status, 200)
   assert.equal(chunks[0]?.model, 'two-routes')
 })
 
 clause('order-upstream-502', 'only when every route failed, also of a model with three', async () => {
-  await addModels(world, { id: 'three-routes', provider: 'refusing' })
-  await addDeployment(world.store, { id: 'three-routes', provider: 'locked', deployment: { position: 1 } })
-  await addDeployment(world.store, { id: 'three-routes', provider: 'simulator', deployment: { position: 2 } })
-  await addModels(world, { id: 'seen-after-them', provider: 'simulator' })
   assert.equal(await statusOf({ ...valid, model: 'three-routes' }), 200)
 })
 

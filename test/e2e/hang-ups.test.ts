@@ -93,11 +93,7 @@ test(
       } else {
         phases.during += 1
         const usage = { ...NO_USAGE, input: call.input_tokens, output: call.output_tokens }
-        assert.equal(
-          call.charged_nanos,
-          costOf(usage, PRICE),
-          'mid-stream: the prompt and what came',
-        )
+        assert.equal(call.charged_nanos, costOf(usage, PRICE), 'mid-stream: the prompt and what came')
         assert.ok(call.output_tokens >= got, 'at least what the caller received')
         assert.ok(
           call.output_tokens <= got + 12,

@@ -103,14 +103,10 @@ test('the same key with another body is 422, and a key that is no key is 422', a
   const other = await complete(world, chatBody('tokens=4'), keyed('reused'))
   assert.equal(other.status, 422)
   assert.match(await other.text(), /another body/)
-  for (const key of ['', 'with space', 'é', 'x'.repeat(256)]) {
-    const response = await complete(
-      world,
-      chatBody('tokens=3'),
-      keyed(encodeURI(key) === key || key.includes(' ') ? key : 'a b'),
-    )
+  for (const key of ['', 'with space', 'x'.repeat(256)]) {
+    const response = await complete(world, chatBody('tokens=3'), keyed(key))
     assert.equal(response.status, 422, JSON.stringify(key))
-    await response.text()
+    assert.match(await response.text(), /1 to 255 visible characters/)
   }
 })
 
@@ -131,16 +127,16 @@ test('a call that failed can be tried again under its key', async () => {
 test('many retries at the same moment run one call', async () => {
   world.simulator.reset()
   const body = chatBody('tokens=10 ttft=50')
-  const statuses = await Promise.all(
+  const answers = await Promise.all(
     Array.from({ length: 20 }, async () => {
       const response = await complete(world, body, keyed('rush'))
       await response.text()
-      return response.status
+      return { status: response.status, id: response.headers.get('x-completion-id') }
     }),
   )
   assert.equal(world.simulator.calls.length, 1)
-  assert.equal(statuses.filter((status) => status === 200).length, 1)
-  assert.ok(statuses.every((status) => status === 200 || status === 409))
+  assert.ok(answers.every(({ status }) => status === 200 || status === 409))
+  assert.equal(new Set(answers.filter(({ status }) => status === 200).map(({ id }) => id)).size, 1)
 })
 
 test('keys belong to their project, whichever of its key pairs sends them', async () => {
@@ -158,7 +154,7 @@ test('keys belong to their project, whichever of its key pairs sends them', asyn
   assert.equal(same.id, first.id)
 })
 
-test('a claim of a dead gateway is taken over when its hold is gone, and that gateway’s late settle then costs nothing', async () => {
+test('a claim of a dead gateway is taken over when its hold is gone', async () => {
   const body = chatBody('tokens=7')
   await (await complete(world, body, keyed('dead'))).text()
   // As a gateway that was killed midway leaves it: claimed, without a result.

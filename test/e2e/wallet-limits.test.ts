@@ -54,7 +54,7 @@ test('max_tokens is lowered to what the wallet pays for, and the answer ends wit
   await credit(world.store, project.id, BigInt(promptTokens * 1_000 + 10 * 4_000))
   world.simulator.reset()
   const completion = (await (await complete(world, body, { project })).json()) as Completion
-  assert.equal((world.simulator.calls[0]?.body as { max_tokens: number }).max_tokens, 10)
+  assert.equal((world.simulator.calls[0]!.body as { max_tokens: number }).max_tokens, 10)
   assert.equal(completion.choices[0]?.finish_reason, 'length')
   assert.equal(completion.usage.completion_tokens, 10)
   assert.equal((await walletOf(world.store, project.id)).balance, 0n)

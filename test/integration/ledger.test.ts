@@ -5,6 +5,7 @@ import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import { claimKey } from '../../src/store/idempotency.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { auditOf, settlementOf } from '../support/ledger.ts'
@@ -186,6 +187,32 @@ test('a dead gateway’s holds are swept once, and its late settle is collected 
   assert.deepEqual(absorbed, [{ amount_nanos: 50n }])
   await sql`update gateways set beat_at = now()`.execute(store.db)
   assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 0, 'a living gateway keeps its holds')
+})
+
+test('a late settle whose idempotency key another call has taken over costs nothing: the other call pays', async () => {
+  const { project, hold, settle, state } = await wallet(100n)
+  const { callId } = await hold(40n)
+  const claim = (id: string) =>
+    claimKey(
+      store.db,
+      {
+        projectId: project.id,
+        keyDigest: Buffer.alloc(32, 1),
+        bodyDigest: Buffer.alloc(32, 2),
+        callId: id,
+        gatewayId: uuidv7(),
+        conversationId: undefined,
+      },
+      60_000,
+      3_600_000,
+    )
+  assert.equal((await claim(callId)).state, 'claimed')
+  assert.equal((await claim(uuidv7())).state, 'running', 'while the hold is open')
+  await sql`update gateways set beat_at = now() - interval '5 minutes'`.execute(store.db)
+  await sweepHolds(store.db, 60_000, 3_600_000, 100)
+  assert.equal((await claim(uuidv7())).state, 'claimed')
+  assert.equal(await settle(callId, 30n, { hasIdempotencyKey: true, result: 'late' }), 0n)
+  assert.deepEqual(await state(), { balance: 100n, held: 0n, openHolds: 0 })
 })
 
 test('no statement can bring a wallet below zero, edit a charge or edit a transfer', async () => {
