@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
+import { LEASE_MS } from './rules/limits.ts'
 
 /**
  * The only reader of the environment. Every problem is listed at once, with what to do about it. A variable NAME can
@@ -30,6 +31,7 @@ const schema = z.object({
   PARLEY_AUTO_MIGRATE: z.stringbool().default(true),
   PARLEY_DRAIN_DELAY_MS: milliseconds.default(2_000),
   PARLEY_DRAIN_GRACE_MS: milliseconds.default(60_000),
+  PARLEY_LEASE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(LEASE_MS),
 })
 
 export type Config = z.output<typeof schema>

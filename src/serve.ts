@@ -35,9 +35,17 @@ export async function serve(config: Config, roles: readonly Role[], log: Log): P
     onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
   })
   const gateway = roles.includes('gateway')
-    ? createGateway({ store, log, metrics, secrets: createSecrets(config.PARLEY_SECRET) })
+    ? createGateway({
+        store,
+        log,
+        metrics,
+        secrets: createSecrets(config.PARLEY_SECRET),
+        leaseMs: config.PARLEY_LEASE_MS,
+      })
     : undefined
-  const worker = roles.includes('worker') ? createWorker({ db: store.db, log, metrics }) : undefined
+  const worker = roles.includes('worker')
+    ? createWorker({ db: store.db, log, metrics, leaseMs: config.PARLEY_LEASE_MS })
+    : undefined
   const app = gateway && createServer(gateway, { callsMax: config.PARLEY_CALLS_MAX })
   const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
   await ops.listen({ host: config.PARLEY_OPS_HOST, port: config.PARLEY_OPS_PORT })

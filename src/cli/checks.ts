@@ -1,5 +1,5 @@
 import type { Secrets } from '../platform/secrets.ts'
-import { LEASE_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
+import { LONGEST_CALL_MS } from '../rules/limits.ts'
 import { priceAt } from '../rules/routing.ts'
 import { loadCatalogue } from '../store/catalogue.ts'
 import type { Db } from '../store/database.ts'
@@ -157,8 +157,8 @@ export async function checkCallers(db: Db): Promise<Finding[]> {
   return [{ check: 'callers', state: 'ok', detail: `projects that can call: ${callers.with_credit}` }]
 }
 
-export async function checkHolds(db: Db): Promise<Finding[]> {
-  const stuck = await countStuckHolds(db, LEASE_MS + SWEPT_WITHIN_MS, LONGEST_CALL_MS + SWEPT_WITHIN_MS)
+export async function checkHolds(db: Db, leaseMs: number): Promise<Finding[]> {
+  const stuck = await countStuckHolds(db, leaseMs + SWEPT_WITHIN_MS, LONGEST_CALL_MS + SWEPT_WITHIN_MS)
   return [
     verdict(
       'holds',

@@ -43,7 +43,7 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
     ['providers', () => checks.checkProviders(db, secrets, isOffline)],
     ['models', () => checks.checkModels(db)],
     ['callers', () => checks.checkCallers(db)],
-    ['holds', () => checks.checkHolds(db)],
+    ['holds', () => checks.checkHolds(db, config.PARLEY_LEASE_MS)],
   ]
   /** Without these, every later check would only repeat the same failure. */
   const decisive = new Set(['store', 'migrations'])

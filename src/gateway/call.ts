@@ -45,6 +45,9 @@ export interface CallFacts {
   isUsageAnomalous?: boolean
 }
 
+/** The calls of this process by id, each with the means to cut it off. */
+export type RunningCalls = Map<string, AbortController>
+
 /** Why a call was aborted from outside. */
 export class HungUp extends Error {
   override readonly name = 'HungUp'

@@ -4,19 +4,18 @@ import type { Metrics } from '../platform/metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { createTransport, type TransportOptions } from '../providers/transport.ts'
-import { GATEWAY_BEAT_MS } from '../rules/limits.ts'
-import { NO_USAGE } from '../rules/usage.ts'
+import { BEATS_PER_LEASE } from '../rules/limits.ts'
 import type { Db, Store } from '../store/database.ts'
-import { beat, findOldHolds, removeGateway } from '../store/gateways.ts'
-import { giveUpOrphanedKeys } from '../store/idempotency.ts'
+import { removeGateway } from '../store/gateways.ts'
 import { touchKeyPairs } from '../store/keys.ts'
 import { applyWith, createLedger, type Ledger } from '../store/ledger.ts'
 import { ensurePartitions } from '../store/wallets.ts'
 import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
-import { ShutDown } from './call.ts'
+import { ShutDown, type RunningCalls } from './call.ts'
 import { createCatalogueView, type CatalogueView } from './catalogue.ts'
 import { createConversations, type Conversations } from './conversations.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
+import { createLease } from './lease.ts'
 import { createTypicalOutput, type TypicalOutput } from './typical-output.ts'
 
 /** What the request path works with: everything a call can touch is listed here. */
@@ -38,29 +37,25 @@ export interface Gateway {
   stop(graceMs: number): Promise<void>
 }
 
-/** The calls of this process by id, each with the means to cut it off. */
-export type RunningCalls = Map<string, AbortController>
-
 export interface GatewayOptions {
   store: Store
   secrets: Secrets
   log: Log
   metrics: Metrics
+  leaseMs: number
   transport?: TransportOptions
 }
 
 const CATALOGUE_POLL_MS = 1_000
-/** A hold this old that no running call belongs to was granted by a statement whose answer was lost. */
-const ORPHAN_AFTER_MS = 10_000
 const PARTITIONS_EVERY_MS = 6 * 3_600_000
 const TOUCH_EVERY_MS = 30_000
 
-export function createGateway({ store, secrets, log, metrics, ...options }: GatewayOptions): Gateway {
+export function createGateway({ store, secrets, log, metrics, leaseMs, ...options }: GatewayOptions): Gateway {
   const id = uuidv7()
+  const beatMs = leaseMs / BEATS_PER_LEASE
   const transport = createTransport(options.transport)
   const running: RunningCalls = new Map()
   const usedKeyPairs = new Set<string>()
-  let lastBeatMs = Number.NEGATIVE_INFINITY
   const authenticate = createAuthenticate(store.db, secrets)
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log })
   const digestKey = secrets.keyFor('message-digests')
@@ -76,16 +71,7 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
     }),
   )
 
-  async function liveOn(): Promise<void> {
-    await beat(store.db, id)
-    lastBeatMs = performance.now()
-    for (const hold of await findOldHolds(store.db, id, ORPHAN_AFTER_MS, 100)) {
-      if (running.has(hold.id)) continue
-      await ledger.settle(orphanSettlement(hold.id, hold.project_id))
-      metrics.holdsOrphaned.inc()
-    }
-    await giveUpOrphanedKeys(store.db, id, [...running.keys()], ORPHAN_AFTER_MS)
-  }
+  const lease = createLease({ db: store.db, gatewayId: id, ledger, running, metrics, beatMs })
 
   async function touchKeys(): Promise<void> {
     const ids = [...usedKeyPairs]
@@ -94,7 +80,7 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
   }
 
   const jobs = [
-    every(GATEWAY_BEAT_MS, liveOn, 'beat', log),
+    every(beatMs, () => lease.renew(), 'lease', log),
     every(CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log),
     every(PARTITIONS_EVERY_MS, () => ensurePartitions(store.db), 'partitions', log),
     every(TOUCH_EVERY_MS, touchKeys, 'last used keys', log),
@@ -109,14 +95,14 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
     },
     catalogue,
     conversations,
-    idempotency: createIdempotency({ db: store.db, secrets, gatewayId: id }),
+    idempotency: createIdempotency({ db: store.db, secrets, gatewayId: id, leaseMs }),
     ledger,
     typicalOutput: createTypicalOutput(),
     running,
     log,
     metrics,
     get isReady() {
-      return catalogue.isLoaded && performance.now() - lastBeatMs < 3 * GATEWAY_BEAT_MS
+      return catalogue.isLoaded && lease.isFresh
     },
     isDraining: false,
     async stop(graceMs) {
@@ -134,28 +120,4 @@ export function createGateway({ store, secrets, log, metrics, ...options }: Gate
 async function emptied(running: RunningCalls, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs
   while (running.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
-function orphanSettlement(callId: string, projectId: string) {
-  return {
-    callId,
-    projectId,
-    charge: 0n,
-    worth: 0n,
-    usage: NO_USAGE,
-    usageSource: 'none',
-    outcome: 'gateway_failed',
-    deploymentId: undefined,
-    conversationId: undefined,
-    requestId: '',
-    streamed: false,
-    status: 503,
-    finishReason: undefined,
-    errorCode: 'store_unavailable',
-    firstTokenMs: undefined,
-    durationMs: 0,
-    attempts: [],
-    hasIdempotencyKey: true,
-    result: undefined,
-  } as const
 }

@@ -3,7 +3,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import type { Message } from '../rules/chat-request.ts'
 import type { Chunk, FinishReason } from '../rules/chunk.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { IDEMPOTENCY_KEPT_MS, LEASE_MS } from '../rules/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../rules/limits.ts'
 import type { Usage } from '../rules/usage.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import { claimKey, giveUpKey } from '../store/idempotency.ts'
@@ -36,8 +36,14 @@ export interface Idempotency {
 const KEY = /^[\x21-\x7e]{1,255}$/
 const RESULT_CHARACTERS_MAX = 4 * 1024 * 1024
 
-export function createIdempotency(options: { db: Db; secrets: Secrets; gatewayId: string }): Idempotency {
-  const { db, secrets, gatewayId } = options
+export interface IdempotencyOptions {
+  db: Db
+  secrets: Secrets
+  gatewayId: string
+  leaseMs: number
+}
+
+export function createIdempotency({ db, secrets, gatewayId, leaseMs }: IdempotencyOptions): Idempotency {
   const digestKey = secrets.keyFor('message-digests')
   const digestOf = (text: string) => createHmac('sha256', digestKey).update(text).digest()
 
@@ -61,7 +67,7 @@ export function createIdempotency(options: { db: Db; secrets: Secrets; gatewayId
           gatewayId,
           conversationId: call.conversationId,
         },
-        LEASE_MS,
+        leaseMs,
         IDEMPOTENCY_KEPT_MS,
       ).catch((error: unknown) => {
         throw isUnavailable(error) ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error

@@ -36,22 +36,12 @@ export interface MeterOptions {
 const BOUNDED_LEEWAY = 2n
 
 export function createMeter(options: MeterOptions): Meter {
-  let uncounted: string[] = []
-  let uncountedBytes = 0
-  let counted = 0
+  const output = createOutputCounter()
   let isStarted = false
   let reported: Usage | undefined
   let isAnomalous = false
   let extension: Promise<boolean> | undefined
   let mayExtend = true
-
-  /** The tokenizer is too slow to run on every chunk. A token has at least one byte, so bytes are a safe upper bound,
-   * and the exact count is made only when that bound comes near a limit: a handful of times per answer. */
-  function countNow(): void {
-    counted += countTextTokens(uncounted.join(''))
-    uncounted = []
-    uncountedBytes = 0
-  }
 
   function usageOf(outputTokens: number): Usage {
     return { ...NO_USAGE, input: options.promptTokens, output: outputTokens }
@@ -73,8 +63,7 @@ export function createMeter(options: MeterOptions): Meter {
 
   /** The exact check, made when the upper bound says that the hold may be nearly used. */
   function admitCounted(): boolean | Promise<boolean> {
-    countNow()
-    const spentNow = spent(counted)
+    const spentNow = spent(output.exact())
     if (options.isBounded) return spentNow <= options.held() * BOUNDED_LEEWAY
     const fits = spentNow <= options.held()
     if (!shouldExtend(spentNow, options.held()) || !mayExtend) return fits
@@ -86,25 +75,42 @@ export function createMeter(options: MeterOptions): Meter {
     admit(piece) {
       isStarted = true
       const text = piece.type === 'tool_call' ? (piece.name ?? '') + piece.arguments : piece.text
-      uncounted.push(text)
-      uncountedBytes += Buffer.byteLength(text)
-      return shouldExtend(spent(counted + uncountedBytes), options.held()) ? admitCounted() : true
+      output.add(text)
+      return shouldExtend(spent(output.atMost()), options.held()) ? admitCounted() : true
     },
     report(usage) {
-      countNow()
-      isAnomalous = !isPlausible(usage, usageOf(counted), options.outputMax)
+      isAnomalous = !isPlausible(usage, usageOf(output.exact()), options.outputMax)
       if (!isAnomalous) reported = usage
     },
-    usage() {
-      countNow()
-      return reported ?? usageOf(counted)
-    },
+    usage: () => reported ?? usageOf(output.exact()),
     ending(outcome) {
-      countNow()
-      return { outcome, started: isStarted, reported, counted: usageOf(counted), held: options.held() }
+      return { outcome, started: isStarted, reported, counted: usageOf(output.exact()), held: options.held() }
     },
     get isAnomalous() {
       return isAnomalous
+    },
+  }
+}
+
+/**
+ * The tokenizer is too slow to run on every chunk. A token has at least one byte, so bytes are a safe upper bound, and
+ * the exact count is made only when that bound comes near a limit: a handful of times per answer.
+ */
+function createOutputCounter() {
+  let uncounted: string[] = []
+  let uncountedBytes = 0
+  let counted = 0
+  return {
+    add(text: string): void {
+      uncounted.push(text)
+      uncountedBytes += Buffer.byteLength(text)
+    },
+    atMost: () => counted + uncountedBytes,
+    exact(): number {
+      if (uncountedBytes > 0) counted += countTextTokens(uncounted.join(''))
+      uncounted = []
+      uncountedBytes = 0
+      return counted
     },
   }
 }

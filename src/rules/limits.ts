@@ -44,8 +44,9 @@ export const SETTLE_WAIT_MS = 30_000
 /** How long an Idempotency-Key is remembered. */
 export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000
 
-/** A gateway says that it lives this often; its holds are swept when it has been silent for the lease. */
-export const GATEWAY_BEAT_MS = 5_000
+/** A gateway's holds are swept when it has been silent for the lease (PARLEY_LEASE_MS). */
 export const LEASE_MS = 60_000
+/** How often a gateway says that it lives, and a worker looks for those that do not. */
+export const BEATS_PER_LEASE = 12
 /** No call runs longer than the total timer allows; a hold this old belongs to nobody. */
 export const LONGEST_CALL_MS = UPSTREAM_TIMERS.totalMs * 4 + 60_000

@@ -1,7 +1,7 @@
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { IDEMPOTENCY_KEPT_MS, LEASE_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
+import { BEATS_PER_LEASE, IDEMPOTENCY_KEPT_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
 import { expireContent } from '../store/conversations.ts'
 import type { Db } from '../store/database.ts'
 import { forgetDeadGateways } from '../store/gateways.ts'
@@ -13,17 +13,23 @@ export interface Worker {
   stop(): void
 }
 
-const SWEEP_EVERY_MS = 5_000
 const EXPIRE_EVERY_MS = 60_000
 const HOUSEKEEPING_EVERY_MS = 3_600_000
 const ROWS_PER_STATEMENT = 1_000
 
-export function createWorker({ db, log, metrics }: { db: Db; log: Log; metrics: Metrics }): Worker {
-  const sweep = () => sweepHolds(db, LEASE_MS, LONGEST_CALL_MS, ROWS_PER_STATEMENT)
+export interface WorkerOptions {
+  db: Db
+  log: Log
+  metrics: Metrics
+  leaseMs: number
+}
+
+export function createWorker({ db, log, metrics, leaseMs }: WorkerOptions): Worker {
+  const sweep = () => sweepHolds(db, leaseMs, LONGEST_CALL_MS, ROWS_PER_STATEMENT)
   const expireText = () => expireContent(db, ROWS_PER_STATEMENT)
   const expireIdempotency = () => expireKeys(db, IDEMPOTENCY_KEPT_MS, ROWS_PER_STATEMENT)
   const jobs = [
-    every(SWEEP_EVERY_MS, () => untilNoneIsLeft(sweep, metrics.holdsSwept), 'sweep holds', log),
+    every(leaseMs / BEATS_PER_LEASE, () => untilNoneIsLeft(sweep, metrics.holdsSwept), 'sweep holds', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireText, metrics.messagesExpired), 'expire content', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireIdempotency), 'expire idempotency keys', log),
     every(HOUSEKEEPING_EVERY_MS, () => ensurePartitions(db), 'partitions', log),

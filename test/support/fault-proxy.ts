@@ -33,7 +33,7 @@ export interface FaultProxy {
   pause(): void
   resume(): void
   /** Ends the connections that `which` picks, or all; returns how many. */
-  cut(how: CutKind, which?: () => boolean): number
+  cut(how: CutKind, which?: (fault: ConnectionFault) => boolean): number
   close(): Promise<void>
 }
 
@@ -114,10 +114,10 @@ export async function createFaultProxy(target?: Target): Promise<FaultProxy> {
     },
     target,
     faultFor: () => ({}),
-    pause: gate.close,
-    resume: gate.open,
+    pause: () => gate.close(),
+    resume: () => gate.open(),
     cut(how, which = () => true) {
-      const chosen = [...connections].filter(() => which())
+      const chosen = [...connections].filter(({ fault }) => which(fault))
       for (const connection of chosen) cutOff(connection, how)
       return chosen.length
     },

@@ -1,0 +1,69 @@
+import type { Metrics } from '../platform/metrics.ts'
+import { NO_USAGE } from '../rules/usage.ts'
+import type { Db } from '../store/database.ts'
+import { beat, findOldHolds } from '../store/gateways.ts'
+import { giveUpOrphanedKeys } from '../store/idempotency.ts'
+import type { Ledger, Settlement } from '../store/ledger.ts'
+import type { RunningCalls } from './call.ts'
+
+/** Keeps the holds of this gateway alive, and gives back those that none of its calls has any more. */
+export interface Lease {
+  renew(): Promise<void>
+  /** Was the store reached lately? */
+  readonly isFresh: boolean
+}
+
+export interface LeaseOptions {
+  db: Db
+  gatewayId: string
+  ledger: Ledger
+  running: RunningCalls
+  metrics: Metrics
+  beatMs: number
+}
+
+/** A hold this old that no running call belongs to was granted by a statement whose answer was lost. */
+const ORPHAN_AFTER_MS = 10_000
+
+export function createLease({ db, gatewayId, ledger, running, metrics, beatMs }: LeaseOptions): Lease {
+  let lastBeatMs = Number.NEGATIVE_INFINITY
+  return {
+    async renew() {
+      await beat(db, gatewayId)
+      lastBeatMs = performance.now()
+      for (const hold of await findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, 100)) {
+        if (running.has(hold.id)) continue
+        await ledger.settle(orphanSettlement(hold.id, hold.project_id))
+        metrics.holdsOrphaned.inc()
+      }
+      await giveUpOrphanedKeys(db, gatewayId, [...running.keys()], ORPHAN_AFTER_MS)
+    },
+    get isFresh() {
+      return performance.now() - lastBeatMs < 3 * beatMs
+    },
+  }
+}
+
+function orphanSettlement(callId: string, projectId: string): Settlement {
+  return {
+    callId,
+    projectId,
+    charge: 0n,
+    worth: 0n,
+    usage: NO_USAGE,
+    usageSource: 'none',
+    outcome: 'gateway_failed',
+    deploymentId: undefined,
+    conversationId: undefined,
+    requestId: '',
+    streamed: false,
+    status: 503,
+    finishReason: undefined,
+    errorCode: 'store_unavailable',
+    firstTokenMs: undefined,
+    durationMs: 0,
+    attempts: [],
+    hasIdempotencyKey: true,
+    result: undefined,
+  }
+}

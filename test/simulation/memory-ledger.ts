@@ -1,0 +1,239 @@
+import type { Nanos } from '../../src/rules/money.ts'
+import { completionTokensOf, promptTokensOf } from '../../src/rules/usage.ts'
+import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem, Settlement } from '../../src/store/ledger.ts'
+import {
+  ABSORBED,
+  REVENUE,
+  availableIn,
+  chargeOf,
+  transferOf,
+  type HoldRow,
+  type Tables,
+  type Wallet,
+} from './memory-tables.ts'
+
+/**
+ * What migrations/0003_ledger_functions.sql does, on tables in memory. Its parts can be replaced one by one: that is how
+ * the simulation is shown bugs. test/integration/memory-ledger.test.ts compares it with PostgreSQL.
+ */
+export interface Statement {
+  settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[]
+  extend(tables: Tables, request: ExtensionRequest): LedgerAnswer
+  hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: number): LedgerAnswer
+  /** The holds of dead gateways. */
+  leftBehind(tables: Tables, leaseMs: number, longestCallMs: number, nowMs: number): HoldRow[]
+}
+
+export const STATEMENT: Statement = { settle, extend, hold, leftBehind }
+
+/** ledger_apply: settles come first, so that what they release can be granted; answers in the order of the items. */
+export function applyBatch(
+  statement: Statement,
+  tables: Tables,
+  gatewayId: string,
+  items: readonly LedgerItem[],
+  nowMs: number,
+): LedgerAnswer[] {
+  const settlements = items.flatMap((item) => (item.part === 'settle' ? [item.settlement] : []))
+  const settled = new Map(statement.settle(tables, settlements, nowMs).map((answer) => [answer.id, answer]))
+  const extended = new Map<LedgerItem, LedgerAnswer>()
+  for (const item of items) if (item.part === 'extend') extended.set(item, statement.extend(tables, item.request))
+  return items.map((item) => {
+    const answer =
+      item.part === 'hold'
+        ? statement.hold(tables, gatewayId, item.request, nowMs)
+        : item.part === 'extend'
+          ? extended.get(item)
+          : settled.get(item.settlement.callId)
+    if (!answer) throw new Error('the statement did not answer an item')
+    return answer
+  })
+}
+
+/** ledger_sweep. Returns the holds that it released. */
+export function sweep(
+  statement: Statement,
+  tables: Tables,
+  leaseMs: number,
+  longestCallMs: number,
+  nowMs: number,
+): HoldRow[] {
+  const swept = statement.leftBehind(tables, leaseMs, longestCallMs, nowMs)
+  statement.settle(tables, swept.map(diedSettlement), nowMs)
+  return swept
+}
+
+function settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[] {
+  const closing = settlements.flatMap((settlement) => {
+    const open = tables.holds.get(settlement.callId)
+    return open ? [{ settlement, open, within: least(settlement.charge, open.amount) }] : []
+  })
+  for (const { open } of closing) if (chargeOf(tables, open.id)) throw duplicateKey('charges_pkey')
+
+  // All of the batch is released before any overrun is paid, as in one SQL statement.
+  for (const { open, within } of closing) {
+    const wallet = walletOf(tables, open.projectId)
+    tables.holds.delete(open.id)
+    wallet.held -= open.amount
+    wallet.openHolds -= 1
+    wallet.balance -= within
+  }
+  for (const { settlement, open, within } of closing) {
+    const wallet = walletOf(tables, open.projectId)
+    const overrun = least(settlement.charge - within, availableIn(wallet))
+    wallet.balance -= overrun
+    startMinute(wallet, nowMs)
+    wallet.minuteTokens += promptTokensOf(settlement.usage) + completionTokensOf(settlement.usage)
+    const { id, projectId, amount: held } = open
+    const { worth, outcome } = settlement
+    tables.charges.push({ id, projectId, held, worth, charged: within + overrun, outcome })
+    storeResult(tables, settlement)
+  }
+  if (closing.length < settlements.length) {
+    return settlements.toSorted((a, b) => (a.callId < b.callId ? -1 : 1)).map((late) => settleLate(tables, late))
+  }
+  return closing.map(({ open }) => answerOf(open.id, 'settle', chargeOf(tables, open.id)?.charged ?? 0n))
+}
+
+/** A finished call's result replaces its claim; a failed call gives it up. */
+function storeResult(tables: Tables, { callId, result, hasIdempotencyKey }: Settlement): void {
+  const claim = tables.keys.find((key) => key.callId === callId)
+  if (!claim) return
+  if (result !== undefined) claim.result = result
+  else if (hasIdempotencyKey) tables.keys.splice(tables.keys.indexOf(claim), 1)
+}
+
+/** The hold is gone: it was settled before, or swept. */
+function settleLate(tables: Tables, settlement: Settlement): LedgerAnswer {
+  const { callId, projectId, charge: bill } = settlement
+  const earlier = chargeOf(tables, callId)
+  if (!earlier) return { id: callId, part: 'settle', amount_nanos: null, refusal: 'unknown' }
+  if (earlier.outcome !== 'gateway_died' || settlement.outcome === 'gateway_died' || bill === 0n) {
+    return answerOf(callId, 'settle', earlier.charged)
+  }
+  const late = transferOf(tables, `late:${callId}`)
+  if (late || transferOf(tables, `absorbed:${callId}`)) return answerOf(callId, 'settle', late?.amount ?? 0n)
+
+  const wallet = walletOf(tables, projectId)
+  let paid = least(bill, availableIn(wallet))
+  if (settlement.hasIdempotencyKey) {
+    const claim = tables.keys.find((key) => key.callId === callId)
+    if (claim) claim.result = settlement.result ?? null
+    else paid = 0n
+  }
+  const post = (debit: string, amount: Nanos, kind: 'late_charge' | 'absorbed', reference: string) => {
+    if (amount > 0n) tables.transfers.push({ debit, credit: REVENUE, amount, kind, reference })
+  }
+  post(projectId, paid, 'late_charge', `late:${callId}`)
+  wallet.balance -= paid
+  post(ABSORBED, bill - paid, 'absorbed', `absorbed:${callId}`)
+  return answerOf(callId, 'settle', paid)
+}
+
+function extend(tables: Tables, request: ExtensionRequest): LedgerAnswer {
+  const open = tables.holds.get(request.callId)
+  if (!open) return { id: request.callId, part: 'extend', amount_nanos: 0n, refusal: 'unknown' }
+  if (open.extension < request.extension) {
+    const wallet = walletOf(tables, request.projectId)
+    const granted = least(request.want, availableIn(wallet))
+    if (granted > 0n && granted >= request.min) {
+      open.amount += granted
+      open.extension = request.extension
+      wallet.held += granted
+    }
+  }
+  return answerOf(open.id, 'extend', open.amount)
+}
+
+function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: number): LedgerAnswer {
+  const { callId: id, projectId, want, min } = request
+  const open = tables.holds.get(id)
+  if (open) return answerOf(id, 'hold', open.amount)
+  const wallet = tables.wallets.get(projectId)
+  const refusal = wallet ? refusalOf(wallet, want, min, nowMs) : 'credit_insufficient'
+  if (!wallet || refusal) return { id, part: 'hold', amount_nanos: 0n, refusal: refusal ?? null }
+  const amount = least(want, availableIn(wallet))
+  tables.holds.set(id, { id, projectId, gatewayId, amount, extension: 0, heldMs: nowMs })
+  wallet.held += amount
+  wallet.openHolds += 1
+  startMinute(wallet, nowMs)
+  wallet.minuteRequests += 1
+  return answerOf(id, 'hold', amount)
+}
+
+function refusalOf(wallet: Wallet, want: Nanos, min: Nanos, nowMs: number): string | undefined {
+  const { requests, tokens } = usedThisMinute(wallet, nowMs)
+  if (wallet.requestsPerMinute !== null && requests >= wallet.requestsPerMinute) return 'rate_limited'
+  if (wallet.tokensPerMinute !== null && tokens >= wallet.tokensPerMinute) return 'rate_limited'
+  if (wallet.concurrentCalls !== null && wallet.openHolds >= wallet.concurrentCalls) return 'concurrency_limited'
+  const granted = least(want, availableIn(wallet))
+  if (granted > 0n && granted >= min) return undefined
+  return wallet.balance >= most(min, 1n) ? 'credit_held' : 'credit_insufficient'
+}
+
+function leftBehind(tables: Tables, leaseMs: number, longestCallMs: number, nowMs: number): HoldRow[] {
+  return [...tables.holds.values()].filter(({ gatewayId, heldMs }) => {
+    const beatMs = tables.beats.get(gatewayId)
+    return beatMs === undefined || beatMs < nowMs - leaseMs || heldMs < nowMs - longestCallMs
+  })
+}
+
+function diedSettlement({ id, projectId }: HoldRow): Settlement {
+  return {
+    callId: id,
+    projectId,
+    charge: 0n,
+    worth: 0n,
+    usage: { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 },
+    usageSource: 'none',
+    outcome: 'gateway_died',
+    deploymentId: undefined,
+    conversationId: undefined,
+    requestId: '',
+    streamed: false,
+    status: 0,
+    finishReason: undefined,
+    errorCode: undefined,
+    firstTokenMs: undefined,
+    durationMs: 0,
+    attempts: [],
+    hasIdempotencyKey: false,
+    result: undefined,
+  }
+}
+
+const MINUTE_MS = 60_000
+
+function usedThisMinute(wallet: Wallet, nowMs: number): { requests: number; tokens: number } {
+  const isThis = wallet.minuteStartedMs === nowMs - (nowMs % MINUTE_MS)
+  return { requests: isThis ? wallet.minuteRequests : 0, tokens: isThis ? wallet.minuteTokens : 0 }
+}
+
+function startMinute(wallet: Wallet, nowMs: number): void {
+  const { requests, tokens } = usedThisMinute(wallet, nowMs)
+  wallet.minuteStartedMs = nowMs - (nowMs % MINUTE_MS)
+  wallet.minuteRequests = requests
+  wallet.minuteTokens = tokens
+}
+
+function walletOf(tables: Tables, projectId: string): Wallet {
+  const wallet = tables.wallets.get(projectId)
+  if (!wallet) throw new Error(`there is no wallet ${projectId}`)
+  return wallet
+}
+
+function answerOf(id: string, part: LedgerItem['part'], amount: Nanos): LedgerAnswer {
+  return { id, part, amount_nanos: amount, refusal: null }
+}
+
+function duplicateKey(constraint: string): Error {
+  return Object.assign(new Error(`duplicate key value violates unique constraint "${constraint}"`), { code: '23505' })
+}
+
+export function least(a: Nanos, b: Nanos): Nanos {
+  return a < b ? a : b
+}
+
+export function most(a: Nanos, b: Nanos): Nanos {
+  return a > b ? a : b
+}

@@ -1,0 +1,96 @@
+import type { Outcome } from '../../src/rules/charging.ts'
+import type { Nanos } from '../../src/rules/money.ts'
+
+/** The ledger's tables as plain data. Without the database's constraints: what they would refuse, the invariants find. */
+export interface Tables {
+  wallets: Map<string, Wallet>
+  /** Open holds only, by call id. */
+  holds: Map<string, HoldRow>
+  /** A list, so that a second charge of the same call would show. */
+  charges: Charge[]
+  transfers: Transfer[]
+  keys: KeyRow[]
+  /** When each gateway last said that it lives. */
+  beats: Map<string, number>
+}
+
+export interface Wallet {
+  projectId: string
+  balance: Nanos
+  held: Nanos
+  openHolds: number
+  /** The project's use in the minute that began then. */
+  minuteStartedMs: number
+  minuteRequests: number
+  minuteTokens: number
+  requestsPerMinute: number | null
+  tokensPerMinute: number | null
+  concurrentCalls: number | null
+}
+
+export interface HoldRow {
+  id: string
+  projectId: string
+  gatewayId: string
+  amount: Nanos
+  extension: number
+  heldMs: number
+}
+
+export interface Charge {
+  id: string
+  projectId: string
+  held: Nanos
+  worth: Nanos
+  charged: Nanos
+  outcome: Outcome
+}
+
+export interface Transfer {
+  debit: string
+  credit: string
+  amount: Nanos
+  kind: 'topup' | 'late_charge' | 'absorbed'
+  reference: string
+}
+
+/** A claimed Idempotency-Key. */
+export interface KeyRow {
+  projectId: string
+  key: string
+  body: string
+  callId: string
+  gatewayId: string
+  result: string | null
+  createdMs: number
+}
+
+export const REVENUE = 'revenue'
+export const CASH = 'cash'
+export const ABSORBED = 'absorbed'
+
+export function createTables(): Tables {
+  return { wallets: new Map(), holds: new Map(), charges: [], transfers: [], keys: [], beats: new Map() }
+}
+
+export type WalletLimits = Pick<Wallet, 'requestsPerMinute' | 'tokensPerMinute' | 'concurrentCalls'>
+const NO_LIMITS: WalletLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentCalls: null }
+
+export function addWallet(tables: Tables, projectId: string, nanos: Nanos, limits: Partial<WalletLimits> = {}): void {
+  const empty = { held: 0n, openHolds: 0, minuteStartedMs: 0, minuteRequests: 0, minuteTokens: 0 }
+  tables.wallets.set(projectId, { projectId, balance: nanos, ...empty, ...NO_LIMITS, ...limits })
+  if (nanos === 0n) return
+  tables.transfers.push({ debit: CASH, credit: projectId, amount: nanos, kind: 'topup', reference: `first:${projectId}` })
+}
+
+export function availableIn(wallet: Wallet): Nanos {
+  return wallet.balance - wallet.held
+}
+
+export function chargeOf(tables: Tables, callId: string): Charge | undefined {
+  return tables.charges.find(({ id }) => id === callId)
+}
+
+export function transferOf(tables: Tables, reference: string): Transfer | undefined {
+  return tables.transfers.find((transfer) => transfer.reference === reference)
+}
