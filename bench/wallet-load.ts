@@ -12,7 +12,8 @@ export interface Wallet {
 export const CHARGE = 1_500_000n
 
 export function holdRequest({ projectId, keyPairId }: Wallet, callId: string): HoldRequest {
-  return { callId, projectId, keyPairId, modelId: 'bench', priceVersion: 1n, want: 2_000_000n, min: 1_000n }
+  const wanted = { want: 2_000_000n, min: 1_000n, hasIdempotencyKey: false }
+  return { callId, projectId, keyPairId, modelId: 'bench', priceVersion: 1n, ...wanted }
 }
 
 export function settlement({ projectId }: Wallet, callId: string): Settlement {

@@ -150,16 +150,21 @@ begin
   end loop;
 end $$;
 
--- New holds: [{n, id, project_id, key_pair_id, model_id, price_version_id, want_nanos, min_nanos}], in arrival order;
--- n counts them from 1.
+-- New holds: [{n, id, project_id, key_pair_id, model_id, price_version_id, want_nanos, min_nanos, has_key}], in arrival
+-- order; n counts them from 1.
 -- Key pair, account, domain and limits are checked here again, against the truth: what a gateway has cached may be
 -- seconds old, and limits must hold across all gateways.
+-- A request may come late: delayed on its way, or from a gateway that was paused. If its call was swept meanwhile it is
+-- over, and held again it could never be settled, for its charge exists. If another call took over its idempotency key
+-- meanwhile, that other call is the one that runs.
 create function ledger_hold(gateway uuid, asked json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
 declare
   a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text;
   this_minute timestamptz := date_trunc('minute', now());
   grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
+  ids uuid[] := array(select n.id from json_to_recordset(asked) as n (id uuid));
+  ended uuid[] := array(select c.id from charges c where c.id = any (ids));
 begin
   for a in
     select n.n, n.id, n.project_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos, w.open_holds as wallet_open_holds,
@@ -171,9 +176,9 @@ begin
         when u.activated_at is null then 'account_not_activated'
         when d.verified_at is null then 'domain_not_verified'
         when w.project_id is null then 'credit_insufficient'
-      end as standing
+      end as standing, n.has_key
     from json_to_recordset(asked) as n (
-        n int, id uuid, project_id uuid, key_pair_id uuid, want_nanos int8, min_nanos int8)
+        n int, id uuid, project_id uuid, key_pair_id uuid, want_nanos int8, min_nanos int8, has_key boolean)
       left join key_pairs k on k.id = n.key_pair_id and k.project_id = n.project_id
       left join projects p on p.id = n.project_id
       left join publishers u on u.id = p.publisher_id
@@ -193,7 +198,13 @@ begin
       continue;
     end if;
     granted := least(a.want_nanos, available);
+    if a.has_key then
+      -- Locked, so that nobody takes the key over between this look at it and the hold.
+      perform 1 from idempotency_keys k where k.call_id = a.id for share;
+    end if;
     refusal := case
+      when a.has_key and not found then 'idempotency_running'
+      when a.id = any (ended) then 'store_unavailable'
       when a.standing is not null then a.standing
       when requests >= a.requests_per_minute then 'rate_limited'
       when a.minute_tokens >= a.tokens_per_minute then 'rate_limited'

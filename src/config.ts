@@ -11,6 +11,7 @@ import { LEASE_MS } from './rules/limits.ts'
 const SECRET_BYTES_MIN = 32
 
 const port = z.coerce.number().int().min(0).max(65_535)
+const webAddress = z.url({ protocol: /^https?$/, error: 'must be an address that begins with https://' })
 const milliseconds = z.coerce.number().int().min(0).max(3_600_000)
 
 const schema = z.object({
@@ -24,8 +25,21 @@ const schema = z.object({
     .default('00'),
   PARLEY_HOST: z.string().default('127.0.0.1'),
   PARLEY_PORT: port.default(8080),
+  PARLEY_CONSOLE_HOST: z.string().default('127.0.0.1'),
+  PARLEY_CONSOLE_PORT: port.default(8081),
   PARLEY_OPS_HOST: z.string().default('127.0.0.1'),
   PARLEY_OPS_PORT: port.default(9090),
+  PARLEY_STRIPE_SECRET_KEY: z
+    .string()
+    .regex(/^[sr]k_(test|live)_\S+$/, 'must be a secret or restricted key of Stripe: sk_live_…, rk_live_…')
+    .optional(),
+  PARLEY_STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_\S{16,}$/, "must be the signing secret of Stripe's endpoint, which begins with whsec_")
+    .optional(),
+  PARLEY_STRIPE_API_BASE: webAddress.optional(),
+  PARLEY_CHECKOUT_SUCCESS_URL: webAddress.optional(),
+  PARLEY_CHECKOUT_CANCEL_URL: webAddress.optional(),
   PARLEY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   PARLEY_CALLS_MAX: z.coerce.number().int().min(1).max(1_000_000).default(10_000),
   PARLEY_AUTO_MIGRATE: z.stringbool().default(true),

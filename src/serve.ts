@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.ts'
+import { createConsoleServer } from './console/server.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
@@ -11,12 +12,14 @@ import { openStore } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { createWorker } from './worker/worker.ts'
 
-export const ROLES = ['gateway', 'worker'] as const
+export const ROLES = ['gateway', 'worker', 'console'] as const
 export type Role = (typeof ROLES)[number]
 
 export interface Running {
   /** Where the gateway listens; undefined when that role does not run here. */
   url: string | undefined
+  /** Where the console listens; undefined when that role does not run here. */
+  consoleUrl: string | undefined
   opsUrl: string
   /** Drains: finishes what runs, settles it, and ends. */
   stop(): Promise<void>
@@ -47,19 +50,25 @@ export async function serve(config: Config, roles: readonly Role[], log: Log): P
     ? createWorker({ db: store.db, log, metrics, leaseMs: config.PARLEY_LEASE_MS })
     : undefined
   const app = gateway && createServer(gateway, { callsMax: config.PARLEY_CALLS_MAX })
+  const consoleApp = roles.includes('console')
+    ? createConsoleServer({ db: store.db, log, metrics, webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET })
+    : undefined
   const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
   await ops.listen({ host: config.PARLEY_OPS_HOST, port: config.PARLEY_OPS_PORT })
   await app?.listen({ host: config.PARLEY_HOST, port: config.PARLEY_PORT })
+  await consoleApp?.listen({ host: config.PARLEY_CONSOLE_HOST, port: config.PARLEY_CONSOLE_PORT })
   const url = app && urlOf(app.server.address())
+  const consoleUrl = consoleApp && urlOf(consoleApp.server.address())
   const opsUrl = urlOf(ops.server.address())
-  log.info({ roles, url, opsUrl }, 'listening')
+  log.info({ roles, url, consoleUrl, opsUrl }, 'listening')
 
   return {
     url,
+    consoleUrl,
     opsUrl,
     stop: once(async () => {
       worker?.stop()
-      if (gateway && app) await drain(gateway, app, config)
+      await Promise.all([gateway && app && drain(gateway, app, config), consoleApp && close(consoleApp)])
       await ops.close()
       await store.close()
     }),
@@ -71,10 +80,12 @@ function once(work: () => Promise<void>): () => Promise<void> {
   return () => (done ??= work())
 }
 
+type FastifyApp = ReturnType<typeof createServer>
+
 const LAST_BYTES_MS = 1_000
 
 /** Balancers get time to notice before the port closes; running answers get time to end. */
-async function drain(gateway: Gateway, app: ReturnType<typeof createServer>, config: Config): Promise<void> {
+async function drain(gateway: Gateway, app: FastifyApp, config: Config): Promise<void> {
   gateway.isDraining = true
   gateway.metrics.draining.set(1)
   gateway.log.info({ running: gateway.running.size }, 'draining')
@@ -83,9 +94,14 @@ async function drain(gateway: Gateway, app: ReturnType<typeof createServer>, con
   // A kept-alive connection whose answer ends after the port was closed would hold the process for another 75 s.
   const closing = setInterval(() => app.server.closeIdleConnections(), 50)
   await gateway.stop(config.PARLEY_DRAIN_GRACE_MS)
-  // Every call is settled; last bytes get a moment to leave. Connections that never sent a request would stay longer.
-  await Promise.race([closed, sleep(LAST_BYTES_MS)])
+  // Every call is settled.
+  await close(app, closed)
   clearInterval(closing)
+}
+
+/** Last bytes get a moment to leave. Connections that never sent a request would stay longer. */
+async function close(app: FastifyApp, closed: PromiseLike<unknown> = app.close()): Promise<void> {
+  await Promise.race([closed, sleep(LAST_BYTES_MS)])
   app.server.closeAllConnections()
   await closed
 }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvalidArgumentError } from 'commander'
-import { creditsOf, limitUpTo, listOf, nameOf, priceOf, timeOf, wholeNumber } from './arguments.ts'
-import { callIdOf } from './calls.ts'
+import { creditsOf, limitUpTo, listOf, nameOf, priceOf, signedCreditsOf, timeOf, wholeNumber } from './arguments.ts'
 import { domainOf } from './domains.ts'
-import { CliError } from './failures.ts'
 import { baseUrlOf } from './providers.ts'
 
 function refuses(read: (text: string) => unknown, ...texts: string[]): void {
@@ -15,6 +13,13 @@ test('an amount is exact, and nothing is not an amount', () => {
   assert.equal(creditsOf('12.5'), 12_500_000_000n)
   assert.equal(creditsOf('$0.000000001'), 1n)
   refuses(creditsOf, '0', '0.00', '-1', '1,5', '1e3', '', '0.0000000001')
+})
+
+test('an adjustment has a sign, and may be anything but nothing', () => {
+  assert.equal(signedCreditsOf('-12.5'), -12_500_000_000n)
+  assert.equal(signedCreditsOf('+0.000000001'), 1n)
+  assert.equal(signedCreditsOf('3'), 3_000_000_000n)
+  refuses(signedCreditsOf, '-0', '0', '--1', '-', '', '-1e3')
 })
 
 test('a price is in dollars per million tokens, and one typed in another unit is refused', () => {
@@ -57,11 +62,4 @@ test('a base URL ends before the endpoint and carries no key', () => {
   assert.equal(baseUrlOf('https://api.example.com/v1/'), 'https://api.example.com/v1')
   refuses(baseUrlOf, 'api.example.com/v1', 'ftp://example.com', 'https://key@example.com/v1', 'https://example.com?k=1')
   refuses(baseUrlOf, 'https://example.com/v1/chat/completions', '')
-})
-
-test('a call is found by its uuid and by the id of its answer', () => {
-  const id = '0199d3c4-7a10-7c3e-9a53-1f2e3d4c5b6a'
-  assert.equal(callIdOf(id), id)
-  assert.equal(callIdOf('chatcmpl-0199d3c47a107c3e9a531f2e3d4c5b6a'), id)
-  assert.throws(() => callIdOf('chatcmpl-1'), CliError)
 })

@@ -11,6 +11,12 @@ export function creditsOf(text: string): Nanos {
   return amount
 }
 
+/** An amount to add, or with a minus to take away. */
+export function signedCreditsOf(text: string): Nanos {
+  const amount = creditsOf(text.replace(/^[+-]/, ''))
+  return text.startsWith('-') ? -amount : amount
+}
+
 /** Dollars per million tokens; the bound catches a price typed in another unit. */
 export function priceOf(text: string): Nanos {
   const price = amountOf(text)

@@ -12,6 +12,7 @@ const LISTS = {
   model: 'parley model list',
   route: 'parley model show MODEL',
   conversation: 'parley conversation list PROJECT',
+  transfer: 'parley wallet ledger PROJECT',
 }
 type Noun = keyof typeof LISTS
 

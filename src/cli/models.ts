@@ -169,6 +169,8 @@ async function show({ db }: Session, id: string): Promise<Output> {
         provider: route.provider_enabled ? route.provider : `${route.provider} (disabled)`,
         'upstream model': route.upstream_model,
         unsupported: route.unsupported_fields,
+        'cost input/M': route.cost_input === null ? null : formatCredits(route.cost_input),
+        'cost output/M': route.cost_output === null ? null : formatCredits(route.cost_output),
       })),
       `It has no route, so it is not served. Add one with: parley model route ${id} --provider NAME --upstream-model NAME`,
     ),

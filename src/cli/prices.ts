@@ -7,16 +7,20 @@ import { CliError, FOREIGN_KEY_VIOLATION, codeOf, UNIQUE_VIOLATION, unknownId } 
 import { facts, type Output } from './print.ts'
 import type { Session } from './session.ts'
 
-export interface PriceOptions {
+export interface PriceOptions extends PerMillion {
+  effectiveFrom?: Date
+}
+
+/** In dollars per million tokens of each class, of which only the first two must be given. */
+export interface PerMillion {
   input: Nanos
   output: Nanos
   cachedInput?: Nanos
   cacheWrite?: Nanos
   reasoning?: Nanos
-  effectiveFrom?: Date
 }
 
-const CLASSES = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
+export const CLASSES = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
 type PriceRow = Record<(typeof CLASSES)[number], Nanos>
 
 /** All in US dollars per million tokens, as providers publish them. */
@@ -34,7 +38,7 @@ export function addPriceOptions(command: Command): Command {
     .option('--effective-from <time>', 'when it takes effect, for example 2026-01-31T00:00:00Z (default: now)', timeOf)
 }
 
-function priceOption(flags: string, description: string): Option {
+export function priceOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(priceOf)
 }
 
@@ -44,25 +48,26 @@ export function newPriceOf(modelId: string, options: PriceOptions): NewPrice {
   }
   return {
     modelId,
-    input: options.input,
-    cachedInput: options.cachedInput ?? options.input,
-    cacheWrite: options.cacheWrite ?? options.input,
-    output: options.output,
-    reasoning: options.reasoning ?? options.output,
+    ...allClassesOf(options),
     effectiveFrom: options.effectiveFrom ?? new Date(),
+  }
+}
+
+/** Most providers ask the same for a cached prompt token as for any, and the same for a thought as for an answer. */
+export function allClassesOf({ input, output, cachedInput, cacheWrite, reasoning }: PerMillion): Required<PerMillion> {
+  return {
+    input,
+    cachedInput: cachedInput ?? input,
+    cacheWrite: cacheWrite ?? input,
+    output,
+    reasoning: reasoning ?? output,
   }
 }
 
 export async function setPrice({ db }: Session, modelId: string, options: PriceOptions): Promise<Output> {
   const price = newPriceOf(modelId, options)
   const id = await insertPriceOnce(db, price)
-  const row = {
-    input: price.input,
-    cached_input: price.cachedInput,
-    cache_write: price.cacheWrite,
-    output: price.output,
-    reasoning: price.reasoning,
-  }
+  const row = rowOf(price)
   return {
     document: { model: modelId, price_version: id, effective_from: price.effectiveFrom, price: priceDocument(row) },
     text: facts({ model: modelId, version: id, 'effective from': price.effectiveFrom, ...priceFacts(row) }),
@@ -79,11 +84,17 @@ async function insertPriceOnce(db: Db, price: NewPrice): Promise<bigint> {
   }
 }
 
+/** As the tables name the classes, and everything that is printed. */
+export function rowOf<Value>(classes: Record<keyof PerMillion, Value>): Record<(typeof CLASSES)[number], Value> {
+  const { input, cachedInput, cacheWrite, output, reasoning } = classes
+  return { input, cached_input: cachedInput, cache_write: cacheWrite, output, reasoning }
+}
+
 export function priceDocument(row: PriceRow): Record<string, Nanos> {
   return Object.fromEntries(CLASSES.map((name) => [`${name}_per_million_nanos`, row[name]]))
 }
 
-export function priceFacts(row: PriceRow): Record<string, string> {
+function priceFacts(row: PriceRow): Record<string, string> {
   return Object.fromEntries(
     CLASSES.map((name) => [name.replace('_', ' '), `${formatCredits(row[name])} per million tokens`]),
   )

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
-import { addCallCommands } from './calls.ts'
+import { addAuditCommand } from './audit.ts'
+import type { OpenCheckout } from './checkout.ts'
 import { addConversationCommands } from './conversations.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { addDomainCommands } from './domains.ts'
@@ -12,15 +13,19 @@ import { addModelCommands } from './models.ts'
 import { addProjectCommands } from './projects.ts'
 import { addProviderCommands } from './providers.ts'
 import { addPublisherCommands } from './publishers.ts'
+import { addReceiptCommand } from './receipts.ts'
 import { addServeCommand, type Serving } from './serve.ts'
 import { addWalletCommands } from './wallets.ts'
 
 const EXIT_USAGE = 2
 
+/** What the command line needs of the other planes, which it does not know: main.ts hands it in. */
+export type Planes<Role extends string> = Serving<Role> & { openCheckout: OpenCheckout }
+
 /** Runs one command line and returns its exit code: 0, 1 for what failed, 2 for what was typed wrongly. */
-export async function run<Role extends string>(argv: readonly string[], serving: Serving<Role>): Promise<number> {
+export async function run<Role extends string>(argv: readonly string[], planes: Planes<Role>): Promise<number> {
   try {
-    await createProgram(serving).parseAsync(argv)
+    await createProgram(planes).parseAsync(argv)
     return Number(process.exitCode ?? 0)
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
@@ -32,7 +37,7 @@ export async function run<Role extends string>(argv: readonly string[], serving:
   }
 }
 
-export function createProgram<Role extends string>(serving: Serving<Role>): Command {
+export function createProgram<Role extends string>(planes: Planes<Role>): Command {
   const program = new Command('parley')
     .description('A chat-completion gateway: OpenAI wire format in, any provider behind, prepaid credit.')
     .version(versionOfPackage())
@@ -42,18 +47,19 @@ export function createProgram<Role extends string>(serving: Serving<Role>): Comm
     })
     .showHelpAfterError('Run "parley --help" to see all commands.')
     .addHelpText('after', '\nEach command explains itself: parley publisher create --help')
-  addServeCommand(program, serving)
+  addServeCommand(program, planes)
   addMigrateCommand(program)
   addDoctorCommand(program)
+  addAuditCommand(program)
   addPublisherCommands(program)
   addProjectCommands(program)
   addDomainCommands(program)
   addKeyCommands(program)
-  addWalletCommands(program)
+  addWalletCommands(program, planes.openCheckout)
   addProviderCommands(program)
   addModelCommands(program)
   addConversationCommands(program)
-  addCallCommands(program)
+  addReceiptCommand(program)
   return program
 }
 

@@ -1,21 +1,23 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
 import { OPTIONAL_FIELDS } from '../rules/chat-request.ts'
-import { findModel, insertDeployment, setDeploymentEnabled } from '../store/models.ts'
+import { formatCredits, type Nanos } from '../rules/money.ts'
+import { findModel, insertDeployment, setDeploymentEnabled, type NewDeployment } from '../store/models.ts'
 import { findProvider } from '../store/providers.ts'
 import { listOf, upstreamModelOf, wholeNumber } from './arguments.ts'
-import { expectId, unknownId } from './failures.ts'
+import { CliError, expectId, unknownId } from './failures.ts'
+import { allClassesOf, priceDocument, priceOption, rowOf } from './prices.ts'
 import { facts, type Output } from './print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
 
 const FIELDS: readonly string[] = [...OPTIONAL_FIELDS, 'images']
 
 export function addRouteCommands(model: Command): void {
-  addCommand(
+  const add = addCommand(
     model,
     'route',
     'let a provider answer a model',
-    'parley model route gpt-small --provider openai --upstream-model gpt-4o-mini',
+    'parley model route gpt-small --provider openai --upstream-model gpt-4o-mini --cost-input 0.15 --cost-output 0.60',
   )
     .argument('<model>')
     .requiredOption('--provider <name>', 'who answers')
@@ -26,10 +28,20 @@ export function addRouteCommands(model: Command): void {
     .option('--first-token-timeout-ms <ms>', 'to the first piece of the answer', wholeNumber(50, 600_000))
     .option('--idle-timeout-ms <ms>', 'between two pieces', wholeNumber(50, 600_000))
     .option('--total-timeout-ms <ms>', 'for the whole answer', wholeNumber(50, 3_600_000))
-    .action(withStore(route))
+  addCostOptions(add).action(withStore(route))
   addCommand(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
     .argument('<route>', 'its id, from "parley model show"')
     .action(withStore(unroute))
+}
+
+/** What the provider asks of the operator: dollars per million tokens. Without it, receipts have no upstream cost. */
+function addCostOptions(command: Command): Command {
+  return command
+    .addOption(priceOption('--cost-input <dollars>', 'what it asks per million prompt tokens'))
+    .addOption(priceOption('--cost-output <dollars>', 'what it asks per million answer tokens'))
+    .addOption(priceOption('--cost-cached-input <dollars>', 'the same for cached prompt tokens (default: --cost-input)'))
+    .addOption(priceOption('--cost-cache-write <dollars>', 'the same for cache writes (default: --cost-input)'))
+    .addOption(priceOption('--cost-reasoning <dollars>', 'the same for reasoning tokens (default: --cost-output)'))
 }
 
 function fieldsOf(text: string): string[] {
@@ -39,7 +51,7 @@ function fieldsOf(text: string): string[] {
   return fields
 }
 
-interface RouteOptions {
+interface RouteOptions extends CostOptions {
   provider: string
   upstreamModel: string
   position: number
@@ -50,17 +62,54 @@ interface RouteOptions {
   totalTimeoutMs?: number
 }
 
+interface CostOptions {
+  costInput?: Nanos
+  costOutput?: Nanos
+  costCachedInput?: Nanos
+  costCacheWrite?: Nanos
+  costReasoning?: Nanos
+}
+
+function costOf(options: CostOptions): NewDeployment['cost'] {
+  const { costInput: input, costOutput: output } = options
+  const { costCachedInput: cachedInput, costCacheWrite: cacheWrite, costReasoning: reasoning } = options
+  if (input !== undefined && output !== undefined) {
+    return allClassesOf({ input, output, cachedInput, cacheWrite, reasoning })
+  }
+  if ([input, output, cachedInput, cacheWrite, reasoning].every((cost) => cost === undefined)) return undefined
+  throw new CliError('What a provider asks needs both --cost-input and --cost-output. Give both, or none of them.')
+}
+
 async function route({ db }: Session, modelId: string, options: RouteOptions): Promise<Output> {
   const { provider: name, unsupported = [], ...deployment } = options
+  const cost = costOf(options)
   const provider = await findProvider(db, name)
   if (!provider) throw unknownId('provider', name)
   if (!(await findModel(db, modelId))) throw unknownId('model', modelId)
   const id = uuidv7()
-  await insertDeployment(db, { id, modelId, providerId: provider.id, unsupportedFields: unsupported, ...deployment })
+  const providerId = provider.id
+  await insertDeployment(db, { id, modelId, providerId, unsupportedFields: unsupported, cost, ...deployment })
   const { upstreamModel, position } = options
   return {
-    document: { id, model: modelId, provider: name, upstream_model: upstreamModel, position, unsupported },
-    text: facts({ route: id, model: modelId, provider: name, 'upstream model': upstreamModel, position, unsupported }),
+    document: {
+      id,
+      model: modelId,
+      provider: name,
+      upstream_model: upstreamModel,
+      position,
+      unsupported,
+      cost: cost ? priceDocument(rowOf(cost)) : null,
+    },
+    text: facts({
+      route: id,
+      model: modelId,
+      provider: name,
+      'upstream model': upstreamModel,
+      position,
+      unsupported,
+      'cost input/M': cost && formatCredits(cost.input),
+      'cost output/M': cost && formatCredits(cost.output),
+    }),
   }
 }
 

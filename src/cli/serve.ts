@@ -18,10 +18,10 @@ const ECHO_MS = 250
 export function addServeCommand<Role extends string>(program: Command, serving: Serving<Role>): void {
   program
     .command('serve')
-    .description('answer requests (gateway) and do the background work (worker)')
+    .description('answer requests (gateway), do the background work (worker), take payments (console)')
     .addArgument(new Argument('[roles...]', 'what this process does (default: everything)').choices(serving.roles))
     .showHelpAfterError('Run "parley serve --help" to see how it is used.')
-    .addHelpText('after', '\nExample:\n  parley serve gateway worker')
+    .addHelpText('after', '\nExample:\n  parley serve gateway worker console')
     .action((roles: Role[]) => serveUntilSignal(serving, roles.length > 0 ? [...new Set(roles)] : serving.roles))
 }
 
@@ -81,14 +81,18 @@ export function framesOf(error: unknown): string[] {
     .filter((line) => line.startsWith('at '))
 }
 
+function variableOf(port: number | undefined, config: Config): string {
+  if (port === config.PARLEY_OPS_PORT) return 'PARLEY_OPS_PORT'
+  return port === config.PARLEY_CONSOLE_PORT ? 'PARLEY_CONSOLE_PORT' : 'PARLEY_PORT'
+}
+
 function startProblemOf(error: unknown, config: Config): string {
   const { address, port } = error as { address?: string; port?: number }
   if (codeOf(error) === 'EADDRINUSE') {
-    const variable = port === config.PARLEY_OPS_PORT ? 'PARLEY_OPS_PORT' : 'PARLEY_PORT'
-    return `Port ${port} of ${address} is taken by another process. Stop that one, or set ${variable}.`
+    return `Port ${port} of ${address} is taken by another process. Stop that one, or set ${variableOf(port, config)}.`
   }
   if (['EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(codeOf(error) ?? '') && port !== undefined) {
-    return `This process may not listen on port ${port} of ${address}. Correct PARLEY_HOST and PARLEY_PORT.`
+    return `This process may not listen on port ${port} of ${address}. Correct ${variableOf(port, config)}, or the host beside it.`
   }
   return sentenceOf(error, config.DATABASE_URL)
 }

@@ -20,9 +20,10 @@ export async function* answer(routes: readonly Route[], request: ChatRequest, ca
   for (const route of [...routes, ...routes].slice(0, ATTEMPTS_MAX)) {
     if (route === previous) {
       if (!failure || !WORTH_REPEATING.has(failure.kind)) break
-      await sleep(BACKOFF_MS.least + Math.random() * (BACKOFF_MS.most - BACKOFF_MS.least), undefined, {
-        signal: call.signal,
-      })
+      const waitMs = BACKOFF_MS.least + Math.random() * (BACKOFF_MS.most - BACKOFF_MS.least)
+      // Ends with the reason of the abort, as a stream does, and not with the timer's own error: a caller that hung up
+      // would be taken for a failure of ours.
+      await sleep(waitMs, undefined, { signal: call.signal }).catch(() => call.signal.throwIfAborted())
     }
     previous = route
     const attempt = startAttempt(call, route)

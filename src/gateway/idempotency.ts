@@ -41,9 +41,14 @@ export interface IdempotencyOptions {
   secrets: Secrets
   gatewayId: string
   leaseMs: number
+  statements?: typeof STATEMENTS
 }
 
-export function createIdempotency({ db, secrets, gatewayId, leaseMs }: IdempotencyOptions): Idempotency {
+/** What it asks of the store. A simulation brings its own. */
+const STATEMENTS = { claimKey, giveUpKey }
+
+export function createIdempotency({ statements = STATEMENTS, ...options }: IdempotencyOptions): Idempotency {
+  const { db, secrets, gatewayId, leaseMs } = options
   const digestKey = secrets.keyFor('message-digests')
   const digestOf = (text: string) => createHmac('sha256', digestKey).update(text).digest()
 
@@ -57,7 +62,7 @@ export function createIdempotency({ db, secrets, gatewayId, leaseMs }: Idempoten
           param: 'Idempotency-Key',
         })
       }
-      const { state, result, callId } = await claimKey(
+      const { state, result, callId } = await statements.claimKey(
         db,
         {
           projectId: call.caller.projectId,
@@ -82,7 +87,7 @@ export function createIdempotency({ db, secrets, gatewayId, leaseMs }: Idempoten
     },
     async giveUp(call) {
       // If the store is away the claim stays; the gateway gives it up when it finds that no running call has it.
-      if (call.idempotencyKey !== undefined) await giveUpKey(db, call.id).catch(() => {})
+      if (call.idempotencyKey !== undefined) await statements.giveUpKey(db, call.id).catch(() => {})
     },
     seal(call, answer) {
       if (call.idempotencyKey === undefined) return undefined

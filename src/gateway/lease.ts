@@ -18,25 +18,30 @@ export interface LeaseOptions {
   gatewayId: string
   ledger: Ledger
   running: RunningCalls
-  metrics: Metrics
+  metrics: Pick<Metrics, 'holdsOrphaned'>
   beatMs: number
+  statements?: typeof STATEMENTS
 }
+
+/** What it asks of the store. A simulation brings its own. */
+const STATEMENTS = { beat, findOldHolds, giveUpOrphanedKeys }
 
 /** A hold this old that no running call belongs to was granted by a statement whose answer was lost. */
 const ORPHAN_AFTER_MS = 10_000
 
-export function createLease({ db, gatewayId, ledger, running, metrics, beatMs }: LeaseOptions): Lease {
+export function createLease({ statements = STATEMENTS, ...options }: LeaseOptions): Lease {
+  const { db, gatewayId, ledger, running, metrics, beatMs } = options
   let lastBeatMs = Number.NEGATIVE_INFINITY
   return {
     async renew() {
-      await beat(db, gatewayId)
+      await statements.beat(db, gatewayId)
       lastBeatMs = performance.now()
-      for (const hold of await findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, 100)) {
+      for (const hold of await statements.findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, 100)) {
         if (running.has(hold.id)) continue
         await ledger.settle(orphanSettlement(hold.id, hold.project_id))
         metrics.holdsOrphaned.inc()
       }
-      await giveUpOrphanedKeys(db, gatewayId, [...running.keys()], ORPHAN_AFTER_MS)
+      await statements.giveUpOrphanedKeys(db, gatewayId, [...running.keys()], ORPHAN_AFTER_MS)
     },
     get isFresh() {
       return performance.now() - lastBeatMs < 3 * beatMs

@@ -30,8 +30,17 @@ export async function holdFor(
 ): Promise<Hold> {
   const asked = quote(promptTokens, request.max_tokens, typicalOutput.of(model.id), model.maxOutputTokens, price)
   const { projectId, keyPairId } = call.caller
-  const wanted = { callId: call.id, projectId, keyPairId, modelId: model.id, priceVersion: price.version }
-  let amount = await ledger.hold({ ...wanted, want: asked.want, min: asked.min }).catch(async (error: unknown) => {
+  const wanted = {
+    callId: call.id,
+    projectId,
+    keyPairId,
+    modelId: model.id,
+    priceVersion: price.version,
+    want: asked.want,
+    min: asked.min,
+    hasIdempotencyKey: call.idempotencyKey !== undefined,
+  }
+  let amount = await ledger.hold(wanted).catch(async (error: unknown) => {
     await idempotency.giveUp(call)
     throw error
   })
@@ -49,17 +58,15 @@ export async function holdFor(
       return { ...original, max_tokens }
     },
     async extend() {
-      const before = amount
       extension += 1
-      try {
-        const oneToken = costOf({ ...NO_USAGE, output: 1 }, price)
-        const want = costOf({ ...NO_USAGE, output: asked.outputTokens }, price)
-        amount = await ledger.extend({ callId: call.id, projectId, extension, want: want || 1n, min: oneToken || 1n })
-        return amount > before
-      } catch {
-        amount = before
-        return false
-      }
+      const oneToken = costOf({ ...NO_USAGE, output: 1 }, price) || 1n
+      const want = costOf({ ...NO_USAGE, output: asked.outputTokens }, price) || 1n
+      const extended = { callId: call.id, projectId, extension, want, min: oneToken }
+      const total = await ledger.extend(extended).catch(() => 0n)
+      // A hold that was swept while this process was paused answers 0. What was set aside still bounds the bill.
+      if (total <= amount) return false
+      amount = total
+      return true
     },
     async settle(ending, status, result) {
       const bill = billFor(ending, price)

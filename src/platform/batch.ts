@@ -72,7 +72,7 @@ export function createLane<Item, Answer>(options: LaneOptions<Item, Answer>): La
       }
       // One bad item must not fail its neighbours: each goes alone.
       const unanswered: Waiting<Item, Answer>[] = []
-      for (const waiting of batch) unanswered.push(...(await attempt([waiting])))
+      for (const waiting of batch) if (!waiting.isOver) unanswered.push(...(await attempt([waiting])))
       return unanswered
     }
   }

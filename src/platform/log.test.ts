@@ -14,6 +14,9 @@ const SECRETS = [
   'sk-proj-abcDEF_123-456',
   'sk-ant-api03-abcdefgh',
   `AIza${'Sy0_-'.repeat(7)}`,
+  `sk_live_${'aB3'.repeat(16)}`,
+  `rk_test_${'aB3'.repeat(16)}`,
+  `whsec_${'aB3'.repeat(10)}`,
   'Bearer eyJhbGciOiJIUzI1NiJ9.e30.abc-_~+/',
 ]
 

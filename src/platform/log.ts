@@ -6,8 +6,9 @@ import { pino, type Logger } from 'pino'
  */
 export type Log = Logger
 
-/** Our own keys, the common provider keys, and bearer tokens. */
-const SECRET_SHAPES = /ply_[ps]k_\w{4,}|\bsk-[\w-]{8,}|\bAIza[\w-]{20,}|\b[Bb]earer\s+[\w.~+/-]{8,}/g
+/** Our own keys, the common provider keys, those of Stripe, and bearer tokens. */
+const SECRET_SHAPES =
+  /ply_[ps]k_\w{4,}|\b(?:[rs]k_(?:live|test)|whsec)_[\w+/=]{8,}|\bsk-[\w-]{8,}|\bAIza[\w-]{20,}|\b[Bb]earer\s+[\w.~+/-]{8,}/g
 
 export function createLog(level: string, destination?: { write(line: string): unknown }): Log {
   // Synchronous on purpose: an asynchronous destination loses its last lines when the process is killed, and hangs at

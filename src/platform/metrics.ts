@@ -11,7 +11,8 @@ export function createMetrics() {
   const registers = [registry]
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `parley_${name}`, help, labelNames, registers })
-  const gauge = (name: string, help: string) => new Gauge({ name: `parley_${name}`, help, registers })
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name: `parley_${name}`, help, labelNames, registers })
   const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
     new Histogram({ name: `parley_${name}`, help, buckets, labelNames, registers })
 
@@ -33,10 +34,14 @@ export function createMetrics() {
     slowReaders: counter('slow_readers_total', 'Callers cut off because they stopped reading.'),
     ledgerBatch: histogram('ledger_batch_items', 'Holds, extensions and settles per statement.', BATCH_BUCKETS),
     ledgerSeconds: histogram('ledger_seconds', 'Time of one ledger statement.', LATENCY_BUCKETS),
+    webhookRejects: counter('webhook_rejects_total', 'Payment events that were not honoured.', 'why'),
     draining: gauge('draining', '1 while this process finishes its calls and takes no new ones.'),
     conversationsDropped: counter('conversation_writes_dropped_total', 'Conversation writes given up.'),
     holdsOrphaned: counter('holds_orphaned_total', 'Own holds released because no running call had them.'),
     holdsSwept: counter('holds_swept_total', 'Holds released because their gateway died.'),
+    auditViolations: gauge('audit_violations', 'What breaks an invariant of the ledger. Never above 0.', 'invariant'),
+    auditSeconds: gauge('audit_seconds', 'Time of the last audit of its kind.', 'pass'),
+    auditFinished: gauge('audit_finished_timestamp_seconds', 'When the ledger was last audited.'),
     messagesExpired: counter('messages_expired_total', 'Messages whose text was erased by retention.'),
   }
 }

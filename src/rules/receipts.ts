@@ -25,10 +25,21 @@ export interface Receipt {
   firstTokenMs: number | null
   durationMs: number
   attempts: readonly ReceiptAttempt[]
-  /** Later movements that name this call: a late charge, a refund, a reversal. */
-  corrections: readonly { kind: string; amount: Nanos; reference: string; createdAt: Date }[]
+  corrections: readonly Correction[]
   heldAt: Date
   settledAt: Date
+}
+
+/** A later movement that names this call, such as a late charge or a refund, or the reversal of one. */
+export interface Correction {
+  id: string
+  kind: string
+  amount: Nanos
+  reference: string
+  reason: string | null
+  /** The call, or the correction that this one reverses. */
+  corrects: string | null
+  createdAt: Date
 }
 
 export interface ReceiptAttempt {
@@ -62,8 +73,17 @@ export function recompute(receipt: Receipt): Recomputation {
   )
   // Less than the bill is right where it exceeds the hold and the wallet could not pay the rest.
   const least = bill.charge < held ? bill.charge : held
-  const matches = bill.worth === receipt.worth && receipt.charged <= bill.charge && receipt.charged >= least
+  const matches =
+    isSameUsage(bill.usage, usage) &&
+    bill.source === usageSource &&
+    bill.worth === receipt.worth &&
+    receipt.charged <= bill.charge &&
+    receipt.charged >= least
   return { worth: bill.worth, charge: bill.charge, matches }
+}
+
+function isSameUsage(a: Usage, b: Usage): boolean {
+  return (Object.keys(a) as (keyof Usage)[]).every((tokens) => a[tokens] === b[tokens])
 }
 
 const COMPLETION_ID = /^(?:chatcmpl-)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/

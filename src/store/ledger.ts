@@ -31,6 +31,8 @@ export interface HoldRequest {
   priceVersion: bigint
   want: Nanos
   min: Nanos
+  /** Then the hold is granted only while the key is still this call's. */
+  hasIdempotencyKey: boolean
 }
 
 export interface ExtensionRequest {
@@ -139,7 +141,12 @@ export function createLedger(apply: ApplyBatch): Ledger {
   }
 }
 
-const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = { concurrency_limited: 1, credit_held: 2 }
+const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
+  concurrency_limited: 1,
+  credit_held: 2,
+  idempotency_running: 1,
+  store_unavailable: 2,
+}
 
 function refusalOf(reason: string): ParleyError {
   const code = reason as ErrorCode
@@ -204,6 +211,7 @@ function holdRow(n: number, request: HoldRequest) {
     price_version_id: request.priceVersion.toString(),
     want_nanos: request.want.toString(),
     min_nanos: request.min.toString(),
+    has_key: request.hasIdempotencyKey,
   }
 }
 

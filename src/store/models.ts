@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Price } from '../rules/pricing.ts'
 import type { Db } from './database.ts'
 
 export interface NewModel {
@@ -120,6 +121,8 @@ export interface NewDeployment {
   firstTokenTimeoutMs?: number
   idleTimeoutMs?: number
   totalTimeoutMs?: number
+  /** What the provider asks of the operator, if that is known. */
+  cost?: Omit<Price, 'version'>
 }
 
 export async function insertDeployment(db: Db, deployment: NewDeployment): Promise<void> {
@@ -136,6 +139,11 @@ export async function insertDeployment(db: Db, deployment: NewDeployment): Promi
       first_token_timeout_ms: deployment.firstTokenTimeoutMs ?? null,
       idle_timeout_ms: deployment.idleTimeoutMs ?? null,
       total_timeout_ms: deployment.totalTimeoutMs ?? null,
+      cost_input: deployment.cost?.input ?? null,
+      cost_cached_input: deployment.cost?.cachedInput ?? null,
+      cost_cache_write: deployment.cost?.cacheWrite ?? null,
+      cost_output: deployment.cost?.output ?? null,
+      cost_reasoning: deployment.cost?.reasoning ?? null,
     })
     .execute()
 }
@@ -159,6 +167,11 @@ export async function listDeployments(db: Db) {
       'd.position',
       'd.enabled',
       'd.unsupported_fields',
+      'd.cost_input',
+      'd.cost_cached_input',
+      'd.cost_cache_write',
+      'd.cost_output',
+      'd.cost_reasoning',
     ])
     .orderBy('d.model_id')
     .orderBy('d.position')

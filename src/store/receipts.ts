@@ -17,8 +17,13 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
   if (!row) return undefined
   const corrections = await db
     .selectFrom('transfers')
-    .select(['kind', 'amount_nanos as amount', 'reference', 'created_at as createdAt'])
-    .where('corrects', '=', callId)
+    .select(['id', 'kind', 'amount_nanos as amount', 'reference', 'reason', 'corrects', 'created_at as createdAt'])
+    .where(({ eb, or, selectFrom }) =>
+      or([
+        eb('corrects', '=', callId),
+        eb('corrects', 'in', selectFrom('transfers').select('id').where('corrects', '=', callId)),
+      ]),
+    )
     .orderBy('created_at')
     .limit(100)
     .execute()
@@ -60,4 +65,9 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
     heldAt: row.held_at,
     settledAt: row.settled_at,
   }
+}
+
+/** A call that still runs, or whose gateway died a moment ago, is known only by its hold. */
+export async function findHold(db: Db, callId: string) {
+  return db.selectFrom('holds').selectAll().where('id', '=', callId).executeTakeFirst()
 }

@@ -8,6 +8,19 @@ export interface Accounts {
   created_at: Generated<Date>
 }
 
+export interface AuditCheckpoint {
+  only_row: Generated<boolean>
+  through: Date
+  charges: bigint
+  full_at: Date
+  findings: unknown
+}
+
+export interface AuditSums {
+  account_id: string
+  entries_nanos: string
+}
+
 export interface Calls {
   id: string
   project_id: string
@@ -169,6 +182,27 @@ export interface Models {
   created_at: Generated<Date>
 }
 
+export interface PaymentReturns {
+  id: string
+  payment_intent: string
+  kind: string
+  amount_nanos: bigint
+  settled_nanos: Generated<bigint>
+  created_at: Generated<Date>
+}
+
+export interface Payments {
+  session_id: string
+  project_id: string
+  amount_nanos: bigint
+  currency: string
+  state: Generated<string>
+  payment_intent: string | null
+  problem: string | null
+  created_at: Generated<Date>
+  paid_at: Date | null
+}
+
 export interface PriceVersions {
   id: Generated<bigint>
   model_id: string
@@ -235,6 +269,8 @@ export interface Wallets {
 
 export interface Database {
   accounts: Accounts
+  audit_checkpoint: AuditCheckpoint
+  audit_sums: AuditSums
   calls: Calls
   catalogue_version: CatalogueVersion
   charges: Charges
@@ -249,6 +285,8 @@ export interface Database {
   messages: Messages
   migrations: Migrations
   models: Models
+  payment_returns: PaymentReturns
+  payments: Payments
   price_versions: PriceVersions
   projects: Projects
   providers: Providers

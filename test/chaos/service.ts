@@ -1,7 +1,7 @@
 /** One process of the system, started for real, that can be killed and paused and comes back. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { delimiter, dirname } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT } from '../support/commands.ts'
 import type { Reaper } from './reaper.ts'
@@ -11,7 +11,7 @@ export interface ServiceOptions {
   command: string
   args: readonly string[]
   env: Record<string, string>
-  logPath: string
+  logDir: string
   /** What it prints when it listens; the first group is where. */
   listening: RegExp
   onListening(url: URL): void
@@ -23,10 +23,9 @@ export type ServiceState = 'down' | 'starting' | 'up' | 'paused'
 export interface Service {
   readonly name: string
   readonly state: ServiceState
-  readonly logPath: string
-  /** How often it ended although nobody had killed it. */
-  readonly crashes: number
-  /** Starts it, and resolves when it listens. */
+  /** What it had printed, for each time that it ended although nobody had killed it. */
+  readonly crashes: readonly string[]
+  /** Starts it, unless it runs, and resolves when it listens or has been killed. */
   start(): Promise<void>
   /** kill -9. It stays down until `start`. */
   kill(): void
@@ -36,15 +35,18 @@ export interface Service {
 
 const LISTENS_WITHIN_MS = 30_000
 const POLL_MS = 20
+const BACK_AFTER_CRASH_MS = 200
+const CRASH_CHARACTERS_MAX = 3_000
 
 export function createService(options: ServiceOptions): Service {
   let child: ChildProcess | undefined
   let state: ServiceState = 'down'
-  let crashes = 0
+  const crashes: string[] = []
+  let starts = 0
 
-  function spawnChild(): ChildProcess {
+  function spawnChild(logPath: string): ChildProcess {
     // Straight into a file: a pipe that this busy process does not read in time would stall what it observes.
-    const log = openSync(options.logPath, 'a')
+    const log = openSync(logPath, 'w')
     const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`
     const started = spawn(options.command, options.args, {
       cwd: ROOT,
@@ -54,24 +56,33 @@ export function createService(options: ServiceOptions): Service {
     closeSync(log)
     if (started.pid === undefined) throw new Error(`${options.name} cannot be started`)
     options.reaper.watch(started.pid)
-    started.once('exit', () => {
+    started.once('exit', (code, signal) => {
       if (child !== started) return
       child = undefined
       state = 'down'
-      crashes += 1
+      crashes.push(`${options.name} ended by itself (${signal ?? code}): ${tailOf(logPath)}`)
+      setTimeout(() => void start(), BACK_AFTER_CRASH_MS)
     })
     return started
   }
 
-  async function untilListening(started: ChildProcess, from: number): Promise<URL | undefined> {
+  async function start(): Promise<void> {
+    if (child) return
+    const logPath = join(options.logDir, `${options.name}.${++starts}.log`)
+    const started = (child = spawnChild(logPath))
+    state = 'starting'
     const deadline = performance.now() + LISTENS_WITHIN_MS
-    while (performance.now() < deadline) {
-      if (child !== started) return undefined
-      const url = options.listening.exec(readFileSync(options.logPath, 'utf8').slice(from))?.[1]
-      if (url !== undefined) return new URL(url)
+    while (child === started) {
+      const url = options.listening.exec(readFileSync(logPath, 'utf8'))?.[1]
+      if (url !== undefined) {
+        options.onListening(new URL(url))
+        state = 'up'
+        return
+      }
+      if (performance.now() > deadline)
+        throw new Error(`${options.name} does not listen:\n${readFileSync(logPath, 'utf8')}`)
       await sleep(POLL_MS)
     }
-    throw new Error(`${options.name} did not listen within ${LISTENS_WITHIN_MS} ms: see ${options.logPath}`)
   }
 
   return {
@@ -79,21 +90,8 @@ export function createService(options: ServiceOptions): Service {
     get state() {
       return state
     },
-    logPath: options.logPath,
-    get crashes() {
-      return crashes
-    },
-    async start() {
-      if (child) return
-      const from = lengthOf(options.logPath)
-      const started = (child = spawnChild())
-      state = 'starting'
-      const url = await untilListening(started, from)
-      // Killed, or paused, while it was starting.
-      if (!url || child !== started) return
-      options.onListening(url)
-      if (state === 'starting') state = 'up'
-    },
+    crashes,
+    start,
     kill() {
       const killed = child
       child = undefined
@@ -101,18 +99,14 @@ export function createService(options: ServiceOptions): Service {
       killed?.kill('SIGKILL')
     },
     pause() {
-      if (child?.kill('SIGSTOP')) state = 'paused'
+      if (state === 'up' && child?.kill('SIGSTOP')) state = 'paused'
     },
     resume() {
-      if (child?.kill('SIGCONT') && state === 'paused') state = 'up'
+      if (state === 'paused' && child?.kill('SIGCONT')) state = 'up'
     },
   }
 }
 
-function lengthOf(path: string): number {
-  try {
-    return readFileSync(path, 'utf8').length
-  } catch {
-    return 0
-  }
+function tailOf(path: string): string {
+  return readFileSync(path, 'utf8').slice(-CRASH_CHARACTERS_MAX)
 }

@@ -265,8 +265,10 @@ async function spawnGateway(): Promise<{ url: string; kill(): Promise<void> }> {
   const main = join(import.meta.dirname, '../../src/main.ts')
   const child = spawn(process.execPath, [main, 'serve', 'gateway'], {
     env: { PATH: process.env.PATH, ...world.env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
+  let complaint = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))
   after(() => child.kill('SIGKILL'))
   for await (const line of createInterface(child.stdout)) {
     const { url } = JSON.parse(line) as { url?: string }
@@ -280,5 +282,5 @@ async function spawnGateway(): Promise<{ url: string; kill(): Promise<void> }> {
       },
     }
   }
-  throw new Error('the gateway did not start')
+  throw new Error(`the gateway did not start: ${complaint}`)
 }

@@ -1,6 +1,6 @@
 /** How the tests talk to a gateway, and how they look at what became of it: real sockets, the simulator, the store. */
 import { connect } from 'node:net'
-import { findCall } from '../../src/store/calls.ts'
+import { callIdOf } from '../../src/rules/receipts.ts'
 import { addModel, complete, eventsOf, until, type TestModel, type TestProject, type World } from '../support/world.ts'
 
 export interface CompletionBody {
@@ -80,7 +80,7 @@ export async function send<Body = ErrorBody>(
   path: string,
   init: { method?: string; headers?: Record<string, string>; body?: string | Uint8Array } = {},
 ): Promise<Answer<Body>> {
-  return answerOf<Body>(await fetch(`${world.url}${path}`, init as RequestInit))
+  return answerOf<Body>(await fetch(`${world.url}${path}`, init))
 }
 
 export function listModels(world: Target, options: AskOptions = {}) {
@@ -104,7 +104,7 @@ export async function stream(world: Target, body: Record<string, unknown>, optio
 }
 
 export function contentOf(chunks: readonly ChunkBody[]): string {
-  return chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')
+  return chunks.map((chunk) => (chunk.choices[0]?.delta.content as string | undefined) ?? '').join('')
 }
 
 export interface RawConnection {
@@ -169,10 +169,8 @@ export function upstreamBody(world: World): Record<string, unknown> {
 
 /** The money side of a call, once its `chatcmpl-…` is settled. */
 export async function receiptOf(world: World, completionId: string) {
-  const hex = completionId.slice('chatcmpl-'.length)
-  const receipt = await findCall(world.store.db, hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
-  if (!receipt) throw new Error(`there is no receipt for ${completionId}`)
-  return receipt
+  const charges = world.store.db.selectFrom('charges').selectAll()
+  return charges.where('id', '=', callIdOf(completionId) ?? '').executeTakeFirstOrThrow()
 }
 
 /** What the project's calls came to, oldest first. Waits until there are `count` and none is open. */

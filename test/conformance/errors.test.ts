@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { STATUS_CODES } from 'node:http'
 import { after } from 'node:test'
 import { sql } from 'kysely'
-import OpenAI from 'openai'
+import { APIError, OpenAI } from 'openai'
 import { setKeyPairActive } from '../../src/store/keys.ts'
 import { updateProject } from '../../src/store/projects.ts'
 import { addProject, chatBody, createWorld, until } from '../support/world.ts'
@@ -183,7 +183,7 @@ clause('bodies-openai-sdk', async () => {
   await assert.rejects(
     client.chat.completions.create({ model: 'sim-small', temperature: 9, messages }),
     (error: unknown) => {
-      assert.ok(error instanceof OpenAI.APIError)
+      assert.ok(error instanceof APIError)
       assert.equal(error.status, 422)
       assert.match(error.message, /temperature must be at most 2/)
       assert.equal(error.param, 'temperature')
@@ -229,6 +229,11 @@ clause('7-400-json', 'also of bytes that are not UTF-8', async () => {
 })
 
 const statusOf = (name: string) => plain.find((answer) => answer.name === name)?.status
+
+clause('4.1-statuses', () => {
+  const names = ['invalid JSON', 'missing keys', 'no credit', 'unexpected']
+  assert.deepEqual(names.map(statusOf), [400, 401, 403, 500])
+})
 
 clause('7-401-missing', () => assert.equal(statusOf('missing keys'), 401))
 

@@ -1,5 +1,6 @@
 /** `npm run conformance`: is every sentence of the specification and the contract true of a running Parley? */
 import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { inspect } from 'node:util'
@@ -10,6 +11,8 @@ import { verdictOf, type Result, type Verdict } from './verdict.ts'
 const FILE_MS_MAX = 120_000
 const STDERR_CHARACTERS_MAX = 4_000
 
+// Each file is a process and loads the whole gateway: compiled once, they start in half the time.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'parley-compile-cache')
 await globalSetup()
 try {
   const verdict = verdictOf(CLAUSES, await resultsOf(testFiles()))
@@ -73,6 +76,9 @@ function print({ rows, problems, passed, failed }: Verdict): void {
     `\n${rows.length} clauses: ${count('ok')} ok, ${count('FAILED')} failed, ${count('NO TEST')} without a test,`,
   )
   console.log(`  ${count('planned')} planned, ${count('not testable')} not testable`)
-  for (const problem of problems) console.log(`\nFAILED ${problem.replaceAll('\n', '\n    ')}`)
+  for (const problem of problems) {
+    const [title, ...lines] = problem.split('\n')
+    console.log([`FAILED ${title}`, ...lines.map((line) => `    ${line}`)].join('\n'))
+  }
   console.log(`\nconformance: ${passed} passed, ${failed} failed`)
 }

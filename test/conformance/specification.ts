@@ -169,7 +169,7 @@ export const SPECIFICATION: Sections = {
       'sse-when-true': 'stream true: a Server-Sent Events stream.',
       'event-lines': 'Each event is a line "data: <json chunk>" followed by a blank line.',
       done: 'The stream ends with the literal event "data: [DONE]".',
-      statuses: 'Its error statuses are 400, 401, 403, 500 and those of part 7.',
+      statuses: 'Its error statuses are 400, 401, 403, 500 (see part 7).',
     },
   },
   '4.2 GET /v1/models': {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import OpenAI from 'openai'
+import { APIError, OpenAI } from 'openai'
 import { chatBody, complete, createWorld, eventsOf, until } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { addModels, connectTo, contentOf, refused, requestText, stream, type ChunkBody } from './client.ts'
@@ -140,7 +140,7 @@ clause('streaming-error-sdk', async () => {
   let pieces = 0
   await assert.rejects(async () => {
     for await (const event of events) pieces += event.choices.length
-  }, OpenAI.APIError)
+  }, APIError)
   assert.ok(pieces > 1, 'what came before the error was delivered')
 })
 

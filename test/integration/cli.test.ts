@@ -3,7 +3,7 @@ import { after, before, describe, mock, test } from 'node:test'
 import { Client } from 'pg'
 import { run as runInProcess } from '../../src/cli/program.ts'
 import { parley, run, type Finished } from '../support/commands.ts'
-import { chatBody, complete, createWorld, until, type World } from '../support/world.ts'
+import { addProject, chatBody, complete, createWorld, until, type World } from '../support/world.ts'
 
 let world: World
 let env: Record<string, string>
@@ -30,10 +30,8 @@ async function here(args: string[]): Promise<Finished> {
   const log = mock.method(console, 'log', (text: string) => (printed.stdout += `${text}\n`))
   const error = mock.method(console, 'error', (text: string) => (printed.stderr += `${text}\n`))
   try {
-    const code = await runInProcess(['node', 'parley', ...args], {
-      roles: [],
-      serve: () => Promise.reject(new Error()),
-    })
+    const notHere = () => Promise.reject(new Error())
+    const code = await runInProcess(['node', 'parley', ...args], { roles: [], serve: notHere, openCheckout: notHere })
     return { code, ...printed }
   } finally {
     log.mock.restore()
@@ -49,6 +47,13 @@ async function told(...args: string[]): Promise<string> {
 /** What a command tells programs: exactly one document. */
 async function asked(...args: string[]): Promise<unknown> {
   return JSON.parse(await told(...args, '--json'))
+}
+
+/** Why a command did nothing. */
+async function refused(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await here(args)
+  assert.deepEqual([code, stdout], [1, ''], stderr)
+  return stderr
 }
 
 function expectOk(args: readonly string[], finished: Finished): Finished {
@@ -76,7 +81,8 @@ test('the commands lead an operator from nothing to a paid answer', async () => 
   const baseUrl = ['--base-url', `${world.simulator.url}/v1/`]
   assert.match(await started(['provider', 'add', 'upstream', ...baseUrl], 'sk-upstream\n'), /api key +sealed/)
   await started(['model', 'add', 'news', '--owned-by', 'us', '--input', '1', '--output', '4'])
-  await started(['model', 'route', 'news', '--provider', 'upstream', '--upstream-model', 'sim-mini'])
+  const costs = ['--cost-input', '0.5', '--cost-output', '2']
+  await started(['model', 'route', 'news', '--provider', 'upstream', '--upstream-model', 'sim-mini', ...costs])
   await started(['project', 'set', project, '--allowed-models', 'news'])
 
   const shown = await started(['key', 'create', project, '--name', 'web server'])
@@ -85,10 +91,27 @@ test('the commands lead an operator from nothing to a paid answer', async () => 
   const completion = await untilServed(shown.slice(shown.indexOf('curl ')))
   assert.equal(world.simulator.calls.at(-1)?.authorization, 'Bearer sk-upstream')
 
-  const call: unknown = JSON.parse(await started(['call', 'show', completion.id, '--json']))
+  const receipt: unknown = JSON.parse(await started(['receipt', completion.id, '--json']))
   const nanos = completion.usage.prompt_tokens * 1_000 + completion.usage.completion_tokens * 4_000
-  assert.partialDeepStrictEqual(call, { outcome: 'completed', model_id: 'news', charged_nanos: String(nanos) })
-  assert.match(await told('call', 'show', fieldOf(call, 'id')), /outcome +completed: the answer was complete\n/)
+  assert.partialDeepStrictEqual(receipt, {
+    outcome: 'completed',
+    model_id: 'news',
+    charged_nanos: String(nanos),
+    attempts: [{ provider: 'upstream', failed: null, cost_nanos: String(nanos / 2) }],
+    recomputed: { charge_nanos: String(nanos), matches: true },
+    recommendation_credit_nanos: '0',
+    corrections: [],
+  })
+  const receiptText = await told('receipt', fieldOf(receipt, 'id').toUpperCase())
+  for (const line of [
+    /^outcome +completed: the answer was complete$/m,
+    /^output +\d+ +\$4\.00$/m,
+    /^charged +\$0\.000\d+\nrecomputed +\$0\.000\d+, which matches\nupstream cost +\$0\.000\d+$/m,
+    /^upstream +answered +\d+ ms +\$0\.000\d+ /m,
+    /^It was not corrected\.$/m,
+  ]) {
+    assert.match(receiptText, line)
+  }
   const left = { balance_nanos: String(5_000_000_000 - nanos), open_holds: 0 }
   assert.partialDeepStrictEqual(await asked('wallet', 'show', project), left)
 
@@ -162,15 +185,54 @@ test('publishers, projects, domains and key pairs show what was changed', async 
 test('a wallet is credited once per reference, and says so', async () => {
   const { id } = world.project
   const gift = ['wallet', 'grant', id, '0.5', '--reference', 'gift', '--reason', 'welcome']
-  assert.partialDeepStrictEqual(await asked(...gift), { credited: true, amount_nanos: '500000000', reference: 'gift' })
-  assert.match(await told(...gift), /already credited, nothing changed/)
+  assert.partialDeepStrictEqual(await asked(...gift), { posted: true, amount_nanos: '500000000', reference: 'gift' })
+  assert.match(await told(...gift), /already posted, nothing changed/)
   await told('wallet', 'topup', id, '1')
   const newest = [
-    { kind: 'topup', delta_credits: '$1.00' },
-    { kind: 'grant', delta_credits: '$0.50' },
+    { kind: 'topup', delta_credits: '$1.00', reason: null },
+    { kind: 'grant', delta_credits: '$0.50', reason: 'welcome', reference: 'gift', corrects: null },
   ]
   assert.partialDeepStrictEqual(await asked('wallet', 'ledger', id, '--limit', '2'), newest)
   assert.match(await told('wallet', 'show', id), /held +\$0\.00 by 0 running calls/)
+})
+
+test('what was wrong is corrected by movements that say what they correct, and every limit has its sentence', async () => {
+  const { id, headers } = await addProject(world.store, world.secrets, { credits: '2' })
+  const response = await complete(world, chatBody('tokens=100'), { headers })
+  const call = ((await response.json()) as { id: string }).id
+  const charged = fieldOf(await asked('receipt', call), 'charged_credits')
+  const because = ['--reason', 'a test']
+
+  const back = await asked('wallet', 'refund', id, charged, '--call', call, ...because)
+  assert.partialDeepStrictEqual(back, { posted: true, kind: 'refund', balance_credits: '$2.00' })
+  assert.match(await refused('wallet', 'refund', id, '0.000000001', '--call', call, ...because), /only \$0\.00 is left/)
+  assert.match(await told('receipt', call), /^refund +\$0\.0\d+ .* a test$/m)
+
+  assert.match(await told('wallet', 'adjust', id, '-0.5', ...because), /^Adjusted by -\$0\.50\.\n[^]*balance +\$1\.50$/m)
+  assert.match(await told('wallet', 'adjust', id, '+0.25', ...because), /balance +\$1\.75$/m)
+  assert.match(await told('wallet', 'refund', id, '1', ...because), /^\$1\.00 refunded[^]*balance +\$0\.75$/m)
+  assert.match(await refused('wallet', 'refund', id, '1', ...because), /Only \$0\.75 is available, so \$1\.00 cannot/)
+  assert.match(await refused('wallet', 'adjust', id, '-0.76', ...because), /Only \$0\.75 is available, so \$0\.76/)
+
+  const [refund] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
+  const reverse = ['wallet', 'reverse', String(refund?.id), ...because]
+  assert.match(await told(...reverse, '--reference', 'undo'), /^\$1\.00 moved back\.\n\nreverses +refund\n/)
+  assert.match(await told(...reverse, '--reference', 'undo'), /already posted, nothing changed/)
+  assert.match(await refused(...reverse), /was reversed before, nothing changed/)
+  const [reversal] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
+  assert.partialDeepStrictEqual(reversal, { kind: 'reversal', corrects: refund?.id, delta_credits: '$1.00' })
+  assert.match(await refused('wallet', 'reverse', String(reversal?.id), ...because), /is a reversal, which is final/)
+  assert.match(await refused('wallet', 'refund', id, '1', '--call', NOBODY, ...because), /no call .* that has ended/)
+  assert.match(await refused('wallet', 'refund', id, '1', '--call', 'chatcmpl-1', ...because), /not the id of a call/)
+})
+
+test('a call that still runs says so, and has no receipt yet', async () => {
+  const held = { project_id: world.project.id, key_pair_id: NOBODY, model_id: 'sim-small', gateway_id: NOBODY }
+  const { db } = world.store
+  await db.insertInto('holds').values({ ...held, id: NOBODY, price_version_id: 1n, amount_nanos: 5n }).execute()
+  assert.match(await told('receipt', NOBODY), /outcome +still running\nheld +\$0\.000000005$/m)
+  assert.partialDeepStrictEqual(await asked('receipt', NOBODY), { outcome: null, held_nanos: '5' })
+  await db.deleteFrom('holds').where('id', '=', NOBODY).execute()
 })
 
 test('providers, models, prices and routes show what was changed', async () => {
@@ -203,10 +265,11 @@ test('providers, models, prices and routes show what was changed', async () => {
   const price = { output_per_million_nanos: '400000000', reasoning_per_million_credits: '$0.40' }
   assert.partialDeepStrictEqual(await asked('model', 'price', 'spare', ...later), { price })
   const to = ['--provider', 'spare', '--upstream-model', 'sim', '--position', '2', '--unsupported', 'tools,images']
+  to.push('--cost-input', '0.1', '--cost-output', '0.2', '--cost-reasoning', '0.3')
   const route = fieldOf(await asked('model', 'route', 'spare', ...to), 'id')
   assert.match(await told('model', 'set', 'spare', '--context-window', '8000'), /context window +8000/)
   assert.match(await told('model', 'list'), /^spare +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
-  assert.match(await told('model', 'show', 'spare'), new RegExp(`^${route} +2 +spare +sim +tools, images$`, 'm'))
+  assert.match(await told('model', 'show', 'spare'), new RegExp(`^${route} +2 +spare +sim +tools, images +\\$0\\.10 +\\$0\\.20$`, 'm'))
   await told('model', 'unroute', route)
   assert.match(await told('model', 'list'), /^spare +us +no route /m)
   assert.match(await told('model', 'enable', 'spare'), /is enabled/)
@@ -260,7 +323,10 @@ const MISTAKES: [mistake: string, command: string[], sentence: RegExp][] = [
   ['a route to nobody', ['model', 'route', 'sim-small', ...ROUTE], /no provider nobody/],
   ['an unknown route', ['model', 'unroute', NOBODY], /no route .*parley model show/],
   ['conversations of nobody', ['conversation', 'list', NOBODY], /no project/],
-  ['an unknown call', ['call', 'show', NOBODY], /no call .*x-request-id/],
+  ['half of a cost', ['model', 'route', 'sim-small', ...ROUTE, '--cost-output', '1'], /both --cost-input and --cost-out/],
+  ['an unknown call', ['receipt', NOBODY], /no call .*x-request-id/],
+  ['an id that is no call', ['receipt', 'chatcmpl-1'], /"chatcmpl-1" is not the id of a call/],
+  ['an unknown transfer', ['wallet', 'reverse', NOBODY, '--reason', 'x'], /no transfer .*parley wallet ledger/],
 ]
 
 describe('a mistake is one sentence that says what to do', () => {
@@ -299,7 +365,7 @@ const OF_THE_SHELL: [
 ][] = [
   [
     'no configuration',
-    ['call', 'show', 'x'],
+    ['receipt', 'x'],
     1,
     /DATABASE_URL is required.*\n.*PARLEY_SECRET/,
     { DATABASE_URL: '', PARLEY_SECRET: '' },

@@ -37,10 +37,9 @@ async function wallet(nanos: bigint) {
     .select('id')
     .where('project_id', '=', project.id)
     .executeTakeFirstOrThrow()
+  const asking = { projectId: project.id, keyPairId: key.id, modelId: 'm', priceVersion: 1n, hasIdempotencyKey: false }
   const hold = (want: bigint, min = want, callId = uuidv7()) =>
-    ledger
-      .hold({ callId, projectId: project.id, keyPairId: key.id, modelId: 'm', priceVersion: 1n, want, min })
-      .then((amount) => ({ callId, amount }))
+    ledger.hold({ ...asking, callId, want, min }).then((amount) => ({ callId, amount }))
   const settle = (callId: string, charge: bigint, change = {}) =>
     ledger.settle(settlementOf(callId, project.id, charge, change))
   return { project, hold, settle, state: () => walletOf(store, project.id) }

@@ -14,6 +14,7 @@ before(async () => {
     DATABASE_URL: database.url,
     PARLEY_SECRET: randomBytes(32).toString('base64'),
     PARLEY_PORT: '0',
+    PARLEY_CONSOLE_PORT: '0',
     PARLEY_OPS_PORT: '0',
     PARLEY_DRAIN_DELAY_MS: '0',
   }
@@ -29,7 +30,7 @@ async function serve(roles: string[], change: Record<string, string> = {}): Prom
 test('SIGTERM ends it in order, whichever roles it has', async () => {
   for (const roles of [[], ['worker']]) {
     const served = await serve(roles)
-    assert.match(served.output, roles.length === 0 ? /"roles":\["gateway","worker"\]/ : /"roles":\["worker"\]/)
+    assert.match(served.output, roles.length === 0 ? /"roles":\["gateway","worker","console"\],"url":"http:\S+","consoleUrl":"http:/ : /"roles":\["worker"\]/)
     assert.equal(await served.end('SIGTERM', 10_000), 0, served.output)
   }
 })

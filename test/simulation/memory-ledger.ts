@@ -18,15 +18,20 @@ import {
  */
 export interface Statement {
   settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[]
-  extend(tables: Tables, request: ExtensionRequest): LedgerAnswer
-  hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: number): LedgerAnswer
+  extend(tables: Tables, requests: readonly ExtensionRequest[]): LedgerAnswer[]
+  hold(tables: Tables, gatewayId: string, requests: readonly HoldRequest[], nowMs: number): LedgerAnswer[]
   /** The holds of dead gateways. */
   leftBehind(tables: Tables, leaseMs: number, longestCallMs: number, nowMs: number): HoldRow[]
 }
 
-export const STATEMENT: Statement = { settle, extend, hold, leftBehind }
+export const STATEMENT: Statement = {
+  settle,
+  extend: (tables, requests) => requests.map((request) => extend(tables, request)),
+  hold: (tables, gatewayId, requests, nowMs) => requests.map((request) => hold(tables, gatewayId, request, nowMs)),
+  leftBehind,
+}
 
-/** ledger_apply: settles come first, so that what they release can be granted; answers in the order of the items. */
+/** ledger_apply: settles come first, so that what they release can be granted. Answers in the order of the items. */
 export function applyBatch(
   statement: Statement,
   tables: Tables,
@@ -35,16 +40,16 @@ export function applyBatch(
   nowMs: number,
 ): LedgerAnswer[] {
   const settlements = items.flatMap((item) => (item.part === 'settle' ? [item.settlement] : []))
-  const settled = new Map(statement.settle(tables, settlements, nowMs).map((answer) => [answer.id, answer]))
-  const extended = new Map<LedgerItem, LedgerAnswer>()
-  for (const item of items) if (item.part === 'extend') extended.set(item, statement.extend(tables, item.request))
+  const extensions = items.flatMap((item) => (item.part === 'extend' ? [item.request] : []))
+  const holds = items.flatMap((item) => (item.part === 'hold' ? [item.request] : []))
+  const answers = [
+    ...statement.settle(tables, settlements, nowMs),
+    ...statement.extend(tables, extensions),
+    ...statement.hold(tables, gatewayId, holds, nowMs),
+  ]
+  const byItem = new Map(answers.map((answer) => [`${answer.part} ${answer.id}`, answer]))
   return items.map((item) => {
-    const answer =
-      item.part === 'hold'
-        ? statement.hold(tables, gatewayId, item.request, nowMs)
-        : item.part === 'extend'
-          ? extended.get(item)
-          : settled.get(item.settlement.callId)
+    const answer = byItem.get(`${item.part} ${(item.part === 'settle' ? item.settlement : item.request).callId}`)
     if (!answer) throw new Error('the statement did not answer an item')
     return answer
   })
@@ -150,7 +155,7 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   const open = tables.holds.get(id)
   if (open) return answerOf(id, 'hold', open.amount)
   const wallet = tables.wallets.get(projectId)
-  const refusal = wallet ? refusalOf(wallet, want, min, nowMs) : 'credit_insufficient'
+  const refusal = lateness(tables, request) ?? (wallet ? refusalOf(wallet, want, min, nowMs) : 'credit_insufficient')
   if (!wallet || refusal) return { id, part: 'hold', amount_nanos: 0n, refusal: refusal ?? null }
   const amount = least(want, availableIn(wallet))
   tables.holds.set(id, { id, projectId, gatewayId, amount, extension: 0, heldMs: nowMs })
@@ -159,6 +164,12 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   startMinute(wallet, nowMs)
   wallet.minuteRequests += 1
   return answerOf(id, 'hold', amount)
+}
+
+/** The call was swept, or another one has taken over its idempotency key, before its request arrived. */
+function lateness(tables: Tables, { callId, hasIdempotencyKey }: HoldRequest): string | undefined {
+  if (hasIdempotencyKey && !tables.keys.some((key) => key.callId === callId)) return 'idempotency_running'
+  return chargeOf(tables, callId) ? 'store_unavailable' : undefined
 }
 
 function refusalOf(wallet: Wallet, want: Nanos, min: Nanos, nowMs: number): string | undefined {

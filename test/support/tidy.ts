@@ -31,6 +31,7 @@ const OWNERS: Record<string, RegExp> = {
   kysely: IN_STORE,
   fastify: IN_PLANE_OR_MAIN,
   undici: /^src\/providers\//,
+  stripe: /^src\/console\//,
   commander: /^src\/cli\/|^src\/main\.ts$/,
   pino: IN_PLATFORM_OR_OPS,
   'prom-client': IN_PLATFORM_OR_OPS,

@@ -1,0 +1,42 @@
+/** What must be true of the ledger at every moment. `parley audit` checks all of it. */
+export const INVARIANTS = {
+  I1: "a wallet's entries sum to its balance",
+  I2: 'a wallet is never below zero, and holds exactly its open holds',
+  I3: 'a call is charged at most once, and late only after it was swept',
+  I4: 'a completed call is charged its tokens at the price of its hold',
+  I5: 'a charge never exceeds its usage, nor its hold unless the usage was reported',
+  I6: 'a charge belongs to a call and had a hold before it',
+  I7: 'a hold does not outlive its lease',
+  journal: 'all wallets and all accounts of the operator sum to zero',
+} as const
+
+export type Invariant = keyof typeof INVARIANTS
+
+/** A row that breaks an invariant. */
+export interface Violation {
+  id: string
+  detail: string
+}
+
+export interface Finding {
+  invariant: Invariant
+  violations: number
+  /** The first few of them. */
+  examples: Violation[]
+}
+
+export const EXAMPLES_MAX = 10
+
+/** One finding per broken invariant, whichever part of the ledger it was found in. */
+export function mergeFindings(findings: readonly Finding[]): Finding[] {
+  const merged = new Map<Invariant, Finding>()
+  for (const { invariant, violations, examples } of findings) {
+    const before = merged.get(invariant)
+    merged.set(invariant, {
+      invariant,
+      violations: (before?.violations ?? 0) + violations,
+      examples: [...(before?.examples ?? []), ...examples].slice(0, EXAMPLES_MAX),
+    })
+  }
+  return [...merged.values()]
+}

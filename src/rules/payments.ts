@@ -1,0 +1,38 @@
+import { NANOS_PER_CREDIT, type Nanos } from './money.ts'
+
+/** The payment provider counts in cents of US dollars; the ledger in nanos of credits, of which one costs one dollar. */
+
+export const PAYMENT_CURRENCY = 'usd'
+
+const NANOS_PER_CENT = NANOS_PER_CREDIT / 100n
+/** What Stripe takes in one payment: from 50 cents, with eight digits. */
+const CENTS_MIN = 50
+const CENTS_MAX = 99_999_999
+
+/** Undefined when nothing of that amount can be paid: it is not in whole cents, too little or too much. */
+export function centsOf(amount: Nanos): number | undefined {
+  const cents = Number(amount / NANOS_PER_CENT)
+  return amount % NANOS_PER_CENT === 0n && cents >= CENTS_MIN && cents <= CENTS_MAX ? cents : undefined
+}
+
+export function nanosOfCents(cents: number): Nanos {
+  return BigInt(cents) * NANOS_PER_CENT
+}
+
+/** Something that the payment provider has told of a payment, as far as it concerns the ledger. */
+export type PaymentEvent =
+  | { type: 'paid'; sessionId: string; paymentIntent: string; amount: Nanos; currency: string }
+  | { type: 'expired'; sessionId: string }
+  | { type: 'returned'; id: string; paymentIntent: string; kind: ReturnKind; amount: Nanos; currency: string }
+
+/** Money that went back to the payer: because the operator wished it, or because the payer's bank did. */
+export type ReturnKind = 'refund' | 'chargeback'
+
+/** Why a payment that was reported must not be credited; undefined when it is what was asked for. */
+export function mismatchOf(
+  asked: { amount: Nanos; currency: string },
+  paid: { amount: Nanos; currency: string },
+): 'wrong_currency' | 'wrong_amount' | undefined {
+  if (paid.currency !== asked.currency) return 'wrong_currency'
+  return paid.amount === asked.amount ? undefined : 'wrong_amount'
+}

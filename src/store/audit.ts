@@ -1,0 +1,190 @@
+import { sql } from 'kysely'
+import { LONGEST_CALL_MS } from '../rules/limits.ts'
+import { INVARIANTS, mergeFindings, type Finding, type Invariant } from '../rules/invariants.ts'
+import { findBroken } from './audit-charges.ts'
+import { findBoundary, findCheckpoint, saveCheckpoint, type Checkpoint, type Sums } from './audit-checkpoint.ts'
+import { listPartitions, readAll, readSettled, type Reading } from './audit-entries.ts'
+import type { Db } from './database.ts'
+
+/**
+ * Checks the ledger while it is in use: one read-only snapshot, no lock on any row, and many statements that are short
+ * each. Starts from what was read before, unless that is a day old or the caller asks for everything.
+ */
+export interface Audit {
+  isFull: boolean
+  /** What was settled up to here was not read again. */
+  since: Date | undefined
+  /** What was settled up to here will not be read again before the next full pass. */
+  through: Date
+  fullAt: Date
+  seconds: number
+  chargesBefore: bigint
+  verdicts: Verdict[]
+}
+
+export interface Verdict extends Finding {
+  checked: number
+  of: 'wallets' | 'charges' | 'open holds'
+}
+
+export interface AuditOptions {
+  isFull: boolean
+  leaseMs: number
+  signal?: AbortSignal
+}
+
+const FULL_EVERY_MS = 24 * 3_600_000
+/** How long a worker may take to release a hold whose lease has ended. */
+const SWEPT_WITHIN_MS = 60_000
+
+export async function audit(db: Db, options: AuditOptions): Promise<Audit> {
+  const startedMs = performance.now()
+  const { boundary, now } = await findBoundary(db)
+  const pass = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute((tx) => readLedger(tx, boundary, now, options))
+  await saveCheckpoint(db, pass.before, pass.checkpoint, pass.settled.sums)
+  return {
+    isFull: pass.before === undefined,
+    since: pass.before?.through,
+    through: boundary,
+    fullAt: pass.checkpoint.fullAt,
+    seconds: (performance.now() - startedMs) / 1000,
+    chargesBefore: pass.before?.charges ?? 0n,
+    verdicts: pass.verdicts,
+  }
+}
+
+async function readLedger(tx: Db, boundary: Date, now: Date, options: AuditOptions) {
+  // Compiling takes longer than any of these statements, and the processors are the callers'. Sequential scans are off
+  // because a fresh partition without statistics looks small.
+  await sql`set local jit = off`.execute(tx)
+  await sql`set local max_parallel_workers_per_gather = 0`.execute(tx)
+  await sql`set local enable_seqscan = off`.execute(tx)
+  const checkpoint = await findCheckpoint(tx)
+  const before = checkpoint && !options.isFull && isUsable(checkpoint, boundary, now) ? checkpoint : undefined
+  const reading: Reading = { tx, partitions: await listPartitions(tx), signal: options.signal }
+  const settled = before
+    ? await readSettled(reading, before.through, boundary, false)
+    : await readAll(reading, boundary)
+  const recent = await readSettled(reading, boundary, now, true)
+  const settledFindings = mergeFindings([...(before?.findings ?? []), ...settled.findings])
+  const balances = await checkBalances(tx, before, [settled.sums, recent.sums])
+  const holds = await checkHolds(tx, options.leaseMs)
+  const findings = [...settledFindings, ...recent.findings, ...balances.findings, ...holds.findings]
+  return {
+    before,
+    settled,
+    checkpoint: {
+      through: boundary,
+      charges: (before?.charges ?? 0n) + BigInt(settled.charges),
+      fullAt: before?.fullAt ?? now,
+      findings: settledFindings,
+    },
+    verdicts: verdictsOf(findings, settled.charges + recent.charges, balances.wallets, holds.holds),
+  }
+}
+
+/** A boundary before the checkpoint means that the clock was set back or that a transaction had not been seen. */
+function isUsable({ through, fullAt }: Checkpoint, boundary: Date, now: Date): boolean {
+  const isYoung = now.getTime() - fullAt.getTime() < FULL_EVERY_MS && now >= fullAt
+  return isYoung && now.getTime() - through.getTime() < FULL_EVERY_MS && boundary >= through
+}
+
+/** I1, the first half of I2, and the journal. */
+async function checkBalances(tx: Db, before: Checkpoint | undefined, parts: readonly Sums[]) {
+  const ids = parts.flatMap((sums) => [...sums.keys()])
+  const amounts = parts.flatMap((sums) => [...sums.values()].map(String))
+  const entries = sql`(
+    select account_id, sum(nanos) as nanos from (
+      select account_id, entries_nanos as nanos from audit_sums where ${before !== undefined}
+      union all select * from unnest(${ids}::uuid[], ${amounts}::numeric[])
+    ) as every_part group by account_id)`
+  const wrong = await findBroken(
+    tx,
+    'I1',
+    sql`select coalesce(w.project_id, e.account_id)::text as id, case when w.project_id is null then 'has no wallet'
+        else 'balance of ' || w.balance_nanos end || ', entries sum to ' || coalesce(e.nanos, 0) as detail
+      from wallets w full join ${entries} e on e.account_id = w.project_id
+      where w.balance_nanos is distinct from coalesce(e.nanos, 0)
+        and not exists (select 1 from accounts a where a.id = e.account_id and a.kind <> 'wallet')`,
+  )
+  const unbalanced = await findBroken(
+    tx,
+    'journal',
+    sql`select 'journal' as id, 'sums to ' || sum(nanos) as detail from (
+        select balance_nanos::numeric as nanos from wallets
+        union all select e.nanos from ${entries} e join accounts a on a.id = e.account_id where a.kind <> 'wallet'
+      ) as every_account having sum(nanos) <> 0`,
+  )
+  const { rows } = await sql<{ wallets: number }>`select count(*)::int as wallets from wallets`.execute(tx)
+  return { findings: [...wrong, ...unbalanced], wallets: rows[0]?.wallets ?? 0 }
+}
+
+/** I2, what holds say of I3, and I7. */
+async function checkHolds(tx: Db, leaseMs: number) {
+  const wrong = await findBroken(
+    tx,
+    'I2',
+    sql`select coalesce(w.project_id, h.project_id)::text as id,
+        'balance of ' || coalesce(w.balance_nanos, 0) || ', ' || coalesce(w.held_nanos, 0) || ' held by '
+          || coalesce(w.open_holds, 0) || ', open holds are ' || coalesce(h.nanos, 0) || ' in '
+          || coalesce(h.holds, 0) as detail
+      from wallets w full join (
+        select project_id, sum(amount_nanos) as nanos, count(*) as holds from holds group by project_id
+      ) h on h.project_id = w.project_id
+      where w.project_id is null or w.balance_nanos < w.held_nanos
+        or w.held_nanos <> coalesce(h.nanos, 0) or w.open_holds <> coalesce(h.holds, 0)`,
+  )
+  const both = await findBroken(
+    tx,
+    'I3',
+    sql`select h.id::text as id, 'is held and charged' as detail from holds h
+      where (select true from charges c where c.id = h.id)`,
+  )
+  const unguarded = await findBroken(
+    tx,
+    'I3',
+    sql`select c.relname as id, 'has no valid key against double charges' as detail from pg_class c
+      where (c.oid in ('charges'::regclass, 'transfers'::regclass)
+          or c.oid in (select inhrelid from pg_inherits where inhparent = 'charges'::regclass))
+        and not exists (select 1 from pg_index x
+          where x.indrelid = c.oid and x.indisunique and x.indisvalid and x.indnkeyatts = 1
+            and x.indkey[0] = (select a.attnum from pg_attribute a where a.attrelid = c.oid
+              and a.attname = case when c.relname = 'transfers' then 'reference' else 'id' end))`,
+  )
+  const stuck = await findBroken(
+    tx,
+    'I7',
+    sql`select h.id::text as id, 'held since ' || h.held_at || coalesce(', its gateway last seen ' || g.beat_at, '')
+        as detail
+      from holds h left join gateways g on g.id = h.gateway_id
+      where coalesce(g.beat_at, h.held_at) < now() - ${leaseMs + SWEPT_WITHIN_MS} * interval '1 ms'
+        or h.held_at < now() - ${LONGEST_CALL_MS + SWEPT_WITHIN_MS} * interval '1 ms'`,
+  )
+  const { rows } = await sql<{ holds: number }>`select count(*)::int as holds from holds`.execute(tx)
+  return { findings: [...wrong, ...both, ...unguarded, ...stuck], holds: rows[0]?.holds ?? 0 }
+}
+
+function verdictsOf(found: readonly Finding[], charges: number, wallets: number, holds: number): Verdict[] {
+  const checked: Record<Invariant, [number, Verdict['of']]> = {
+    I1: [wallets, 'wallets'],
+    I2: [wallets, 'wallets'],
+    I3: [charges, 'charges'],
+    I4: [charges, 'charges'],
+    I5: [charges, 'charges'],
+    I6: [charges, 'charges'],
+    I7: [holds, 'open holds'],
+    journal: [wallets, 'wallets'],
+  }
+  const findings = mergeFindings(found)
+  return (Object.keys(INVARIANTS) as Invariant[]).map((invariant) => {
+    const { violations, examples } = findings.find((finding) => finding.invariant === invariant) ?? NOTHING
+    const [count, of] = checked[invariant]
+    return { invariant, checked: count, of, violations, examples }
+  })
+}
+
+const NOTHING = { violations: 0, examples: [] }

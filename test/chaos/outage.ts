@@ -1,0 +1,3 @@
+export async function outage(_: object): Promise<boolean> {
+  return false
+}

@@ -1,0 +1,3 @@
+export async function overdraft(_: object): Promise<boolean> {
+  return false
+}

@@ -1,0 +1,161 @@
+import { billFor, type Outcome } from '../../src/rules/charging.ts'
+import type { Chunk } from '../../src/rules/chunk.ts'
+import { ParleyError } from '../../src/rules/errors.ts'
+import { ATTEMPTS_MAX } from '../../src/rules/limits.ts'
+import type { Nanos } from '../../src/rules/money.ts'
+import { costOf } from '../../src/rules/pricing.ts'
+import { NO_USAGE, isPlausible, type Usage } from '../../src/rules/usage.ts'
+import type { Settlement } from '../../src/store/ledger.ts'
+import type { AttemptRecord, CallRecord } from './call-record.ts'
+import { chargeOf, transferOf, type Tables } from './memory-tables.ts'
+import { modelBy } from './models.ts'
+import type { Report } from './wallet-invariants.ts'
+
+/** What the books must say of a call, judged only by what its caller, its providers and the store saw. */
+
+/** I6, whenever the caller gets something: nobody is given an answer for which no credit was set aside. */
+export function checkDelivery(record: CallRecord, report: Report): void {
+  if (record.granted.length === 0 && !record.replayed) report(`I6: ${record.id} delivers without a hold`)
+}
+
+/** At the moment when its gateway is done with the call. */
+export function checkEnd(record: CallRecord, tables: Tables, report: Report): void {
+  const { id, end, replayed } = record
+  const [settlement] = record.settlements
+  if (record.settlements.size > 1) report(`I3: ${id} was settled in two ways`)
+  if (replayed) {
+    if (record.granted.length > 0 || settlement) report(`${id}: a stored answer was paid for again`)
+    return
+  }
+  if (record.granted.length === 0) {
+    if (end?.kind === 'returned') report(`I6: ${id} was answered without a hold`)
+    return
+  }
+  if (end?.kind === 'threw' && end.error instanceof ParleyError && end.error.code === 'internal')
+    report(`${id}: ended in an internal error`)
+  if (end?.kind === 'returned') checkCompleteAnswer(record, settlement, tables, report)
+  if (settlement) checkSettlement(record, settlement, report)
+}
+
+/** I4: the caller has the whole answer, so it is charged, now and not later, once, and exactly by the rules. */
+function checkCompleteAnswer(
+  record: CallRecord,
+  settlement: Settlement | undefined,
+  tables: Tables,
+  report: Report,
+): void {
+  const { id, delivered } = record
+  const charge = chargeOf(tables, id)
+  if (!settlement || !charge) return report(`I4: ${id} is answered and not charged`)
+  if (charge.outcome === 'gateway_died') {
+    const collected = amountOf(tables, `late:${id}`) + amountOf(tables, `absorbed:${id}`)
+    if (collected !== settlement.charge) report(`I4: ${id} is answered; its late bill of ${settlement.charge} is lost`)
+  } else if (charge.outcome !== settlement.outcome || charge.worth !== settlement.worth) {
+    report(`I4: ${id} is answered as ${settlement.outcome} and charged as ${charge.outcome}`)
+  }
+  const usage = delivered.findLast((chunk) => chunk.type === 'usage')
+  if (usage && costOf(usage.usage, priceOf(record)) !== settlement.worth)
+    report(`I4: ${id} was told another usage than it pays for`)
+}
+
+/** The charging table: how the call ended decides what it costs. */
+function checkSettlement(record: CallRecord, settlement: Settlement, report: Report): void {
+  const { id } = record
+  const outcome = expectedOutcome(record)
+  if (settlement.outcome !== outcome) return report(`${id}: settled as ${settlement.outcome}, it was ${outcome}`)
+  const { usage, bills } = expectedBills(record, outcome)
+  if (settlement.worth !== costOf(usage, priceOf(record)))
+    report(`${id}: settled as worth ${settlement.worth}, its usage is worth ${costOf(usage, priceOf(record))}`)
+  if (!bills.includes(settlement.charge))
+    report(`${id}: billed ${settlement.charge}, the charging table says ${[...new Set(bills)].join(' or ')}`)
+}
+
+export function expectedOutcome(record: CallRecord): Outcome {
+  const last = record.attempts.at(-1)
+  const byAbort = record.abortedBy === 'shut_down' ? 'gateway_failed' : 'hung_up'
+  if (!last || last.end === 'aborted' || isWaitingToRepeat(record, last)) return byAbort
+  switch (last.end) {
+    case 'complete':
+      return 'completed'
+    case 'left':
+      return record.hasLeft ? 'hung_up' : 'hold_used_up'
+    case 'truncated':
+      return 'truncated'
+    case 'connect_timeout':
+    case 'first_token_timeout':
+    case 'idle_timeout':
+    case 'total_timeout':
+      return 'timed_out'
+    default:
+      return 'upstream_failed'
+  }
+}
+
+/** Cut off in the pause before the same route is tried again: otherwise there would have been a next attempt. */
+function isWaitingToRepeat(record: CallRecord, last: AttemptRecord): boolean {
+  const mayRepeat = last.end === 'refused' || last.end === 'reset' || last.end === 'server_error'
+  return mayRepeat && last.given.length === 0 && record.attempts.length < ATTEMPTS_MAX && record.plan.routes === 1
+}
+
+/** One bill for each size that the hold has had: an extension's answer may have been lost on its way to the gateway. */
+function expectedBills(record: CallRecord, outcome: Outcome): { usage: Usage; bills: Nanos[] } {
+  const last = record.attempts.at(-1)
+  const counted = { ...NO_USAGE, input: last?.promptTokens ?? 0, output: last?.givenTokens ?? 0 }
+  const started = last?.given.some(isContent) ?? false
+  const reported = reportedIn(record, counted)
+  const billsFor = record.granted.map((held) => billFor({ outcome, started, reported, counted, held }, priceOf(record)))
+  return { usage: billsFor[0]?.usage ?? NO_USAGE, bills: billsFor.map(({ charge }) => charge) }
+}
+
+const OUTPUT_MAX_UNKNOWN = 128_000
+
+function reportedIn(record: CallRecord, counted: Usage): Usage | undefined {
+  const last = record.attempts.at(-1)
+  const reported = last?.given.findLast((chunk) => chunk.type === 'usage')?.usage
+  const outputMax = last?.maxTokens ?? modelBy(record.plan.model).maxOutputTokens ?? OUTPUT_MAX_UNKNOWN
+  return reported && isPlausible(reported, counted, outputMax) ? reported : undefined
+}
+
+function priceOf(record: CallRecord) {
+  return modelBy(record.plan.model).price
+}
+
+function isContent(chunk: Chunk): boolean {
+  return chunk.type !== 'finish' && chunk.type !== 'usage'
+}
+
+function amountOf(tables: Tables, reference: string): Nanos {
+  return transferOf(tables, reference)?.amount ?? 0n
+}
+
+/** When everything is over: what every call has cost in the end. */
+export function checkBooks(records: readonly CallRecord[], tables: Tables, report: Report): void {
+  for (const { id } of tables.holds.values()) report(`I7: ${id} is still held when all is over`)
+  for (const record of records) checkFinalCharge(record, tables, report)
+  const paidByKey = new Map<string, string[]>()
+  for (const record of records) {
+    if (record.plan.key === undefined || paidOf(record, tables) === 0n) continue
+    const key = `${record.projectId} ${record.plan.key}`
+    paidByKey.set(key, [...(paidByKey.get(key) ?? []), record.id])
+  }
+  for (const [key, ids] of paidByKey) if (ids.length > 1) report(`${key} was paid for by ${ids.join(' and ')}`)
+}
+
+function checkFinalCharge(record: CallRecord, tables: Tables, report: Report): void {
+  const { id } = record
+  const charge = chargeOf(tables, id)
+  if (record.granted.length === 0) {
+    if (charge) report(`${id}: charged and never held`)
+    return
+  }
+  if (!charge) return report(`${id}: held and never settled`)
+  const [settlement] = record.settlements
+  const isOurs = charge.outcome === settlement?.outcome && charge.worth === settlement.worth
+  const isReleased = charge.charged === 0n && (charge.outcome === 'gateway_died' || charge.outcome === 'gateway_failed')
+  if (!isOurs && !isReleased) report(`${id}: charged as ${charge.outcome}, which nobody had settled`)
+  if (charge.outcome !== 'gateway_died' && transferOf(tables, `late:${id}`)) report(`I3: ${id} was charged twice`)
+}
+
+function paidOf({ id }: CallRecord, tables: Tables): Nanos {
+  return (chargeOf(tables, id)?.charged ?? 0n) + amountOf(tables, `late:${id}`)
+}

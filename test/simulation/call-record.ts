@@ -1,0 +1,58 @@
+import type { UpstreamErrorKind } from '../../src/providers/provider.ts'
+import type { Chunk } from '../../src/rules/chunk.ts'
+import type { Nanos } from '../../src/rules/money.ts'
+import type { Settlement } from '../../src/store/ledger.ts'
+import type { Call } from '../../src/gateway/call.ts'
+import type { Process } from './clock.ts'
+import type { CallPlan } from './scenario.ts'
+
+/** What everybody around a call saw of it: the caller, the providers and the store, but not the gateway itself. */
+export interface CallRecord {
+  readonly id: string
+  readonly projectId: string
+  readonly plan: CallPlan
+  /** Its gateway. */
+  readonly process: Process
+  readonly attempts: AttemptRecord[]
+  /** What the caller received. */
+  readonly delivered: Chunk[]
+  /** Why it was cut off from outside, if it was. */
+  abortedBy: 'caller' | 'shut_down' | undefined
+  /** The reader walked away while a chunk waited for it. */
+  hasLeft: boolean
+  /** Undefined while it runs, and for ever if its gateway crashed. */
+  end: { kind: 'returned' } | { kind: 'threw'; error: unknown } | undefined
+  /** The totals of its hold, in the order in which the store granted them. */
+  readonly granted: Nanos[]
+  /** What its gateway sent to be settled; sent again, it is the same object. */
+  readonly settlements: Set<Settlement>
+  replayed: Call['facts']['replayed']
+}
+
+/** One try at a provider, as the provider saw it. */
+export interface AttemptRecord {
+  route: string
+  maxTokens: number | undefined
+  promptTokens: number
+  given: Chunk[]
+  givenTokens: number
+  /** `left`: the gateway stopped reading. Undefined: it runs. */
+  end: 'complete' | 'aborted' | 'left' | UpstreamErrorKind | undefined
+}
+
+export function createCallRecord(plan: CallPlan, projectId: string, process: Process): CallRecord {
+  return {
+    id: plan.name,
+    projectId,
+    plan,
+    process,
+    attempts: [],
+    delivered: [],
+    abortedBy: undefined,
+    hasLeft: false,
+    end: undefined,
+    granted: [],
+    settlements: new Set(),
+    replayed: undefined,
+  }
+}

@@ -1,0 +1,173 @@
+import type { HoldRequest } from '../../src/store/ledger.ts'
+import { least, STATEMENT, type Statement } from './memory-ledger.ts'
+import { chargeOf, type Tables } from './memory-tables.ts'
+
+/**
+ * Statements with one bug each, of the kinds that a ledger really has. They prove that the simulation can fail: a seed in
+ * which nothing is found says nothing unless these are.
+ */
+export const PLANTED: Record<string, Statement> = {
+  'hold: grants what other calls have already set aside': {
+    ...STATEMENT,
+    hold: (tables, gatewayId, requests, nowMs) =>
+      requests.flatMap((request) =>
+        withHeld(tables, request, 0n, () => STATEMENT.hold(tables, gatewayId, [request], nowMs)),
+      ),
+  },
+  'hold: does not see the earlier grants of its batch': {
+    ...STATEMENT,
+    hold(tables, gatewayId, requests, nowMs) {
+      const before = new Map([...tables.wallets.values()].map(({ projectId, held }) => [projectId, held]))
+      return requests.flatMap((request) =>
+        withHeld(tables, request, before.get(request.projectId) ?? 0n, () =>
+          STATEMENT.hold(tables, gatewayId, [request], nowMs),
+        ),
+      )
+    },
+  },
+  'hold: grants less than the minimum': {
+    ...STATEMENT,
+    hold: (tables, gatewayId, requests, nowMs) =>
+      STATEMENT.hold(
+        tables,
+        gatewayId,
+        requests.map((request) => ({ ...request, min: 0n })),
+        nowMs,
+      ),
+  },
+  'settle: charges again when the hold is gone': {
+    ...STATEMENT,
+    settle(tables, settlements, nowMs) {
+      const late = settlements.filter(({ callId }) => !tables.holds.has(callId))
+      const answers = STATEMENT.settle(tables, settlements, nowMs)
+      for (const { callId, projectId, charge, worth, outcome } of late) {
+        const wallet = tables.wallets.get(projectId)
+        if (!wallet || !chargeOf(tables, callId) || outcome === 'gateway_died') continue
+        const charged = least(charge, wallet.balance - wallet.held)
+        wallet.balance -= charged
+        tables.charges.push({ id: callId, projectId, held: 0n, worth, charged, outcome })
+      }
+      return answers
+    },
+  },
+  'settle: keeps what the call did not use': {
+    ...STATEMENT,
+    settle(tables, settlements, nowMs) {
+      const held = new Map([...tables.holds].map(([id, { amount }]) => [id, amount]))
+      const answers = STATEMENT.settle(tables, settlements, nowMs)
+      for (const { callId, projectId, charge } of settlements) {
+        const wallet = tables.wallets.get(projectId)
+        const amount = held.get(callId) ?? 0n
+        if (wallet) wallet.held += amount - least(charge, amount)
+      }
+      return answers
+    },
+  },
+  'settle: takes an overrun that is not available': {
+    ...STATEMENT,
+    settle(tables, settlements, nowMs) {
+      const answers = STATEMENT.settle(tables, settlements, nowMs)
+      for (const { callId, projectId, charge: bill } of settlements) {
+        const wallet = tables.wallets.get(projectId)
+        const charge = chargeOf(tables, callId)
+        if (!wallet || !charge || charge.outcome === 'gateway_died' || charge.charged >= bill) continue
+        wallet.balance -= bill - charge.charged
+        charge.charged = bill
+      }
+      return answers
+    },
+  },
+  'settle: collects a late bill each time that it is sent': {
+    ...STATEMENT,
+    settle(tables, settlements, nowMs) {
+      const earlier = tables.transfers.filter(({ kind }) => kind !== 'topup')
+      tables.transfers = tables.transfers.filter(({ kind }) => kind === 'topup')
+      const answers = STATEMENT.settle(tables, settlements, nowMs)
+      tables.transfers.push(...earlier)
+      return answers
+    },
+  },
+  'sweep: takes the holds of living gateways': {
+    ...STATEMENT,
+    leftBehind: (tables) => [...tables.holds.values()],
+  },
+  'sweep: releases a hold without deleting it': {
+    ...STATEMENT,
+    settle(tables, settlements, nowMs) {
+      const open = new Map(tables.holds)
+      const answers = STATEMENT.settle(tables, settlements, nowMs)
+      for (const { callId, outcome } of settlements) {
+        const hold = open.get(callId)
+        if (hold && outcome === 'gateway_died') tables.holds.set(callId, hold)
+      }
+      return answers
+    },
+  },
+  'sweep: never comes': { ...STATEMENT, leftBehind: () => [] },
+  'replay: a hold that is sent again is granted again': {
+    ...STATEMENT,
+    hold(tables, gatewayId, requests, nowMs) {
+      const again = requests.filter(({ callId }) => tables.holds.has(callId))
+      const answers = STATEMENT.hold(tables, gatewayId, requests, nowMs)
+      for (const { callId, projectId, want } of again) {
+        const hold = tables.holds.get(callId)
+        const wallet = tables.wallets.get(projectId)
+        if (!hold || !wallet) continue
+        const granted = least(want, wallet.balance - wallet.held)
+        hold.amount += granted
+        wallet.held += granted
+      }
+      return answers
+    },
+  },
+  'replay: an extension that is sent again grows the hold again': {
+    ...STATEMENT,
+    extend(tables, requests) {
+      for (const { callId, extension } of requests) {
+        const hold = tables.holds.get(callId)
+        if (hold) hold.extension = extension - 1
+      }
+      return STATEMENT.extend(tables, requests)
+    },
+  },
+  'replay: a delayed request holds credit for a call that is over': {
+    ...STATEMENT,
+    hold(tables, gatewayId, requests, nowMs) {
+      const { charges } = tables
+      tables.charges = []
+      const answers = STATEMENT.hold(tables, gatewayId, requests, nowMs)
+      tables.charges = charges
+      return answers
+    },
+  },
+  'replay: a call whose idempotency key was taken over runs on': {
+    ...STATEMENT,
+    hold: (tables, gatewayId, requests, nowMs) =>
+      STATEMENT.hold(
+        tables,
+        gatewayId,
+        requests.map((request) => ({ ...request, hasIdempotencyKey: false })),
+        nowMs,
+      ),
+  },
+  'replay: the result of a keyed call is not stored': {
+    ...STATEMENT,
+    settle: (tables, settlements, nowMs) =>
+      STATEMENT.settle(
+        tables,
+        settlements.map((settlement) => ({ ...settlement, result: undefined })),
+        nowMs,
+      ),
+  },
+}
+
+/** Lets `work` believe that so much is held in the wallet, and adds what it held to what is. */
+function withHeld<T>(tables: Tables, { projectId }: HoldRequest, believed: bigint, work: () => T): T {
+  const wallet = tables.wallets.get(projectId)
+  if (!wallet) return work()
+  const { held } = wallet
+  wallet.held = believed
+  const result = work()
+  wallet.held += held - believed
+  return result
+}

@@ -1,0 +1,260 @@
+import type { UpstreamErrorKind } from '../../src/providers/provider.ts'
+import { FINISH_REASONS, type ContentChunk, type FinishReason } from '../../src/rules/chunk.ts'
+import { LEASE_MS } from '../../src/rules/limits.ts'
+import type { Nanos } from '../../src/rules/money.ts'
+import type { Random } from '../support/random.ts'
+import { MODEL_IDS } from './models.ts'
+
+/** Everything that a seed decides beforehand: who calls when, what the providers do, and what goes wrong. */
+export interface Scenario {
+  gateways: number
+  wallets: { nanos: Nanos; concurrentCalls: number | null }[]
+  calls: CallPlan[]
+  mishaps: Mishap[]
+  weather: Weather
+}
+
+export interface CallPlan {
+  name: string
+  atMs: number
+  gateway: number
+  wallet: number
+  model: string
+  maxTokens: number | undefined
+  isStreamed: boolean
+  prompt: string
+  key: string | undefined
+  /** How many routes the model has for this call. */
+  routes: number
+  /** One for each attempt. */
+  scripts: Script[]
+  /** After the start of the call. */
+  hangsUpAfterMs: number | undefined
+  /** How long the caller takes to read on after a chunk; 0: at once. */
+  readingMs(): number
+}
+
+/** What a provider does with one attempt. */
+export interface Script {
+  firstAfterMs: number
+  pieces: Piece[]
+  ending:
+    | { kind: 'complete'; reason: FinishReason; usage: UsageReport }
+    | { kind: 'fails'; error: UpstreamErrorKind }
+    | { kind: 'silent' }
+  obeysMaxTokens: boolean
+}
+
+export interface Piece {
+  afterMs: number
+  chunk: ContentChunk
+  tokens: number
+}
+
+export const USAGE_REPORTS = [
+  'exact',
+  'absent',
+  'zero',
+  'generous',
+  'thinking',
+  'cached',
+  'negative',
+  'not_a_number',
+  'absurd',
+] as const
+export type UsageReport = (typeof USAGE_REPORTS)[number]
+
+export type Mishap = { atMs: number; gateway: number } & (
+  | { kind: 'crash'; restartsAfterMs: number | undefined }
+  | { kind: 'pause'; forMs: number }
+  | { kind: 'shut_down' }
+)
+
+/** How reliable the connections to the store are. */
+export interface Weather {
+  /** The share of statements that something happens to. */
+  mishapShare: number
+  slowShare: number
+  outages: { fromMs: number; toMs: number }[]
+  /** From here on nothing goes wrong any more, so that the end can be judged. */
+  calmFromMs: number
+}
+
+/** Longer than the longest pause that begins while calls start. */
+const CALM_FROM_MS = 240_000
+const STARTS_WITHIN_MS = 6_000
+
+/** What a seed has much of, so that rare things meet each other. */
+interface Taste {
+  longShare: number
+  hangUpShare: number
+  keyShare: number
+}
+
+export function drawScenario(random: Random): Scenario {
+  const taste: Taste = {
+    longShare: random.pick([0.2, 0.8]),
+    hangUpShare: random.pick([0, 0.3]),
+    keyShare: random.pick([0, 0.15, 0.6]),
+  }
+  const gateways = 1 + random.int(3)
+  const wallets = Array.from({ length: 1 + random.int(3) }, () => drawWallet(random))
+  const bursts = Array.from({ length: 1 + random.int(3) }, () => random.int(STARTS_WITHIN_MS))
+  const calls = Array.from({ length: 1 + random.int(12) }, (_, n) => {
+    const atMs = random.pick(bursts) + random.int(30)
+    return drawCall(random, taste, `call ${n + 1}`, atMs, random.int(gateways), random.int(wallets.length))
+  })
+  addRetries(random, taste, calls, gateways)
+  return { gateways, wallets, calls, mishaps: drawMishaps(random, gateways, calls), weather: drawWeather(random) }
+}
+
+/** An answer of typical length holds about 160,000 nanos: from nothing at all to more than everybody needs. */
+function drawWallet(random: Random): Scenario['wallets'][number] {
+  const [least, most] = random.pick([
+    [0, 30_000],
+    [30_000, 250_000],
+    [150_000, 900_000],
+    [5_000_000, 50_000_000],
+  ] as const)
+  return {
+    nanos: BigInt(least + random.int(most - least)),
+    concurrentCalls: random.next() < 0.1 ? 1 + random.int(3) : null,
+  }
+}
+
+function drawCall(
+  random: Random,
+  taste: Taste,
+  name: string,
+  atMs: number,
+  gateway: number,
+  wallet: number,
+): CallPlan {
+  const isSlowReader = random.next() < 0.2
+  const isBounded = random.next() < 0.45
+  return {
+    name,
+    atMs,
+    gateway,
+    wallet,
+    model: random.pick(MODEL_IDS),
+    maxTokens: isBounded ? random.pick([1, 5, 1 + random.int(80), 400, 6_000, 999_999_999]) : undefined,
+    isStreamed: random.next() < 0.7,
+    prompt: 'Tell me more about the tea of this river. '.repeat(1 + random.int(6)),
+    key: undefined,
+    routes: 1 + random.int(2),
+    scripts: [drawScript(random, taste), drawScript(random, taste)],
+    hangsUpAfterMs: 
+      random.next() < taste.hangUpShare ? random.int(random.pick([20, 800, 6_000])) : undefined,
+    readingMs: () => (isSlowReader && random.next() < 0.3 ? random.int(random.pick([50, 3_000, 45_000])) : 0),
+  }
+}
+
+function drawScript(random: Random, taste: Taste): Script {
+  const isLong = random.next() < taste.longShare
+  const gapMs = random.pick([0, 5, 60, 400])
+  const pieces = Array.from({ length: random.int(isLong ? 30 : 8) }, () => drawPiece(random, gapMs, isLong))
+  const chance = random.next()
+  const failure = pieces.length === 0 ? random.pick(EARLY_FAILURES) : random.pick(LATE_FAILURES)
+  // A first attempt that is refused is what the second one exists for.
+  const isRefused = random.next() < 0.2
+  return {
+    firstAfterMs: random.int(random.pick([3, 50, 2_000])),
+    pieces: isRefused ? [] : pieces,
+    ending: isRefused
+      ? { kind: 'fails', error: random.pick(EARLY_FAILURES) }
+      : chance < 0.75
+        ? { kind: 'complete', reason: random.pick(FINISH_REASONS), usage: drawUsageReport(random) }
+        : chance < 0.95
+          ? { kind: 'fails', error: failure }
+          : { kind: 'silent' },
+    obeysMaxTokens: random.next() < 0.8,
+  }
+}
+
+function drawUsageReport(random: Random): UsageReport {
+  return random.next() < 0.45 ? 'exact' : random.pick(USAGE_REPORTS)
+}
+
+/** Each begins with a space: so many tokens alone, and as many anywhere in a text, however it is cut into pieces. */
+const WORDS = [
+  { text: ' tea', tokens: 1 },
+  { text: ' día', tokens: 1 },
+  { text: ' 紅茶', tokens: 3 },
+]
+
+function drawPiece(random: Random, gapMs: number, isLong: boolean): Piece {
+  const word = random.pick(WORDS)
+  const count = 1 + random.int(isLong ? 40 : 12)
+  const text = word.text.repeat(count)
+  const chance = random.next()
+  const chunk: ContentChunk =
+    chance < 0.8
+      ? { type: 'text', text }
+      : chance < 0.9
+        ? { type: 'reasoning', text }
+        : { type: 'tool_call', index: 0, id: 'tool', name: undefined, arguments: text }
+  return { afterMs: random.int(gapMs + 1), chunk, tokens: word.tokens * count }
+}
+
+const EARLY_FAILURES: readonly UpstreamErrorKind[] = [
+  'refused',
+  'reset',
+  'server_error',
+  'connect_timeout',
+  'rate_limited',
+  'rejected',
+  'error_in_200',
+]
+const LATE_FAILURES: readonly UpstreamErrorKind[] = ['truncated', 'bad_event', 'error_in_200', 'total_timeout']
+
+/** Some callers give their call a key and send it again: while it runs, soon after, or when its gateway is long dead. */
+function addRetries(random: Random, taste: Taste, calls: CallPlan[], gateways: number): void {
+  for (const [n, first] of [...calls].entries()) {
+    if (random.next() >= taste.keyShare) continue
+    first.key = `key-${n + 1}`
+    for (let retry = 1; retry <= 1 + random.int(2); retry++) {
+      const laterMs = random.pick([random.int(50), random.int(5_000), LEASE_MS + random.int(80_000)])
+      calls.push({
+        ...first,
+        name: `${first.name}${'abc'.charAt(retry - 1)}`,
+        atMs: first.atMs + laterMs,
+        gateway: random.int(gateways),
+        prompt: random.next() < 0.05 ? 'Something else.' : first.prompt,
+        scripts: [drawScript(random, taste), drawScript(random, taste)],
+      })
+    }
+  }
+}
+
+function drawMishaps(random: Random, gateways: number, calls: readonly CallPlan[]): Mishap[] {
+  return Array.from({ length: random.int(4) }, (): Mishap => {
+    // Close to a call that begins or runs, where it hurts.
+    const atMs = random.pick(calls).atMs + random.int(random.pick([10, 300, 5_000]))
+    const gateway = random.int(gateways)
+    const chance = random.next()
+    if (chance < 0.4) {
+      const restartsAfterMs = random.next() < 0.5 ? 500 + random.int(10_000) : undefined
+      return { kind: 'crash', atMs, gateway, restartsAfterMs }
+    }
+    if (chance < 0.9) {
+      const forMs = random.next() < 0.3 ? random.int(20_000) : LEASE_MS + random.int(90_000)
+      return { kind: 'pause', atMs, gateway, forMs }
+    }
+    return { kind: 'shut_down', atMs, gateway }
+  })
+}
+
+function drawWeather(random: Random): Weather {
+  const [mishapShare, slowShare] = random.pick([
+    [0, 0],
+    [0.02, 0.1],
+    [0.15, 0.02],
+    [0.4, 0.05],
+  ] as const)
+  const outages = Array.from({ length: random.next() < 0.25 ? 1 : 0 }, () => {
+    const fromMs = random.int(STARTS_WITHIN_MS + 2_000)
+    return { fromMs, toMs: fromMs + random.int(random.pick([600, 5_000, 40_000, 90_000])) }
+  })
+  return { mishapShare, slowShare, outages, calmFromMs: CALM_FROM_MS }
+}

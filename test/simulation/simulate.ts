@@ -1,0 +1,124 @@
+import { BEATS_PER_LEASE, LEASE_MS } from '../../src/rules/limits.ts'
+import { createRandom } from '../support/random.ts'
+import { checkBooks } from './call-invariants.ts'
+import { createCallRecord, type CallRecord } from './call-record.ts'
+import { STATEMENT, type Statement } from './memory-ledger.ts'
+import { addWallet } from './memory-tables.ts'
+import { drawScenario, type CallPlan, type Mishap, type Scenario } from './scenario.ts'
+import type { VirtualTime } from './virtual-time.ts'
+import { createWorld, type World } from './world.ts'
+
+export interface SimulateOptions {
+  statement?: Statement
+  isTraced?: boolean
+}
+
+/** After the last call has ended: dead gateways' leases run out, orphans are found, and the sweeper comes round. */
+const AFTERMATH_MS = LEASE_MS + 30_000
+/** No call and no pause is this long: whatever runs by then is stuck. */
+const LONGEST_MS = 30 * 60_000
+const SWEEP_EVERY_MS = LEASE_MS / BEATS_PER_LEASE
+
+/** Runs one seed, from the first call to the last sweep, and returns the world that it leaves behind. */
+export async function simulate(
+  seed: number,
+  time: VirtualTime,
+  { statement = STATEMENT, isTraced = false }: SimulateOptions = {},
+): Promise<World> {
+  const random = createRandom(seed)
+  const scenario = drawScenario(random)
+  const world = createWorld({ random, weather: scenario.weather, statement, isTraced })
+  const onRejection = (reason: unknown) => world.report(`a promise was rejected and nobody cared: ${String(reason)}`)
+  process.on('unhandledRejection', onRejection)
+  time.use(world.clock, random)
+  try {
+    await play(world, scenario)
+  } finally {
+    process.off('unhandledRejection', onRejection)
+  }
+  for (const record of world.records.values())
+    if (!isOver(record)) world.report(`${record.id} never ended`)
+  checkBooks([...world.records.values()], world.bank.tables, world.report)
+  return world
+}
+
+async function play(world: World, scenario: Scenario): Promise<void> {
+  const { clock, bank, outside, store } = world
+  for (const [n, { nanos, concurrentCalls }] of scenario.wallets.entries())
+    addWallet(bank.tables, projectOf(n), nanos, { concurrentCalls })
+  for (let slot = 0; slot < scenario.gateways; slot++) world.startGateway(slot)
+  let expected = scenario.calls.length
+  for (const plan of scenario.calls)
+    clock.schedule(outside, plan.atMs, 'arrival', () => {
+      expected -= 1
+      placeCall(world, plan)
+    })
+  for (const mishap of scenario.mishaps) clock.schedule(outside, mishap.atMs, 'arrival', () => befall(world, mishap))
+
+  let lastActiveMs = 0
+  const keepSweeping = () => {
+    try {
+      bank.sweep()
+    } catch (error) {
+      world.report(`the sweep fails: ${String(error)}`)
+    }
+    if (expected > 0 || ![...world.records.values()].every(isOver)) lastActiveMs = clock.nowMs
+    clock.schedule(store, SWEEP_EVERY_MS, 'timer', keepSweeping)
+  }
+  keepSweeping()
+  await clock.run(() => clock.nowMs > LONGEST_MS || clock.nowMs - lastActiveMs > AFTERMATH_MS)
+}
+
+function placeCall(world: World, plan: CallPlan): void {
+  const { clock, records, trace, outside } = world
+  const gateway = world.gatewayIn(plan.gateway)
+  trace(outside, `${describePlan(plan)}${gateway ? '' : ': nobody answers'}`)
+  if (!gateway) return
+  const record = createCallRecord(plan, projectOf(plan.wallet), gateway.process)
+  records.set(record.id, record)
+  clock.schedule(gateway.process, 0, 'arrival', () => void gateway.serve(record))
+}
+
+function befall(world: World, mishap: Mishap): void {
+  const { clock, outside, trace } = world
+  const gateway = world.gatewayIn(mishap.gateway)
+  if (!gateway || gateway.process.state !== 'running') return
+  const { process } = gateway
+  switch (mishap.kind) {
+    case 'crash': {
+      clock.crash(process)
+      trace(process, 'crashes')
+      const { restartsAfterMs: ms } = mishap
+      if (ms !== undefined) clock.schedule(outside, ms, 'arrival', () => world.startGateway(mishap.gateway))
+      break
+    }
+    case 'pause':
+      clock.pause(process)
+      trace(process, `is paused for ${mishap.forMs} ms`)
+      clock.schedule(outside, mishap.forMs, 'arrival', () => {
+        trace(process, 'wakes up')
+        clock.resume(process)
+      })
+      break
+    case 'shut_down':
+      trace(process, 'is told to end')
+      clock.schedule(process, 0, 'arrival', () => void gateway.shutDown())
+  }
+}
+
+function isOver({ end, process }: CallRecord): boolean {
+  return end !== undefined || process.state === 'crashed'
+}
+
+function projectOf(wallet: number): string {
+  return `wallet ${wallet + 1}`
+}
+
+function describePlan(plan: CallPlan): string {
+  const { name, wallet, gateway, model, maxTokens, key, routes, hangsUpAfterMs } = plan
+  const parts = [`${name}: ${projectOf(wallet)} calls ${model} through slot ${gateway + 1}`, `${routes} routes`]
+  if (maxTokens !== undefined) parts.push(`max_tokens ${maxTokens}`)
+  if (key !== undefined) parts.push(key)
+  if (hangsUpAfterMs !== undefined) parts.push(`hangs up after ${hangsUpAfterMs} ms`)
+  return parts.join(', ')
+}

@@ -1,0 +1,103 @@
+import type { Random } from '../support/random.ts'
+import { createBank, type Bank } from './bank.ts'
+import { checkDelivery, checkEnd } from './call-invariants.ts'
+import type { CallRecord } from './call-record.ts'
+import { createClock, createProcess, type Clock, type Process } from './clock.ts'
+import { createSimulatedGateway, type SimulatedGateway } from './gateway.ts'
+import type { Statement } from './memory-ledger.ts'
+import { createScriptedProvider } from './provider.ts'
+import type { Weather } from './scenario.ts'
+import { createStoreLink } from './store-link.ts'
+import { createTrace, type Trace } from './trace.ts'
+
+/** Everything that exists in one run: a store, providers, gateways in numbered slots, and what became of the calls. */
+export interface World {
+  readonly clock: Clock
+  /** Whoever is neither a gateway nor the store. */
+  readonly outside: Process
+  readonly store: Process
+  readonly bank: Bank
+  readonly records: Map<string, CallRecord>
+  readonly violations: string[]
+  /** What happened, line by line, if it is traced. */
+  readonly lines: string[]
+  readonly trace: Trace
+  report(violation: string): void
+  /** The gateway that a slot's address leads to; undefined when none answers there. */
+  gatewayIn(slot: number): SimulatedGateway | undefined
+  startGateway(slot: number): void
+}
+
+export interface WorldOptions {
+  random: Random
+  weather: Weather
+  statement: Statement
+  isTraced: boolean
+}
+
+export function createWorld({ random, weather, statement, isTraced }: WorldOptions): World {
+  const outside = createProcess('outside')
+  const store = createProcess('store')
+  const clock = createClock(outside)
+  const lines: string[] = []
+  const trace = createTrace(clock, isTraced ? lines : undefined)
+  const violations: string[] = []
+  const records = { byId: new Map<string, CallRecord>(), bySignal: new Map<AbortSignal, CallRecord>() }
+  const slots: SimulatedGateway[] = []
+  let started = 0
+
+  function report(violation: string): void {
+    if (violations.includes(violation)) return
+    violations.push(violation)
+    trace(clock.current, `VIOLATION: ${violation}`)
+  }
+
+  const onGrant = (callId: string, total: bigint) => void records.byId.get(callId)?.granted.push(total)
+  const bank = createBank({ clock, store, statement, report, trace, onGrant })
+  const link = createStoreLink({ clock, store, random, weather, trace })
+  const providers = ['provider 1', 'provider 2'].map((name) =>
+    createScriptedProvider({
+      name,
+      clock,
+      recordOf: (signal) => records.bySignal.get(signal),
+      onAttempt(record) {
+        trace(clock.current, `${record.id} goes to ${name}`)
+        checkDelivery(record, report)
+      },
+    }),
+  )
+
+  return {
+    clock,
+    outside,
+    store,
+    bank,
+    records: records.byId,
+    violations,
+    lines,
+    trace,
+    report,
+    gatewayIn(slot) {
+      const gateway = slots[slot]
+      return gateway?.process.state === 'crashed' || gateway?.isDraining ? undefined : gateway
+    },
+    startGateway(slot) {
+      const id = `gateway ${++started}`
+      const process = createProcess(id)
+      const onChunk = (record: CallRecord) => checkDelivery(record, report)
+      const onEnd = (record: CallRecord) => {
+        trace(process, `${record.id} ${describeEnd(record)}`)
+        checkEnd(record, bank.tables, report)
+      }
+      clock.schedule(process, 0, 'arrival', () => {
+        trace(process, 'starts')
+        slots[slot] = createSimulatedGateway({ id, process, clock, link, bank, providers, records, onChunk, onEnd })
+      })
+    },
+  }
+}
+
+function describeEnd({ end, delivered, replayed }: CallRecord): string {
+  if (end?.kind === 'threw') return `ends in ${end.error instanceof Error ? end.error.message : String(end.error)}`
+  return `ends after ${delivered.length} chunks${replayed ? `, from the result of ${replayed.callId}` : ''}`
+}
