@@ -44,12 +44,13 @@ export async function serve(config: Config, roles: readonly Role[], log: Log): P
         metrics,
         secrets: createSecrets(config.PARLEY_SECRET),
         leaseMs: config.PARLEY_LEASE_MS,
+        callsMax: config.PARLEY_CALLS_MAX,
       })
     : undefined
   const worker = roles.includes('worker')
     ? createWorker({ db: store.db, log, metrics, leaseMs: config.PARLEY_LEASE_MS })
     : undefined
-  const app = gateway && createServer(gateway, { callsMax: config.PARLEY_CALLS_MAX })
+  const app = gateway && createServer(gateway)
   const consoleApp = roles.includes('console')
     ? createConsoleServer({ db: store.db, log, metrics, webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET })
     : undefined

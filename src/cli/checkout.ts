@@ -17,7 +17,12 @@ export type OpenCheckout = (
 ) => Promise<{ sessionId: string; url: string }>
 
 export function addCheckoutCommand(wallet: Command, openCheckout: OpenCheckout): void {
-  addCommand(wallet, 'checkout', 'make a Stripe page on which credit is paid', `parley wallet checkout ${EXAMPLE_ID} 25`)
+  addCommand(
+    wallet,
+    'checkout',
+    'make a Stripe page on which credit is paid',
+    `parley wallet checkout ${EXAMPLE_ID} 25`,
+  )
     .argument('<project>')
     .addArgument(new Argument('<amount>', 'in credits, for example 25 or 9.99').argParser(creditsOf))
     .action(

@@ -109,7 +109,15 @@ async function reverse({ db }: Session, transferId: string, how: How): Promise<O
   })
   const { reference } = order
   return {
-    document: { posted, kind: 'reversal', reference, corrects: transferId, debit, credit: credited, amount_nanos: amount },
+    document: {
+      posted,
+      kind: 'reversal',
+      reference,
+      corrects: transferId,
+      debit,
+      credit: credited,
+      amount_nanos: amount,
+    },
     text: `${posted ? `${formatCredits(amount)} moved back.` : POSTED_BEFORE}\n\n${facts({ reverses: kind, transfer: transferId, reference })}`,
   }
 }

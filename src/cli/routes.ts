@@ -39,7 +39,9 @@ function addCostOptions(command: Command): Command {
   return command
     .addOption(priceOption('--cost-input <dollars>', 'what it asks per million prompt tokens'))
     .addOption(priceOption('--cost-output <dollars>', 'what it asks per million answer tokens'))
-    .addOption(priceOption('--cost-cached-input <dollars>', 'the same for cached prompt tokens (default: --cost-input)'))
+    .addOption(
+      priceOption('--cost-cached-input <dollars>', 'the same for cached prompt tokens (default: --cost-input)'),
+    )
     .addOption(priceOption('--cost-cache-write <dollars>', 'the same for cache writes (default: --cost-input)'))
     .addOption(priceOption('--cost-reasoning <dollars>', 'the same for reasoning tokens (default: --cost-output)'))
 }

@@ -42,8 +42,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
   })
   app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
   app.setNotFoundHandler((request, reply) => refuse(noSuchEndpoint(), request, reply))
-  if (webhookSecret)
-    app.post(WEBHOOK_PATH, (request, reply) => answerWebhook(options, webhookSecret, request, reply))
+  if (webhookSecret) app.post(WEBHOOK_PATH, (request, reply) => answerWebhook(options, webhookSecret, request, reply))
   return app
 
   function refuse(error: ParleyError, request: FastifyRequest, reply: FastifyReply) {

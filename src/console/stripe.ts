@@ -55,7 +55,11 @@ function clientOf({ secretKey, apiBase }: StripeAccount): Stripe {
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
     telemetry: false,
-    ...(base && { protocol: base.protocol === 'http:' ? 'http' : 'https', host: base.hostname, port: base.port || undefined }),
+    ...(base && {
+      protocol: base.protocol === 'http:' ? 'http' : 'https',
+      host: base.hostname,
+      port: base.port || undefined,
+    }),
   })
 }
 
@@ -106,7 +110,13 @@ function eventOf(type: string, object: unknown): PaymentEvent | undefined {
       if (checkout.parse(object).payment_status !== 'paid') return undefined
       const paid = paidCheckout.parse(object)
       const { id: sessionId, payment_intent: paymentIntent } = paid
-      return { type: 'paid', sessionId, paymentIntent, amount: nanosOfCents(paid.amount_total), currency: paid.currency }
+      return {
+        type: 'paid',
+        sessionId,
+        paymentIntent,
+        amount: nanosOfCents(paid.amount_total),
+        currency: paid.currency,
+      }
     }
     case 'checkout.session.expired':
       return { type: 'expired', sessionId: checkout.parse(object).id }

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UpstreamError, type UpstreamErrorKind } from '../providers/provider.ts'
 import type { ChatRequest } from '../rules/chat-request.ts'
 import type { Chunk } from '../rules/chunk.ts'
-import { ATTEMPTS_MAX } from '../rules/limits.ts'
 import type { Call } from './call.ts'
 import type { Route } from './catalogue.ts'
 
@@ -17,7 +16,8 @@ const BACKOFF_MS = { least: 50, most: 400 }
 export async function* answer(routes: readonly Route[], request: ChatRequest, call: Call): AsyncGenerator<Chunk> {
   let failure: UpstreamError | undefined
   let previous: Route | undefined
-  for (const route of [...routes, ...routes].slice(0, ATTEMPTS_MAX)) {
+  // A single route gets a second chance; where there are others, they are it.
+  for (const route of routes.length === 1 ? [...routes, ...routes] : routes) {
     if (route === previous) {
       if (!failure || !WORTH_REPEATING.has(failure.kind)) break
       const waitMs = BACKOFF_MS.least + Math.random() * (BACKOFF_MS.most - BACKOFF_MS.least)

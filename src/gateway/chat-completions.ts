@@ -25,6 +25,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
   const route = gateway.catalogue.routeFor(call.caller, request) // 422
   call.facts.model = route.model.id
   call.facts.streamed = request.stream
+  if (gateway.running.size > gateway.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
   const replay = await gateway.idempotency.claim(call) // 409, 422, 503
   if (replay) {
     call.facts.replayed = { callId: replay.callId, created: replay.answer.created }
@@ -84,7 +85,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
     call.facts.isUsageAnomalous = meter.isAnomalous
     const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
     await hold.settle(meter.ending(outcome), status, isAnswered ? storedAnswer() : undefined)
-    if (isAnswered) gateway.conversations.record(call, request, reply.message())
+    gateway.conversations.record(call, request, isAnswered ? reply.message() : undefined)
   }
 }
 

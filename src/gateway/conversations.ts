@@ -12,8 +12,8 @@ import type { Call } from './call.ts'
 export interface Conversations {
   /** Throws 404 for an id that is malformed or was deleted. Undefined: an independent request. */
   check(caller: Caller, id: string | undefined): Promise<void>
-  /** Adds the call's new messages and the reply, after the answer and out of its way. */
-  record(call: Call, request: ChatRequest, reply: Message): void
+  /** Adds the call's new messages and its reply, if it has a whole one, after the answer and out of its way. */
+  record(call: Call, request: ChatRequest, reply: Message | undefined): void
   /** Resolves when everything recorded is stored or given up. */
   idle(): Promise<void>
 }
@@ -50,7 +50,7 @@ export function createConversations(options: { db: Db; digestKey: Buffer; log: L
       const turn = {
         conversation: { projectId: call.caller.projectId, id: call.conversationId },
         callId: call.id,
-        messages: numberOccurrences([...request.messages, reply], digestKey),
+        messages: numberOccurrences(reply ? [...request.messages, reply] : request.messages, digestKey),
         retentionDays: call.caller.contentRetentionDays,
       }
       const write = recordTurn(db, turn).catch((error: unknown) => {

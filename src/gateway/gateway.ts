@@ -28,6 +28,8 @@ export interface Gateway {
   readonly ledger: Ledger
   readonly typicalOutput: TypicalOutput
   readonly running: RunningCalls
+  /** Completions at the same time in this process; more are answered 503. */
+  readonly callsMax: number
   readonly log: Log
   readonly metrics: Metrics
   /** Can it hold credit right now? */
@@ -43,6 +45,7 @@ export interface GatewayOptions {
   log: Log
   metrics: Metrics
   leaseMs: number
+  callsMax: number
   transport?: TransportOptions
 }
 
@@ -50,7 +53,15 @@ const CATALOGUE_POLL_MS = 1_000
 const PARTITIONS_EVERY_MS = 6 * 3_600_000
 const TOUCH_EVERY_MS = 30_000
 
-export function createGateway({ store, secrets, log, metrics, leaseMs, ...options }: GatewayOptions): Gateway {
+export function createGateway({
+  store,
+  secrets,
+  log,
+  metrics,
+  leaseMs,
+  callsMax,
+  ...options
+}: GatewayOptions): Gateway {
   const id = uuidv7()
   const beatMs = leaseMs / BEATS_PER_LEASE
   const transport = createTransport(options.transport)
@@ -99,6 +110,7 @@ export function createGateway({ store, secrets, log, metrics, leaseMs, ...option
     ledger,
     typicalOutput: createTypicalOutput(),
     running,
+    callsMax,
     log,
     metrics,
     get isReady() {

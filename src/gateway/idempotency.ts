@@ -62,21 +62,23 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
           param: 'Idempotency-Key',
         })
       }
-      const { state, result, callId } = await statements.claimKey(
-        db,
-        {
-          projectId: call.caller.projectId,
-          keyDigest: digestOf(`key ${key}`),
-          bodyDigest: digestOf(`body ${call.conversationId ?? ''} ${JSON.stringify(call.body)}`),
-          callId: call.id,
-          gatewayId,
-          conversationId: call.conversationId,
-        },
-        leaseMs,
-        IDEMPOTENCY_KEPT_MS,
-      ).catch((error: unknown) => {
-        throw isUnavailable(error) ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error
-      })
+      const { state, result, callId } = await statements
+        .claimKey(
+          db,
+          {
+            projectId: call.caller.projectId,
+            keyDigest: digestOf(`key ${key}`),
+            bodyDigest: digestOf(`body ${call.conversationId ?? ''} ${JSON.stringify(call.body)}`),
+            callId: call.id,
+            gatewayId,
+            conversationId: call.conversationId,
+          },
+          leaseMs,
+          IDEMPOTENCY_KEPT_MS,
+        )
+        .catch((error: unknown) => {
+          throw isUnavailable(error) ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error
+        })
       if (state === 'claimed') return undefined
       if (state === 'mismatch') throw new ParleyError('idempotency_mismatch', { param: 'Idempotency-Key' })
       if (state === 'running' || result === null) throw new ParleyError('idempotency_running', { retryAfterSeconds: 1 })

@@ -1,8 +1,9 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { ServerResponse } from 'node:http'
+import fastify, { type ConnectionError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { STATUS_CODES, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { JsonError, parseJson } from '../platform/json.ts'
 import { uuidv7 } from '../platform/uuid.ts'
-import { asParleyError, ParleyError } from '../rules/errors.ts'
+import { asParleyError, ParleyError, type ErrorCode } from '../rules/errors.ts'
 import {
   BODY_BYTES_MAX,
   CLIENT_HEADERS_TIMEOUT_MS,
@@ -39,20 +40,22 @@ function methodsOf(path: string): string | undefined {
 }
 
 export interface ServerOptions {
-  /** Completions at the same time in this process; more are answered 503. */
-  callsMax: number
   heartbeatMs?: number
 }
 
-export function createServer(gateway: Gateway, options: ServerOptions): FastifyInstance {
+export function createServer(gateway: Gateway, options: ServerOptions = {}): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: CLIENT_REQUEST_TIMEOUT_MS,
     keepAliveTimeout: 75_000,
-    http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: CLIENT_HEADERS_TIMEOUT_MS },
+    // A missing Host header is refused below, with a body that says so.
+    http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: CLIENT_HEADERS_TIMEOUT_MS, requireHostHeader: false },
     forceCloseConnections: 'idle',
+    // While the port closes, requests on kept-alive connections are still ours to answer, in our own words.
+    return503OnClosing: false,
     genReqId: () => uuidv7(),
     frameworkErrors: (_error, request, reply) => void refuse(new ParleyError('not_found'), request, reply),
+    clientErrorHandler: refuseMalformed,
   })
   app.decorateRequest('caller', undefined as unknown as Caller)
   app.decorateRequest('startedMs', 0)
@@ -64,7 +67,11 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     request.startedMs = performance.now()
     reply.header('x-request-id', request.id)
     if (gateway.isDraining) reply.header('connection', 'close')
-    done()
+    done(
+      request.headers.host === undefined && request.raw.httpVersion === '1.1'
+        ? new ParleyError('malformed')
+        : undefined,
+    )
   })
   app.addHook('onResponse', (request, reply, done) => {
     // A completion says more of itself, when it has been settled.
@@ -85,6 +92,8 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
       })
     },
   }
+  // An expectation that we do not know is no reason to refuse a request that we do.
+  app.server.on('checkExpectation', (req, res) => app.routing(req, res))
   app.get('/v1/models', authenticated, (request, reply) => answerModels(gateway, request, reply))
   app.get('/v1/receipts/:id', authenticated, (request, reply) => answerReceipt(gateway.db, request, reply))
   app.post('/v1/chat/completions', authenticated, (request, reply) =>
@@ -100,7 +109,6 @@ async function answerCompletion(
   reply: FastifyReply,
 ) {
   const body = bodyOf(request)
-  if (gateway.running.size >= options.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
   const abort = new AbortController()
   const call: Call = {
     id: uuidv7(),
@@ -195,6 +203,7 @@ function formatOf(request: FastifyRequest): ErrorFormat {
 
 function refuse(error: ParleyError, request: FastifyRequest, reply: FastifyReply) {
   request.errorCode = error.code
+  reply.header('x-request-id', request.id)
   if (error.options.allow !== undefined) reply.header('allow', error.options.allow)
   if (error.options.retryAfterSeconds !== undefined) reply.header('retry-after', error.options.retryAfterSeconds)
   return reply.code(error.status).send(errorBodyOf(error, formatOf(request)))
@@ -210,6 +219,26 @@ function ourErrorOf(error: unknown): ParleyError {
   if (status === 408) return new ParleyError('body_too_slow')
   if (typeof status === 'number' && status >= 400 && status < 500) return new ParleyError('invalid_request')
   return asParleyError(error)
+}
+
+/** What is not even HTTP never becomes a request: it is answered on the bare socket. */
+function refuseMalformed(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  const ours = new ParleyError(CLIENT_ERRORS[error.code] ?? 'malformed')
+  const body = JSON.stringify(errorBodyOf(ours, 'plain'))
+  const head = [
+    `HTTP/1.1 ${ours.status} ${STATUS_CODES[ours.status]}`,
+    `x-request-id: ${uuidv7()}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+const CLIENT_ERRORS: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'body_too_slow',
 }
 
 /** Where it happened, without its message, which may quote what a user wrote. */

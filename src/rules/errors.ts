@@ -11,6 +11,8 @@ export const ERRORS = {
     message: 'There is no such endpoint. Parley answers POST /v1/chat/completions and GET /v1/models.',
   },
   method_not_allowed: { status: 405, message: 'This endpoint does not support that method. See the Allow header.' },
+  malformed: { status: 400, message: 'This is not a valid HTTP request.' },
+  headers_too_large: { status: 431, message: 'The request headers are too large.' },
   keys_missing: {
     status: 401,
     message: 'Send both keys: the headers x-publishable-key and x-secret-key. One or both are missing.',

@@ -28,8 +28,6 @@ export const UPSTREAM_TIMERS: UpstreamTimers = {
 
 /** One server-sent event, or one error body, of a provider. */
 export const EVENT_BYTES_MAX = 1024 * 1024
-/** Attempts before the first byte, over all routes of a call. */
-export const ATTEMPTS_MAX = 2
 
 /** Middleboxes cut connections that are silent for a minute. */
 export const HEARTBEAT_MS = 15_000

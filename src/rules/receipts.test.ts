@@ -79,7 +79,13 @@ test('an overrun that the wallet paid in part matches, down to the hold and not 
 })
 
 describe('a receipt that was changed afterwards does not match', () => {
-  const paid = receiptOf({ outcome: 'completed', started: true, reported: USED, counted: COUNTED, held: MORE_THAN_ENOUGH })
+  const paid = receiptOf({
+    outcome: 'completed',
+    started: true,
+    reported: USED,
+    counted: COUNTED,
+    held: MORE_THAN_ENOUGH,
+  })
   const tokens = (Object.keys(USED) as (keyof typeof USED)[]).map((name): [string, Receipt] => [
     `${name} tokens`,
     { ...paid, usage: { ...USED, [name]: USED[name] + 1 } },
@@ -118,6 +124,15 @@ test('a call is found by its uuid and by the id of its answer, and by nothing el
   assert.equal(completionIdOf(ID), 'chatcmpl-0199d3c47a107c3e9a531f2e3d4c5b6a')
   assert.equal(callIdOf(completionIdOf(ID)), ID)
   assert.equal(callIdOf(ID), ID)
-  for (const text of ['', 'chatcmpl-', 'chatcmpl-1', `${ID}0`, `x${ID}`, `chatcmpl-chatcmpl-${ID}`, `${ID}\n`, 'g'.repeat(32)])
+  for (const text of [
+    '',
+    'chatcmpl-',
+    'chatcmpl-1',
+    `${ID}0`,
+    `x${ID}`,
+    `chatcmpl-chatcmpl-${ID}`,
+    `${ID}\n`,
+    'g'.repeat(32),
+  ])
     assert.equal(callIdOf(text), undefined, text)
 })

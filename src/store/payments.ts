@@ -87,10 +87,7 @@ export async function rememberReturn(tx: Db, { id, paymentIntent, kind, amount }
     .insertInto('payment_returns')
     .values({ id, payment_intent: paymentIntent, kind, amount_nanos: amount })
     .onConflict((conflict) =>
-      conflict
-        .column('id')
-        .doUpdateSet({ amount_nanos: amount })
-        .where('payment_returns.amount_nanos', '<', amount),
+      conflict.column('id').doUpdateSet({ amount_nanos: amount }).where('payment_returns.amount_nanos', '<', amount),
     )
     .returning('id')
     .executeTakeFirst()

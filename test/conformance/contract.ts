@@ -2,7 +2,6 @@
 import type { Sections } from './clauses.ts'
 
 const RECOMMENDATIONS = 'recommendations'
-const IDEMPOTENCY = 'idempotency'
 
 const orderOfChecks = {
   'path-404': 'An unknown path is 404 for everyone, before authentication.',
@@ -185,10 +184,10 @@ export const CONTRACT: Sections = {
   'contract: retries': {
     prefix: 'retries',
     sentences: {
-      shape: { text: 'Idempotency-Key is 1 to 255 visible characters.', planned: IDEMPOTENCY },
-      once: { text: 'Same key, same body within 24 h: charged once, answered as stored.', planned: IDEMPOTENCY },
-      'other-body': { text: 'Same key with another body is 422.', planned: IDEMPOTENCY },
-      running: { text: 'Same key while the first is still running is 409.', planned: IDEMPOTENCY },
+      shape: { text: 'Idempotency-Key is 1 to 255 visible characters.' },
+      once: { text: 'Same key, same body within 24 h: charged once, answered as stored.' },
+      'other-body': { text: 'Same key with another body is 422.' },
+      running: { text: 'Same key while the first is still running is 409.' },
     },
   },
 }

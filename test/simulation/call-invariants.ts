@@ -1,7 +1,6 @@
 import { billFor, type Outcome } from '../../src/rules/charging.ts'
 import type { Chunk } from '../../src/rules/chunk.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
-import { ATTEMPTS_MAX } from '../../src/rules/limits.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 import { costOf } from '../../src/rules/pricing.ts'
 import { NO_USAGE, isPlausible, type Usage } from '../../src/rules/usage.ts'
@@ -13,9 +12,36 @@ import type { Report } from './wallet-invariants.ts'
 
 /** What the books must say of a call, judged only by what its caller, its providers and the store saw. */
 
-/** I6, whenever the caller gets something: nobody is given an answer for which no credit was set aside. */
+/** Before a provider is asked: the wallet has set aside what the answer may cost at most. */
+export function checkRequest(record: CallRecord, report: Report): void {
+  const { id, plan, granted } = record
+  const attempt = record.attempts.at(-1)
+  const [held] = granted
+  if (held === undefined || !attempt) return report(`I6: ${id} goes to a provider without a hold`)
+  if (attempt.maxTokens === undefined) {
+    if (plan.maxTokens !== undefined) report(`${id}: its max_tokens is not passed on`)
+    return
+  }
+  const { output, reasoning } = priceOf(record)
+  const dearest = { ...priceOf(record), output: output > reasoning ? output : reasoning }
+  const cost = costOf({ ...NO_USAGE, input: attempt.promptTokens, output: attempt.maxTokens }, dearest)
+  if (cost > held) report(`${id}: a provider may write for ${cost}, held is ${held}`)
+}
+
+/** A provider that was told where to stop counts in its own way; one that ignores it is cut off here. */
+const BOUNDED_LEEWAY = 2n
+
+/** Whenever the caller gets something: nobody is given more than credit was set aside for. */
 export function checkDelivery(record: CallRecord, report: Report): void {
-  if (record.granted.length === 0 && !record.replayed) report(`I6: ${record.id} delivers without a hold`)
+  const { id, granted, attempts, replayed } = record
+  if (replayed) return
+  const held = granted.at(-1)
+  const attempt = attempts.at(-1)
+  if (held === undefined || !attempt) return report(`I6: ${id} delivers without a hold`)
+  if (attempt.end) return
+  const spent = costOf({ ...NO_USAGE, input: attempt.promptTokens, output: attempt.givenTokens }, priceOf(record))
+  const most = attempt.maxTokens === undefined ? held : held * BOUNDED_LEEWAY
+  if (spent > most) report(`${id}: has delivered for ${spent}, held is ${held}`)
 }
 
 /** At the moment when its gateway is done with the call. */
@@ -33,8 +59,22 @@ export function checkEnd(record: CallRecord, tables: Tables, report: Report): vo
   }
   if (end?.kind === 'threw' && end.error instanceof ParleyError && end.error.code === 'internal')
     report(`${id}: ended in an internal error`)
+  checkText(record, report)
   if (end?.kind === 'returned') checkCompleteAnswer(record, settlement, tables, report)
   if (settlement) checkSettlement(record, settlement, report)
+}
+
+/** The caller has got what one provider gave, from its beginning and in its order; if the answer ended well, all of it. */
+function checkText(record: CallRecord, report: Report): void {
+  const { id, delivered, attempts, end } = record
+  const given = attempts.at(-1)?.given.filter(isContent) ?? []
+  const got = delivered.filter(isContent)
+  if (got.some((chunk, i) => chunk !== given[i])) report(`${id}: delivered what no provider gave`)
+  const finish = delivered.find((chunk) => chunk.type === 'finish')
+  if (!finish || end?.kind !== 'returned') return
+  const isWhole = attempts.at(-1)?.end === 'complete'
+  if (isWhole && got.length < given.length) report(`${id}: part of its answer is missing`)
+  if (!isWhole && finish.reason !== 'length') report(`${id}: was cut and says ${finish.reason}`)
 }
 
 /** I4: the caller has the whole answer, so it is charged, now and not later, once, and exactly by the rules. */
@@ -91,10 +131,10 @@ export function expectedOutcome(record: CallRecord): Outcome {
   }
 }
 
-/** Cut off in the pause before the same route is tried again: otherwise there would have been a next attempt. */
+/** Cut off in the pause before a single route is tried again: otherwise there would have been a second attempt. */
 function isWaitingToRepeat(record: CallRecord, last: AttemptRecord): boolean {
   const mayRepeat = last.end === 'refused' || last.end === 'reset' || last.end === 'server_error'
-  return mayRepeat && last.given.length === 0 && record.attempts.length < ATTEMPTS_MAX && record.plan.routes === 1
+  return mayRepeat && last.given.length === 0 && record.attempts.length === 1 && record.plan.routes === 1
 }
 
 /** One bill for each size that the hold has had: an extension's answer may have been lost on its way to the gateway. */

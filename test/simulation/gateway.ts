@@ -7,6 +7,7 @@ import { createLease } from '../../src/gateway/lease.ts'
 import { createTypicalOutput } from '../../src/gateway/typical-output.ts'
 import { every } from '../../src/platform/every.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { BEATS_PER_LEASE, LEASE_MS } from '../../src/rules/limits.ts'
@@ -37,6 +38,7 @@ export interface SimulatedGatewayOptions {
   clock: Clock
   link: StoreLink
   bank: Bank
+  callsMax: number
   /** One for each route. */
   providers: readonly Provider[]
   /** The calls of the whole simulation, by what identifies them here. */
@@ -49,16 +51,32 @@ export interface SimulatedGatewayOptions {
 const NO_DATABASE = undefined as unknown as Db
 const SHUT_DOWN_WITHIN_MS = 5_000
 const SECRETS = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }])
+const METRICS = createMetrics()
 const SILENT = createLog('silent')
+
+/** What the request path must not touch, or whose content does not matter. */
+const NOT_SIMULATED = {
+  db: NO_DATABASE,
+  authenticate: () => Promise.reject(new Error('calls are authenticated before they get here')),
+  catalogue: { modelsFor: () => [], refresh: () => Promise.resolve(), isLoaded: true },
+  log: SILENT,
+  metrics: METRICS,
+  isReady: true,
+  isDraining: false,
+  stop: () => Promise.reject(new Error('the simulation has its own way to end')),
+}
 
 export function createSimulatedGateway(options: SimulatedGatewayOptions): SimulatedGateway {
   const { id: gatewayId, process, clock, link, bank, records } = options
   const { tables } = bank
+  const recordOf = (callId: string) => records.byId.get(callId)!
   const running: RunningCalls = new Map()
   let isDraining = false
   const ledger = createLedger((items) => {
     for (const item of items)
-      if (item.part === 'settle') records.byId.get(item.settlement.callId)?.settlements.add(item.settlement)
+      // Settled because no call has it, a hold carries no request's id.
+      if (item.part === 'settle' && item.settlement.requestId !== '')
+        recordOf(item.settlement.callId).settlements.add(item.settlement)
     return link.transact(process, 'batch', () => bank.apply(process, gatewayId, items))
   })
   const transact = <T>(what: string, work: () => T) => link.transact(process, what, work)
@@ -67,7 +85,7 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
     gatewayId,
     ledger,
     running,
-    metrics: { holdsOrphaned: { inc: () => undefined } } as never,
+    metrics: NOT_SIMULATED.metrics,
     beatMs: LEASE_MS / BEATS_PER_LEASE,
     statements: {
       beat: () => transact('beat', () => bank.beat(gatewayId)),
@@ -87,23 +105,24 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
       giveUpKey: (_, callId) => transact(`giving up of ${callId}`, () => giveUpKey(tables, callId)),
     },
   })
-  const routesOf = (record: CallRecord) =>
-    options.providers.slice(0, record.plan.routes).map((provider, i) => {
-      return { provider, deployment: modelBy(record.plan.model).deployments[i]! }
-    })
-  const gateway = {
-    conversations: { check: () => Promise.resolve(), record: () => undefined },
+  const gateway: Gateway = {
+    ...NOT_SIMULATED,
     catalogue: {
-      routeFor(caller: Call['caller']): ModelRoute {
-        const record = records.byId.get(caller.keyPairId)!
-        const model = modelBy(record.plan.model)
-        return { model, price: model.price, routes: routesOf(record) }
+      ...NOT_SIMULATED.catalogue,
+      routeFor(caller): ModelRoute {
+        const { model: modelId, routes } = recordOf(caller.keyPairId).plan
+        const model = modelBy(modelId)
+        const pairs = options.providers.map((provider, i) => ({ provider, deployment: model.deployments[i]! }))
+        return { model, price: model.price, routes: pairs.slice(0, routes) }
       },
     },
+    conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
     idempotency,
     ledger,
     typicalOutput: createTypicalOutput(),
-  } as unknown as Gateway
+    running,
+    callsMax: options.callsMax,
+  }
   const job = every(LEASE_MS / BEATS_PER_LEASE, () => lease.renew(), 'lease', SILENT)
 
   return {
@@ -134,8 +153,7 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
     async shutDown() {
       isDraining = true
       for (const [id, call] of running) {
-        const record = records.byId.get(id)
-        if (record && !call.signal.aborted) record.abortedBy = 'shut_down'
+        recordOf(id).abortedBy ??= 'shut_down'
         call.abort(new ShutDown())
       }
       const until = clock.nowMs + SHUT_DOWN_WITHIN_MS

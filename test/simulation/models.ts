@@ -38,7 +38,7 @@ function modelOf(id: string, price: Price, maxOutputTokens: number | undefined):
     contextWindow: 128_000,
     maxOutputTokens,
     prices: [{ ...price, effectiveFrom: createdAt }],
-    deployments: [deploymentOf(1), deploymentOf(2)],
+    deployments: [deploymentOf(1), deploymentOf(2), deploymentOf(3)],
   }
 }
 

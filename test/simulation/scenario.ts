@@ -8,6 +8,8 @@ import { MODEL_IDS } from './models.ts'
 /** Everything that a seed decides beforehand: who calls when, what the providers do, and what goes wrong. */
 export interface Scenario {
   gateways: number
+  /** Of each gateway. */
+  callsMax: number
   wallets: { nanos: Nanos; concurrentCalls: number | null }[]
   calls: CallPlan[]
   mishaps: Mishap[]
@@ -105,7 +107,14 @@ export function drawScenario(random: Random): Scenario {
     return drawCall(random, taste, `call ${n + 1}`, atMs, random.int(gateways), random.int(wallets.length))
   })
   addRetries(random, taste, calls, gateways)
-  return { gateways, wallets, calls, mishaps: drawMishaps(random, gateways, calls), weather: drawWeather(random) }
+  return {
+    gateways,
+    callsMax: random.next() < 0.1 ? 2 : 1_000,
+    wallets,
+    calls,
+    mishaps: drawMishaps(random, gateways, calls),
+    weather: drawWeather(random),
+  }
 }
 
 /** An answer of typical length holds about 160,000 nanos: from nothing at all to more than everybody needs. */
@@ -142,12 +151,17 @@ function drawCall(
     isStreamed: random.next() < 0.7,
     prompt: 'Tell me more about the tea of this river. '.repeat(1 + random.int(6)),
     key: undefined,
-    routes: 1 + random.int(2),
-    scripts: [drawScript(random, taste), drawScript(random, taste)],
+    routes: 1 + random.int(3),
+    scripts: drawScripts(random, taste),
     hangsUpAfterMs: 
       random.next() < taste.hangUpShare ? random.int(random.pick([20, 800, 6_000])) : undefined,
     readingMs: () => (isSlowReader && random.next() < 0.3 ? random.int(random.pick([50, 3_000, 45_000])) : 0),
   }
+}
+
+/** As many as there can be attempts. */
+function drawScripts(random: Random, taste: Taste): Script[] {
+  return [1, 2, 3].map(() => drawScript(random, taste))
 }
 
 function drawScript(random: Random, taste: Taste): Script {
@@ -221,7 +235,7 @@ function addRetries(random: Random, taste: Taste, calls: CallPlan[], gateways: n
         atMs: first.atMs + laterMs,
         gateway: random.int(gateways),
         prompt: random.next() < 0.05 ? 'Something else.' : first.prompt,
-        scripts: [drawScript(random, taste), drawScript(random, taste)],
+        scripts: drawScripts(random, taste),
       })
     }
   }

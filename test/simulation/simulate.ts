@@ -27,7 +27,7 @@ export async function simulate(
 ): Promise<World> {
   const random = createRandom(seed)
   const scenario = drawScenario(random)
-  const world = createWorld({ random, weather: scenario.weather, statement, isTraced })
+  const world = createWorld({ random, ...scenario, statement, isTraced })
   const onRejection = (reason: unknown) => world.report(`a promise was rejected and nobody cared: ${String(reason)}`)
   process.on('unhandledRejection', onRejection)
   time.use(world.clock, random)

@@ -1,6 +1,6 @@
 import type { Random } from '../support/random.ts'
 import { createBank, type Bank } from './bank.ts'
-import { checkDelivery, checkEnd } from './call-invariants.ts'
+import { checkDelivery, checkEnd, checkRequest } from './call-invariants.ts'
 import type { CallRecord } from './call-record.ts'
 import { createClock, createProcess, type Clock, type Process } from './clock.ts'
 import { createSimulatedGateway, type SimulatedGateway } from './gateway.ts'
@@ -31,11 +31,12 @@ export interface World {
 export interface WorldOptions {
   random: Random
   weather: Weather
+  callsMax: number
   statement: Statement
   isTraced: boolean
 }
 
-export function createWorld({ random, weather, statement, isTraced }: WorldOptions): World {
+export function createWorld({ random, weather, callsMax, statement, isTraced }: WorldOptions): World {
   const outside = createProcess('outside')
   const store = createProcess('store')
   const clock = createClock(outside)
@@ -55,14 +56,14 @@ export function createWorld({ random, weather, statement, isTraced }: WorldOptio
   const onGrant = (callId: string, total: bigint) => void records.byId.get(callId)?.granted.push(total)
   const bank = createBank({ clock, store, statement, report, trace, onGrant })
   const link = createStoreLink({ clock, store, random, weather, trace })
-  const providers = ['provider 1', 'provider 2'].map((name) =>
+  const providers = ['provider 1', 'provider 2', 'provider 3'].map((name) =>
     createScriptedProvider({
       name,
       clock,
       recordOf: (signal) => records.bySignal.get(signal),
       onAttempt(record) {
         trace(clock.current, `${record.id} goes to ${name}`)
-        checkDelivery(record, report)
+        checkRequest(record, report)
       },
     }),
   )
@@ -91,7 +92,7 @@ export function createWorld({ random, weather, statement, isTraced }: WorldOptio
       }
       clock.schedule(process, 0, 'arrival', () => {
         trace(process, 'starts')
-        slots[slot] = createSimulatedGateway({ id, process, clock, link, bank, providers, records, onChunk, onEnd })
+        slots[slot] = createSimulatedGateway({ id, process, clock, link, bank, callsMax, providers, records, onChunk, onEnd })
       })
     },
   }
