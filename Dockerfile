@@ -1,8 +1,9 @@
-# One image for every role: "serve gateway worker" by default, any other parley command on demand.
+# One image for every role: "serve" with all of them by default, any other parley command on demand.
 FROM node:24.21.0-bookworm-slim
 
 ENV NODE_ENV=production \
     PARLEY_HOST=0.0.0.0 \
+    PARLEY_CONSOLE_HOST=0.0.0.0 \
     PARLEY_OPS_HOST=0.0.0.0
 
 WORKDIR /parley
@@ -21,10 +22,10 @@ COPY src src
 # Everything above belongs to root and is read-only for the process.
 USER node
 
-EXPOSE 8080 9090
+EXPOSE 8080 8081 9090
 
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PARLEY_OPS_PORT || 9090}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
 ENTRYPOINT ["/parley/bin/parley"]
-CMD ["serve", "gateway", "worker"]
+CMD ["serve", "gateway", "worker", "console"]

@@ -154,17 +154,14 @@ end $$;
 -- order; n counts them from 1.
 -- Key pair, account, domain and limits are checked here again, against the truth: what a gateway has cached may be
 -- seconds old, and limits must hold across all gateways.
--- A request may come late: delayed on its way, or from a gateway that was paused. If its call was swept meanwhile it is
--- over, and held again it could never be settled, for its charge exists. If another call took over its idempotency key
--- meanwhile, that other call is the one that runs.
+-- A gateway that was paused may ask late: if another call took over its call's idempotency key meanwhile, that other call
+-- is the one that runs.
 create function ledger_hold(gateway uuid, asked json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
 declare
   a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text;
   this_minute timestamptz := date_trunc('minute', now());
   grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
-  ids uuid[] := array(select n.id from json_to_recordset(asked) as n (id uuid));
-  ended uuid[] := array(select c.id from charges c where c.id = any (ids));
 begin
   for a in
     select n.n, n.id, n.project_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos, w.open_holds as wallet_open_holds,
@@ -204,7 +201,6 @@ begin
     end if;
     refusal := case
       when a.has_key and not found then 'idempotency_running'
-      when a.id = any (ended) then 'store_unavailable'
       when a.standing is not null then a.standing
       when requests >= a.requests_per_minute then 'rate_limited'
       when a.minute_tokens >= a.tokens_per_minute then 'rate_limited'
@@ -241,13 +237,30 @@ begin
   where w.project_id = t.project_id;
 end $$;
 
+-- A request that was delayed on its way, or sent again after a pause, may have held credit once more for a call that was
+-- settled or swept meanwhile. Its charge exists, so that hold cannot become another one: it is given back.
+create function ledger_give_back(settles json) returns void language sql as $$
+  with risen as (
+    delete from holds h using json_to_recordset(settles) as s (id uuid), charges c where h.id = s.id and c.id = h.id
+    returning h.project_id, h.amount_nanos
+  )
+  update wallets w set held_nanos = w.held_nanos - t.held, open_holds = w.open_holds - t.calls
+  from (select project_id, sum(amount_nanos)::int8 as held, count(*)::int as calls from risen group by project_id) t
+  where w.project_id = t.project_id
+$$;
+
 -- The micro-batch. project_ids: the distinct projects of everything in it.
 create function ledger_apply(gateway uuid, project_ids uuid[], settles json, extensions json, asked json)
 returns setof ledger_answer language plpgsql as $$
 begin
   perform 1 from wallets w where w.project_id = any (project_ids) order by w.project_id for no key update;
   if settles is not null then
-    return query select * from ledger_settle(settles);
+    begin
+      return query select * from ledger_settle(settles);
+    exception when unique_violation then
+      perform ledger_give_back(settles);
+      return query select * from ledger_settle(settles);
+    end;
   end if;
   if extensions is not null then
     return query select * from ledger_extend(extensions);

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.ts'
-import { createConsoleServer } from './console/server.ts'
+import type { ConsoleOptions } from './console/server.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
@@ -52,7 +52,7 @@ export async function serve(config: Config, roles: readonly Role[], log: Log): P
     : undefined
   const app = gateway && createServer(gateway)
   const consoleApp = roles.includes('console')
-    ? createConsoleServer({ db: store.db, log, metrics, webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET })
+    ? await createConsole({ db: store.db, log, metrics, webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET })
     : undefined
   const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
   await ops.listen({ host: config.PARLEY_OPS_HOST, port: config.PARLEY_OPS_PORT })
@@ -74,6 +74,12 @@ export async function serve(config: Config, roles: readonly Role[], log: Log): P
       await store.close()
     }),
   }
+}
+
+/** Loaded only where it runs: Stripe's package takes time to load, and memory that gateways have better use for. */
+async function createConsole(options: ConsoleOptions): Promise<FastifyApp> {
+  const { createConsoleServer } = await import('./console/server.ts')
+  return createConsoleServer(options)
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

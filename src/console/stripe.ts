@@ -1,4 +1,4 @@
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { z } from 'zod'
 import type { Nanos } from '../rules/money.ts'
 import { centsOf, nanosOfCents, PAYMENT_CURRENCY, type PaymentEvent } from '../rules/payments.ts'
@@ -81,15 +81,14 @@ export type SignedEvent =
 /** Reads an event only after its signature has proven that Stripe wrote these very bytes, a short time ago. */
 export function readSignedEvent(body: Buffer, signature: string, secret: string): SignedEvent {
   try {
-    Stripe.webhooks.signature?.verifyHeader(body, signature, secret, TOLERANCE_SECONDS)
-  } catch (error) {
-    return { rejected: error instanceof Error && /tolerance/.test(error.message) ? 'stale' : 'signature' }
-  }
-  try {
-    const { id, type, data } = envelope.parse(JSON.parse(body.toString('utf8')))
+    const { id, type, data } = envelope.parse(
+      Stripe.webhooks.constructEvent(body, signature, secret, TOLERANCE_SECONDS),
+    )
     return { id, type, event: eventOf(type, data.object) }
-  } catch {
-    return { rejected: 'malformed' }
+  } catch (error) {
+    // Whatever else is thrown, the signature had been found right before.
+    if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) return { rejected: 'malformed' }
+    return { rejected: /tolerance/.test(error.message) ? 'stale' : 'signature' }
   }
 }
 

@@ -66,42 +66,26 @@ export function createGateway({
   const beatMs = leaseMs / BEATS_PER_LEASE
   const transport = createTransport(options.transport)
   const running: RunningCalls = new Map()
-  const usedKeyPairs = new Set<string>()
+  const lastUsed = createLastUsed(store.db)
   const authenticate = createAuthenticate(store.db, secrets)
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log })
   const digestKey = secrets.keyFor('message-digests')
   const conversations = createConversations({ db: store.db, digestKey, log, metrics })
-  const ledger = createLedger(
-    applyWith({
-      pool: store.ledgerPool,
-      gatewayId: id,
-      onBatch(items, seconds) {
-        metrics.ledgerBatch.observe(items)
-        metrics.ledgerSeconds.observe(seconds)
-      },
-    }),
-  )
-
+  const ledger = openLedger(store, id, metrics)
   const lease = createLease({ db: store.db, gatewayId: id, ledger, running, metrics, beatMs })
-
-  async function touchKeys(): Promise<void> {
-    const ids = [...usedKeyPairs]
-    usedKeyPairs.clear()
-    await touchKeyPairs(store.db, ids, new Date())
-  }
 
   const jobs = [
     every(beatMs, () => lease.renew(), 'lease', log),
     every(CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log),
     every(PARTITIONS_EVERY_MS, () => ensurePartitions(store.db), 'partitions', log),
-    every(TOUCH_EVERY_MS, touchKeys, 'last used keys', log),
+    every(TOUCH_EVERY_MS, () => lastUsed.write(), 'last used keys', log),
   ]
 
   return {
     db: store.db,
     async authenticate(keys) {
       const caller = await authenticate(keys)
-      usedKeyPairs.add(caller.keyPairId)
+      lastUsed.add(caller.keyPairId)
       return caller
     },
     catalogue,
@@ -122,7 +106,7 @@ export function createGateway({
       for (const call of running.values()) call.abort(new ShutDown())
       await emptied(running, graceMs)
       for (const job of jobs) job.stop()
-      await Promise.all([conversations.idle(), ledger.idle(), touchKeys().catch(() => {})])
+      await Promise.all([conversations.idle(), ledger.idle(), lastUsed.write().catch(() => {})])
       await removeGateway(store.db, id).catch(() => {})
       await transport.close()
     },
@@ -132,4 +116,25 @@ export function createGateway({
 async function emptied(running: RunningCalls, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs
   while (running.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+function openLedger(store: Store, gatewayId: string, metrics: Metrics): Ledger {
+  const onBatch = (items: number, seconds: number) => {
+    metrics.ledgerBatch.observe(items)
+    metrics.ledgerSeconds.observe(seconds)
+  }
+  return createLedger(applyWith({ pool: store.ledgerPool, gatewayId, onBatch }))
+}
+
+/** When each key pair was last used, written now and then: people look at it, nothing depends on it. */
+function createLastUsed(db: Db) {
+  const ids = new Set<string>()
+  return {
+    add: (keyPairId: string) => ids.add(keyPairId),
+    async write(): Promise<void> {
+      const used = [...ids]
+      ids.clear()
+      await touchKeyPairs(db, used, new Date())
+    },
+  }
 }

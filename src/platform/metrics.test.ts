@@ -32,6 +32,9 @@ test('no metric is labelled with what identifies a caller', () => {
     'provider',
     'kind',
     'phase',
+    'why',
+    'invariant',
+    'pass',
     'le',
     'quantile',
   ])

@@ -22,17 +22,14 @@ export interface IdRange {
 export interface ChargeReading {
   table: RawBuilder<unknown>
   where: Condition
-  /** Of those, which are summed and checked; the others are only part of the fingerprint. */
-  isCounted: Condition
   /** Also looks at the call of each charge, at these ids. */
   callsAt: IdRange | undefined
 }
 
 export interface ChargeSums {
-  /** One per project: what was charged to it. */
+  charges: number
+  /** By project: what was charged to it. */
   charged: Map<string, bigint>
-  counted: number
-  rows: number
   fingerprint: bigint
   findings: Finding[]
 }
@@ -46,11 +43,38 @@ const worth = (type: 'int8' | 'numeric') => {
     + c.reasoning_tokens * v.reasoning::${price})`
 }
 const EXACT_WORTH = sql`ceil(${worth('numeric')} / 1000000)`
-const TOKENS = sql`(c.input_tokens::int8 + c.cached_input_tokens + c.cache_write_tokens + c.output_tokens + c.reasoning_tokens)`
+/** Less than this of every class, at the highest price there can be, does not overflow eight bytes. */
+const ARE_FEW_TOKENS = sql`(c.input_tokens | c.cached_input_tokens | c.cache_write_tokens | c.output_tokens
+  | c.reasoning_tokens) < 131072`
+
+/**
+ * What src/rules/charging.ts and ledger_settle charge at least and at most, as far as the row still shows it; the first
+ * case that applies. The most frequent one is first: this is evaluated for every charge there is.
+ */
+const BILLS = [
+  {
+    // Reported usage is paid from the hold, and beyond it from what was available, which nobody remembers.
+    when: sql`c.outcome = 'completed' and c.usage_source = 'reported'`,
+    least: sql`least(c.usage_nanos, c.held_nanos)`,
+    most: sql`c.usage_nanos`,
+  },
+  { when: sql`c.outcome = 'completed' and c.usage_source <> 'estimated'`, least: sql`null`, most: sql`0` },
+  {
+    // The hold, as its gateway knew it: the answer to an extension may have been lost, so the row's may be larger.
+    when: sql`c.outcome in ('completed', 'hung_up', 'hold_used_up')`,
+    least: sql`least(c.usage_nanos, 1)`,
+    most: sql`least(c.usage_nanos, c.held_nanos)`,
+  },
+  { when: sql`true`, least: sql`0`, most: sql`0` },
+]
+const byBill = (then: (bill: (typeof BILLS)[number]) => RawBuilder<unknown>) =>
+  sql`(case ${sql.join(
+    BILLS.map((bill) => sql`when ${bill.when} then ${then(bill)}`),
+    sql` `,
+  )} end)`
 const BILL = sql`c.outcome || ', ' || c.usage_source || ' usage of ' || c.usage_nanos || ', hold of ' || c.held_nanos ||
   ', charged ' || c.charged_nanos`
 
-/** What src/rules/charging.ts and ledger_settle make of every charge, as far as its row still shows it. */
 const CHECKS: readonly Check[] = [
   {
     invariant: 'I4',
@@ -58,29 +82,18 @@ const CHECKS: readonly Check[] = [
     detail: sql`'its price version ' || c.price_version_id || ' is none of ' || c.model_id`,
   },
   {
-    // Integers are four times faster than numerics, and below this many tokens no price can make them overflow.
+    // Integers are four times faster than numerics.
     invariant: 'I4',
-    broken: sql`(case when ${TOKENS} <= 900000
+    broken: sql`(case when ${ARE_FEW_TOKENS}
       then c.usage_nanos <> (${worth('int8')} + 999999) / 1000000 else c.usage_nanos <> ${EXACT_WORTH} end)`,
     detail: sql`'usage of ' || c.usage_nanos || ', but its tokens at its price are worth ' || ${EXACT_WORTH}`,
   },
   {
-    // Reported usage is paid in full as far as the hold reaches. For an estimate, the gateway may have believed the hold
-    // smaller than it was (the answer to an extension can be lost), so only that it was charged at all is certain.
     invariant: 'I4',
-    broken: sql`(c.outcome in ('completed', 'hung_up', 'hold_used_up') and c.usage_nanos > 0 and c.charged_nanos <= 0
-      or c.outcome = 'completed' and (c.usage_source = 'none'
-        or c.usage_source = 'reported' and c.charged_nanos < least(c.usage_nanos, c.held_nanos)))`,
+    broken: sql`(${byBill(({ least }) => sql`c.charged_nanos >= ${least}`)} is not true)`,
     detail: BILL,
   },
-  {
-    // Only reported usage may take more than was held, from what was available: an estimate is ours.
-    invariant: 'I5',
-    broken: sql`(c.charged_nanos > c.usage_nanos
-      or c.charged_nanos <> 0 and c.outcome not in ('completed', 'hung_up', 'hold_used_up')
-      or c.charged_nanos > c.held_nanos and (c.outcome <> 'completed' or c.usage_source <> 'reported'))`,
-    detail: BILL,
-  },
+  { invariant: 'I5', broken: byBill(({ most }) => sql`c.charged_nanos > ${most}`), detail: BILL },
   {
     invariant: 'I6',
     broken: sql`(c.held_nanos <= 0 or c.held_at > c.settled_at)`,
@@ -88,38 +101,42 @@ const CHECKS: readonly Check[] = [
   },
 ]
 
+/** Whether any of the checks fails, in fewer steps: the whole ledger has to go through this. */
+const IS_BROKEN = sql`(${sql.join(
+  [
+    ...CHECKS.filter(({ detail }) => detail !== BILL).map(({ broken }) => broken),
+    sql`(${byBill(({ least, most }) => sql`c.charged_nanos between ${least} and ${most}`)} is not true)`,
+  ],
+  sql` or `,
+)})`
+
 /** Null: there is no such call. A subquery and not a join: one look into one index, whatever the planner believes. */
 const matchesCall = ({ lower, upper }: IdRange) => sql`
-  (select k.project_id = c.project_id and k.outcome = c.outcome from calls k
+  (select k.outcome = c.outcome from calls k
     where k.id = c.id and k.id >= ${lower} and k.id < ${upper})`
 
 const callChecks = (ids: IdRange): Check[] => [
   { invariant: 'I6', broken: sql`(${matchesCall(ids)} is null)`, detail: sql`'there is no such call'` },
-  { invariant: 'I4', broken: sql`(not ${matchesCall(ids)})`, detail: sql`'its call has another project or outcome'` },
+  { invariant: 'I4', broken: sql`(not ${matchesCall(ids)})`, detail: sql`'its call has another outcome'` },
 ]
 
 /** Equal for a set of charges and the set of their calls; for any other two sets the chance is one in 2^64. */
 const fingerprintOf = (row: 'c' | 'k') => {
-  const [id, project, outcome] = ['id', 'project_id', 'outcome'].map((column) => sql.ref(`${row}.${column}`))
-  return sql`coalesce(bit_xor(uuid_hash_extended(${id}, uuid_hash_extended(${project}, hashtextextended(${outcome}, 0)))), 0)`
+  const [id, outcome] = ['id', 'outcome'].map((column) => sql.ref(`${row}.${column}`))
+  return sql`coalesce(bit_xor(uuid_hash_extended(${id}, hashtextextended(${outcome}, 0))), 0)`
 }
 
 export async function sumCharges(tx: Db, reading: ChargeReading): Promise<ChargeSums> {
-  const { table, where, isCounted, callsAt } = reading
-  const isBroken = sql.join(
-    [...CHECKS.map(({ broken }) => broken), callsAt ? sql`(${matchesCall(callsAt)} is not true)` : sql`false`],
-    sql` or `,
-  )
+  const { table, where, callsAt } = reading
+  const isBroken = callsAt ? sql`(${IS_BROKEN} or ${matchesCall(callsAt)} is not true)` : IS_BROKEN
   const { rows } = await sql<ProjectSum>`
-    select c.project_id, count(*)::int as rows, count(*) filter (where ${isCounted})::int as counted,
-      coalesce(sum(c.charged_nanos) filter (where ${isCounted}), 0)::text as charged,
-      count(*) filter (where ${isCounted} and (${isBroken}))::int as broken, ${fingerprintOf('c')} as fingerprint
+    select c.project_id, count(*)::int as charges, sum(c.charged_nanos)::text as charged,
+      count(*) filter (where ${isBroken})::int as broken, ${fingerprintOf('c')} as fingerprint
     from ${table} c left join price_versions v on v.id = c.price_version_id
     where ${where} group by c.project_id`.execute(tx)
   return {
+    charges: rows.reduce((sum, row) => sum + row.charges, 0),
     charged: new Map(rows.map((row) => [row.project_id, BigInt(row.charged)])),
-    counted: rows.reduce((sum, row) => sum + row.counted, 0),
-    rows: rows.reduce((sum, row) => sum + row.rows, 0),
     fingerprint: rows.reduce((mixed, row) => mixed ^ row.fingerprint, 0n),
     findings: rows.some((row) => row.broken > 0)
       ? await findCharges(tx, reading, [...CHECKS, ...(callsAt ? callChecks(callsAt) : [])])
@@ -129,8 +146,7 @@ export async function sumCharges(tx: Db, reading: ChargeReading): Promise<Charge
 
 interface ProjectSum {
   project_id: string
-  rows: number
-  counted: number
+  charges: number
   charged: string
   broken: number
   fingerprint: bigint
@@ -142,22 +158,22 @@ export async function findStrayCharges(tx: Db, reading: ChargeReading & { callsA
 }
 
 async function findCharges(tx: Db, reading: ChargeReading, checks: readonly Check[]): Promise<Finding[]> {
-  const { table, where, isCounted } = reading
+  const { table, where } = reading
   const findings: Finding[] = []
   for (const { invariant, broken, detail } of checks) {
     const rows = sql`
       select c.id::text as id, ${detail} as detail
       from ${table} c left join price_versions v on v.id = c.price_version_id
-      where ${where} and ${isCounted} and ${broken}`
+      where ${where} and ${broken}`
     findings.push(...(await findBroken(tx, invariant, rows)))
   }
   return findings
 }
 
-export async function fingerprintCalls(tx: Db, table: RawBuilder<unknown>, where: Condition) {
-  const { rows } = await sql<{ rows: number; fingerprint: bigint }>`
-    select count(*)::int as rows, ${fingerprintOf('k')} as fingerprint from ${table} k where ${where}`.execute(tx)
-  return rows[0] ?? { rows: 0, fingerprint: 0n }
+export async function fingerprintCalls(tx: Db, table: RawBuilder<unknown>, where: Condition): Promise<bigint> {
+  const { rows } = await sql<{ fingerprint: bigint }>`
+    select ${fingerprintOf('k')} as fingerprint from ${table} k where ${where}`.execute(tx)
+  return rows[0]?.fingerprint ?? 0n
 }
 
 /** Calls that were recorded without being charged, be it nothing. */

@@ -14,19 +14,15 @@ export interface Checkpoint {
 export type Sums = Map<string, bigint>
 
 /**
- * On top of the exact rule below: covers a clock that is set back by less than this, and transactions of roles whose
- * activity this one may not see.
- */
-const MARGIN_MS = 5 * 60_000
-
-/**
  * The latest moment before which the ledger can no longer change: nothing that began earlier is still running. Entries
  * carry the time at which their transaction began, so what commits from now on is younger. Must be asked before the
  * snapshot is taken: asked afterwards, a transaction that ended in between would be neither running nor in the snapshot.
+ * The margin covers what this rule does not: a clock that is set back a little, and transactions of roles whose activity
+ * this one may not see.
  */
-export async function findBoundary(db: Db): Promise<{ boundary: Date; now: Date }> {
+export async function findBoundary(db: Db, marginMs: number): Promise<{ boundary: Date; now: Date }> {
   const { rows } = await sql<{ boundary: Date; now: Date }>`
-    select date_trunc('milliseconds', least(now() - ${MARGIN_MS} * interval '1 ms',
+    select date_trunc('milliseconds', least(now() - ${marginMs} * interval '1 ms',
       min(xact_start) - interval '1 microsecond')) as boundary, date_trunc('milliseconds', now()) as now
     from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and backend_type <> 'autovacuum worker'`.execute(db)

@@ -19,6 +19,8 @@ export interface Entries {
   transfers: number
   /** Both sides of everything. */
   sums: Sums
+  /** By day: zero when its charges and its calls are the same, as far as both were read. */
+  fingerprints: Map<string, bigint>
   findings: Finding[]
 }
 
@@ -47,7 +49,7 @@ const SLICE_MS = 60_000
 
 export async function listPartitions(tx: Db): Promise<Partition[]> {
   const { rows } = await sql<PartitionRow>`
-    select p.relname as parent, n.nspname as schema, c.relname as name, 
+    select p.relname as parent, n.nspname as schema, c.relname as name,
       coalesce(bound[1], ${FIRST_ID}) as lower, coalesce(bound[2], ${LAST_ID}) as upper,
       (pg_relation_size(c.oid) / current_setting('block_size')::int)::int as blocks
     from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_class c on c.oid = i.inhrelid
@@ -74,61 +76,54 @@ interface PartitionRow {
   blocks: number
 }
 
-/** Every entry up to `boundary`, page by page. */
-export async function readAll(reading: Reading, boundary: Date): Promise<Entries> {
-  const { tx, partitions, signal } = reading
+/**
+ * Every entry up to `boundary`, page by page, and every call. To look up the call of each charge would take three times
+ * as long as everything else together, so only their fingerprints are taken.
+ */
+export async function readAll(
+  { tx, partitions, signal }: Reading,
+  lanes: readonly Db[],
+  boundary: Date,
+): Promise<Entries> {
   const entries = noEntries()
-  const isCounted = sql`c.settled_at <= ${boundary}`
-  // To look up the call of every charge takes three times as long as everything else together. So the fingerprints of a
-  // day's charges and calls are compared, and one is looked up by the other only where they differ.
-  const differences = new Map<string, Difference>()
-  for (const { parent, table, blocks, day } of partitions) {
-    const difference = differences.get(day) ?? { rows: 0, fingerprint: 0n }
-    differences.set(day, difference)
-    for (const pages of pagesOf(blocks)) {
+  const parts = partitions.flatMap((partition) => [...pagesOf(partition.blocks)].map((pages) => ({ partition, pages })))
+  // Shared: each lane takes the next part when it is done with one.
+  const left = parts.values()
+  const readParts = async (lane: Db) => {
+    for (const { partition, pages } of left) {
       signal?.throwIfAborted()
+      const { parent, table, day } = partition
       if (parent === 'calls') {
-        const seen = await fingerprintCalls(tx, table, pages('k'))
-        difference.rows -= seen.rows
-        difference.fingerprint ^= seen.fingerprint
+        mix(entries.fingerprints, day, await fingerprintCalls(lane, table, pages('k')))
       } else {
-        const seen = await sumCharges(tx, { table, where: pages('c'), isCounted, callsAt: undefined })
-        addCharges(entries, seen)
-        difference.rows += seen.rows
-        difference.fingerprint ^= seen.fingerprint
+        const where = sql`${pages('c')} and c.settled_at <= ${boundary}`
+        addCharges(entries, day, await sumCharges(lane, { table, where, callsAt: undefined }))
       }
     }
   }
-  const differing = partitions.filter(({ day }) => isDifferent(differences.get(day)))
-  entries.findings.push(...(await findStrays({ ...reading, partitions: differing }, boundary)))
-  const blocks = await blocksOfTransfers(tx)
-  for (const pages of pagesOf(blocks)) {
+  await Promise.all(lanes.map(readParts))
+  for (const pages of pagesOf(await blocksOfTransfers(tx))) {
     await addTransfers(tx, entries, sql`${pages('t')} and t.created_at <= ${boundary}`)
   }
   return entries
 }
 
-interface Difference {
-  rows: number
-  fingerprint: bigint
-}
-
-function isDifferent(difference: Difference | undefined): boolean {
-  return difference?.rows !== 0 || difference.fingerprint !== 0n
-}
-
-/** Compares charges and calls one by one, as far as `readSettled` will not do it. */
-async function findStrays({ tx, partitions, signal }: Reading, boundary: Date): Promise<Finding[]> {
+/** Compares the charges and calls of some days one by one, as far as `readSettled` does not do it anyway. */
+export async function findStrays(reading: Reading, days: ReadonlySet<string>, boundary: Date): Promise<Finding[]> {
+  const { tx, partitions, signal } = reading
   const findings: Finding[] = []
-  for (const { parent, table, blocks, lower, upper } of partitions) {
-    const counterpart = { lower, upper }
+  for (const { parent, table, blocks, day, lower, upper } of partitions) {
+    if (!days.has(day)) continue
     for (const pages of pagesOf(blocks)) {
       signal?.throwIfAborted()
-      const isCounted = sql`c.settled_at <= ${boundary}`
       const found =
         parent === 'calls'
-          ? findStrayCalls(tx, table, sql`${pages('k')} and k.id < first_id_of(${boundary})`, counterpart)
-          : findStrayCharges(tx, { table, where: pages('c'), isCounted, callsAt: counterpart })
+          ? findStrayCalls(tx, table, sql`${pages('k')} and k.id < first_id_of(${boundary})`, { lower, upper })
+          : findStrayCharges(tx, {
+              table,
+              where: sql`${pages('c')} and c.settled_at <= ${boundary}`,
+              callsAt: { lower, upper },
+            })
       findings.push(...(await found))
     }
   }
@@ -142,9 +137,9 @@ export async function readSettled(reading: Reading, from: Date, to: Date, isLast
   const partitions = await findPartitionsSettledAfter(reading, from)
   for (const slice of slicesOf(from, to, isLast)) {
     signal?.throwIfAborted()
-    for (const { table, lower, upper } of partitions) {
+    for (const { table, day, lower, upper } of partitions) {
       const where = sql`c.settled_at > ${slice.from} and c.settled_at <= ${slice.to}`
-      addCharges(entries, await sumCharges(tx, { table, where, isCounted: sql`true`, callsAt: { lower, upper } }))
+      addCharges(entries, day, await sumCharges(tx, { table, where, callsAt: { lower, upper } }))
     }
     // A call carries the time at which it began, so one that took long is looked at only by the next full pass.
     const { lower, upper } = slice
@@ -161,18 +156,19 @@ interface Slice extends IdRange {
   to: RawBuilder<unknown>
 }
 
-/** The last slice has no end: a gateway's clock may be ahead. */
+/** The very last slice has no end: a gateway's clock may be ahead. */
 function* slicesOf(from: Date, to: Date, isLast: boolean): Generator<Slice> {
-  for (let ms = from.getTime(); ms < to.getTime(); ms += SLICE_MS) {
-    const end = Math.min(ms + SLICE_MS, to.getTime())
-    const isEndless = isLast && end === to.getTime()
-    yield {
-      from: new Date(ms),
-      to: isEndless ? FOREVER : sql`${new Date(end)}`,
-      lower: sql`first_id_of(${new Date(ms)})`,
-      upper: isEndless ? sql`${LAST_ID}::uuid` : sql`first_id_of(${new Date(end)})`,
-    }
+  let start = from.getTime()
+  const end = to.getTime()
+  for (; isLast ? start + SLICE_MS < end : start < end; start += SLICE_MS) {
+    const sliceEnd = new Date(Math.min(start + SLICE_MS, end))
+    yield { ...beginningAt(new Date(start)), to: sql`${sliceEnd}`, upper: sql`first_id_of(${sliceEnd})` }
   }
+  if (isLast) yield { ...beginningAt(new Date(start)), to: FOREVER, upper: sql`${LAST_ID}::uuid` }
+}
+
+function beginningAt(from: Date) {
+  return { from, lower: sql`first_id_of(${from})` }
 }
 
 /** Usually one or two of hundreds. */
@@ -217,10 +213,15 @@ async function addTransfers(tx: Db, entries: Entries, where: Condition): Promise
   entries.findings.push(...(await findBroken(tx, 'I3', wrong)))
 }
 
-function addCharges(entries: Entries, { charged, counted, findings }: ChargeSums): void {
-  entries.charges += counted
-  entries.findings.push(...findings)
+function addCharges(entries: Entries, day: string, { charges, charged, fingerprint, findings }: ChargeSums): void {
+  entries.charges += charges
   for (const [projectId, amount] of charged) move(entries.sums, projectId, REVENUE, amount)
+  mix(entries.fingerprints, day, fingerprint)
+  entries.findings.push(...findings)
+}
+
+export function mix(fingerprints: Map<string, bigint>, day: string, fingerprint: bigint): void {
+  fingerprints.set(day, (fingerprints.get(day) ?? 0n) ^ fingerprint)
 }
 
 function move(sums: Sums, debit: string, credit: string, amount: bigint): void {
@@ -229,7 +230,7 @@ function move(sums: Sums, debit: string, credit: string, amount: bigint): void {
 }
 
 function noEntries(): Entries {
-  return { charges: 0, transfers: 0, sums: new Map(), findings: [] }
+  return { charges: 0, transfers: 0, sums: new Map(), fingerprints: new Map(), findings: [] }
 }
 
 /** Conditions on the row of this name, which together are true of every row of so many blocks exactly once. */

@@ -1,5 +1,5 @@
-import { Kysely, PostgresDialect } from 'kysely'
-import { Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import { DatabaseError, Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
 import type { Database as Schema } from './schema.gen.ts'
 
 export type Db = Kysely<Schema>
@@ -28,9 +28,12 @@ const LEDGER_SETTINGS = [
   'enable_seqscan=off',
   'enable_hashjoin=off',
   'enable_mergejoin=off',
-  'statement_timeout=5000',
   'lock_timeout=2000',
 ]
+
+const STATEMENT_TIMEOUT_MS = 5_000
+/** How much longer than the server's own limit we wait for it to say that a statement took too long. */
+const FROZEN_AFTER_MS = 3_000
 
 export interface StoreOptions {
   url: string
@@ -42,14 +45,14 @@ export interface StoreOptions {
 }
 
 export function openStore(options: StoreOptions): Store {
-  const pool = openPool(options, options.poolMax ?? 10, [
-    `statement_timeout=${options.statementTimeoutMs ?? 5_000}`,
+  const { poolMax = 10, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const pool = openPool(options, poolMax, statementTimeoutMs, [
     'idle_in_transaction_session_timeout=5000',
     'lock_timeout=2000',
   ])
-  const ledgerPool = openPool(options, 1, LEDGER_SETTINGS)
+  const ledgerPool = openPool(options, 1, STATEMENT_TIMEOUT_MS, LEDGER_SETTINGS)
   return {
-    db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }),
+    db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool) }) }),
     ledgerPool,
     async close() {
       await Promise.all([pool.end(), ledgerPool.end()])
@@ -57,22 +60,52 @@ export function openStore(options: StoreOptions): Store {
   }
 }
 
-function openPool(options: StoreOptions, max: number, settings: readonly string[]): Pool {
+function openPool(options: StoreOptions, max: number, statementTimeoutMs: number, settings: readonly string[]): Pool {
   const pool = new Pool({
     connectionString: options.url,
     application_name: options.applicationName,
     max,
     connectionTimeoutMillis: 1_000,
+    statement_timeout: statementTimeoutMs,
     // A frozen server answers nothing and closes nothing; only a timer of our own notices.
-    query_timeout: 8_000,
+    query_timeout: statementTimeoutMs + FROZEN_AFTER_MS,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types,
     options: settings.map((setting) => `-c ${setting}`).join(' '),
   })
-  // Without a listener, a connection that breaks while idle would end the process.
+  // Without a listener, a connection that breaks would end the process: while idle (the pool tells), and while a statement
+  // runs (that statement fails, and the client tells once more).
   pool.on('error', (error) => options.onConnectionError?.(error))
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
+}
+
+/**
+ * Kysely puts a connection back whatever became of its statement. One whose server did not answer in time would be the
+ * first to be handed out again, with the old statement still in front of the new one.
+ */
+function discardingBroken(pool: Pool): PostgresPool {
+  return {
+    options: {},
+    async connect() {
+      const client = await pool.connect()
+      let isBroken = false
+      return {
+        async query(text: string, values: unknown[]) {
+          try {
+            return await client.query(text, values)
+          } catch (error) {
+            // What the server itself refused leaves its connection usable.
+            isBroken ||= !(error instanceof DatabaseError)
+            throw error
+          }
+        },
+        release: (destroy?: boolean) => client.release(destroy || isBroken),
+      } as unknown as PostgresPoolClient
+    },
+    end: () => pool.end(),
+  }
 }
 
 /** SQLSTATEs that say "not now" rather than "not like this": shutdown, too many connections, lost races, read-only. */

@@ -145,7 +145,6 @@ const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   concurrency_limited: 1,
   credit_held: 2,
   idempotency_running: 1,
-  store_unavailable: 2,
 }
 
 function refusalOf(reason: string): ParleyError {

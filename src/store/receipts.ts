@@ -18,10 +18,10 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
   const corrections = await db
     .selectFrom('transfers')
     .select(['id', 'kind', 'amount_nanos as amount', 'reference', 'reason', 'corrects', 'created_at as createdAt'])
-    .where(({ eb, or, selectFrom }) =>
-      or([
+    .where((eb) =>
+      eb.or([
         eb('corrects', '=', callId),
-        eb('corrects', 'in', selectFrom('transfers').select('id').where('corrects', '=', callId)),
+        eb('corrects', 'in', db.selectFrom('transfers').select('id').where('corrects', '=', callId)),
       ]),
     )
     .orderBy('created_at')

@@ -14,7 +14,11 @@ export interface AuditJobOptions {
 
 /** Checks the ledger and says so in the metrics; whoever watches them also notices when it is no longer checked. */
 export async function auditLedger({ db, log, metrics, leaseMs, signal }: AuditJobOptions): Promise<void> {
-  const { verdicts, seconds, isFull } = await audit(db, { isFull: false, leaseMs, signal })
+  const result = await audit(db, { isFull: false, leaseMs, signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  if (!result) return
+  const { verdicts, seconds, isFull } = result
   for (const { invariant, violations, examples } of verdicts) {
     metrics.auditViolations.set({ invariant }, violations)
     if (violations > 0) log.error({ invariant, violations, examples }, 'the ledger is broken')

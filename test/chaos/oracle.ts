@@ -57,7 +57,7 @@ export interface Verdict {
   stuck: Case[]
   drift: Case[]
   /** How often the rarer paths were taken, to see that a run has reached them. */
-  seen: { late: number; absorbed: number; died: number; hung_up: number; replayed: number }
+  seen: Record<'late' | 'absorbed' | 'died' | 'orphaned' | 'hung_up' | 'replayed', number>
 }
 
 export interface Funding {
@@ -82,6 +82,7 @@ export async function judge(
       late: rows.filter((row) => row.late > 0n).length,
       absorbed: rows.filter((row) => row.absorbed > 0n).length,
       died: rows.filter((row) => row.outcome === 'gateway_died').length,
+      orphaned: rows.filter((row) => row.outcome === 'gateway_failed').length,
       hung_up: rows.filter((row) => row.outcome === 'hung_up').length,
       replayed: attempts.filter((attempt) => attempt.isReplayed).length,
     },
@@ -166,24 +167,29 @@ function isUsageTrue({ usage, promptTokens, tokens, finishReason }: Attempt): bo
 
 function judgeUnnamed(attempts: readonly Attempt[], rows: readonly Row[], found: Found): void {
   const unanswered = attempts.filter((attempt) => attempt.completionId === undefined)
-  const byConversation = new Map(unanswered.map((attempt) => [attempt.conversationId, attempt]))
-  const anonymous = new Map<string, number>()
-  for (const attempt of unanswered) {
-    if (attempt.conversationId !== undefined) continue
-    anonymous.set(attempt.projectId, (anonymous.get(attempt.projectId) ?? 0) + 1)
+  const named = new Map(
+    unanswered.flatMap((attempt) => (attempt.conversationId === undefined ? [] : [[attempt.conversationId, attempt]])),
+  )
+  const nameless = unanswered.filter((attempt) => attempt.conversationId === undefined)
+  /** One caller accounts for one charge. */
+  const accountFor = (row: Row): Attempt | undefined => {
+    const own = named.get(row.conversation_id ?? '')
+    if (own) named.delete(row.conversation_id ?? '')
+    if (own || row.conversation_id !== null) return own
+    const index = nameless.findIndex(({ projectId }) => projectId === row.project_id)
+    if (index !== -1) return nameless.splice(index, 1)[0]
+    // Of a call whose gateway was given up for dead, not even the conversation is known.
+    const any = [...named].find(([, { projectId }]) => row.outcome === 'gateway_died' && projectId === row.project_id)
+    if (any) named.delete(any[0])
+    return any?.[1]
   }
-  for (const row of rows) {
-    if (row.charged + row.late === 0n) continue
-    const attempt = byConversation.get(row.conversation_id ?? '')
-    if (attempt) {
-      byConversation.delete(row.conversation_id ?? '')
-      if (row.charged + row.late > boundsOf(attempt, row).most)
-        found.doubled.push({ what: 'collected more than the whole answer', attempt, row })
-      continue
-    }
-    const left = anonymous.get(row.project_id) ?? 0
-    if (left === 0) found.doubled.push({ what: 'a charge that belongs to no caller', row })
-    anonymous.set(row.project_id, left - 1)
+  const paid = rows.filter((row) => row.charged + row.late > 0n)
+  const lastOnes = paid.filter((row) => row.outcome === 'gateway_died')
+  for (const row of [...paid.filter((one) => !lastOnes.includes(one)), ...lastOnes]) {
+    const attempt = accountFor(row)
+    if (!attempt) found.doubled.push({ what: 'a charge that belongs to no caller', row })
+    else if (row.charged + row.late > boundsOf(attempt, row).most && row.conversation_id !== null)
+      found.doubled.push({ what: 'collected more than the whole answer', attempt, row })
   }
 }
 

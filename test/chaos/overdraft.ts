@@ -1,3 +1,141 @@
-export async function overdraft(_: object): Promise<boolean> {
-  return false
+/**
+ * 20,000 calls at the same moment, from two gateways that are killed meanwhile, on 50 wallets that can pay for a quarter
+ * of them. No wallet is ever below zero, and no wallet's callers get more answers than it was filled for.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom } from '../support/random.ts'
+import { auditOf } from '../support/ledger.ts'
+import { walletOf, type TestProject } from '../support/world.ts'
+import { gatherCrowd, type Crowd, type Tally } from './crowd.ts'
+import { planOf, type Plan } from './kinds.ts'
+import { costOf, type Funding } from './oracle.ts'
+import { say, showCases } from './report.ts'
+import { startSystem, type ChaosSystem } from './system.ts'
+import { fundedProject, untilNothingIsHeld, watchWallets } from './wallets.ts'
+
+const LEASE_MS = 6_000
+const WALLETS = 50
+const CALLS = 20_000
+const PAID_PER_WALLET = 100
+/** Each is a process: one may open fewer sockets than there are calls. */
+const CROWDS = 4
+const OUTPUT_TOKENS = 10
+const KILL_EVERY_MS = 4_000
+const KILLS_MAX = 8
+const WITHIN_MS = 240_000
+const PROGRESS_EVERY_MS = 5_000
+
+export async function overdraft({ seed }: { seed: number }): Promise<boolean> {
+  const system = await startSystem({ leaseMs: LEASE_MS, gateways: 2 })
+  try {
+    return await rush(system, seed)
+  } finally {
+    await system.close()
+  }
+}
+
+async function rush(system: ChaosSystem, seed: number): Promise<boolean> {
+  const startedMs = performance.now()
+  const script = { tokens: OUTPUT_TOKENS, maxTokens: OUTPUT_TOKENS, directive: 'ttft=400' }
+  const plan = planOf('overdraft', script, createRandom(seed))
+  const price = costOf(plan.promptTokens, OUTPUT_TOKENS)
+  const funded = BigInt(PAID_PER_WALLET) * price
+  const projects: TestProject[] = []
+  const funding: Funding[] = []
+  for (let n = 0; n < WALLETS; n++) projects.push(await fundedProject(system, funded, funding))
+
+  const watch = watchWallets(system.store, 100)
+  const crowds = gather(system, projects, plan, seed)
+  const meet = () => {
+    for (const crowd of crowds) crowd.meet(portsOf(system))
+  }
+  meet()
+  const killing = killSome(system, seed, meet)
+  const progress = setInterval(
+    () => say(`${Math.round((performance.now() - startedMs) / 1000)}s kills=${killing.kills} looks=${watch.looks}`),
+    PROGRESS_EVERY_MS,
+  )
+  const tallies = await Promise.race([Promise.all(crowds.map(({ tally }) => tally)), sleep(WITHIN_MS, undefined)])
+  await killing.stop()
+  clearInterval(progress)
+  if (!tallies) throw new Error(`not every call was answered or refused within ${WITHIN_MS} ms`)
+  const open = await untilNothingIsHeld(system.store, 3 * LEASE_MS)
+  await watch.stop()
+  return report(system, projects, { tallies, price, funded, open, kills: killing.kills, below: watch.below })
+}
+
+function gather(system: ChaosSystem, projects: TestProject[], { body }: Plan, seed: number): Crowd[] {
+  const wallets = projects.map(({ headers }) => headers)
+  const callsPerWallet = CALLS / WALLETS / CROWDS
+  return Array.from({ length: CROWDS }, (_, n) =>
+    gatherCrowd({ seed: seed * 10 + n, wallets, callsPerWallet, body }, system.reaper),
+  )
+}
+
+/** The gateways themselves, not the proxies before them: those would need two sockets more for every call. */
+function portsOf({ gateways }: ChaosSystem): number[] {
+  return gateways.flatMap(({ front }) => (front.target ? [front.target.port] : []))
+}
+
+function killSome({ gateways }: ChaosSystem, seed: number, onRestart: () => void) {
+  const random = createRandom(seed + 1)
+  const over = new AbortController()
+  let kills = 0
+  const loop = (async () => {
+    while (kills < KILLS_MAX) {
+      await sleep(KILL_EVERY_MS, undefined, { signal: over.signal }).catch(() => undefined)
+      if (over.signal.aborted) return
+      const { service } = random.pick(gateways)
+      kills += 1
+      service.kill()
+      await service.start()
+      onRestart()
+    }
+  })()
+  return {
+    get kills() {
+      return kills
+    },
+    async stop() {
+      over.abort()
+      await loop
+    },
+  }
+}
+
+interface Result {
+  tallies: Tally[]
+  price: bigint
+  funded: bigint
+  open: number
+  kills: number
+  below: ReturnType<typeof watchWallets>['below']
+}
+
+async function report(system: ChaosSystem, projects: TestProject[], result: Result): Promise<boolean> {
+  const { tallies, price, funded, below } = result
+  const answeredBy = projects.map((_, n) => tallies.reduce((sum, { answered }) => sum + (answered[n] ?? 0), 0))
+  const sum = (pick: (tally: Tally) => number) => tallies.reduce((total, tally) => total + pick(tally), 0)
+  const answered = answeredBy.reduce((total, count) => total + count, 0)
+  const [refused, unanswered, tries] = [sum((t) => t.refused), sum((t) => t.unanswered), sum((t) => t.tries)]
+  const balances = await Promise.all(projects.map(async ({ id }) => (await walletOf(system.store, id)).balance))
+  // Two looks at the same promise: what callers hold in hands, and what the wallets say was taken from them.
+  const beyond = projects.filter((_, n) => {
+    const delivered = BigInt(answeredBy[n] ?? 0) * price
+    return delivered > funded || delivered > funded - (balances[n] ?? 0n)
+  })
+  const violations = await auditOf(system.store)
+  const crashes = [...system.gateways, system.worker].flatMap(({ service }) => service.crashes)
+  const unexpected = tallies.flatMap((tally) => Object.entries(tally.unexpected))
+
+  showCases('below zero', below, system.logDir)
+  for (const problem of [...violations, ...crashes, ...beyond.map(({ id }) => `beyond its funding: ${id}`)])
+    say(`- ${problem}`)
+  for (const [status, count] of unexpected) say(`- ${count} calls were answered ${status}`)
+  say(`tries=${tries} kills=${result.kills} unanswered=${unanswered} open_holds=${result.open}`)
+  say(
+    `overdraft: wallets=${WALLETS} calls=${CALLS} answered=${answered} refused=${refused} below_zero=${below.length} beyond_funding=${beyond.length}`,
+  )
+  const isSound = below.length + beyond.length + violations.length + crashes.length + unexpected.length === 0
+  return isSound && result.open === 0 && answered > 0 && refused > 0 && answered + refused === CALLS && result.kills > 0
 }

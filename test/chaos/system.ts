@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { ROOT } from '../support/commands.ts'
+import { ROOT, start } from '../support/commands.ts'
 import { createFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
 import { addModel, addProvider } from '../support/world.ts'
 import { createClock, fakeTimeLibrary, type Clock } from './clock.ts'
@@ -35,6 +35,8 @@ export interface ChaosSystem {
   secrets: Secrets
   hasFakeTime: boolean
   logDir: string
+  /** Is told of every process that must not outlive the run. */
+  reaper: Reaper
   /** Ends everything, whatever state it is in. */
   close(): Promise<void>
 }
@@ -68,51 +70,33 @@ async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Pro
   const postgres = await createPostgres(join(dir, 'postgres'), reaper)
   await postgres.start()
   const databaseUrl = await createDatabase(postgres.adminUrl)
-  const library = fakeTimeLibrary()
   const env = {
+    DATABASE_URL: databaseUrl,
     PARLEY_SECRET: randomBytes(32).toString('base64'),
     PARLEY_PORT: '0',
     PARLEY_OPS_PORT: '0',
     PARLEY_AUTO_MIGRATE: 'false',
     PARLEY_LEASE_MS: String(options.leaseMs),
+    PARLEY_DRAIN_DELAY_MS: '0',
+    NODE_COMPILE_CACHE: join(dir, 'compile-cache'),
   }
-  const secrets = createSecrets(readConfig({ DATABASE_URL: databaseUrl, ...env }).PARLEY_SECRET)
+  await warmUp(env, reaper)
+  const secrets = createSecrets(readConfig(env).PARLEY_SECRET)
   const store = openStore({ url: databaseUrl, applicationName: 'chaos observer', onConnectionError: () => undefined })
+  const library = fakeTimeLibrary()
+  const setting = { env, logDir, reaper, postgresPort: postgres.port }
 
-  /** A parley process with its own way to PostgreSQL. */
-  async function parley(name: string, role: string, more: Record<string, string>, onListening: (url: URL) => void) {
-    const database = await createFaultProxy({ host: '127.0.0.1', port: postgres.port })
-    const service = createService({
-      name,
-      command: join(ROOT, 'bin/parley'),
-      args: ['serve', role],
-      env: { ...env, ...more, DATABASE_URL: withPort(databaseUrl, database.port) },
-      logDir,
-      listening: /"(?:url|opsUrl)":"([^"]+)".*"msg":"listening"/,
-      onListening,
-      reaper,
-    })
-    return { service, database }
-  }
-
-  async function gateway(n: number): Promise<GatewayProcess> {
-    const front = await createFaultProxy()
-    const clock = createClock(library, join(dir, `clock-${n}`))
-    const started = await parley(`gateway-${n}`, 'gateway', clock.env, (url) => (front.target = targetOf(url)))
-    return { ...started, front, clock }
-  }
-
-  const simulator = await simulatorBehindProxy(logDir, reaper)
+  const simulator = await createSimulator(logDir, reaper)
   await addProvider(store, secrets, 'simulator', `http://127.0.0.1:${simulator.proxy.port}/v1`)
-  await addModel(store, {
-    id: MODEL,
-    provider: 'simulator',
-    price: { effectiveFrom: PRICE_FROM },
-    deployment: TIMERS,
-  })
-  const gateways = await Promise.all(Array.from({ length: options.gateways }, (_, n) => gateway(n + 1)))
-  const worker = await parley('worker', 'worker', {}, () => undefined)
-  await Promise.all([simulator, worker, ...gateways].map(({ service }) => service.start()))
+  await addModel(store, { id: MODEL, provider: 'simulator', price: { effectiveFrom: PRICE_FROM }, deployment: TIMERS })
+  const gateways = await Promise.all(
+    Array.from({ length: options.gateways }, (_, n) =>
+      createGateway(`gateway-${n + 1}`, createClock(library, join(dir, `clock-${n + 1}`)), setting),
+    ),
+  )
+  const worker = await createParley('worker', 'worker', setting, () => undefined)
+  const all = [simulator, worker, ...gateways]
+  await Promise.all(all.map(({ service }) => service.start()))
 
   return {
     postgres,
@@ -123,8 +107,9 @@ async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Pro
     secrets,
     hasFakeTime: library !== undefined,
     logDir,
+    reaper,
     async close() {
-      for (const { service } of [simulator, worker, ...gateways]) service.kill()
+      for (const { service } of all) service.kill()
       await postgres.kill()
       await store.close().catch(() => undefined)
       const proxies = [
@@ -138,7 +123,37 @@ async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Pro
   }
 }
 
-async function simulatorBehindProxy(logDir: string, reaper: Reaper) {
+interface Setting {
+  env: { DATABASE_URL: string } & Record<string, string>
+  logDir: string
+  reaper: Reaper
+  postgresPort: number
+}
+
+async function createGateway(name: string, clock: Clock, setting: Setting): Promise<GatewayProcess> {
+  const front = await createFaultProxy()
+  const env = { ...setting.env, ...clock.env }
+  const process = await createParley(name, 'gateway', { ...setting, env }, (url) => (front.target = targetOf(url)))
+  return { ...process, front, clock }
+}
+
+/** A parley process with its own way to PostgreSQL. */
+async function createParley(name: string, role: string, setting: Setting, onListening: (url: URL) => void) {
+  const database = await createFaultProxy({ host: '127.0.0.1', port: setting.postgresPort })
+  const service = createService({
+    name,
+    command: join(ROOT, 'bin/parley'),
+    args: ['serve', role],
+    env: { ...setting.env, DATABASE_URL: withPort(setting.env.DATABASE_URL, database.port) },
+    logDir: setting.logDir,
+    listening: /"(?:url|opsUrl)":"([^"]+)".*"msg":"listening"/,
+    onListening,
+    reaper: setting.reaper,
+  })
+  return { service, database }
+}
+
+async function createSimulator(logDir: string, reaper: Reaper) {
   const proxy = await createFaultProxy()
   const service = createService({
     name: 'simulator',
@@ -151,6 +166,14 @@ async function simulatorBehindProxy(logDir: string, reaper: Reaper) {
     reaper,
   })
   return { service, proxy }
+}
+
+/** A process that is killed never writes what it compiled; one that ends in order does, and halves all later starts. */
+async function warmUp(env: Record<string, string>, reaper: Reaper): Promise<void> {
+  const served = start(join(ROOT, 'bin/parley'), ['serve'], { env })
+  if (served.child.pid !== undefined) reaper.watch(served.child.pid)
+  await served.untilPrinted(/"msg":"listening"/, 30_000)
+  await served.end('SIGTERM', 10_000)
 }
 
 async function createDatabase(adminUrl: string): Promise<string> {

@@ -208,7 +208,10 @@ test('what was wrong is corrected by movements that say what they correct, and e
   assert.match(await refused('wallet', 'refund', id, '0.000000001', '--call', call, ...because), /only \$0\.00 is left/)
   assert.match(await told('receipt', call), /^refund +\$0\.0\d+ .* a test$/m)
 
-  assert.match(await told('wallet', 'adjust', id, '-0.5', ...because), /^Adjusted by -\$0\.50\.\n[^]*balance +\$1\.50$/m)
+  assert.match(
+    await told('wallet', 'adjust', id, '-0.5', ...because),
+    /^Adjusted by -\$0\.50\.\n[^]*balance +\$1\.50$/m,
+  )
   assert.match(await told('wallet', 'adjust', id, '+0.25', ...because), /balance +\$1\.75$/m)
   assert.match(await told('wallet', 'refund', id, '1', ...because), /^\$1\.00 refunded[^]*balance +\$0\.75$/m)
   assert.match(await refused('wallet', 'refund', id, '1', ...because), /Only \$0\.75 is available, so \$1\.00 cannot/)
@@ -229,7 +232,10 @@ test('what was wrong is corrected by movements that say what they correct, and e
 test('a call that still runs says so, and has no receipt yet', async () => {
   const held = { project_id: world.project.id, key_pair_id: NOBODY, model_id: 'sim-small', gateway_id: NOBODY }
   const { db } = world.store
-  await db.insertInto('holds').values({ ...held, id: NOBODY, price_version_id: 1n, amount_nanos: 5n }).execute()
+  await db
+    .insertInto('holds')
+    .values({ ...held, id: NOBODY, price_version_id: 1n, amount_nanos: 5n })
+    .execute()
   assert.match(await told('receipt', NOBODY), /outcome +still running\nheld +\$0\.000000005$/m)
   assert.partialDeepStrictEqual(await asked('receipt', NOBODY), { outcome: null, held_nanos: '5' })
   await db.deleteFrom('holds').where('id', '=', NOBODY).execute()
@@ -269,7 +275,10 @@ test('providers, models, prices and routes show what was changed', async () => {
   const route = fieldOf(await asked('model', 'route', 'spare', ...to), 'id')
   assert.match(await told('model', 'set', 'spare', '--context-window', '8000'), /context window +8000/)
   assert.match(await told('model', 'list'), /^spare +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
-  assert.match(await told('model', 'show', 'spare'), new RegExp(`^${route} +2 +spare +sim +tools, images +\\$0\\.10 +\\$0\\.20$`, 'm'))
+  assert.match(
+    await told('model', 'show', 'spare'),
+    new RegExp(`^${route} +2 +spare +sim +tools, images +\\$0\\.10 +\\$0\\.20$`, 'm'),
+  )
   await told('model', 'unroute', route)
   assert.match(await told('model', 'list'), /^spare +us +no route /m)
   assert.match(await told('model', 'enable', 'spare'), /is enabled/)
@@ -323,7 +332,11 @@ const MISTAKES: [mistake: string, command: string[], sentence: RegExp][] = [
   ['a route to nobody', ['model', 'route', 'sim-small', ...ROUTE], /no provider nobody/],
   ['an unknown route', ['model', 'unroute', NOBODY], /no route .*parley model show/],
   ['conversations of nobody', ['conversation', 'list', NOBODY], /no project/],
-  ['half of a cost', ['model', 'route', 'sim-small', ...ROUTE, '--cost-output', '1'], /both --cost-input and --cost-out/],
+  [
+    'half of a cost',
+    ['model', 'route', 'sim-small', ...ROUTE, '--cost-output', '1'],
+    /both --cost-input and --cost-out/,
+  ],
   ['an unknown call', ['receipt', NOBODY], /no call .*x-request-id/],
   ['an id that is no call', ['receipt', 'chatcmpl-1'], /"chatcmpl-1" is not the id of a call/],
   ['an unknown transfer', ['wallet', 'reverse', NOBODY, '--reason', 'x'], /no transfer .*parley wallet ledger/],

@@ -89,6 +89,7 @@ async function install(command: string): Promise<void> {
   assert.equal(code, 0, `${stdout}${stderr}`)
 }
 
+const PORTS = { PARLEY_PORT: '0', PARLEY_CONSOLE_PORT: '0', PARLEY_OPS_PORT: '0' }
 const SECRET = randomBytes(32).toString('base64')
 
 /** What compose gives to a service, with its hosts and ports moved to this machine. */
@@ -135,7 +136,7 @@ test('compose gives Parley variables that it reads, and time to drain', () => {
 test('what the Dockerfile builds answers a request with the demo of compose.yaml, and ends in order', async () => {
   await build()
   const DATABASE_URL = database.url
-  const served = launch('parley', environmentOf('parley', { DATABASE_URL, PARLEY_PORT: '0', PARLEY_OPS_PORT: '0' }))
+  const served = launch('parley', environmentOf('parley', { DATABASE_URL, ...PORTS }))
   const simulator = launch('simulator', environmentOf('simulator', {}), (argument) =>
     argument === '9100' ? '0' : argument,
   )

@@ -62,7 +62,7 @@ async function wallet(nanos: bigint) {
     movement,
     hold,
     settle,
-    async call(charge: bigint) {
+    call: async (charge: bigint) => {
       const callId = await hold(charge)
       await settle(callId, charge)
       return callId
@@ -243,7 +243,7 @@ test('a late charge that was refunded cannot be reversed as well: a call never e
 })
 
 test('a top-up that was taken back in part cannot be reversed in full', async () => {
-  const { projectId, reverse, newest, balance } = await wallet(100n)
+  const { projectId, reverse, newest, balance } = await wallet(1_000n)
   await credit(store, projectId, 1_000n)
   const topup = await newest('topup')
   const takeBack = (amount: bigint, reference: string) =>
@@ -256,7 +256,7 @@ test('a top-up that was taken back in part cannot be reversed in full', async ()
   await assert.rejects(reverse(topup), isRefused('corrected_before'))
   // Never more than is left of what was credited, although the wallet has more; the rest is the operator's loss.
   assert.equal(await takeBack(750n, 'back-2'), 700n)
-  assert.equal(await balance(), 100n)
+  assert.equal(await balance(), 1_000n)
   const loss = store.db
     .selectFrom('transfers')
     .select(['amount_nanos', 'kind'])

@@ -30,7 +30,12 @@ async function serve(roles: string[], change: Record<string, string> = {}): Prom
 test('SIGTERM ends it in order, whichever roles it has', async () => {
   for (const roles of [[], ['worker']]) {
     const served = await serve(roles)
-    assert.match(served.output, roles.length === 0 ? /"roles":\["gateway","worker","console"\],"url":"http:\S+","consoleUrl":"http:/ : /"roles":\["worker"\]/)
+    assert.match(
+      served.output,
+      roles.length === 0
+        ? /"roles":\["gateway","worker","console"\],"url":"http:\S+","consoleUrl":"http:/
+        : /"roles":\["worker"\]/,
+    )
     assert.equal(await served.end('SIGTERM', 10_000), 0, served.output)
   }
 })

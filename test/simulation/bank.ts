@@ -129,7 +129,11 @@ function auditSettling(tables: Tables, before: Before, settlements: readonly Set
   }
   for (const [projectId, available] of before.available) {
     const own = charges.filter((charge) => charge.projectId === projectId)
-    const expected = expectedTotal(own, before, bills, available)
+    const givenBack = [...before.holds.values()].filter(
+      (hold) => hold.projectId === projectId && !tables.holds.has(hold.id) && !own.some(({ id }) => id === hold.id),
+    )
+    const funds = givenBack.reduce((sum, { amount }) => sum + amount, available)
+    const expected = expectedTotal(own, before, bills, funds)
     const total = own.reduce((sum, { charged }) => sum + charged, 0n)
     if (total !== expected) report(`${projectId}: a batch charged ${total}, its bills and funds make ${expected}`)
   }

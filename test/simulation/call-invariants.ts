@@ -14,9 +14,9 @@ import type { Report } from './wallet-invariants.ts'
 
 /** Before a provider is asked: the wallet has set aside what the answer may cost at most. */
 export function checkRequest(record: CallRecord, report: Report): void {
-  const { id, plan, granted } = record
+  const { id, plan } = record
   const attempt = record.attempts.at(-1)
-  const [held] = granted
+  const held = mostHeld(record)
   if (held === undefined || !attempt) return report(`I6: ${id} goes to a provider without a hold`)
   if (attempt.maxTokens === undefined) {
     if (plan.maxTokens !== undefined) report(`${id}: its max_tokens is not passed on`)
@@ -33,15 +33,26 @@ const BOUNDED_LEEWAY = 2n
 
 /** Whenever the caller gets something: nobody is given more than credit was set aside for. */
 export function checkDelivery(record: CallRecord, report: Report): void {
-  const { id, granted, attempts, replayed } = record
+  const { id, attempts, replayed } = record
   if (replayed) return
-  const held = granted.at(-1)
+  const held = mostHeld(record)
   const attempt = attempts.at(-1)
   if (held === undefined || !attempt) return report(`I6: ${id} delivers without a hold`)
   if (attempt.end) return
   const spent = costOf({ ...NO_USAGE, input: attempt.promptTokens, output: attempt.givenTokens }, priceOf(record))
   const most = attempt.maxTokens === undefined ? held : held * BOUNDED_LEEWAY
   if (spent > most) report(`${id}: has delivered for ${spent}, held is ${held}`)
+}
+
+/** When a call goes to a provider: of two with the same idempotency key, both would be charged. */
+export function checkKey(record: CallRecord, all: Iterable<CallRecord>, tables: Tables, report: Report): void {
+  const { id, projectId, plan } = record
+  if (plan.key === undefined) return
+  for (const other of all) {
+    const isSame = other !== record && other.plan.key === plan.key && other.projectId === projectId
+    const isRunning = other.attempts.length > 0 && !other.end && tables.holds.has(other.id)
+    if (isSame && isRunning) report(`${id} and ${other.id} run at the same time with ${plan.key}`)
+  }
 }
 
 /** At the moment when its gateway is done with the call. */
@@ -154,6 +165,11 @@ function reportedIn(record: CallRecord, counted: Usage): Usage | undefined {
   const reported = last?.given.findLast((chunk) => chunk.type === 'usage')?.usage
   const outputMax = last?.maxTokens ?? modelBy(record.plan.model).maxOutputTokens ?? OUTPUT_MAX_UNKNOWN
   return reported && isPlausible(reported, counted, outputMax) ? reported : undefined
+}
+
+/** Swept and held again, a call may have less at last than its gateway was once granted. */
+function mostHeld({ granted }: CallRecord): Nanos | undefined {
+  return granted.toSorted((a, b) => (a < b ? -1 : 1)).at(-1)
 }
 
 function priceOf(record: CallRecord) {

@@ -69,12 +69,11 @@ export function sweep(
 }
 
 function settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[] {
+  giveBack(tables, settlements)
   const closing = settlements.flatMap((settlement) => {
     const open = tables.holds.get(settlement.callId)
     return open ? [{ settlement, open, within: least(settlement.charge, open.amount) }] : []
   })
-  for (const { open } of closing) if (chargeOf(tables, open.id)) throw duplicateKey('charges_pkey')
-
   // All of the batch is released before any overrun is paid, as in one SQL statement.
   for (const { open, within } of closing) {
     const wallet = walletOf(tables, open.projectId)
@@ -98,6 +97,18 @@ function settle(tables: Tables, settlements: readonly Settlement[], nowMs: numbe
     return settlements.toSorted((a, b) => (a.callId < b.callId ? -1 : 1)).map((late) => settleLate(tables, late))
   }
   return closing.map(({ open }) => answerOf(open.id, 'settle', chargeOf(tables, open.id)?.charged ?? 0n))
+}
+
+/** A delayed request has held credit once more for a call that is over: its charge exists, so that is given back. */
+function giveBack(tables: Tables, settlements: readonly Settlement[]): void {
+  for (const { callId } of settlements) {
+    const open = tables.holds.get(callId)
+    if (!open || !chargeOf(tables, callId)) continue
+    const wallet = walletOf(tables, open.projectId)
+    tables.holds.delete(callId)
+    wallet.held -= open.amount
+    wallet.openHolds -= 1
+  }
 }
 
 /** A finished call's result replaces its claim; a failed call gives it up. */
@@ -155,7 +166,9 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   const open = tables.holds.get(id)
   if (open) return answerOf(id, 'hold', open.amount)
   const wallet = tables.wallets.get(projectId)
-  const refusal = lateness(tables, request) ?? (wallet ? refusalOf(wallet, want, min, nowMs) : 'credit_insufficient')
+  // Its gateway was paused, and another call has taken over its idempotency key.
+  const isLate = request.hasIdempotencyKey && !tables.keys.some((key) => key.callId === id)
+  const refusal = isLate ? 'idempotency_running' : refusalOf(wallet, want, min, nowMs)
   if (!wallet || refusal) return { id, part: 'hold', amount_nanos: 0n, refusal: refusal ?? null }
   const amount = least(want, availableIn(wallet))
   tables.holds.set(id, { id, projectId, gatewayId, amount, extension: 0, heldMs: nowMs })
@@ -166,13 +179,8 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   return answerOf(id, 'hold', amount)
 }
 
-/** The call was swept, or another one has taken over its idempotency key, before its request arrived. */
-function lateness(tables: Tables, { callId, hasIdempotencyKey }: HoldRequest): string | undefined {
-  if (hasIdempotencyKey && !tables.keys.some((key) => key.callId === callId)) return 'idempotency_running'
-  return chargeOf(tables, callId) ? 'store_unavailable' : undefined
-}
-
-function refusalOf(wallet: Wallet, want: Nanos, min: Nanos, nowMs: number): string | undefined {
+function refusalOf(wallet: Wallet | undefined, want: Nanos, min: Nanos, nowMs: number): string | undefined {
+  if (!wallet) return 'credit_insufficient'
   const { requests, tokens } = usedThisMinute(wallet, nowMs)
   if (wallet.requestsPerMinute !== null && requests >= wallet.requestsPerMinute) return 'rate_limited'
   if (wallet.tokensPerMinute !== null && tokens >= wallet.tokensPerMinute) return 'rate_limited'
@@ -235,10 +243,6 @@ function walletOf(tables: Tables, projectId: string): Wallet {
 
 function answerOf(id: string, part: LedgerItem['part'], amount: Nanos): LedgerAnswer {
   return { id, part, amount_nanos: amount, refusal: null }
-}
-
-function duplicateKey(constraint: string): Error {
-  return Object.assign(new Error(`duplicate key value violates unique constraint "${constraint}"`), { code: '23505' })
 }
 
 export function least(a: Nanos, b: Nanos): Nanos {

@@ -130,14 +130,12 @@ export const PLANTED: Record<string, Statement> = {
       return STATEMENT.extend(tables, requests)
     },
   },
-  'replay: a delayed request holds credit for a call that is over': {
+  'replay: credit that was held again for a call that is over stays held': {
     ...STATEMENT,
-    hold(tables, gatewayId, requests, nowMs) {
-      const { charges } = tables
-      tables.charges = []
-      const answers = STATEMENT.hold(tables, gatewayId, requests, nowMs)
-      tables.charges = charges
-      return answers
+    settle(tables, settlements, nowMs) {
+      const isOver = settlements.some(({ callId }) => tables.holds.has(callId) && chargeOf(tables, callId))
+      if (isOver) throw Object.assign(new Error('duplicate key'), { code: '23505' })
+      return STATEMENT.settle(tables, settlements, nowMs)
     },
   },
   'replay: a call whose idempotency key was taken over runs on': {

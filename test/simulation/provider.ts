@@ -22,8 +22,8 @@ export function createScriptedProvider({ name, clock, recordOf, onAttempt }: Scr
     name,
     async *stream({ request, timers }, signal) {
       const call = recordOf(signal)
-      const script = call?.plan.scripts[call.attempts.length]
-      if (!call || !script) throw new Error('there are more attempts than the rules allow')
+      if (!call) throw new Error('this attempt belongs to no call')
+      const script = call.plan.drawScript()
       const attempt: AttemptRecord = {
         route: name,
         maxTokens: request.max_tokens,

@@ -1,19 +1,75 @@
-/** `node test/simulation/run.ts --seeds 20000` runs many seeds; `--seed N` runs one and prints what happened in it. */
+/**
+ * Runs many seeds on all cores, and tells in full what happened in the first that breaks an invariant:
+ *
+ *     node test/simulation/run.ts --seeds 20000
+ *     node test/simulation/run.ts --seed 4711
+ */
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { simulate } from './simulate.ts'
-import { installVirtualTime } from './virtual-time.ts'
-const { values } = parseArgs({ options: { seeds: { type: 'string' }, seed: { type: 'string' } } })
-const t0 = performance.now()
-const realNow = performance.now.bind(performance)
-const time = installVirtualTime()
-let bad = 0
-const from = Number(values.seed ?? 1), to = values.seed ? from : Number(values.seeds ?? 100)
-const kinds = new Map<string, number[]>()
-for (let seed = from; seed <= to; seed++) {
-  const world = await simulate(seed, time, { isTraced: values.seed !== undefined })
-  if (values.seed) process.stdout.write(world.lines.join('\n') + '\n')
-  if (world.violations.length > 0) { bad++; for (const v of world.violations) { const k = v.replace(/\d+/g, '#'); kinds.set(k, [...(kinds.get(k) ?? []), seed]) } }
+import { Worker } from 'node:worker_threads'
+import { traceSeed, type Failure, type SeedRange } from './seeds.ts'
+
+const PROGRESS_EVERY_SEEDS = 2_000
+const FAILURES_LISTED_MAX = 20
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '20000' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+  },
+})
+
+if (values.seed === undefined) await runAll(Number(values.from), Number(values.seeds), Number(values.threads))
+else conclude(1, await tell(Number(values.seed)))
+
+async function runAll(from: number, seeds: number, threads: number): Promise<void> {
+  const startedMs = performance.now()
+  const failures: Failure[] = []
+  let done = 0
+  const onMessage = ({ done: more, failure }: { done: number; failure?: Failure }) => {
+    const before = Math.floor(done / PROGRESS_EVERY_SEEDS)
+    done += more
+    if (failure) failures.push(failure)
+    if (Math.floor(done / PROGRESS_EVERY_SEEDS) === before) return
+    const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
+    print(`${done} of ${seeds} seeds, ${failures.length} with violations, ${seconds} s`)
+  }
+  const shares = Array.from({ length: threads }, (_, n): SeedRange => {
+    return { from: from + n, count: Math.ceil((seeds - n) / threads), step: threads }
+  })
+  await Promise.all(shares.map((share) => runThread(share, onMessage)))
+
+  failures.sort((a, b) => a.seed - b.seed)
+  for (const { seed, violations } of failures.slice(0, FAILURES_LISTED_MAX)) print(`seed ${seed}: ${violations[0]}`)
+  const [first] = failures
+  if (first) await tell(first.seed)
+  conclude(seeds, failures.flatMap(({ violations }) => violations).length)
 }
-time.restore()
-for (const [k, s] of [...kinds].sort((a,b)=>b[1].length-a[1].length).slice(0,25)) process.stdout.write(`${s.length} × ${k}  seeds ${s.slice(0,4)}\n`)
-process.stdout.write(`bad=${bad} ms=${performance.now() - t0}\n`)
+
+function runThread(share: SeedRange, onMessage: (message: { done: number; failure?: Failure }) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL('seeds-thread.ts', import.meta.url), { workerData: share })
+    thread.on('message', onMessage).once('error', reject)
+    thread.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`a thread ended with code ${code}`))))
+  })
+}
+
+/** Prints what happened in a seed; returns how many violations it has. */
+async function tell(seed: number): Promise<number> {
+  const { lines, violations } = await traceSeed(seed)
+  print(`\nseed ${seed}:`)
+  for (const line of lines) print(line)
+  for (const violation of violations) print(`violation: ${violation}`)
+  return violations.length
+}
+
+function conclude(seeds: number, violations: number): void {
+  print(`simulation: seeds=${seeds} violations=${violations}`)
+  process.exitCode = violations > 0 ? 1 : 0
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -28,8 +28,8 @@ export interface CallPlan {
   key: string | undefined
   /** How many routes the model has for this call. */
   routes: number
-  /** One for each attempt. */
-  scripts: Script[]
+  /** What the provider does with the next attempt. */
+  drawScript(): Script
   /** After the start of the call. */
   hangsUpAfterMs: number | undefined
   /** How long the caller takes to read on after a chunk; 0: at once. */
@@ -97,7 +97,7 @@ export function drawScenario(random: Random): Scenario {
   const taste: Taste = {
     longShare: random.pick([0.2, 0.8]),
     hangUpShare: random.pick([0, 0.3]),
-    keyShare: random.pick([0, 0.15, 0.6]),
+    keyShare: random.pick([0, 0.15, 0.8]),
   }
   const gateways = 1 + random.int(3)
   const wallets = Array.from({ length: 1 + random.int(3) }, () => drawWallet(random))
@@ -152,16 +152,11 @@ function drawCall(
     prompt: 'Tell me more about the tea of this river. '.repeat(1 + random.int(6)),
     key: undefined,
     routes: 1 + random.int(3),
-    scripts: drawScripts(random, taste),
+    drawScript: () => drawScript(random, taste),
     hangsUpAfterMs: 
       random.next() < taste.hangUpShare ? random.int(random.pick([20, 800, 6_000])) : undefined,
     readingMs: () => (isSlowReader && random.next() < 0.3 ? random.int(random.pick([50, 3_000, 45_000])) : 0),
   }
-}
-
-/** As many as there can be attempts. */
-function drawScripts(random: Random, taste: Taste): Script[] {
-  return [1, 2, 3].map(() => drawScript(random, taste))
 }
 
 function drawScript(random: Random, taste: Taste): Script {
@@ -228,14 +223,13 @@ function addRetries(random: Random, taste: Taste, calls: CallPlan[], gateways: n
     if (random.next() >= taste.keyShare) continue
     first.key = `key-${n + 1}`
     for (let retry = 1; retry <= 1 + random.int(2); retry++) {
-      const laterMs = random.pick([random.int(50), random.int(5_000), LEASE_MS + random.int(80_000)])
+      const laterMs = random.pick([random.int(50), random.int(5_000), LEASE_MS + random.int(40_000)])
       calls.push({
         ...first,
         name: `${first.name}${'abc'.charAt(retry - 1)}`,
         atMs: first.atMs + laterMs,
         gateway: random.int(gateways),
         prompt: random.next() < 0.05 ? 'Something else.' : first.prompt,
-        scripts: drawScripts(random, taste),
       })
     }
   }
@@ -244,15 +238,16 @@ function addRetries(random: Random, taste: Taste, calls: CallPlan[], gateways: n
 function drawMishaps(random: Random, gateways: number, calls: readonly CallPlan[]): Mishap[] {
   return Array.from({ length: random.int(4) }, (): Mishap => {
     // Close to a call that begins or runs, where it hurts.
-    const atMs = random.pick(calls).atMs + random.int(random.pick([10, 300, 5_000]))
-    const gateway = random.int(gateways)
+    const call = random.pick(calls)
+    const atMs = call.atMs + random.int(random.pick([6, 300, 5_000]))
+    const gateway = random.next() < 0.7 ? call.gateway : random.int(gateways)
     const chance = random.next()
     if (chance < 0.4) {
       const restartsAfterMs = random.next() < 0.5 ? 500 + random.int(10_000) : undefined
       return { kind: 'crash', atMs, gateway, restartsAfterMs }
     }
     if (chance < 0.9) {
-      const forMs = random.next() < 0.3 ? random.int(20_000) : LEASE_MS + random.int(90_000)
+      const forMs = random.next() < 0.3 ? random.int(20_000) : LEASE_MS + 10_000 + random.int(80_000)
       return { kind: 'pause', atMs, gateway, forMs }
     }
     return { kind: 'shut_down', atMs, gateway }

@@ -13,8 +13,8 @@ export interface SimulateOptions {
   isTraced?: boolean
 }
 
-/** After the last call has ended: dead gateways' leases run out, orphans are found, and the sweeper comes round. */
-const AFTERMATH_MS = LEASE_MS + 30_000
+/** After the last call has ended: the last delayed statements arrive, leases run out, and the sweeper comes round. */
+const AFTERMATH_MS = 2 * LEASE_MS
 /** No call and no pause is this long: whatever runs by then is stuck. */
 const LONGEST_MS = 30 * 60_000
 const SWEEP_EVERY_MS = LEASE_MS / BEATS_PER_LEASE

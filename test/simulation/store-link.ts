@@ -55,22 +55,22 @@ export function createStoreLink({ clock, store, random, weather, trace }: StoreL
             settle()
           })
         }
-        if (fate.mishap === 'ghost') answer(fate.answerMs, () => reject(connectionError('ECONNRESET')))
+        if (fate.mishap === 'ghost') answer(fate.answerMs, () => reject(BROKEN))
         clock.schedule(store, fate.requestMs, 'arrival', () => {
           if (isDown()) {
             trace(client, `${what}: the store is down`)
-            answer(fate.answerMs, () => reject(connectionError('ECONNREFUSED')))
+            answer(fate.answerMs, () => reject(UNREACHABLE))
             return
           }
           // What a dying process had written to its socket may or may not have left the machine.
           const isLost = fate.mishap === 'request_lost' || (client.state === 'crashed' && random.next() < 0.5)
           if (fate.mishap) trace(client, `${what}: ${fate.mishap}`)
           const settle = isLost
-            ? () => reject(connectionError('ECONNRESET'))
+            ? () => reject(BROKEN)
             : fate.mishap === 'refused'
-              ? () => reject(Object.assign(new Error('internal error'), { code: 'XX000' }))
+              ? () => reject(REFUSED)
               : resultOf(work, resolve, reject)
-          if (fate.mishap === 'answer_lost') answer(fate.answerMs, () => reject(connectionError('ECONNRESET')))
+          if (fate.mishap === 'answer_lost') answer(fate.answerMs, () => reject(BROKEN))
           else if (fate.mishap !== 'ghost') answer(fate.answerMs, settle)
         })
       })
@@ -88,6 +88,7 @@ function resultOf<T>(work: () => T, resolve: (value: T) => void, reject: (error:
   }
 }
 
-function connectionError(code: string): Error {
-  return Object.assign(new Error('the connection broke'), { code })
-}
+/** Made once: there are thousands in a run, and the stack of each would cost more than the rest of its statement. */
+const BROKEN = Object.assign(new Error('the connection broke'), { code: 'ECONNRESET' })
+const UNREACHABLE = Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' })
+const REFUSED = Object.assign(new Error('internal error'), { code: 'XX000' })

@@ -21,7 +21,6 @@ export function violationsIn(tables: Tables): string[] {
   const seen = new Set<string>()
   for (const { id, charged, worth } of tables.charges) {
     if (seen.has(id)) report(`I3: ${id} is settled twice`)
-    if (tables.holds.has(id)) report(`I3: ${id} is settled and still held`)
     if (charged < 0n || charged > worth) report(`I5: ${id} is charged ${charged}, its usage is worth ${worth}`)
     seen.add(id)
   }

@@ -1,6 +1,6 @@
 import type { Random } from '../support/random.ts'
 import { createBank, type Bank } from './bank.ts'
-import { checkDelivery, checkEnd, checkRequest } from './call-invariants.ts'
+import { checkDelivery, checkEnd, checkKey, checkRequest } from './call-invariants.ts'
 import type { CallRecord } from './call-record.ts'
 import { createClock, createProcess, type Clock, type Process } from './clock.ts'
 import { createSimulatedGateway, type SimulatedGateway } from './gateway.ts'
@@ -64,6 +64,7 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
       onAttempt(record) {
         trace(clock.current, `${record.id} goes to ${name}`)
         checkRequest(record, report)
+        checkKey(record, records.byId.values(), bank.tables, report)
       },
     }),
   )

@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Target {
   host: string
@@ -18,7 +19,7 @@ export interface ConnectionFault {
   delayMs?: number
   /** Ends the connection when exactly so many bytes of one direction have passed. */
   cutAfter?: { bytes: number; of: 'request' | 'answer'; how: CutKind }
-  /** Accepts everything and answers nothing; the server is never told. */
+  /** Accepts everything and passes nothing on. */
   blackHole?: boolean
 }
 
@@ -32,6 +33,8 @@ export interface FaultProxy {
   /** Bytes of every connection wait, and arrive in order after `resume`, also if their sender has given up meanwhile. */
   pause(): void
   resume(): void
+  /** From now on nothing passes on the present connections, and neither side is told: a network that forgot them. */
+  silence(): void
   /** Ends the connections that `which` picks, or all; returns how many. */
   cut(how: CutKind, which?: (fault: ConnectionFault) => boolean): number
   close(): Promise<void>
@@ -50,40 +53,6 @@ export async function createFaultProxy(target?: Target): Promise<FaultProxy> {
   const connections = new Set<Connection>()
   const gate = createGate()
 
-  function cutOff({ near, far }: Connection, how: CutKind): void {
-    for (const socket of [near, far]) {
-      if (how === 'rst') socket?.resetAndDestroy()
-      else socket?.destroySoon()
-    }
-  }
-
-  /** Passes one piece on, as far as the fault allows. */
-  async function deliver(connection: Connection, direction: Direction, to: Socket, bytes: Buffer): Promise<void> {
-    const { delayMs, cutAfter } = connection.fault
-    if (delayMs !== undefined) await sleep(delayMs)
-    while (gate.isClosed) await gate.opened()
-    const left = cutAfter?.of === direction ? cutAfter.bytes - connection.passed[direction] : Infinity
-    const part = bytes.length > left ? bytes.subarray(0, left) : bytes
-    connection.passed[direction] += part.length
-    if (!to.writable) return
-    const isFull = !to.write(part)
-    if (cutAfter && part.length >= left) cutOff(connection, cutAfter.how)
-    else if (isFull) await Promise.race([once(to, 'drain'), once(to, 'close')]).catch(() => undefined)
-  }
-
-  function pump(connection: Connection, direction: Direction, from: Socket, to: Socket): void {
-    let delivered = Promise.resolve()
-    from.on('data', (bytes: Buffer) => {
-      // One piece at a time: a later one must not overtake it, and the sender feels that nobody reads.
-      from.pause()
-      delivered = deliver(connection, direction, to, bytes).finally(() => from.resume())
-    })
-    // A socket ends although it is paused, and its last piece may still be on its way.
-    from.on('end', () => void delivered.then(() => to.end()))
-    from.on('error', () => to.resetAndDestroy())
-    from.on('close', () => void delivered.then(() => to.destroySoon()))
-  }
-
   const server = createServer({ allowHalfOpen: true }, (near) => {
     near.setNoDelay(true)
     if (!proxy.target) {
@@ -100,8 +69,8 @@ export async function createFaultProxy(target?: Target): Promise<FaultProxy> {
       near.resume()
       return
     }
-    pump(connection, 'request', near, far)
-    pump(connection, 'answer', far, near)
+    pump(connection, 'request', near, far, gate)
+    pump(connection, 'answer', far, near, gate)
     if (fault.cutAfter?.bytes === 0) cutOff(connection, fault.cutAfter.how)
   })
   server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 })
@@ -116,6 +85,9 @@ export async function createFaultProxy(target?: Target): Promise<FaultProxy> {
     faultFor: () => ({}),
     pause: () => gate.close(),
     resume: () => gate.open(),
+    silence() {
+      for (const connection of connections) connection.fault = { ...connection.fault, blackHole: true }
+    },
     cut(how, which = () => true) {
       const chosen = [...connections].filter(({ fault }) => which(fault))
       for (const connection of chosen) cutOff(connection, how)
@@ -130,6 +102,48 @@ export async function createFaultProxy(target?: Target): Promise<FaultProxy> {
   }
   return proxy
 }
+
+function pump(connection: Connection, direction: Direction, from: Socket, to: Socket, gate: Gate): void {
+  let delivered = Promise.resolve()
+  from.on('data', (bytes: Buffer) => {
+    // One piece at a time: a later one must not overtake it, and the sender feels that nobody reads.
+    from.pause()
+    delivered = deliver(connection, direction, to, bytes, gate).finally(() => from.resume())
+  })
+  // A socket ends although it is paused, and its last piece may still be on its way.
+  from.on('end', () => void delivered.then(() => to.end()))
+  from.on('error', () => to.resetAndDestroy())
+  from.on('close', () => void delivered.then(() => to.destroySoon()))
+}
+
+/** Passes one piece on, as far as the fault allows. */
+async function deliver(
+  connection: Connection,
+  direction: Direction,
+  to: Socket,
+  bytes: Buffer,
+  gate: Gate,
+): Promise<void> {
+  const { delayMs, cutAfter } = connection.fault
+  if (delayMs !== undefined) await sleep(delayMs)
+  while (gate.isClosed) await gate.opened()
+  const left = cutAfter?.of === direction ? cutAfter.bytes - connection.passed[direction] : Infinity
+  const part = bytes.length > left ? bytes.subarray(0, left) : bytes
+  connection.passed[direction] += part.length
+  if (!to.writable || connection.fault.blackHole) return
+  const isFull = !to.write(part)
+  if (cutAfter && part.length >= left) cutOff(connection, cutAfter.how)
+  else if (isFull) await Promise.race([once(to, 'drain'), once(to, 'close')]).catch(() => undefined)
+}
+
+function cutOff({ near, far }: Connection, how: CutKind): void {
+  for (const socket of [near, far]) {
+    if (how === 'rst') socket?.resetAndDestroy()
+    else socket?.destroySoon()
+  }
+}
+
+type Gate = ReturnType<typeof createGate>
 
 function createGate() {
   let waiting: (() => void)[] | undefined
@@ -147,8 +161,4 @@ function createGate() {
     },
     opened: () => new Promise<void>((resolve) => (waiting ? waiting.push(resolve) : resolve())),
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
