@@ -27,6 +27,7 @@ export interface Entries {
 /** A day of charges or of calls. */
 export interface Partition extends IdRange {
   parent: 'charges' | 'calls'
+  oid: string
   table: RawBuilder<unknown>
   blocks: number
   /** The same for the charges and the calls of a day. */
@@ -45,11 +46,14 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const FOREVER = sql`'infinity'::timestamptz`
 /** No statement may run into its timeout: 128 MiB are some 600,000 charges, read in half a second. */
 const BLOCKS_PER_STATEMENT = 16_384
-const SLICE_MS = 60_000
+/** Fewer, because each looks for its call. */
+const CHARGES_PER_STATEMENT = 200_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 
 export async function listPartitions(tx: Db): Promise<Partition[]> {
   const { rows } = await sql<PartitionRow>`
-    select p.relname as parent, n.nspname as schema, c.relname as name,
+    select p.relname as parent, c.oid::text as oid, n.nspname as schema, c.relname as name,
       coalesce(bound[1], ${FIRST_ID}) as lower, coalesce(bound[2], ${LAST_ID}) as upper,
       (pg_relation_size(c.oid) / current_setting('block_size')::int)::int as blocks
     from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_class c on c.oid = i.inhrelid
@@ -57,8 +61,9 @@ export async function listPartitions(tx: Db): Promise<Partition[]> {
       regexp_match(pg_get_expr(c.relpartbound, c.oid), $$FROM [(]'(.+)'[)] TO [(]'(.+)'[)]$$) as bound
     where i.inhparent in ('charges'::regclass, 'calls'::regclass) and pg_relation_size(c.oid) > 0
     order by c.relname`.execute(tx)
-  return rows.map(({ parent, schema, name, lower, upper, blocks }) => ({
+  return rows.map(({ parent, oid, schema, name, lower, upper, blocks }) => ({
     parent,
+    oid,
     table: sql.table(`${schema}.${name}`),
     blocks,
     day: `${lower} ${upper}`,
@@ -69,6 +74,7 @@ export async function listPartitions(tx: Db): Promise<Partition[]> {
 
 interface PartitionRow {
   parent: 'charges' | 'calls'
+  oid: string
   schema: string
   name: string
   lower: string
@@ -130,57 +136,76 @@ export async function findStrays(reading: Reading, days: ReadonlySet<string>, bo
   return findings
 }
 
-/** What was settled after `from` and up to `to`, minute by minute. */
+/** What was settled after `from` and up to `to`. The very last part has no end: a gateway's clock may be ahead. */
 export async function readSettled(reading: Reading, from: Date, to: Date, isLast: boolean): Promise<Entries> {
   const { tx, signal } = reading
   const entries = noEntries()
-  const partitions = await findPartitionsSettledAfter(reading, from)
-  for (const slice of slicesOf(from, to, isLast)) {
-    signal?.throwIfAborted()
-    for (const { table, day, lower, upper } of partitions) {
-      const where = sql`c.settled_at > ${slice.from} and c.settled_at <= ${slice.to}`
-      addCharges(entries, day, await sumCharges(tx, { table, where, callsAt: { lower, upper } }))
+  for (const hour of spansOf(from, to, HOUR_MS, isLast)) {
+    for (const { partition, span } of await findSlices(reading, hour)) {
+      signal?.throwIfAborted()
+      const { table, day, lower, upper } = partition
+      addCharges(entries, day, await sumCharges(tx, { table, where: isSettledIn(span), callsAt: { lower, upper } }))
     }
-    // A call carries the time at which it began, so one that took long is looked at only by the next full pass.
-    const { lower, upper } = slice
-    const isInSlice = sql`k.id >= ${lower} and k.id < ${upper}`
-    entries.findings.push(...(await findStrayCalls(tx, sql.table('calls'), isInSlice, slice)))
+  }
+  for (const minute of spansOf(from, to, MINUTE_MS, isLast)) {
+    signal?.throwIfAborted()
+    // A call's id is the time at which it began, so one that took very long is looked at only by the next full pass.
+    const ids = { lower: firstIdOf(minute.from), upper: minute.to ? firstIdOf(minute.to) : sql`${LAST_ID}::uuid` }
+    const where = sql`k.id >= ${ids.lower} and k.id < ${ids.upper}`
+    entries.findings.push(...(await findStrayCalls(tx, sql.table('calls'), where, ids)))
   }
   const end = isLast ? FOREVER : sql`${to}`
   await addTransfers(tx, entries, sql`t.created_at > ${from} and t.created_at <= ${end}`)
   return entries
 }
 
-interface Slice extends IdRange {
+/** After `from` and up to `to`, or without an end. */
+interface Span {
   from: Date
-  to: RawBuilder<unknown>
+  to: Date | undefined
 }
 
-/** The very last slice has no end: a gateway's clock may be ahead. */
-function* slicesOf(from: Date, to: Date, isLast: boolean): Generator<Slice> {
+function* spansOf(from: Date, to: Date, lengthMs: number, isLast: boolean): Generator<Span> {
   let start = from.getTime()
   const end = to.getTime()
-  for (; isLast ? start + SLICE_MS < end : start < end; start += SLICE_MS) {
-    const sliceEnd = new Date(Math.min(start + SLICE_MS, end))
-    yield { ...beginningAt(new Date(start)), to: sql`${sliceEnd}`, upper: sql`first_id_of(${sliceEnd})` }
+  for (; isLast ? start + lengthMs < end : start < end; start += lengthMs) {
+    yield { from: new Date(start), to: new Date(Math.min(start + lengthMs, end)) }
   }
-  if (isLast) yield { ...beginningAt(new Date(start)), to: FOREVER, upper: sql`${LAST_ID}::uuid` }
+  if (isLast) yield { from: new Date(start), to: undefined }
 }
 
-function beginningAt(from: Date) {
-  return { from, lower: sql`first_id_of(${from})` }
+function isSettledIn({ from, to }: Span): Condition {
+  return sql`c.settled_at > ${from} and c.settled_at <= ${to ?? FOREVER}`
 }
 
-/** Usually one or two of hundreds. */
-async function findPartitionsSettledAfter({ tx, partitions }: Reading, from: Date): Promise<Partition[]> {
-  const charges = partitions.filter(({ parent }) => parent === 'charges')
-  if (charges.length === 0) return []
-  const questions = charges.map(
-    ({ table }, n) => sql`select ${n}::int as n where exists (select 1 from ${table} where settled_at > ${from})`,
-  )
-  const { rows } = await sql<{ n: number }>`${sql.join(questions, sql` union all `)}`.execute(tx)
-  const found = new Set(rows.map(({ n }) => n))
-  return charges.filter((_, n) => found.has(n))
+function firstIdOf(moment: Date): RawBuilder<unknown> {
+  return sql`first_id_of(${moment})`
+}
+
+/** Cuts an hour into pieces that one statement can read, by counting first. Usually it is one piece of one partition. */
+async function findSlices({ tx, partitions }: Reading, hour: Span): Promise<{ partition: Partition; span: Span }[]> {
+  const { rows } = await sql<{ oid: string; minute: Date; charges: number }>`
+    select c.tableoid::text as oid, date_trunc('minute', c.settled_at) as minute, count(*)::int as charges from charges c
+    where ${isSettledIn(hour)} group by 1, 2 order by 1, 2`.execute(tx)
+  return partitions.flatMap((partition) => {
+    const minutes = rows.filter(({ oid }) => oid === partition.oid)
+    return minutes.length === 0 ? [] : cut(hour, minutes).map((span) => ({ partition, span }))
+  })
+}
+
+function cut(hour: Span, minutes: readonly { minute: Date; charges: number }[]): Span[] {
+  const spans: Span[] = []
+  let { from } = hour
+  let charges = 0
+  for (const { minute, charges: more } of minutes) {
+    if (charges > 0 && charges + more > CHARGES_PER_STATEMENT) {
+      spans.push({ from, to: minute })
+      from = minute
+      charges = 0
+    }
+    charges += more
+  }
+  return [...spans, { from, to: hour.to }]
 }
 
 async function blocksOfTransfers(tx: Db): Promise<number> {

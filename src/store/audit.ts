@@ -70,12 +70,15 @@ async function withSecondLane<T>(db: Db, tx: Db, work: (lanes: readonly Db[]) =>
   })
 }
 
+/**
+ * Statistics lag behind what is newest, so the planner expects a single row where there are thousands, and takes fresh
+ * partitions for small. It is told what is right for many rows. Compiling would take longer than any of the statements.
+ */
 async function tune(tx: Db): Promise<void> {
-  // Compiling would take longer than any of these statements.
-  await sql`set local jit = off`.execute(tx)
+  for (const setting of ['enable_seqscan', 'enable_nestloop', 'enable_sort', 'jit']) {
+    await sql`set local ${sql.ref(setting)} = off`.execute(tx)
+  }
   await sql`set local max_parallel_workers_per_gather = 0`.execute(tx)
-  // A fresh partition without statistics looks small enough to be read whole.
-  await sql`set local enable_seqscan = off`.execute(tx)
 }
 
 async function readLedger(db: Db, tx: Db, boundary: Date, now: Date, options: AuditOptions) {

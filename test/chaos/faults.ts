@@ -37,26 +37,28 @@ export function startFaults({ seed, ...options }: FaultOptions): Faults {
   }
 }
 
-async function repeat(scene: Scene, { everyMs, firstAfterMs, strike }: Harm, random: Random): Promise<void> {
+async function repeat(scene: Scene, harm: Harm, random: Random): Promise<void> {
+  const { everyMs, firstAfterMs } = harm
   const next = () => everyMs.least + random.int(everyMs.most - everyMs.least)
   let waitMs = firstAfterMs ?? next()
   for (;;) {
     await sleep(waitMs, undefined, { signal: scene.over }).catch(() => undefined)
     if (scene.over.aborted) return
     const startedMs = performance.now()
-    await strike(scene, random)
+    await harm.strike(scene, random)
     // The harm's own time counts: a slow restart must not make kills rarer.
     waitMs = Math.max(100, next() - (performance.now() - startedMs))
   }
 }
 
-function spoilConnections({ gateways, simulator }: ChaosSystem, random: Random): void {
+function spoilConnections({ gateways, worker, simulator }: ChaosSystem, random: Random): void {
   const spoil = (share: number, bytesMax: number) => () =>
     random.next() < share ? connectionFault(random, bytesMax) : {}
   for (const { front, database } of gateways) {
     front.faultFor = spoil(0.12, 6_000)
     database.faultFor = spoil(0.3, 60_000)
   }
+  worker.database.faultFor = spoil(0.3, 60_000)
   simulator.proxy.faultFor = spoil(0.1, 30_000)
 }
 

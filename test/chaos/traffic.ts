@@ -106,7 +106,7 @@ export interface Traffic extends Omit<Sender, 'send'> {
 const ANSWER_WITHIN_MS = 30_000
 const REST_MS = 80
 /** A gateway that is down refuses in a millisecond; without a rest its callers would do nothing else. */
-const REST_AFTER_FAILURE_MS = 300
+const REST_AFTER_FAILURE_MS = 800
 const RETRIES_MAX = 100
 
 export function startTraffic(options: TrafficOptions): Traffic {

@@ -47,7 +47,8 @@ export function checkDelivery(record: CallRecord, report: Report): void {
 /** When a call goes to a provider: of two with the same idempotency key, both would be charged. */
 export function checkKey(record: CallRecord, all: Iterable<CallRecord>, tables: Tables, report: Report): void {
   const { id, projectId, plan } = record
-  if (plan.key === undefined) return
+  // Swept and taken over, a call may run on: nobody pays for it.
+  if (plan.key === undefined || !tables.holds.has(id)) return
   for (const other of all) {
     const isSame = other !== record && other.plan.key === plan.key && other.projectId === projectId
     const isRunning = other.attempts.length > 0 && !other.end && tables.holds.has(other.id)

@@ -13,7 +13,8 @@ export interface SimulateOptions {
   isTraced?: boolean
 }
 
-/** After the last call has ended: the last delayed statements arrive, leases run out, and the sweeper comes round. */
+/** What is still held when the last call has ended gets this long: delayed statements arrive, leases run out, and the
+ * sweeper comes round. */
 const AFTERMATH_MS = 2 * LEASE_MS
 /** No call and no pause is this long: whatever runs by then is stuck. */
 const LONGEST_MS = 30 * 60_000
@@ -55,18 +56,20 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     })
   for (const mishap of scenario.mishaps) clock.schedule(outside, mishap.atMs, 'arrival', () => befall(world, mishap))
 
-  let lastActiveMs = 0
+  const isBusy = () => expected > 0 || ![...world.records.values()].every(isOver)
+  let endMs = LONGEST_MS
   const keepSweeping = () => {
     try {
       bank.sweep()
     } catch (error) {
       world.report(`the sweep fails: ${String(error)}`)
     }
-    if (expected > 0 || ![...world.records.values()].every(isOver)) lastActiveMs = clock.nowMs
+    if (isBusy()) endMs = clock.nowMs + AFTERMATH_MS
+    else if (bank.tables.holds.size === 0 && world.link.underWay === 0) endMs = clock.nowMs
     clock.schedule(store, SWEEP_EVERY_MS, 'timer', keepSweeping)
   }
   keepSweeping()
-  await clock.run(() => clock.nowMs > LONGEST_MS || clock.nowMs - lastActiveMs > AFTERMATH_MS)
+  await clock.run(() => clock.nowMs >= Math.min(endMs, LONGEST_MS))
 }
 
 function placeCall(world: World, plan: CallPlan): void {

@@ -5,6 +5,8 @@ import type { Trace } from './trace.ts'
 
 /** What gateways have instead of connections to PostgreSQL: whole transactions, and all that can happen on the way. */
 export interface StoreLink {
+  /** Statements that have not reached the store yet, also those whose sender has given them up. */
+  readonly underWay: number
   transact<T>(client: Process, what: string, work: () => T): Promise<T>
 }
 
@@ -28,6 +30,8 @@ export interface StoreLinkOptions {
 }
 
 export function createStoreLink({ clock, store, random, weather, trace }: StoreLinkOptions): StoreLink {
+  let underWay = 0
+
   function drawFate(): Fate {
     const fate: Fate = { requestMs: random.int(4), answerMs: random.int(4), mishap: undefined }
     if (clock.nowMs >= weather.calmFromMs) return fate
@@ -45,6 +49,9 @@ export function createStoreLink({ clock, store, random, weather, trace }: StoreL
   }
 
   return {
+    get underWay() {
+      return underWay
+    },
     transact<T>(client: Process, what: string, work: () => T): Promise<T> {
       const fate = drawFate()
       return new Promise<T>((resolve, reject) => {
@@ -56,7 +63,9 @@ export function createStoreLink({ clock, store, random, weather, trace }: StoreL
           })
         }
         if (fate.mishap === 'ghost') answer(fate.answerMs, () => reject(BROKEN))
+        underWay += 1
         clock.schedule(store, fate.requestMs, 'arrival', () => {
+          underWay -= 1
           if (isDown()) {
             trace(client, `${what}: the store is down`)
             answer(fate.answerMs, () => reject(UNREACHABLE))

@@ -7,7 +7,7 @@ import { createSimulatedGateway, type SimulatedGateway } from './gateway.ts'
 import type { Statement } from './memory-ledger.ts'
 import { createScriptedProvider } from './provider.ts'
 import type { Weather } from './scenario.ts'
-import { createStoreLink } from './store-link.ts'
+import { createStoreLink, type StoreLink } from './store-link.ts'
 import { createTrace, type Trace } from './trace.ts'
 
 /** Everything that exists in one run: a store, providers, gateways in numbered slots, and what became of the calls. */
@@ -17,6 +17,7 @@ export interface World {
   readonly outside: Process
   readonly store: Process
   readonly bank: Bank
+  readonly link: StoreLink
   readonly records: Map<string, CallRecord>
   readonly violations: string[]
   /** What happened, line by line, if it is traced. */
@@ -74,6 +75,7 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
     outside,
     store,
     bank,
+    link,
     records: records.byId,
     violations,
     lines,

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
+import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { IDEMPOTENCY_KEPT_MS, LEASE_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
+import { openStore, type Store } from '../../src/store/database.ts'
+import { beat } from '../../src/store/gateways.ts'
+import { claimKey, giveUpKey } from '../../src/store/idempotency.ts'
+import { applyWith, type HoldRequest, type LedgerItem } from '../../src/store/ledger.ts'
+import { sweepHolds } from '../../src/store/wallets.ts'
+import * as memoryKeys from '../simulation/memory-keys.ts'
+import { STATEMENT, applyBatch, sweep } from '../simulation/memory-ledger.ts'
+import { addWallet, createTables, type Tables, type WalletLimits } from '../simulation/memory-tables.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { auditOf, settlementOf } from '../support/ledger.ts'
+import { createRandom, type Random } from '../support/random.ts'
+import { addProject, credit, walletOf } from '../support/world.ts'
+
+/** The simulation runs on tables in memory. What it finds is worth as much as they are like PostgreSQL. */
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+let store: Store
+let secrets: Secrets
+
+before(async () => {
+  database = await createTestDatabase()
+  store = openStore({ url: database.url, applicationName: 'memory ledger test' })
+  secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
+})
+after(async () => {
+  await store.close()
+  await database.drop()
+})
+
+test('random batches, sweeps and claims give the same answers and the same books in memory as in PostgreSQL', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = createRandom(seed)
+    const pair = await createPair(random)
+    for (let step = 0; step < 25; step++) await takeStep(random, pair, `seed ${seed}, step ${step}`)
+    // A sweep takes whatever it finds: nothing may be left for that of the next seed.
+    for (const gatewayId of pair.gatewayIds) await silence(pair, gatewayId)
+    await compareSweep(pair, `seed ${seed}, last sweep`)
+    assert.deepEqual(await chargesOf(pair), memoryChargesOf(pair), `seed ${seed}: charges`)
+    assert.deepEqual(await transfersOf(pair), memoryTransfersOf(pair), `seed ${seed}: transfers`)
+  }
+})
+
+test('credit that a delayed request holds again for a call that is over is given back when that call is settled', async () => {
+  const pair = await createPair(createRandom(1), [1_000n], {})
+  const [gatewayId] = pair.gatewayIds
+  const hold = newHold(pair.projects[0]!, 300n, 1n)
+  const settle = settleItem(hold.request, 100n)
+  await compare(pair, gatewayId!, [hold])
+  await compare(pair, gatewayId!, [settle])
+  const [answer] = await compare(pair, gatewayId!, [hold])
+  assert.equal(answer?.amount_nanos, 300n)
+  // Beside others, so that it must neither fail them nor be charged with them.
+  const neighbour = newHold(pair.projects[0]!, 200n, 1n)
+  await compare(pair, gatewayId!, [neighbour])
+  const answers = await compare(pair, gatewayId!, [settle, settleItem(neighbour.request, 150n)])
+  assert.deepEqual(
+    answers.map(({ amount_nanos }) => amount_nanos),
+    [100n, 150n],
+  )
+  assert.deepEqual(await walletOf(store, pair.projects[0]!.id), { balance: 750n, held: 0n, openHolds: 0 })
+  assert.deepEqual(await auditOf(store), [])
+})
+
+test('a call whose idempotency key was taken over is not granted a hold', async () => {
+  const pair = await createPair(createRandom(2), [1_000n], {})
+  const [gatewayId] = pair.gatewayIds
+  const project = pair.projects[0]!
+  const first = newHold(project, 300n, 1n, true)
+  const second = newHold(project, 300n, 1n, true)
+  await claim(pair, gatewayId!, first.request.callId, project.id, 'key')
+  await silence(pair, gatewayId!)
+  await claim(pair, gatewayId!, second.request.callId, project.id, 'key')
+  const [refused, granted] = await compare(pair, gatewayId!, [first, second])
+  assert.equal(refused?.refusal, 'idempotency_running')
+  assert.equal(granted?.amount_nanos, 300n)
+})
+
+interface Project {
+  id: string
+  keyPairId: string
+}
+
+interface Pair {
+  projects: Project[]
+  gatewayIds: string[]
+  tables: Tables
+  /** Every hold that was asked for, granted or not. */
+  asked: HoldRequest[]
+  extensions: Map<string, number>
+}
+
+/** The same wallets in PostgreSQL and in memory. */
+async function createPair(random: Random, nanos = drawBalances(random), limits = drawLimits(random)): Promise<Pair> {
+  await awayFromTheEndOfAMinute()
+  const tables = createTables()
+  const projects: Project[] = []
+  for (const balance of nanos) {
+    const { id } = await addProject(store, secrets, { credits: '0' })
+    if (balance > 0n) await credit(store, id, balance)
+    await sql`update projects set requests_per_minute = ${limits.requestsPerMinute ?? null},
+      tokens_per_minute = ${limits.tokensPerMinute ?? null}, concurrent_calls = ${limits.concurrentCalls ?? null}
+      where id = ${id}`.execute(store.db)
+    const key = await store.db.selectFrom('key_pairs').select('id').where('project_id', '=', id).executeTakeFirst()
+    projects.push({ id, keyPairId: String(key?.id) })
+    addWallet(tables, id, balance, limits)
+  }
+  const pair = { projects, gatewayIds: [uuidv7(), uuidv7()], tables, asked: [], extensions: new Map<string, number>() }
+  for (const gatewayId of pair.gatewayIds) await revive(pair, gatewayId)
+  return pair
+}
+
+function drawBalances(random: Random): bigint[] {
+  return [0, 1].map(() => BigInt(random.int(3_000)))
+}
+
+function drawLimits(random: Random): Partial<WalletLimits> {
+  return random.pick([{}, {}, { concurrentCalls: 3 }, { requestsPerMinute: 12 }, { tokensPerMinute: 200 }])
+}
+
+async function takeStep(random: Random, pair: Pair, where: string): Promise<void> {
+  const gatewayId = random.pick(pair.gatewayIds)
+  const chance = random.next()
+  if (chance < 0.1) await silence(pair, gatewayId)
+  else if (chance < 0.2) await compareSweep(pair, where)
+  else if (chance < 0.25) await revive(pair, gatewayId)
+  else await compare(pair, gatewayId, await drawBatch(random, pair, gatewayId), where)
+}
+
+async function drawBatch(random: Random, pair: Pair, gatewayId: string): Promise<LedgerItem[]> {
+  const items = new Map<string, LedgerItem>()
+  for (let n = 0; n <= random.int(6); n++) {
+    const item = await drawItem(random, pair, gatewayId)
+    if (item) items.set(`${item.part} ${(item.part === 'settle' ? item.settlement : item.request).callId}`, item)
+  }
+  return [...items.values()]
+}
+
+/** Also what comes late: anything may be asked of any call, held, settled, swept or never granted. */
+async function drawItem(random: Random, pair: Pair, gatewayId: string): Promise<LedgerItem | undefined> {
+  const known = pair.asked.length > 0 ? random.pick(pair.asked.slice(-8)) : undefined
+  const chance = random.next()
+  if (!known || chance < 0.4) {
+    const want = BigInt(1 + random.int(900))
+    const hold = newHold(random.pick(pair.projects), want, BigInt(1 + random.int(Number(want))), random.next() < 0.4)
+    pair.asked.push(hold.request)
+    const { callId, projectId, hasIdempotencyKey } = hold.request
+    if (hasIdempotencyKey) await claim(pair, gatewayId, callId, projectId, `key ${random.int(3)}`)
+    if (random.next() < 0.1) await giveUp(pair, callId)
+    return hold
+  }
+  const { callId, projectId } = known
+  if (chance < 0.5) return { part: 'hold', request: known }
+  if (chance < 0.65) {
+    const extension = random.next() < 0.7 ? (pair.extensions.get(callId) ?? 0) + 1 : 1
+    pair.extensions.set(callId, extension)
+    const want = BigInt(1 + random.int(400))
+    return {
+      part: 'extend',
+      request: { callId, projectId, extension, want, min: BigInt(1 + random.int(Number(want))) },
+    }
+  }
+  const isPaid = random.next() < 0.7
+  return settleItem(known, isPaid ? BigInt(random.int(1_200)) : 0n, {
+    outcome: isPaid ? random.pick(['completed', 'hung_up', 'hold_used_up']) : 'upstream_failed',
+    result: known.hasIdempotencyKey && isPaid ? `result of ${callId}` : undefined,
+  })
+}
+
+function newHold({ id: projectId, keyPairId }: Project, want: bigint, min: bigint, hasIdempotencyKey = false) {
+  const request = {
+    callId: uuidv7(),
+    projectId,
+    keyPairId,
+    modelId: 'm',
+    priceVersion: 1n,
+    want,
+    min,
+    hasIdempotencyKey,
+  }
+  return { part: 'hold' as const, request }
+}
+
+function settleItem({ callId, projectId, hasIdempotencyKey }: HoldRequest, charge: bigint, change = {}): LedgerItem {
+  return { part: 'settle', settlement: settlementOf(callId, projectId, charge, { hasIdempotencyKey, ...change }) }
+}
+
+/** Sends a batch to both, compares answers and wallets, and returns the answers. */
+async function compare(pair: Pair, gatewayId: string, items: LedgerItem[], where = '') {
+  if (items.length === 0) return []
+  const answers = await applyWith({ pool: store.ledgerPool, gatewayId })(items)
+  const expected = applyBatch(STATEMENT, pair.tables, gatewayId, items, Date.now())
+  assert.deepEqual(answers.map(plain), expected.map(plain), `${where}: answers`)
+  await compareWallets(pair, where)
+  return answers
+}
+
+function plain({
+  id,
+  part,
+  amount_nanos,
+  refusal,
+}: {
+  id: string
+  part: string
+  amount_nanos: bigint | null
+  refusal: string | null
+}) {
+  return { id, part, amount_nanos, refusal }
+}
+
+async function compareWallets({ projects, tables }: Pair, where: string): Promise<void> {
+  for (const { id } of projects) {
+    const { balance, held, openHolds } = tables.wallets.get(id)!
+    assert.deepEqual(await walletOf(store, id), { balance, held, openHolds }, `${where}: wallet`)
+  }
+}
+
+async function compareSweep(pair: Pair, where: string): Promise<void> {
+  const swept = await sweepHolds(store.db, LEASE_MS, LONGEST_CALL_MS, 1_000)
+  const expected = sweep(STATEMENT, pair.tables, LEASE_MS, LONGEST_CALL_MS, Date.now())
+  assert.equal(swept, expected.length, `${where}: swept`)
+  await compareWallets(pair, where)
+}
+
+async function claim(pair: Pair, gatewayId: string, callId: string, projectId: string, key: string): Promise<void> {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  const wanted = { projectId, keyDigest: digest(key), bodyDigest: digest('body'), callId, gatewayId }
+  const asked = { ...wanted, conversationId: undefined }
+  const answer = await claimKey(store.db, asked, LEASE_MS, IDEMPOTENCY_KEPT_MS)
+  assert.deepEqual(answer, memoryKeys.claimKey(pair.tables, asked, LEASE_MS, IDEMPOTENCY_KEPT_MS, Date.now()), 'claim')
+}
+
+async function giveUp(pair: Pair, callId: string): Promise<void> {
+  await giveUpKey(store.db, callId)
+  memoryKeys.giveUpKey(pair.tables, callId)
+}
+
+/** The gateway has not been heard of for longer than the lease. */
+async function silence(pair: Pair, gatewayId: string): Promise<void> {
+  await sql`update gateways set beat_at = now() - interval '2 minutes' where id = ${gatewayId}`.execute(store.db)
+  pair.tables.beats.set(gatewayId, Date.now() - 120_000)
+}
+
+async function revive(pair: Pair, gatewayId: string): Promise<void> {
+  await beat(store.db, gatewayId)
+  pair.tables.beats.set(gatewayId, Date.now())
+}
+
+async function chargesOf({ projects }: Pair) {
+  const { rows } = await sql<Record<string, unknown>>`
+    select id, project_id, held_nanos, usage_nanos, charged_nanos, outcome from charges
+    where project_id = any (${projects.map(({ id }) => id)}::uuid[]) order by id`.execute(store.db)
+  return rows
+}
+
+function memoryChargesOf({ tables }: Pair) {
+  return tables.charges
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map(({ id, projectId, held, worth, charged, outcome }) => {
+      return { id, project_id: projectId, held_nanos: held, usage_nanos: worth, charged_nanos: charged, outcome }
+    })
+}
+
+async function transfersOf({ asked }: Pair) {
+  const { rows } = await sql<Record<string, unknown>>`
+    select kind, amount_nanos, reference from transfers where corrects = any (${asked.map(({ callId }) => callId)}::uuid[])
+    order by reference`.execute(store.db)
+  return rows
+}
+
+function memoryTransfersOf({ tables }: Pair) {
+  return tables.transfers
+    .filter(({ kind }) => kind !== 'topup')
+    .toSorted((a, b) => (a.reference < b.reference ? -1 : 1))
+    .map(({ kind, amount, reference }) => ({ kind, amount_nanos: amount, reference }))
+}
+
+/** Limits count per minute of the clock; a comparison must not straddle two. */
+async function awayFromTheEndOfAMinute(): Promise<void> {
+  const left = 60_000 - (Date.now() % 60_000)
+  if (left < 5_000) await new Promise((resolve) => setTimeout(resolve, left + 100))
+}
