@@ -117,6 +117,21 @@ test('one bad item that fails its whole batch fails alone: its neighbours are se
   assert.equal(await lane.submit('d', WAIT_MS), 'd!', 'the lane goes on')
 })
 
+test('an item whose deadline passes while its neighbours are tried one by one is not sent any more', async () => {
+  const batches: string[][] = []
+  const lane = laneOf(async (items) => {
+    batches.push([...items])
+    if (items.length > 1) throw new Error('wrong')
+    await sleep(60)
+    return echo(items)
+  })
+  const first = lane.submit('a', WAIT_MS)
+  await assert.rejects(lane.submit('b', 20), LaneTimeout)
+  assert.equal(await first, 'a!')
+  await lane.idle()
+  assert.deepEqual(batches, [['a', 'b'], ['a']])
+})
+
 test('after a passing failure the same items go again, first in line', async () => {
   const batches: string[][] = []
   let failures = 2

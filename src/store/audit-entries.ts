@@ -16,7 +16,6 @@ import type { Db } from './database.ts'
 /** What was read of the ledger's entries: charges and transfers. */
 export interface Entries {
   charges: number
-  transfers: number
   /** Both sides of everything. */
   sums: Sums
   /** By day: zero when its charges and its calls are the same, as far as both were read. */
@@ -223,14 +222,11 @@ const IS_WRONGLY_LATE = sql`(case
   else false end)`
 
 async function addTransfers(tx: Db, entries: Entries, where: Condition): Promise<void> {
-  const { rows } = await sql<{ debit: string; credit: string; transfers: number; amount: string; broken: number }>`
-    select t.debit_account as debit, t.credit_account as credit, count(*)::int as transfers,
-      sum(t.amount_nanos)::text as amount, count(*) filter (where ${IS_WRONGLY_LATE})::int as broken
+  const { rows } = await sql<{ debit: string; credit: string; amount: string; broken: number }>`
+    select t.debit_account as debit, t.credit_account as credit, sum(t.amount_nanos)::text as amount,
+      count(*) filter (where ${IS_WRONGLY_LATE})::int as broken
     from transfers t where ${where} group by t.debit_account, t.credit_account`.execute(tx)
-  for (const { debit, credit, transfers, amount } of rows) {
-    entries.transfers += transfers
-    move(entries.sums, debit, credit, BigInt(amount))
-  }
+  for (const { debit, credit, amount } of rows) move(entries.sums, debit, credit, BigInt(amount))
   if (rows.every(({ broken }) => broken === 0)) return
   const wrong = sql`
     select t.id::text as id, t.reference || ' is not the one late charge of a call that was swept' as detail
@@ -255,7 +251,7 @@ function move(sums: Sums, debit: string, credit: string, amount: bigint): void {
 }
 
 function noEntries(): Entries {
-  return { charges: 0, transfers: 0, sums: new Map(), fingerprints: new Map(), findings: [] }
+  return { charges: 0, sums: new Map(), fingerprints: new Map(), findings: [] }
 }
 
 /** Conditions on the row of this name, which together are true of every row of so many blocks exactly once. */

@@ -52,6 +52,7 @@ export const HARMS: Harm[] = [
     strike: (scene, random) => pause(scene, scene.system.postgres, impatience(scene, random)),
   },
   { everyMs: { least: 12_000, most: 20_000 }, strike: stallDatabase },
+  { everyMs: { least: 5_000, most: 9_000 }, strike: delayStatements },
   {
     everyMs: { least: 2_000, most: 5_000 },
     strike: (scene, random) => cutSome(scene, random, clientOfStore(scene, random).database),
@@ -108,6 +109,14 @@ async function stallDatabase(scene: Scene, random: Random): Promise<void> {
   const { database } = clientOfStore(scene, random)
   if (random.int(3) === 0) database.silence()
   else await pause(scene, database, impatience(scene, random))
+}
+
+/** Connections break while statements are on their way: they are sent again, run, and then arrive a second time. */
+async function delayStatements(scene: Scene, random: Random): Promise<void> {
+  const { database } = clientOfStore(scene, random)
+  database.slow(500 + random.int(2_500))
+  await lasting(scene, 50 + random.int(300))
+  scene.counts.cuts += database.cut('rst-client')
 }
 
 /** One in three outlasts what clients wait: they try elsewhere, and statements that nobody waits for arrive later. */

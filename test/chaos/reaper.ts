@@ -4,7 +4,9 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { childrenOf, identityOf, isAlive, signal, type ProcessIdentity } from './process-table.ts'
@@ -43,11 +45,23 @@ async function reap(dir: string): Promise<void> {
     if (identity) watched.push(identity)
   }
   // PostgreSQL's children are in groups of their own; they are found only while their parent lives.
-  const all = watched.flatMap((one) => [one, ...childrenOf(one)])
+  const all = [...watched, ...postmasterIn(dir)].flatMap((one) => [one, ...childrenOf(one)])
   signal(all, 'SIGKILL')
   const deadline = performance.now() + GONE_WITHIN_MS
   while (all.some(isAlive) && performance.now() < deadline) await sleep(20)
   await rm(dir, { recursive: true, force: true })
+}
+
+/** A run that dies while PostgreSQL starts has not told its number yet. */
+function postmasterIn(dir: string): ProcessIdentity[] {
+  try {
+    const pid = Number(readFileSync(join(dir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0])
+    const isOurs = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(dir)
+    const identity = isOurs ? identityOf(pid) : undefined
+    return identity ? [identity] : []
+  } catch {
+    return []
+  }
 }
 
 if (import.meta.main) {

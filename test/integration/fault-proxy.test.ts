@@ -120,6 +120,17 @@ test('a black hole accepts and never answers, until it is cut', async () => {
   assert.equal(received, '', 'the server was never told')
 })
 
+test('what a client had sent when it lost its connection still arrives', async () => {
+  const client = await dial()
+  proxy.slow(100)
+  client.socket.write('stale')
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  assert.equal(proxy.cut('rst-client'), 1)
+  assert.equal(await client.ending, 'ECONNRESET')
+  assert.equal(received, '')
+  await until(() => received === 'stale' && endings.includes('end'))
+})
+
 test('a cut ends the chosen connections only, and a server can come back elsewhere', async () => {
   const clients = [await dial(), await dial()]
   await until(() => proxy.openConnections === 2)

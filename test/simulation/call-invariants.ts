@@ -1,4 +1,4 @@
-import { billFor, type Outcome } from '../../src/rules/charging.ts'
+import type { Outcome } from '../../src/rules/charging.ts'
 import type { Chunk } from '../../src/rules/chunk.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
 import type { Nanos } from '../../src/rules/money.ts'
@@ -6,6 +6,7 @@ import { costOf } from '../../src/rules/pricing.ts'
 import { NO_USAGE, isPlausible, type Usage } from '../../src/rules/usage.ts'
 import type { Settlement } from '../../src/store/ledger.ts'
 import type { AttemptRecord, CallRecord } from './call-record.ts'
+import { least } from './memory-ledger.ts'
 import { chargeOf, transferOf, type Tables } from './memory-tables.ts'
 import { modelBy } from './models.ts'
 import type { Report } from './wallet-invariants.ts'
@@ -56,13 +57,14 @@ export function checkKey(record: CallRecord, all: Iterable<CallRecord>, tables: 
   }
 }
 
-/** At the moment when its gateway is done with the call. */
-export function checkEnd(record: CallRecord, tables: Tables, report: Report): void {
-  const { id, end, replayed } = record
+/** At the moment when its gateway is done with the call. `original` is the call whose stored answer it got. */
+export function checkEnd(record: CallRecord, original: CallRecord | undefined, tables: Tables, report: Report): void {
+  const { id, end } = record
   const [settlement] = record.settlements
   if (record.settlements.size > 1) report(`I3: ${id} was settled in two ways`)
-  if (replayed) {
+  if (original) {
     if (record.granted.length > 0 || settlement) report(`${id}: a stored answer was paid for again`)
+    if (textOf(record) !== textOf(original)) report(`${id}: got another answer than ${original.id}`)
     return
   }
   if (record.granted.length === 0) {
@@ -78,11 +80,11 @@ export function checkEnd(record: CallRecord, tables: Tables, report: Report): vo
 
 /** The caller has got what one provider gave, from its beginning and in its order; if the answer ended well, all of it. */
 function checkText(record: CallRecord, report: Report): void {
-  const { id, delivered, attempts, end } = record
+  const { id, answered, attempts, end } = record
   const given = attempts.at(-1)?.given.filter(isContent) ?? []
-  const got = delivered.filter(isContent)
+  const got = answered.filter(isContent)
   if (got.some((chunk, i) => chunk !== given[i])) report(`${id}: delivered what no provider gave`)
-  const finish = delivered.find((chunk) => chunk.type === 'finish')
+  const finish = answered.find((chunk) => chunk.type === 'finish')
   if (!finish || end?.kind !== 'returned') return
   const isWhole = attempts.at(-1)?.end === 'complete'
   if (isWhole && got.length < given.length) report(`${id}: part of its answer is missing`)
@@ -96,7 +98,7 @@ function checkCompleteAnswer(
   tables: Tables,
   report: Report,
 ): void {
-  const { id, delivered } = record
+  const { id, answered } = record
   const charge = chargeOf(tables, id)
   if (!settlement || !charge) return report(`I4: ${id} is answered and not charged`)
   if (charge.outcome === 'gateway_died') {
@@ -105,7 +107,7 @@ function checkCompleteAnswer(
   } else if (charge.outcome !== settlement.outcome || charge.worth !== settlement.worth) {
     report(`I4: ${id} is answered as ${settlement.outcome} and charged as ${charge.outcome}`)
   }
-  const usage = delivered.findLast((chunk) => chunk.type === 'usage')
+  const usage = answered.findLast((chunk) => chunk.type === 'usage')
   if (usage && costOf(usage.usage, priceOf(record)) !== settlement.worth)
     report(`I4: ${id} was told another usage than it pays for`)
 }
@@ -115,14 +117,13 @@ function checkSettlement(record: CallRecord, settlement: Settlement, report: Rep
   const { id } = record
   const outcome = expectedOutcome(record)
   if (settlement.outcome !== outcome) return report(`${id}: settled as ${settlement.outcome}, it was ${outcome}`)
-  const { usage, bills } = expectedBills(record, outcome)
-  if (settlement.worth !== costOf(usage, priceOf(record)))
-    report(`${id}: settled as worth ${settlement.worth}, its usage is worth ${costOf(usage, priceOf(record))}`)
+  const { worth, bills } = expectedBills(record, outcome)
+  if (settlement.worth !== worth) report(`${id}: settled as worth ${settlement.worth}, its usage is worth ${worth}`)
   if (!bills.includes(settlement.charge))
     report(`${id}: billed ${settlement.charge}, the charging table says ${[...new Set(bills)].join(' or ')}`)
 }
 
-export function expectedOutcome(record: CallRecord): Outcome {
+function expectedOutcome(record: CallRecord): Outcome {
   const last = record.attempts.at(-1)
   const byAbort = record.abortedBy === 'shut_down' ? 'gateway_failed' : 'hung_up'
   if (!last || last.end === 'aborted' || isWaitingToRepeat(record, last)) return byAbort
@@ -150,21 +151,28 @@ function isWaitingToRepeat(record: CallRecord, last: AttemptRecord): boolean {
 }
 
 /** One bill for each size that the hold has had: an extension's answer may have been lost on its way to the gateway. */
-function expectedBills(record: CallRecord, outcome: Outcome): { usage: Usage; bills: Nanos[] } {
+function expectedBills(record: CallRecord, outcome: Outcome): { worth: Nanos; bills: Nanos[] } {
   const last = record.attempts.at(-1)
-  const counted = { ...NO_USAGE, input: last?.promptTokens ?? 0, output: last?.givenTokens ?? 0 }
   const started = last?.given.some(isContent) ?? false
-  const reported = reportedIn(record, counted)
-  const billsFor = record.granted.map((held) => billFor({ outcome, started, reported, counted, held }, priceOf(record)))
-  return { usage: billsFor[0]?.usage ?? NO_USAGE, bills: billsFor.map(({ charge }) => charge) }
+  if (!last || (!started && outcome !== 'completed')) return { worth: 0n, bills: [0n] }
+  const counted = { ...NO_USAGE, input: last.promptTokens, output: last.givenTokens }
+  const reported = reportedIn(record, last, counted)
+  const worth = costOf(reported ?? counted, priceOf(record))
+  return { worth, bills: record.granted.map((held) => billOf(outcome, worth, held, reported !== undefined)) }
+}
+
+/** docs/billing.md, once more and on its own: the rules must not be judged by themselves. */
+function billOf(outcome: Outcome, worth: Nanos, held: Nanos, isReported: boolean): Nanos {
+  if (outcome === 'completed' && isReported) return worth
+  const isPaid = outcome === 'completed' || outcome === 'hung_up' || outcome === 'hold_used_up'
+  return isPaid ? least(worth, held) : 0n
 }
 
 const OUTPUT_MAX_UNKNOWN = 128_000
 
-function reportedIn(record: CallRecord, counted: Usage): Usage | undefined {
-  const last = record.attempts.at(-1)
-  const reported = last?.given.findLast((chunk) => chunk.type === 'usage')?.usage
-  const outputMax = last?.maxTokens ?? modelBy(record.plan.model).maxOutputTokens ?? OUTPUT_MAX_UNKNOWN
+function reportedIn(record: CallRecord, last: AttemptRecord, counted: Usage): Usage | undefined {
+  const reported = last.given.findLast((chunk) => chunk.type === 'usage')?.usage
+  const outputMax = last.maxTokens ?? modelBy(record.plan.model).maxOutputTokens ?? OUTPUT_MAX_UNKNOWN
   return reported && isPlausible(reported, counted, outputMax) ? reported : undefined
 }
 
@@ -175,6 +183,12 @@ function mostHeld({ granted }: CallRecord): Nanos | undefined {
 
 function priceOf(record: CallRecord) {
   return modelBy(record.plan.model).price
+}
+
+function textOf({ answered }: CallRecord): string {
+  const texts = answered.map((chunk) => (chunk.type === 'text' ? chunk.text : ''))
+  const toolCalls = answered.map((chunk) => (chunk.type === 'tool_call' ? chunk.arguments : ''))
+  return [...texts, '|', ...toolCalls].join('')
 }
 
 function isContent(chunk: Chunk): boolean {

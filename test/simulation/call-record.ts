@@ -14,8 +14,8 @@ export interface CallRecord {
   /** Its gateway. */
   readonly process: Process
   readonly attempts: AttemptRecord[]
-  /** What the caller received. */
-  readonly delivered: Chunk[]
+  /** What its gateway made of it, whether or not the caller was still there to receive it. */
+  readonly answered: Chunk[]
   /** Why it was cut off from outside, if it was. */
   abortedBy: 'caller' | 'shut_down' | undefined
   /** The reader walked away while a chunk waited for it. */
@@ -31,7 +31,6 @@ export interface CallRecord {
 
 /** One try at a provider, as the provider saw it. */
 export interface AttemptRecord {
-  route: string
   maxTokens: number | undefined
   promptTokens: number
   given: Chunk[]
@@ -47,7 +46,7 @@ export function createCallRecord(plan: CallPlan, projectId: string, process: Pro
     plan,
     process,
     attempts: [],
-    delivered: [],
+    answered: [],
     abortedBy: undefined,
     hasLeft: false,
     end: undefined,

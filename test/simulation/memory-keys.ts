@@ -3,13 +3,7 @@ import type { Tables } from './memory-tables.ts'
 
 /** What migrations/0005_idempotency.sql and src/store/idempotency.ts do, on tables in memory. */
 
-export function claimKey(
-  tables: Tables,
-  claim: Claim,
-  leaseMs: number,
-  keptMs: number,
-  nowMs: number,
-): ClaimAnswer {
+export function claimKey(tables: Tables, claim: Claim, leaseMs: number, keptMs: number, nowMs: number): ClaimAnswer {
   const { projectId, callId, gatewayId } = claim
   const key = claim.keyDigest.toString('hex')
   const body = claim.bodyDigest.toString('hex')

@@ -80,7 +80,13 @@ export function addWallet(tables: Tables, projectId: string, nanos: Nanos, limit
   const empty = { held: 0n, openHolds: 0, minuteStartedMs: 0, minuteRequests: 0, minuteTokens: 0 }
   tables.wallets.set(projectId, { projectId, balance: nanos, ...empty, ...NO_LIMITS, ...limits })
   if (nanos === 0n) return
-  tables.transfers.push({ debit: CASH, credit: projectId, amount: nanos, kind: 'topup', reference: `first:${projectId}` })
+  tables.transfers.push({
+    debit: CASH,
+    credit: projectId,
+    amount: nanos,
+    kind: 'topup',
+    reference: `first:${projectId}`,
+  })
 }
 
 export function availableIn(wallet: Wallet): Nanos {

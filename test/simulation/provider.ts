@@ -11,21 +11,20 @@ import type { Script, UsageReport } from './scenario.ts'
 export interface ScriptedProviderOptions {
   name: string
   clock: Clock
-  /** The call that a signal belongs to. */
-  recordOf(signal: AbortSignal): CallRecord | undefined
-  onAttempt(call: CallRecord): void
+  /** By the signals that they were started with. */
+  calls: ReadonlyMap<AbortSignal, CallRecord>
+  onAttempt(call: CallRecord, provider: string): void
 }
 
 /** A provider that does what the seed has written for each attempt. */
-export function createScriptedProvider({ name, clock, recordOf, onAttempt }: ScriptedProviderOptions): Provider {
+export function createScriptedProvider({ name, clock, calls, onAttempt }: ScriptedProviderOptions): Provider {
   return {
     name,
     async *stream({ request, timers }, signal) {
-      const call = recordOf(signal)
+      const call = calls.get(signal)
       if (!call) throw new Error('this attempt belongs to no call')
       const script = call.plan.drawScript()
       const attempt: AttemptRecord = {
-        route: name,
         maxTokens: request.max_tokens,
         promptTokens: countPromptTokens(request),
         given: [],
@@ -33,7 +32,7 @@ export function createScriptedProvider({ name, clock, recordOf, onAttempt }: Scr
         end: undefined,
       }
       call.attempts.push(attempt)
-      onAttempt(call)
+      onAttempt(call, name)
       try {
         for await (const chunk of play(script, attempt, timers, clock, signal)) {
           attempt.given.push(chunk)

@@ -5,7 +5,6 @@ import type { Clock } from './clock.ts'
 
 /** The caller at the other end of the connection, and what the server makes of its pace and of its leaving. */
 export interface Reader {
-  readonly isGone: boolean
   /** Resolves when the next chunk may be asked for. Throws when the caller is gone, or as good as gone. */
   readOn(): Promise<void>
 }
@@ -30,9 +29,6 @@ export function createReader(clock: Clock, record: CallRecord, abort: AbortContr
   if (plan.hangsUpAfterMs !== undefined) clock.schedule(clock.current, plan.hangsUpAfterMs, 'arrival', hangUp)
 
   return {
-    get isGone() {
-      return isGone
-    },
     async readOn() {
       const readingMs = plan.isStreamed && !isGone ? plan.readingMs() : 0
       if (readingMs === 0) return

@@ -3,6 +3,7 @@
  *
  *     node test/simulation/run.ts --seeds 20000
  *     node test/simulation/run.ts --seed 4711
+ *     node test/simulation/run.ts --planted 'sweep: never comes'
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '20000' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    planted: { type: 'string' },
     threads: { type: 'string', default: String(availableParallelism()) },
   },
 })
@@ -37,7 +39,7 @@ async function runAll(from: number, seeds: number, threads: number): Promise<voi
     print(`${done} of ${seeds} seeds, ${failures.length} with violations, ${seconds} s`)
   }
   const shares = Array.from({ length: threads }, (_, n): SeedRange => {
-    return { from: from + n, count: Math.ceil((seeds - n) / threads), step: threads }
+    return { from: from + n, count: Math.ceil((seeds - n) / threads), step: threads, planted: values.planted }
   })
   await Promise.all(shares.map((share) => runThread(share, onMessage)))
 
@@ -58,7 +60,7 @@ function runThread(share: SeedRange, onMessage: (message: { done: number; failur
 
 /** Prints what happened in a seed; returns how many violations it has. */
 async function tell(seed: number): Promise<number> {
-  const { lines, violations } = await traceSeed(seed)
+  const { lines, violations } = await traceSeed(seed, values.planted)
   print(`\nseed ${seed}:`)
   for (const line of lines) print(line)
   for (const violation of violations) print(`violation: ${violation}`)

@@ -53,7 +53,7 @@ export interface Piece {
   tokens: number
 }
 
-export const USAGE_REPORTS = [
+const USAGE_REPORTS = [
   'exact',
   'absent',
   'zero',
@@ -131,14 +131,7 @@ function drawWallet(random: Random): Scenario['wallets'][number] {
   }
 }
 
-function drawCall(
-  random: Random,
-  taste: Taste,
-  name: string,
-  atMs: number,
-  gateway: number,
-  wallet: number,
-): CallPlan {
+function drawCall(random: Random, taste: Taste, name: string, atMs: number, gateway: number, wallet: number): CallPlan {
   const isSlowReader = random.next() < 0.2
   const isBounded = random.next() < 0.45
   return {
@@ -153,8 +146,7 @@ function drawCall(
     key: undefined,
     routes: 1 + random.int(3),
     drawScript: () => drawScript(random, taste),
-    hangsUpAfterMs: 
-      random.next() < taste.hangUpShare ? random.int(random.pick([20, 800, 6_000])) : undefined,
+    hangsUpAfterMs: random.next() < taste.hangUpShare ? random.int(random.pick([20, 800, 6_000])) : undefined,
     readingMs: () => (isSlowReader && random.next() < 0.3 ? random.int(random.pick([50, 3_000, 45_000])) : 0),
   }
 }

@@ -1,4 +1,4 @@
-import type { Statement } from './memory-ledger.ts'
+import { PLANTED } from './planted.ts'
 import { sightingsIn } from './sightings.ts'
 import { simulate } from './simulate.ts'
 import { installVirtualTime } from './virtual-time.ts'
@@ -8,6 +8,8 @@ export interface SeedRange {
   count: number
   /** Every how many seeds: ranges of several threads interleave. */
   step?: number
+  /** The name of a planted bug to run with. */
+  planted?: string
 }
 
 export interface Failure {
@@ -16,13 +18,13 @@ export interface Failure {
 }
 
 export interface SeedsOptions extends SeedRange {
-  statement?: Statement
   /** Told of each seed that was run. Returning true ends the run there. */
   onSeed?: (failure: Failure | undefined) => boolean | void
 }
 
 /** Runs seeds one after the other. Returns those that broke an invariant, and what was seen in how many seeds. */
-export async function runSeeds({ from, count, step = 1, statement, onSeed }: SeedsOptions) {
+export async function runSeeds({ from, count, step = 1, planted, onSeed }: SeedsOptions) {
+  const statement = statementOf(planted)
   const failures: Failure[] = []
   const sightings = new Map<string, number>()
   const time = installVirtualTime()
@@ -42,12 +44,20 @@ export async function runSeeds({ from, count, step = 1, statement, onSeed }: See
 }
 
 /** Runs one seed again and returns what happened in it, line by line. */
-export async function traceSeed(seed: number): Promise<{ lines: string[]; violations: string[] }> {
+export async function traceSeed(seed: number, planted?: string): Promise<{ lines: string[]; violations: string[] }> {
+  const statement = statementOf(planted)
   const time = installVirtualTime()
   try {
-    const { lines, violations } = await simulate(seed, time, { isTraced: true })
+    const { lines, violations } = await simulate(seed, time, { statement, isTraced: true })
     return { lines, violations }
   } finally {
     time.restore()
   }
+}
+
+function statementOf(planted: string | undefined) {
+  if (planted === undefined) return undefined
+  const statement = PLANTED[planted]
+  if (!statement) throw new Error(`there is no planted bug "${planted}". There are: ${Object.keys(PLANTED).join('; ')}`)
+  return statement
 }

@@ -37,8 +37,7 @@ export async function simulate(
   } finally {
     process.off('unhandledRejection', onRejection)
   }
-  for (const record of world.records.values())
-    if (!isOver(record)) world.report(`${record.id} never ended`)
+  for (const record of world.records.values()) if (!isOver(record)) world.report(`${record.id} never ended`)
   checkBooks([...world.records.values()], world.bank.tables, world.report)
   return world
 }

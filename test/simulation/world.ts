@@ -37,6 +37,8 @@ export interface WorldOptions {
   isTraced: boolean
 }
 
+const PROVIDERS = ['provider 1', 'provider 2', 'provider 3']
+
 export function createWorld({ random, weather, callsMax, statement, isTraced }: WorldOptions): World {
   const outside = createProcess('outside')
   const store = createProcess('store')
@@ -57,18 +59,25 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
   const onGrant = (callId: string, total: bigint) => void records.byId.get(callId)?.granted.push(total)
   const bank = createBank({ clock, store, statement, report, trace, onGrant })
   const link = createStoreLink({ clock, store, random, weather, trace })
-  const providers = ['provider 1', 'provider 2', 'provider 3'].map((name) =>
-    createScriptedProvider({
-      name,
-      clock,
-      recordOf: (signal) => records.bySignal.get(signal),
-      onAttempt(record) {
-        trace(clock.current, `${record.id} goes to ${name}`)
-        checkRequest(record, report)
-        checkKey(record, records.byId.values(), bank.tables, report)
-      },
-    }),
-  )
+  function onAttempt(record: CallRecord, provider: string): void {
+    trace(clock.current, `${record.id} goes to ${provider}`)
+    checkRequest(record, report)
+    checkKey(record, records.byId.values(), bank.tables, report)
+  }
+
+  const surroundings = {
+    clock,
+    link,
+    bank,
+    callsMax,
+    providers: PROVIDERS.map((name) => createScriptedProvider({ name, clock, calls: records.bySignal, onAttempt })),
+    records,
+    onChunk: (record: CallRecord) => checkDelivery(record, report),
+    onEnd(record: CallRecord) {
+      trace(clock.current, `${record.id} ${describeEnd(record)}`)
+      checkEnd(record, records.byId.get(record.replayed?.callId ?? ''), bank.tables, report)
+    },
+  }
 
   return {
     clock,
@@ -86,22 +95,17 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
       return gateway?.process.state === 'crashed' || gateway?.isDraining ? undefined : gateway
     },
     startGateway(slot) {
-      const id = `gateway ${++started}`
-      const process = createProcess(id)
-      const onChunk = (record: CallRecord) => checkDelivery(record, report)
-      const onEnd = (record: CallRecord) => {
-        trace(process, `${record.id} ${describeEnd(record)}`)
-        checkEnd(record, bank.tables, report)
-      }
+      const gatewayId = `gateway ${++started}`
+      const process = createProcess(gatewayId)
       clock.schedule(process, 0, 'arrival', () => {
         trace(process, 'starts')
-        slots[slot] = createSimulatedGateway({ id, process, clock, link, bank, callsMax, providers, records, onChunk, onEnd })
+        slots[slot] = createSimulatedGateway({ ...surroundings, gatewayId, process })
       })
     },
   }
 }
 
-function describeEnd({ end, delivered, replayed }: CallRecord): string {
+function describeEnd({ end, answered, replayed }: CallRecord): string {
   if (end?.kind === 'threw') return `ends in ${end.error instanceof Error ? end.error.message : String(end.error)}`
-  return `ends after ${delivered.length} chunks${replayed ? `, from the result of ${replayed.callId}` : ''}`
+  return `ends after ${answered.length} chunks${replayed ? `, from the result of ${replayed.callId}` : ''}`
 }

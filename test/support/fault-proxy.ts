@@ -11,8 +11,11 @@ export interface Target {
   port: number
 }
 
-/** How a connection ends: in order, or torn down so that what was on its way is lost. */
-export type CutKind = 'fin' | 'rst'
+/**
+ * How a connection ends: in order; torn down, so that what was on its way is lost; or torn down for the client alone, so
+ * that what it had sent still arrives, at a server that cannot answer any more.
+ */
+export type CutKind = 'fin' | 'rst' | 'rst-client'
 
 export interface ConnectionFault {
   /** Every piece, in both directions, arrives this much later. */
@@ -33,6 +36,8 @@ export interface FaultProxy {
   /** Bytes of every connection wait, and arrive in order after `resume`, also if their sender has given up meanwhile. */
   pause(): void
   resume(): void
+  /** From now on everything on the present connections arrives this much later. */
+  slow(delayMs: number): void
   /** From now on nothing passes on the present connections, and neither side is told: a network that forgot them. */
   silence(): void
   /** Ends the connections that `which` picks, or all; returns how many. */
@@ -85,6 +90,9 @@ export async function createFaultProxy(target?: Target): Promise<FaultProxy> {
     faultFor: () => ({}),
     pause: () => gate.close(),
     resume: () => gate.open(),
+    slow(delayMs) {
+      for (const connection of connections) connection.fault = { ...connection.fault, delayMs }
+    },
     silence() {
       for (const connection of connections) connection.fault = { ...connection.fault, blackHole: true }
     },
@@ -137,10 +145,10 @@ async function deliver(
 }
 
 function cutOff({ near, far }: Connection, how: CutKind): void {
-  for (const socket of [near, far]) {
-    if (how === 'rst') socket?.resetAndDestroy()
-    else socket?.destroySoon()
-  }
+  if (how === 'fin') near.destroySoon()
+  else near.resetAndDestroy()
+  if (how === 'fin') far?.destroySoon()
+  else if (how === 'rst') far?.resetAndDestroy()
 }
 
 type Gate = ReturnType<typeof createGate>

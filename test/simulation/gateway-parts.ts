@@ -1,0 +1,114 @@
+import type { RunningCalls } from '../../src/gateway/call.ts'
+import type { ModelRoute } from '../../src/gateway/catalogue.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import { createIdempotency } from '../../src/gateway/idempotency.ts'
+import { createLease, type Lease } from '../../src/gateway/lease.ts'
+import { createTypicalOutput } from '../../src/gateway/typical-output.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import { BEATS_PER_LEASE, LEASE_MS } from '../../src/rules/limits.ts'
+import type { Db } from '../../src/store/database.ts'
+import { createLedger, type Ledger } from '../../src/store/ledger.ts'
+import type { Bank } from './bank.ts'
+import type { CallRecord } from './call-record.ts'
+import type { Clock, Process } from './clock.ts'
+import { claimKey, giveUpKey, giveUpOrphanedKeys } from './memory-keys.ts'
+import { modelBy } from './models.ts'
+import type { StoreLink } from './store-link.ts'
+
+/** What a gateway is made of: its own parts, as in production, with the simulated store and providers behind them. */
+export interface GatewayPartsOptions {
+  gatewayId: string
+  process: Process
+  clock: Clock
+  link: StoreLink
+  bank: Bank
+  callsMax: number
+  /** One for each route. */
+  providers: readonly Provider[]
+  recordOf(callId: string): CallRecord
+}
+
+/** Statements get this instead of a database, and never look at it: theirs are the bank's tables. */
+const NO_DATABASE = undefined as unknown as Db
+const SECRETS = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }])
+
+/** What the request path must not touch, or whose content does not matter. */
+const NOT_SIMULATED = {
+  db: NO_DATABASE,
+  authenticate: () => Promise.reject(new Error('calls are authenticated before they get here')),
+  catalogue: { modelsFor: () => [], refresh: () => Promise.resolve(), isLoaded: true },
+  log: createLog('silent'),
+  metrics: createMetrics(),
+  isReady: true,
+  isDraining: false,
+  stop: () => Promise.reject(new Error('the simulation has its own way to end')),
+}
+
+export const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
+
+export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gateway; lease: Lease } {
+  const { gatewayId, process, clock, link, bank, recordOf } = options
+  const { tables } = bank
+  const running: RunningCalls = new Map()
+  const transact = <T>(what: string, work: () => T) => link.transact(process, what, work)
+  const ledger = createLedger((items) => {
+    for (const item of items)
+      // Settled because no call has it, a hold carries no request's id.
+      if (item.part === 'settle' && item.settlement.requestId !== '')
+        recordOf(item.settlement.callId).settlements.add(item.settlement)
+    return transact('batch', () => bank.apply(process, gatewayId, items))
+  })
+  const idempotency = createIdempotency({
+    db: NO_DATABASE,
+    secrets: SECRETS,
+    gatewayId,
+    leaseMs: LEASE_MS,
+    statements: {
+      claimKey: (_, claim, leaseMs, keptMs) =>
+        transact(`claim of ${claim.callId}`, () => claimKey(tables, claim, leaseMs, keptMs, clock.nowMs)),
+      giveUpKey: (_, callId) => transact(`giving up of ${callId}`, () => giveUpKey(tables, callId)),
+    },
+  })
+  const gateway: Gateway = {
+    ...NOT_SIMULATED,
+    catalogue: {
+      ...NOT_SIMULATED.catalogue,
+      routeFor: (caller) => routeOf(recordOf(caller.keyPairId), options.providers),
+    },
+    conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
+    idempotency,
+    ledger,
+    typicalOutput: createTypicalOutput(),
+    running,
+    callsMax: options.callsMax,
+  }
+  return { gateway, lease: createSimulatedLease(options, ledger, running) }
+}
+
+function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, running: RunningCalls): Lease {
+  const { gatewayId, process, clock, link, bank } = options
+  const transact = <T>(what: string, work: () => T) => link.transact(process, what, work)
+  return createLease({
+    db: NO_DATABASE,
+    gatewayId,
+    ledger,
+    running,
+    metrics: NOT_SIMULATED.metrics,
+    beatMs: BEAT_MS,
+    statements: {
+      beat: () => transact('beat', () => bank.beat(gatewayId)),
+      findOldHolds: (_, id, olderThanMs) => transact('old holds', () => bank.oldHolds(id, olderThanMs)),
+      giveUpOrphanedKeys: (_, id, ids, olderThanMs) =>
+        transact('orphaned keys', () => giveUpOrphanedKeys(bank.tables, id, ids, olderThanMs, clock.nowMs)),
+    },
+  })
+}
+
+function routeOf({ plan }: CallRecord, providers: readonly Provider[]): ModelRoute {
+  const model = modelBy(plan.model)
+  const routes = providers.map((provider, i) => ({ provider, deployment: model.deployments[i]! }))
+  return { model, price: model.price, routes: routes.slice(0, plan.routes) }
+}
