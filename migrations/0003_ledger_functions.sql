@@ -156,12 +156,16 @@ end $$;
 -- seconds old, and limits must hold across all gateways.
 -- A gateway that was paused may ask late: if another call took over its call's idempotency key meanwhile, that other call
 -- is the one that runs.
+-- An id carries the time of its gateway's clock. If that is days off, there may be no partition for the call's charge: the
+-- call could never be settled, and its hold would fail every sweep.
 create function ledger_hold(gateway uuid, asked json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
 declare
   a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text;
   this_minute timestamptz := date_trunc('minute', now());
   grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
+  first_id uuid := first_id_of(now() - interval '36 hours');
+  last_id uuid := first_id_of(now() + interval '36 hours');
 begin
   for a in
     select n.n, n.id, n.project_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos, w.open_holds as wallet_open_holds,
@@ -200,6 +204,7 @@ begin
       perform 1 from idempotency_keys k where k.call_id = a.id for share;
     end if;
     refusal := case
+      when a.id not between first_id and last_id then 'clock_wrong'
       when a.has_key and not found then 'idempotency_running'
       when a.standing is not null then a.standing
       when requests >= a.requests_per_minute then 'rate_limited'

@@ -35,7 +35,8 @@ export interface Harm {
 }
 
 const DAY = 86_400
-const CLOCK_JUMPS = [-DAY, -3_600, -30, 0, 30, 3_600, DAY]
+/** In seconds. With the first, a gateway can only refuse. */
+const CLOCK_JUMPS = [-30 * DAY, -DAY, -3_600, -30, 0, 30, 3_600, DAY]
 
 export const HARMS: Harm[] = [
   { everyMs: { least: 3_000, most: 4_400 }, strike: killGateway },

@@ -4,7 +4,7 @@ import { createRandom } from '../support/random.ts'
 import type { TestProject } from '../support/world.ts'
 import { startFaults, type Faults } from './faults.ts'
 import { judge, type Case, type Funding, type Verdict } from './oracle.ts'
-import { say, showCases } from './report.ts'
+import { logLinesWith, say, showCases } from './report.ts'
 import { startSystem, type ChaosSystem } from './system.ts'
 import { startTraffic, type Attempt, type Traffic } from './traffic.ts'
 import { RICH_NANOS, fund, fundedProject, limitConcurrency, untilNothingIsHeld, watchWallets } from './wallets.ts'
@@ -120,11 +120,13 @@ function report(
   const faulty = { lost, doubled, negative, stuck, drift }
   for (const [name, cases] of Object.entries({ ...faulty, unexpected })) showCases(name, cases, system.logDir)
   for (const crash of crashes) say(crash)
+  const alarms = logLinesWith(system.logDir, 'the ledger is broken')
+  for (const alarm of alarms) say(`false alarm: ${alarm}`)
 
   const kills = counts.gatewayKills + counts.postgresKills + counts.workerKills
   const calls = traffic.attempts.length
   say(`ends: ${endsOf(traffic.attempts)}`)
-  say(`seen: ${listOf(verdict.seen)} unexpected=${unexpected.length} crashes=${crashes.length}`)
+  say(`seen: ${listOf(verdict.seen)} unexpected=${unexpected.length} crashes=${crashes.length} alarms=${alarms.length}`)
   const { gatewayKills, postgresKills, workerKills, pauses, cuts, clockJumps } = counts
   say(
     `gateway_kills=${gatewayKills} pg_kills=${postgresKills} worker_kills=${workerKills} pauses=${pauses} cuts=${cuts} clock_jumps=${clockJumps} seed=${seed}`,

@@ -25,6 +25,7 @@
  * of the ledger.
  */
 import { sql } from 'kysely'
+import { audit } from '../../src/store/audit.ts'
 import type { Store } from '../../src/store/database.ts'
 import { auditOf } from '../support/ledger.ts'
 import type { Attempt } from './traffic.ts'
@@ -74,10 +75,11 @@ export async function judge(
 ): Promise<Verdict> {
   const rows = await rowsOf(store)
   const judged = judgeCalls(attempts, rows, keyedProjectId, tightProjectIds)
+  const violations = [...(await auditOf(store)), ...(await ownAuditOf(store))].map((what) => ({ what }))
   return {
     ...judged,
     stuck: [...judged.stuck, ...(await openHolds(store))],
-    drift: [...(await auditOf(store)).map((what) => ({ what })), ...(await driftOf(store, rows, funding))],
+    drift: [...violations, ...(await driftOf(store, rows, funding))],
     seen: {
       late: rows.filter((row) => row.late > 0n).length,
       absorbed: rows.filter((row) => row.absorbed > 0n).length,
@@ -259,6 +261,19 @@ async function openHolds(store: Store): Promise<Case[]> {
   return rows.map(({ id, age, beat }) => ({
     what: `hold ${id} is ${age} old, its gateway's last beat ${beat ?? 'never'}`,
   }))
+}
+
+/** What Parley itself finds, reading on from where its workers were, and reading everything. */
+async function ownAuditOf(store: Store): Promise<string[]> {
+  const found: string[] = []
+  for (const isFull of [false, true]) {
+    const { verdicts } = await audit(store.db, { isFull, leaseMs: 0 })
+    for (const { invariant, examples } of verdicts)
+      found.push(
+        ...examples.map((example) => `${isFull ? 'full' : 'incremental'} ${invariant} ${JSON.stringify(example)}`),
+      )
+  }
+  return found
 }
 
 async function driftOf(store: Store, rows: readonly Row[], funding: readonly Funding[]): Promise<Case[]> {
