@@ -28,6 +28,8 @@ const STATEMENTS = { beat, findOldHolds, giveUpOrphanedKeys }
 
 /** A hold this old that no running call belongs to was granted by a statement whose answer was lost. */
 const ORPHAN_AFTER_MS = 10_000
+/** The next beat finds more. */
+const ORPHANS_MAX = 100
 
 export function createLease({ statements = STATEMENTS, ...options }: LeaseOptions): Lease {
   const { db, gatewayId, ledger, running, metrics, beatMs } = options
@@ -36,7 +38,8 @@ export function createLease({ statements = STATEMENTS, ...options }: LeaseOption
     async renew() {
       await statements.beat(db, gatewayId)
       lastBeatMs = performance.now()
-      for (const hold of await statements.findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, 100)) {
+      const ids = [...running.keys()]
+      for (const hold of await statements.findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, ORPHANS_MAX, ids)) {
         if (running.has(hold.id)) continue
         await ledger.settle(orphanSettlement(hold.id, hold.project_id))
         metrics.holdsOrphaned.inc()

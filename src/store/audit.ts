@@ -166,11 +166,13 @@ async function checkHolds(tx: Db, leaseMs: number) {
       where w.project_id is null or w.balance_nanos < w.held_nanos
         or w.held_nanos <> coalesce(h.nanos, 0) or w.open_holds <> coalesce(h.holds, 0)`,
   )
+  // A hold that rose again, because its request arrived twice, is given back in that time (ledger_give_back).
   const both = await findBroken(
     tx,
     'I3',
     sql`select h.id::text as id, 'is held and charged' as detail from holds h
-      where (select true from charges c where c.id = h.id)`,
+      where h.held_at < now() - ${leaseMs + SWEPT_WITHIN_MS} * interval '1 ms'
+        and (select true from charges c where c.id = h.id)`,
   )
   const unguarded = await findBroken(
     tx,

@@ -11,15 +11,25 @@ export async function removeGateway(db: Db, gatewayId: string): Promise<void> {
   await db.deleteFrom('gateways').where('id', '=', gatewayId).execute()
 }
 
-/** Holds of this gateway that are older than `olderThanMs`: for finding those that no running call belongs to. */
-export async function findOldHolds(db: Db, gatewayId: string, olderThanMs: number, most: number) {
-  return db
-    .selectFrom('holds')
-    .select(['id', 'project_id'])
-    .where('gateway_id', '=', gatewayId)
-    .where('held_at', '<', sql<Date>`now() - ${olderThanMs} * interval '1 ms'`)
-    .limit(most)
-    .execute()
+/** Holds of this gateway that are older than `olderThanMs` and belong to none of its running calls. */
+export async function findOldHolds(
+  db: Db,
+  gatewayId: string,
+  olderThanMs: number,
+  most: number,
+  running: readonly string[],
+) {
+  return (
+    db
+      .selectFrom('holds')
+      .select(['id', 'project_id'])
+      .where('gateway_id', '=', gatewayId)
+      .where('held_at', '<', sql<Date>`now() - ${olderThanMs} * interval '1 ms'`)
+      // Here, and not by the caller: a hundred long streams would fill the limit and hide the rest.
+      .where(sql<boolean>`id <> all (${running}::uuid[])`)
+      .limit(most)
+      .execute()
+  )
 }
 
 /** Forgets gateways that have been silent for a day and hold nothing. */

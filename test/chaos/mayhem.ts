@@ -7,7 +7,7 @@ import { judge, type Case, type Funding, type Verdict } from './oracle.ts'
 import { logLinesWith, say, showCases } from './report.ts'
 import { startSystem, type ChaosSystem } from './system.ts'
 import { startTraffic, type Attempt, type Traffic } from './traffic.ts'
-import { RICH_NANOS, fund, fundedProject, limitConcurrency, untilNothingIsHeld, watchWallets } from './wallets.ts'
+import { RICH_NANOS, fund, fundedProject, limitConcurrency, untilBooksAreQuiet, watchWallets } from './wallets.ts'
 
 /** Short, so that pauses outlast it and a run need not wait a minute for its end. */
 const LEASE_MS = 6_000
@@ -53,7 +53,7 @@ async function rage(system: ChaosSystem, seconds: number, seed: number, elapsed:
 
   say(`${elapsed()} healing`)
   await Promise.all([faults.heal(), traffic.stop(), topUps.stop()])
-  const open = await untilNothingIsHeld(system.store, SETTLED_WITHIN_MS)
+  const open = await untilBooksAreQuiet(system.store, SETTLED_WITHIN_MS)
   clearInterval(progress)
   await watch.stop()
   say(`${elapsed()} auditing, ${open} holds open`)
@@ -134,8 +134,8 @@ function report(
   const numbers = Object.fromEntries(Object.entries(faulty).map(([name, cases]) => [name, cases.length]))
   say(`chaos: ${listOf({ calls, kills, ...numbers })}`)
   const hasDoneSomething = calls > 100 && traffic.answered > 50 && kills > 0
-  const isSound = Object.values(numbers).every((count) => count === 0) && unexpected.length + crashes.length === 0
-  return isSound && hasDoneSomething
+  const isCalm = unexpected.length + crashes.length + alarms.length === 0
+  return Object.values(numbers).every((count) => count === 0) && isCalm && hasDoneSomething
 }
 
 function unexpectedOf(attempts: readonly Attempt[]): Case[] {

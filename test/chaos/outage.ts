@@ -10,7 +10,7 @@ import { judge, type Funding } from './oracle.ts'
 import { say, showCases } from './report.ts'
 import { startSystem, type ChaosSystem, type GatewayProcess } from './system.ts'
 import { createSender, type Attempt, type Sender } from './traffic.ts'
-import { RICH_NANOS, fundedProject, untilNothingIsHeld } from './wallets.ts'
+import { RICH_NANOS, fundedProject, untilBooksAreQuiet } from './wallets.ts'
 
 const AWAY_MS = 8_000
 const BEFORE_MS = 3_000
@@ -70,7 +70,7 @@ async function endure(system: ChaosSystem, seed: number): Promise<boolean> {
   await load.stop()
   const finished = await Promise.all(streams)
   await Promise.all(strangers)
-  await untilNothingIsHeld(system.store, 15_000)
+  await untilBooksAreQuiet(system.store, 15_000)
 
   const verdict = await judge(system.store, sender.attempts, funding, '', new Set())
   for (const name of ['lost', 'doubled', 'stuck', 'drift'] as const) showCases(name, verdict[name], system.logDir)

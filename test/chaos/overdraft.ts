@@ -11,7 +11,7 @@ import { planOf, type Plan } from './kinds.ts'
 import { costOf, type Funding } from './oracle.ts'
 import { say, showCases } from './report.ts'
 import { startSystem, type ChaosSystem } from './system.ts'
-import { fundedProject, untilNothingIsHeld, watchWallets } from './wallets.ts'
+import { fundedProject, untilBooksAreQuiet, watchWallets } from './wallets.ts'
 
 const LEASE_MS = 6_000
 const WALLETS = 50
@@ -59,7 +59,7 @@ async function rush(system: ChaosSystem, seed: number): Promise<boolean> {
   await killing.stop()
   clearInterval(progress)
   if (!tallies) throw new Error(`not every call was answered or refused within ${WITHIN_MS} ms`)
-  const open = await untilNothingIsHeld(system.store, 3 * LEASE_MS)
+  const open = await untilBooksAreQuiet(system.store, 5 * LEASE_MS)
   await watch.stop()
   return report(system, projects, { tallies, price, funded, open, kills: killing.kills, below: watch.below })
 }

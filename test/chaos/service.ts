@@ -43,6 +43,7 @@ export function createService(options: ServiceOptions): Service {
   let state: ServiceState = 'down'
   const crashes: string[] = []
   let starts = 0
+  let comeback: NodeJS.Timeout | undefined
 
   function spawnChild(logPath: string): ChildProcess {
     // Straight into a file: a pipe that this busy process does not read in time would stall what it observes.
@@ -61,7 +62,7 @@ export function createService(options: ServiceOptions): Service {
       child = undefined
       state = 'down'
       crashes.push(`${options.name} ended by itself (${signal ?? code}): ${tailOf(logPath)}`)
-      setTimeout(() => void start(), BACK_AFTER_CRASH_MS)
+      comeback = setTimeout(() => void start(), BACK_AFTER_CRASH_MS)
     })
     return started
   }
@@ -93,6 +94,7 @@ export function createService(options: ServiceOptions): Service {
     crashes,
     start,
     kill() {
+      clearTimeout(comeback)
       const killed = child
       child = undefined
       state = 'down'

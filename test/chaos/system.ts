@@ -12,7 +12,7 @@ import { ROOT, start } from '../support/commands.ts'
 import { createFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
 import { addModel, addProvider } from '../support/world.ts'
 import { createClock, fakeTimeLibrary, type Clock } from './clock.ts'
-import { createPostgres, type KillablePostgres } from './postgres.ts'
+import { startPostgres, type KillablePostgres } from './postgres.ts'
 import { startReaper, type Reaper } from './reaper.ts'
 import { createService, type Service } from './service.ts'
 
@@ -67,8 +67,7 @@ export async function startSystem(options: SystemOptions): Promise<ChaosSystem> 
 async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Promise<ChaosSystem> {
   const logDir = join(dir, 'logs')
   await mkdir(logDir)
-  const postgres = await createPostgres(join(dir, 'postgres'), reaper)
-  await postgres.start()
+  const postgres = await startPostgres(join(dir, 'postgres'), reaper)
   const databaseUrl = await createDatabase(postgres.adminUrl)
   const env = {
     DATABASE_URL: databaseUrl,

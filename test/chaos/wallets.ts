@@ -84,15 +84,26 @@ export function watchWallets(store: Store, everyMs: number): Watch {
   }
 }
 
-/** Waits until no hold is open; returns how many still are when the time is over. */
-export async function untilNothingIsHeld(store: Store, withinMs: number): Promise<number> {
+/** Longer than a call takes whose hold was swept and whose caller is gone: nothing but its late charge tells of it. */
+const QUIET_FOR_MS = 5_000
+
+/** Waits until no hold is open and the books no longer change; returns how many holds are open when the time is over. */
+export async function untilBooksAreQuiet(store: Store, withinMs: number): Promise<number> {
   const deadline = performance.now() + withinMs
+  let entries = -1
+  let quietSinceMs = performance.now()
   for (;;) {
-    const { rows } = await patiently(() =>
-      sql<{ open: number }>`select count(*)::int as open from holds`.execute(store.db),
-    )
-    const open = rows[0]?.open ?? 0
-    if (open === 0 || performance.now() > deadline) return open
+    const books = await patiently(() => lookAtBooks(store))
+    if (books.open > 0 || books.entries !== entries) quietSinceMs = performance.now()
+    entries = books.entries
+    if (performance.now() - quietSinceMs > QUIET_FOR_MS || performance.now() > deadline) return books.open
     await sleep(200)
   }
+}
+
+async function lookAtBooks(store: Store): Promise<{ open: number; entries: number }> {
+  const { rows } = await sql<{ open: number; entries: number }>`
+    select (select count(*)::int from holds) as open,
+      (select count(*)::int from charges) + (select count(*)::int from transfers) as entries`.execute(store.db)
+  return rows[0] ?? { open: 0, entries: 0 }
 }

@@ -294,7 +294,7 @@ const STATE: Record<string, (books: Books) => Breach> = {
     expected: { I2: [project] },
   }),
   'a call that is held and charged': ({ calls: { completed } }) => ({
-    statement: `update holds set id = '${completed}'`,
+    statement: `update holds set id = '${completed}', held_at = now() - interval '125 seconds'`,
     expected: { I3: [completed] },
   }),
   'a late charge of a call that was not swept': ({ project, calls: { completed } }) => ({
