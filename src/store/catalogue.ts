@@ -1,6 +1,8 @@
+import type { Selectable } from 'kysely'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
 import type { Deployment, Model } from '../rules/routing.ts'
 import type { Db } from './database.ts'
+import type { Deployments } from './schema.gen.ts'
 
 /** Everything that gateways route by, as one consistent snapshot. */
 export interface Catalogue {
@@ -75,21 +77,7 @@ export async function loadCatalogue(db: Db): Promise<Catalogue> {
     })
 }
 
-interface DeploymentRow {
-  id: string
-  provider_id: string
-  upstream_model: string
-  unsupported_fields: string[]
-  connect_timeout_ms: number | null
-  first_token_timeout_ms: number | null
-  idle_timeout_ms: number | null
-  total_timeout_ms: number | null
-  cost_input: bigint | null
-  cost_cached_input: bigint | null
-  cost_cache_write: bigint | null
-  cost_output: bigint | null
-  cost_reasoning: bigint | null
-}
+type DeploymentRow = Selectable<Deployments>
 
 function deploymentOf(row: DeploymentRow): Deployment {
   return {
