@@ -15,7 +15,7 @@ import { openStore, type Db, type Store } from '../src/store/database.ts'
 import { listKeyPairs, setKeyPairActive } from '../src/store/keys.ts'
 import { insertDeployment, insertPrice, listDeployments, listPrices, upsertModel } from '../src/store/models.ts'
 import { insertProject, listProjects, setDomainVerified } from '../src/store/projects.ts'
-import { findProvider, insertProvider, updateProvider } from '../src/store/providers.ts'
+import { findProvider, insertProvider, updateProvider, upsertProviderKey } from '../src/store/providers.ts'
 import { insertPublisher, listPublishers, setPublisherActivated } from '../src/store/publishers.ts'
 import { creditWallet } from '../src/store/wallets.ts'
 
@@ -63,9 +63,11 @@ export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: 
 async function seedProvider(db: Db, secrets: Secrets, baseUrl: string): Promise<string> {
   const known = await findProvider(db, PROVIDER)
   const id = known?.id ?? uuidv7()
-  const sealedApiKey = secrets.seal('simulated-key', `provider/${id}`)
-  if (known) await updateProvider(db, PROVIDER, { base_url: baseUrl, sealed_api_key: sealedApiKey, enabled: true })
-  else await insertProvider(db, { id, name: PROVIDER, kind: 'openai-compatible', baseUrl, sealedApiKey })
+  if (known) await updateProvider(db, PROVIDER, { base_url: baseUrl, enabled: true })
+  else await insertProvider(db, { id, name: PROVIDER, kind: 'openai-compatible', baseUrl })
+  const key = 'simulated-key'
+  const sealedKey = secrets.seal(key, `provider/${id}`)
+  await upsertProviderKey(db, { id: uuidv7(), providerId: id, name: 'default', sealedKey, last4: key.slice(-4) })
   return id
 }
 

@@ -13,7 +13,8 @@ export interface ProviderRecord {
   name: string
   kind: string
   base_url: string
-  sealed_api_key: string | null
+  settings: unknown
+  keys: readonly { sealed_key: string }[]
 }
 
 export interface Probe {
@@ -29,10 +30,10 @@ const TIMERS = { ...UPSTREAM_TIMERS, firstTokenMs: 30_000, totalMs: 60_000 }
 export async function probe(record: ProviderRecord, secrets: Secrets, upstreamModel: string): Promise<Probe> {
   const transport = createTransport()
   try {
-    const { name, kind, base_url: baseUrl } = record
-    const provider = createProvider({ name, kind, baseUrl, apiKey: apiKeyOf(record, secrets) }, transport)
+    const { name, kind, base_url: baseUrl, settings } = record
+    const provider = createProvider({ name, kind, baseUrl, settings }, transport)
     const connectMs = await timeToConnect(baseUrl)
-    return { connectMs, ...(await timeToAnswer(provider, upstreamModel)) }
+    return { connectMs, ...(await timeToAnswer(provider, upstreamModel, apiKeyOf(record, secrets))) }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     throw new CliError(reasonOf(error, record.base_url, upstreamModel))
@@ -42,9 +43,10 @@ export async function probe(record: ProviderRecord, secrets: Secrets, upstreamMo
 }
 
 export function apiKeyOf(record: ProviderRecord, secrets: Secrets): string | undefined {
-  if (record.sealed_api_key === null) return undefined
+  const [key] = record.keys
+  if (!key) return undefined
   try {
-    return secrets.unseal(record.sealed_api_key, `provider/${record.id}`)
+    return secrets.unseal(key.sealed_key, `provider/${record.id}`)
   } catch {
     throw new CliError(
       `The API key of ${record.name} was sealed under another PARLEY_SECRET. Add that secret back, or seal the key anew: parley provider set ${record.name} --api-key-stdin`,
@@ -52,7 +54,7 @@ export function apiKeyOf(record: ProviderRecord, secrets: Secrets): string | und
   }
 }
 
-async function timeToAnswer(provider: Provider, upstreamModel: string) {
+async function timeToAnswer(provider: Provider, upstreamModel: string, apiKey: string | undefined) {
   const startedMs = performance.now()
   let firstTokenMs: number | undefined
   const request = {
@@ -62,7 +64,7 @@ async function timeToAnswer(provider: Provider, upstreamModel: string) {
     includeUsage: true,
     max_tokens: 8,
   }
-  const call = { request, upstreamModel, timers: TIMERS }
+  const call = { request, upstreamModel, apiKey, timers: TIMERS }
   for await (const _ of provider.stream(call, new AbortController().signal)) {
     firstTokenMs ??= performance.now() - startedMs
   }
@@ -101,6 +103,7 @@ const REASONS: Record<UpstreamErrorKind, string> = {
   total_timeout: 'The answer took too long. Try again.',
   rate_limited: 'The provider limits this key (429). Check its quota and its credit there.',
   server_error: 'The provider has a problem of its own. Try again later.',
+  key_rejected: 'The provider refuses the API key. Set another one.',
   rejected: 'The provider refuses the request. Check the API key, its base URL and the upstream model.',
   redirect: 'The address redirects, which is never followed. Set its base URL to where that leads.',
   encoding: 'The answer is compressed although that was not asked for. Check what stands between.',
@@ -116,7 +119,7 @@ export function reasonOf(error: UpstreamError, baseUrl: string, upstreamModel: s
 }
 
 function rejectionOf({ kind, status }: UpstreamError): string | undefined {
-  if (kind !== 'rejected') return undefined
+  if (kind !== 'rejected' && kind !== 'key_rejected') return undefined
   if (status === 401 || status === 403) return `The provider refuses the API key (${status}). Set another one.`
   if (status === 402) return 'The provider asks for payment (402). Check its credit there.'
   if (status === 404) return 'There is no such model or address (404). Check the upstream model and its base URL.'

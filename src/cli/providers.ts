@@ -1,8 +1,16 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
+import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import type { Db } from '../store/database.ts'
 import { listDeployments } from '../store/models.ts'
-import { findProvider, insertProvider, listProviders, updateProvider } from '../store/providers.ts'
+import {
+  deleteProviderKey,
+  findProvider,
+  insertProvider,
+  listProviders,
+  updateProvider,
+  upsertProviderKey,
+} from '../store/providers.ts'
 import { addApiKeyOptions, readApiKey, type ApiKeyOptions } from './api-key.ts'
 import { upstreamModelOf } from './arguments.ts'
 import { CliError, codeOf, UNIQUE_VIOLATION, unknownId } from './failures.ts'
@@ -87,9 +95,9 @@ async function add(
   const id = uuidv7()
   const said = await readApiKey(options)
   const apiKey = said === undefined ? await readApiKey({ ...options, apiKeyStdin: true }) : said
-  const sealedApiKey = apiKey == null ? null : secrets.seal(apiKey, `provider/${id}`)
   try {
-    await insertProvider(db, { id, name, kind: options.kind, baseUrl: options.baseUrl, sealedApiKey })
+    await insertProvider(db, { id, name, kind: options.kind, baseUrl: options.baseUrl })
+    if (apiKey != null) await upsertProviderKey(db, newKey(id, apiKey, secrets))
   } catch (error) {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError(`There is already a provider ${name}. Change it with: parley provider set ${name}`)
@@ -125,10 +133,15 @@ async function set(
   if (apiKey === undefined && options.baseUrl === undefined) {
     throw new CliError('Nothing was said to change. Run "parley provider set --help" to see what can be.')
   }
-  return change(db, name, {
-    base_url: options.baseUrl,
-    sealed_api_key: typeof apiKey === 'string' ? secrets.seal(apiKey, `provider/${id}`) : apiKey,
-  })
+  if (apiKey === null) await deleteProviderKey(db, id, 'default')
+  if (typeof apiKey === 'string') await upsertProviderKey(db, newKey(id, apiKey, secrets))
+  if (options.baseUrl !== undefined) return change(db, name, { base_url: options.baseUrl })
+  return providerOutput(await providerOf(db, name))
+}
+
+function newKey(providerId: string, apiKey: string, secrets: Secrets) {
+  const sealedKey = secrets.seal(apiKey, `provider/${providerId}`)
+  return { id: uuidv7(), providerId, name: 'default', sealedKey, last4: apiKey.slice(-4) }
 }
 
 async function change(db: Db, name: string, values: Parameters<typeof updateProvider>[2]): Promise<Output> {
@@ -137,7 +150,7 @@ async function change(db: Db, name: string, values: Parameters<typeof updateProv
 }
 
 function keyStateOf(provider: Provider): string {
-  return provider.sealed_api_key === null ? 'none' : 'sealed'
+  return provider.keys.length === 0 ? 'none' : 'sealed'
 }
 
 /** Field by field, so that a sealed key never gets out with the row. */

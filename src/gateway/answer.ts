@@ -28,7 +28,9 @@ export async function* answer(routes: readonly Route[], request: ChatRequest, ca
     previous = route
     const attempt = startAttempt(call, route)
     const { upstreamModel, timers } = route.deployment
-    const chunks = route.provider.stream({ request, upstreamModel, timers }, call.signal)[Symbol.asyncIterator]()
+    const chunks = route.provider
+      .stream({ request, upstreamModel, apiKey: route.keys[0]?.secret, timers }, call.signal)
+      [Symbol.asyncIterator]()
     let isStarted = false
     try {
       for (let next = await chunks.next(); !next.done; next = await chunks.next()) {

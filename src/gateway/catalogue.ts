@@ -33,6 +33,16 @@ export interface ModelRoute {
 export interface Route {
   deployment: Deployment
   provider: Provider
+  /** At least one. */
+  keys: readonly ProviderKey[]
+}
+
+export interface ProviderKey {
+  /** Changes with the key itself, so that whatever is known of a key is forgotten when it is replaced. */
+  id: string
+  name: string
+  /** Undefined: the provider asks for none. */
+  secret: string | undefined
 }
 
 export interface CatalogueOptions {
@@ -44,7 +54,7 @@ export interface CatalogueOptions {
 
 export function createCatalogueView(options: CatalogueOptions): CatalogueView {
   let snapshot: Catalogue | undefined
-  let providers = new Map<string, Provider>()
+  let upstreams = new Map<string, Upstream>()
 
   function current(): Catalogue {
     if (!snapshot) throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
@@ -59,21 +69,20 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
       if (!model || !price || !isVisible(model, caller)) throw new ParleyError('model_not_found', { param: 'model' })
       const { usable, unsupported } = routesFor(model, fieldsOf(request))
       const routes = usable.flatMap((deployment) => {
-        const provider = providers.get(deployment.providerId)
-        return provider ? [{ deployment, provider }] : []
+        const upstream = upstreams.get(deployment.providerId)
+        return upstream ? [{ deployment, ...upstream }] : []
       })
-      if (routes.length === 0 && unsupported) {
-        throw new ParleyError('invalid_value', {
-          message: `${unsupported} is not supported by this model.`,
-          param: unsupported,
-        })
+      const able = routes.filter(({ provider }) => provider.cannotHonour(request) === undefined)
+      const field = unsupported ?? routes[0]?.provider.cannotHonour(request)
+      if (able.length === 0 && field) {
+        throw new ParleyError('invalid_value', { message: `${field} is not supported by this model.`, param: field })
       }
-      return { model, price, routes }
+      return { model, price, routes: able }
     },
     async refresh() {
       if (snapshot && (await catalogueVersion(options.db)) === snapshot.version) return
       const loaded = await loadCatalogue(options.db)
-      providers = new Map([...loaded.providers.values()].flatMap((record) => openProvider(record, options)))
+      upstreams = new Map([...loaded.providers.values()].flatMap((record) => openUpstream(record, options)))
       snapshot = loaded
     },
     get isLoaded() {
@@ -86,12 +95,18 @@ function isVisible(model: Model, caller: Caller): boolean {
   return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))
 }
 
-/** A provider whose key cannot be unsealed is left out and reported: the others must go on answering. */
-function openProvider(record: ProviderRecord, { secrets, transport, log }: CatalogueOptions): [string, Provider][] {
+type Upstream = Omit<Route, 'deployment'>
+
+/** A provider whose keys cannot be unsealed is left out and reported: the others must go on answering. */
+function openUpstream(record: ProviderRecord, { secrets, transport, log }: CatalogueOptions): [string, Upstream][] {
   try {
-    const apiKey =
-      record.sealedApiKey === null ? undefined : secrets.unseal(record.sealedApiKey, `provider/${record.id}`)
-    return [[record.id, createProvider({ ...record, apiKey }, transport)]]
+    const provider = createProvider(record, transport)
+    const keys = record.keys.map(({ id, name, sealed }) => {
+      return { id: `${id} ${sealed}`, name, secret: secrets.unseal(sealed, `provider/${record.id}`) }
+    })
+    return [
+      [record.id, { provider, keys: keys.length > 0 ? keys : [{ id: record.id, name: 'none', secret: undefined }] }],
+    ]
   } catch (error) {
     log.error({ provider: record.name, ...errorFields(error) }, 'provider is unusable: run "parley doctor"')
     return []

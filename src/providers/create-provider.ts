@@ -6,7 +6,8 @@ export interface ProviderOptions {
   kind: string
   name: string
   baseUrl: string
-  apiKey: string | undefined
+  /** Whatever else this kind of provider needs to know, as the operator gave it. */
+  settings: unknown
 }
 
 /** A new wire format is one new file and one new case. */

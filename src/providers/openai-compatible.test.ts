@@ -9,7 +9,7 @@ import { UPSTREAM_TIMERS } from '../rules/limits.ts'
 import { isPlausible, type Usage } from '../rules/usage.ts'
 import { createOpenAICompatible, createReader, requestBodyOf } from './openai-compatible.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
-import { eventsIn, type EventsRequest } from './transport.ts'
+import { createTransport, eventsIn, type EventsRequest } from './transport.ts'
 
 const FIXTURES = join(import.meta.dirname, '../../test/fixtures/openai')
 
@@ -252,6 +252,53 @@ test('usage is taken from the last report, wherever in the stream it comes', () 
   ])
 })
 
+test('whatever a provider calls its counts, each token lands in one bucket', () => {
+  const reports: [who: string, report: unknown, expected: Chunk][] = [
+    [
+      'DeepSeek',
+      { prompt_tokens: 10, completion_tokens: 3, prompt_cache_hit_tokens: 8 },
+      usage(2, 3, { cachedInput: 8 }),
+    ],
+    ['Moonshot', { prompt_tokens: 10, completion_tokens: 3, cached_tokens: 4 }, usage(6, 3, { cachedInput: 4 })],
+    [
+      'OpenRouter',
+      {
+        prompt_tokens: 194,
+        completion_tokens: 2,
+        total_tokens: 196,
+        prompt_tokens_details: { cached_tokens: 50, cache_write_tokens: 100 },
+      },
+      usage(44, 2, { cachedInput: 50, cacheWrite: 100 }),
+    ],
+    [
+      'xAI, with reasoning beside the completion',
+      {
+        prompt_tokens: 119,
+        completion_tokens: 9,
+        total_tokens: 226,
+        prompt_tokens_details: { cached_tokens: 112 },
+        completion_tokens_details: { reasoning_tokens: 98 },
+      },
+      usage(7, 9, { cachedInput: 112, reasoning: 98 }),
+    ],
+    [
+      'OpenAI, with reasoning inside the completion',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 100,
+        total_tokens: 110,
+        completion_tokens_details: { reasoning_tokens: 98 },
+      },
+      usage(10, 2, { reasoning: 98 }),
+    ],
+  ]
+  for (const [who, report, expected] of reports) {
+    assert.deepEqual(read({ ...STOP, usage: report }, '[DONE]').at(-1), expected, who)
+  }
+  const groq = { ...STOP, x_groq: { id: 'req_1', usage: { prompt_tokens: 5, completion_tokens: 6 } } }
+  assert.deepEqual(read(groq, '[DONE]').at(-1), usage(5, 6), 'Groq')
+})
+
 test('a usage report that makes no sense is never plausible', () => {
   for (const report of [
     {},
@@ -296,6 +343,7 @@ test('a request goes to the base URL with the key, however the URL ends, and wit
       yield JSON.stringify(STOP)
       yield '[DONE]'
     },
+    bytes: () => assert.fail('events were asked for'),
     close: () => Promise.resolve(),
   }
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
@@ -303,8 +351,8 @@ test('a request goes to the base URL with the key, however the URL ends, and wit
     ['https://api.example.com/v1', 'k'],
     ['https://api.example.com/v1//', undefined],
   ] as const) {
-    const provider = createOpenAICompatible({ name: 'p', baseUrl, apiKey, transport })
-    const call = { request, upstreamModel: 'u', timers: UPSTREAM_TIMERS }
+    const provider = createOpenAICompatible({ name: 'p', baseUrl, transport })
+    const call = { request, upstreamModel: 'u', apiKey, timers: UPSTREAM_TIMERS }
     const chunks: Chunk[] = []
     for await (const chunk of provider.stream(call, new AbortController().signal)) chunks.push(chunk)
     assert.deepEqual(chunks, [finish('stop')])
@@ -317,4 +365,73 @@ test('a request goes to the base URL with the key, however the URL ends, and wit
     ],
   )
   assert.ok(sent[0]?.isLast('[DONE]') && !sent[0].isLast('{}'))
+})
+
+const SETTINGS_REQUEST = {
+  model: 'm',
+  messages: [{ role: 'user', content: 'Hi' }],
+  max_tokens: 7,
+  seed: 1,
+}
+
+test('what a provider does differently is settings: path, query, headers, key, fields and what its refusals mean', async () => {
+  const sent: EventsRequest[] = []
+  const transport = {
+    async *events(request: EventsRequest) {
+      sent.push(request)
+      yield JSON.stringify(STOP)
+      yield '[DONE]'
+    },
+    bytes: () => assert.fail('events were asked for'),
+    close: () => Promise.resolve(),
+  }
+  const settings = {
+    auth: { header: 'api-key' },
+    path: '/chat',
+    query: { 'api-version': '2026-01 preview' },
+    headers: { 'x-title': 'Parley' },
+    maxTokensField: 'max_completion_tokens',
+    askForUsage: false,
+    unsupportedFields: ['seed', 'images'],
+    keyRejectedBy: [401, 418],
+  }
+  const provider = createOpenAICompatible({ name: 'p', baseUrl: 'https://api.example.com/v1', settings, transport })
+  const request = parseChatRequest(SETTINGS_REQUEST)
+  const call = { request, upstreamModel: 'u', apiKey: 'k', timers: UPSTREAM_TIMERS }
+  for await (const _ of provider.stream(call, new AbortController().signal));
+  const [{ url, headers, body, kindOfRefusal } = assert.fail()] = sent
+  assert.equal(url, 'https://api.example.com/v1/chat?api-version=2026-01+preview')
+  assert.deepEqual(headers, { 'x-title': 'Parley', 'api-key': 'k' })
+  assert.deepEqual(JSON.parse(body), {
+    model: 'u',
+    messages: [{ role: 'user', content: 'Hi' }],
+    max_completion_tokens: 7,
+    seed: 1,
+    stream: true,
+  })
+  assert.deepEqual(
+    [401, 418, 402, 403, 400, 500].map((status) => kindOfRefusal?.(status, '')),
+    ['key_rejected', 'key_rejected', 'rejected', 'rejected', undefined, undefined],
+  )
+  assert.equal(provider.cannotHonour(request), 'seed')
+  const { seed: _, ...plain } = SETTINGS_REQUEST
+  assert.equal(provider.cannotHonour(parseChatRequest(plain)), undefined)
+})
+
+test('settings that nothing reads are refused: a typo must not pass for a setting', () => {
+  const baseUrl = 'https://api.example.com/v1'
+  const transport = createTransport()
+  for (const settings of [
+    { pth: '/chat' },
+    { path: 'chat' },
+    { auth: { header: 'X-Key' } },
+    { headers: { 'x-a': 'line\nbreak' } },
+    { unsupportedFields: ['model'] },
+    { maxTokensField: 'tokens' },
+    { keyRejectedBy: [500] },
+    [],
+    'x',
+  ]) {
+    assert.throws(() => createOpenAICompatible({ name: 'p', baseUrl, settings, transport }), JSON.stringify(settings))
+  }
 })

@@ -1,45 +1,105 @@
-import type { ChatRequest } from '../rules/chat-request.ts'
+import { fieldsOf, OPTIONAL_FIELDS, type ChatRequest, type OptionalField } from '../rules/chat-request.ts'
 import type { Chunk, FinishReason } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
 import { z } from 'zod'
-import { UpstreamError, type Provider } from './provider.ts'
+import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import type { Transport } from './transport.ts'
 
 /** More than any model calls at once; an index beyond it is a provider's mistake. */
 const TOOL_CALLS_MAX = 128
 
+const KEY_STATUSES = [401, 402, 403]
+const headerName = z.string().regex(/^[a-z0-9-]{1,100}$/, 'must be the name of a header, in lower case')
+const headerValue = z.string().regex(/^[\x20-\x7e]{1,1000}$/, 'must be one line of printable ASCII')
+const optionalField = z.enum([...OPTIONAL_FIELDS, 'images'] satisfies OptionalField[])
+
+/** What providers of this format do differently. A new provider is a few of these, and no code. */
+const openAICompatibleSettings = z.strictObject({
+  /** The header that carries the key, and the word before it. */
+  auth: z
+    .strictObject({ header: headerName, scheme: headerValue.optional() })
+    .default({ header: 'authorization', scheme: 'Bearer' }),
+  path: z.string().startsWith('/').default('/chat/completions'),
+  /** Added to each address, such as an api-version. */
+  query: z.record(z.string(), z.string()).default({}),
+  /** Sent with each request. */
+  headers: z.record(headerName, headerValue).default({}),
+  maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+  /** False: it refuses stream_options, and reports usage unasked or not at all. */
+  askForUsage: z.boolean().default(true),
+  /** Request fields that none of its models can honour. */
+  unsupportedFields: z.array(optionalField).default([]),
+  /** The statuses that mean the key. Of the three usual ones, those not listed mean the request. */
+  keyRejectedBy: z.array(z.int().min(400).max(499)).default(KEY_STATUSES),
+})
+export type OpenAICompatibleSettings = z.output<typeof openAICompatibleSettings>
+
 export interface OpenAICompatibleOptions {
   name: string
   /** Up to and including the version: `https://api.example.com/v1`. */
   baseUrl: string
-  apiKey: string | undefined
+  /** See `openAICompatibleSettings`; throws when they are none. */
+  settings?: unknown
   transport: Transport
 }
 
 export function createOpenAICompatible(options: OpenAICompatibleOptions): Provider {
-  const url = `${options.baseUrl.replace(/\/+$/, '')}/chat/completions`
-  const headers: Record<string, string> =
-    options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }
+  const settings = openAICompatibleSettings.parse(options.settings ?? {})
+  const url = new URL(`${options.baseUrl.replace(/\/+$/, '')}${settings.path}`)
+  for (const [name, value] of Object.entries(settings.query)) url.searchParams.set(name, value)
+  const unsupported = new Set<OptionalField>(settings.unsupportedFields)
+  const to = { url: url.href, isLast: isEndMarker, ...refusalsOf(settings) }
   return {
     name: options.name,
-    async *stream({ request, upstreamModel, timers }, signal) {
-      const body = JSON.stringify(requestBodyOf(request, upstreamModel))
+    cannotHonour: (request) =>
+      unsupported.size === 0 ? undefined : fieldsOf(request).find((field) => unsupported.has(field)),
+    async *stream({ request, upstreamModel, apiKey, timers }, signal) {
+      const headers = { ...settings.headers, ...credentialOf(settings, apiKey) }
+      const body = JSON.stringify(requestBodyOf(request, upstreamModel, settings))
       const reader = createReader()
-      const events = options.transport.events({ url, headers, body, timers, isLast: isEndMarker }, signal)
+      const events = options.transport.events({ ...to, headers, body, timers }, signal)
       for await (const data of events) yield* reader.read(data)
       reader.end()
     },
   }
 }
 
+function credentialOf({ auth }: OpenAICompatibleSettings, apiKey: string | undefined): Record<string, string> {
+  if (apiKey === undefined) return {}
+  return { [auth.header]: auth.scheme === undefined ? apiKey : `${auth.scheme} ${apiKey}` }
+}
+
+/** Nothing where the provider means what all mean: whoever asks has the body of the refusal read first. */
+function refusalsOf({ keyRejectedBy }: OpenAICompatibleSettings) {
+  const ofTheKey = new Set(keyRejectedBy)
+  if (ofTheKey.size === KEY_STATUSES.length && KEY_STATUSES.every((status) => ofTheKey.has(status))) return {}
+  const kindOfRefusal = (status: number): UpstreamErrorKind | undefined => {
+    if (ofTheKey.has(status)) return 'key_rejected'
+    return KEY_STATUSES.includes(status) ? 'rejected' : undefined
+  }
+  return { kindOfRefusal }
+}
+
 function isEndMarker(data: string): boolean {
   return data === '[DONE]'
 }
 
+type BodySettings = Pick<OpenAICompatibleSettings, 'maxTokensField' | 'askForUsage'>
+
 /** Always streamed, also for callers who want one JSON body: timers, metering and cancelling then work the same. */
-export function requestBodyOf(request: ChatRequest, upstreamModel: string): Record<string, unknown> {
-  const { model: _, stream: __, includeUsage: ___, ...fields } = request
-  return { ...fields, model: upstreamModel, stream: true, stream_options: { include_usage: true } }
+export function requestBodyOf(
+  request: ChatRequest,
+  upstreamModel: string,
+  { maxTokensField, askForUsage }: BodySettings = { maxTokensField: 'max_tokens', askForUsage: true },
+): Record<string, unknown> {
+  const { model: _, stream: __, includeUsage: ___, max_tokens, ...fields } = request
+  return {
+    ...fields,
+    [maxTokensField]: max_tokens,
+    model: upstreamModel,
+    stream: true,
+    ...(askForUsage && { stream_options: { include_usage: true } }),
+  }
 }
 
 /** Turns the data of events, in order, into chunks. The finish is given out last, when the end marker has come. */
@@ -57,7 +117,8 @@ export function createReader(): { read(data: string): Chunk[]; end(): void } {
         return usage === undefined ? end : [...end, { type: 'usage', usage }]
       }
       const event = parseEvent(data)
-      if (event.usage != null) usage = usageOf(event.usage)
+      const reported = event.usage ?? event.x_groq?.usage
+      if (reported != null) usage = usageOf(reported)
       const choice = event.choices?.find((candidate) => (candidate.index ?? 0) === 0)
       if (!choice) return []
       if (choice.finish_reason != null) finish = finishReasonOf(choice.finish_reason)
@@ -70,6 +131,23 @@ export function createReader(): { read(data: string): Chunk[]; end(): void } {
 }
 
 const text = z.string().nullish()
+
+const count = z.unknown().optional()
+
+/** Counts are judged later: a wrong one is no reason to lose the answer. */
+const upstreamUsage = z
+  .object({
+    prompt_tokens: count,
+    completion_tokens: count,
+    total_tokens: count,
+    prompt_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(undefined),
+    completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(undefined),
+    // DeepSeek's and Moonshot's names for what others have in the details.
+    prompt_cache_hit_tokens: count,
+    cached_tokens: count,
+  })
+  .nullish()
+  .catch(undefined)
 
 /** What we read of an event. A provider's mistake must end as its error, not as a crash of ours or nonsense to the caller. */
 const upstreamEvent = z.object({
@@ -103,16 +181,9 @@ const upstreamEvent = z.object({
       }),
     )
     .nullish(),
-  // Counts are judged later: a wrong one is no reason to lose the answer.
-  usage: z
-    .object({
-      prompt_tokens: z.unknown().optional(),
-      completion_tokens: z.unknown().optional(),
-      prompt_tokens_details: z.object({ cached_tokens: z.unknown().optional() }).nullish().catch(undefined),
-      completion_tokens_details: z.object({ reasoning_tokens: z.unknown().optional() }).nullish().catch(undefined),
-    })
-    .nullish()
-    .catch(undefined),
+  usage: upstreamUsage,
+  // Groq's own place for it, also where nobody asked for usage.
+  x_groq: z.object({ usage: upstreamUsage }).nullish().catch(undefined),
 })
 type UpstreamEvent = z.output<typeof upstreamEvent>
 type Delta = NonNullable<NonNullable<NonNullable<UpstreamEvent['choices']>[number]['delta']>>
@@ -168,13 +239,19 @@ function finishReasonOf(reason: string): FinishReason {
 
 /** OpenAI counts cached tokens inside the prompt and reasoning inside the completion; our buckets are disjoint. */
 function usageOf(reported: UpstreamUsage): Usage {
-  const cachedInput = countOf(reported.prompt_tokens_details?.cached_tokens ?? 0)
+  const { prompt_tokens_details: details, prompt_cache_hit_tokens, cached_tokens } = reported
+  const prompt = countOf(reported.prompt_tokens)
+  const completion = countOf(reported.completion_tokens)
+  const cachedInput = countOf(details?.cached_tokens ?? prompt_cache_hit_tokens ?? cached_tokens ?? 0)
+  const cacheWrite = countOf(details?.cache_write_tokens ?? 0)
   const reasoning = countOf(reported.completion_tokens_details?.reasoning_tokens ?? 0)
+  // xAI counts reasoning beside the completion, for some models. The total tells.
+  const isBeside = reasoning > 0 && reported.total_tokens === prompt + completion + reasoning
   return {
-    input: countOf(reported.prompt_tokens) - cachedInput,
+    input: prompt - cachedInput - cacheWrite,
     cachedInput,
-    cacheWrite: 0,
-    output: countOf(reported.completion_tokens) - reasoning,
+    cacheWrite,
+    output: isBeside ? completion : completion - reasoning,
     reasoning,
   }
 }

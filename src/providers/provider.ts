@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../rules/chat-request.ts'
+import type { ChatRequest, OptionalField } from '../rules/chat-request.ts'
 import type { Chunk } from '../rules/chunk.ts'
 import type { UpstreamTimers } from '../rules/limits.ts'
 
@@ -11,11 +11,15 @@ export interface Provider {
    * when the answer is complete and throws an `UpstreamError` otherwise. Stops promptly when `signal` aborts.
    */
   stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<Chunk>
+  /** A field of the request that this wire format has no place for. Such a route is not taken: nothing is dropped silently. */
+  cannotHonour(request: ChatRequest): OptionalField | undefined
 }
 
 export interface UpstreamCall {
   request: ChatRequest
   upstreamModel: string
+  /** Chosen anew for each attempt, because a provider may have several. Undefined: it asks for none. */
+  apiKey: string | undefined
   timers: UpstreamTimers
 }
 
@@ -30,7 +34,8 @@ export type UpstreamErrorKind =
   | 'total_timeout'
   | 'rate_limited' // 429
   | 'server_error' // 5xx
-  | 'rejected' // 4xx: our request or our key
+  | 'key_rejected' // 401, 402, 403: the operator's key, never the caller's
+  | 'rejected' // any other 4xx: the request
   | 'redirect' // never followed
   | 'encoding' // compressed although not asked: never inflated
   | 'protocol' // not HTTP, or not an event stream

@@ -262,7 +262,7 @@ test('a connection whose answer ended in time is used again', async (t) => {
 const REFUSALS: [kind: UpstreamErrorKind, answer: Answer, status?: number][] = [
   ['rate_limited', (r) => void r.writeHead(429, { 'retry-after': '7' }).end('{}'), 429],
   ['server_error', (r) => void r.writeHead(503).end(), 503],
-  ['rejected', (r) => void r.writeHead(401, { 'content-type': 'text/event-stream' }).end('data: no\n\n'), 401],
+  ['key_rejected', (r) => void r.writeHead(401, { 'content-type': 'text/event-stream' }).end('data: no\n\n'), 401],
   ['redirect', (r) => void r.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), 302],
   ['error_in_200', (r) => void r.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{}}'), 200],
   [

@@ -8,16 +8,28 @@ import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 export interface Transport {
   /** Yields the data of each event; ends where the body ends. Leaving the loop early closes the connection at once. */
   events(request: EventsRequest, signal: AbortSignal): AsyncGenerator<string>
+  /** The same for a body that is not server-sent events: yields its bytes as they come. */
+  bytes(request: BytesRequest, signal: AbortSignal): AsyncGenerator<Buffer>
   close(): Promise<void>
 }
 
-export interface EventsRequest {
+export interface UpstreamRequest {
   url: string
   headers: Record<string, string>
   body: string
   timers: UpstreamTimers
+  /** What a status means at this provider, where it differs from what it means everywhere. `body` is cut at 16 KiB. */
+  kindOfRefusal?(status: number, body: string): UpstreamErrorKind | undefined
+}
+
+export interface EventsRequest extends UpstreamRequest {
   /** The event after which nothing of interest comes. */
   isLast(data: string): boolean
+}
+
+export interface BytesRequest extends UpstreamRequest {
+  /** The content type that is asked for and expected. */
+  contentType: string
 }
 
 /** One undici pool is quadratic when thousands of its streams abort at once (5 s for 8,000), so each origin gets several. */
@@ -48,7 +60,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
   }
 
   return {
-    events: (request, signal) => readEvents(request, signal, poolFor),
+    events: (request, signal) =>
+      readPieces({ ...request, contentType: 'text/event-stream' }, signal, poolFor, eventsIn),
+    bytes: (request, signal) => readPieces({ ...request, isLast: () => false }, signal, poolFor, (body) => body),
     async close() {
       await Promise.all([...pools.values()].flat().map((pool) => pool.destroy()))
     },
@@ -89,11 +103,15 @@ function connectorWithin(connectMs: number, ca: string | undefined): buildConnec
   }
 }
 
-async function* readEvents(
-  request: EventsRequest,
+type PoolFor = (origin: string, connectMs: number) => Pool
+type PiecesRequest<Piece> = Omit<BytesRequest, 'isLast'> & { isLast(piece: Piece): boolean }
+
+async function* readPieces<Piece>(
+  request: PiecesRequest<Piece>,
   signal: AbortSignal,
-  poolFor: (origin: string, connectMs: number) => Pool,
-): AsyncGenerator<string> {
+  poolFor: PoolFor,
+  piecesIn: (body: AsyncIterable<Buffer>) => AsyncIterable<Piece>,
+): AsyncGenerator<Piece> {
   const { timers } = request
   const stop = new AbortController()
   const stopWith = (kind: UpstreamErrorKind) => () => stop.abort(new UpstreamError(kind))
@@ -110,8 +128,8 @@ async function* readEvents(
     body = response.body
     // After an abort the body fails once more, with nobody listening.
     body.on('error', () => {})
-    refuseUnlessEvents(response)
-    for await (const data of eventsIn(body)) {
+    await refuseUnlessAnswer(response, request)
+    for await (const piece of piecesIn(body)) {
       if (isOver) continue
       if (!isStarted) {
         isStarted = true
@@ -120,9 +138,9 @@ async function* readEvents(
       }
       // A caller that reads slowly is not an upstream that is silent.
       silence.pause()
-      yield data
+      yield piece
       silence.restart()
-      if (request.isLast(data)) {
+      if (request.isLast(piece)) {
         isOver = true
         silence.stop()
         silence = createWatchdog(TRAILER_MS, () => body?.destroy())
@@ -139,7 +157,7 @@ async function* readEvents(
   }
 }
 
-function send(request: EventsRequest, signal: AbortSignal, poolFor: (origin: string, connectMs: number) => Pool) {
+function send(request: BytesRequest, signal: AbortSignal, poolFor: PoolFor) {
   const url = new URL(request.url)
   return poolFor(url.origin, request.timers.connectMs).request({
     method: 'POST',
@@ -147,7 +165,7 @@ function send(request: EventsRequest, signal: AbortSignal, poolFor: (origin: str
     headers: {
       ...request.headers,
       'content-type': 'application/json',
-      accept: 'text/event-stream',
+      accept: request.contentType,
       'accept-encoding': 'identity',
     },
     body: request.body,
@@ -174,18 +192,48 @@ export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<str
   }
 }
 
-function refuseUnlessEvents({ statusCode, headers }: Dispatcher.ResponseData): void {
-  if (statusCode >= 300 && statusCode < 400) throw new UpstreamError('redirect', { status: statusCode })
-  if (statusCode === 429) {
-    throw new UpstreamError('rate_limited', { status: 429, retryAfterSeconds: retryAfterOf(headers['retry-after']) })
+async function refuseUnlessAnswer(response: Dispatcher.ResponseData, request: BytesRequest): Promise<void> {
+  const { statusCode: status, headers } = response
+  if (status !== 200) {
+    const said = request.kindOfRefusal?.(status, await beginningOf(response.body))
+    throw new UpstreamError(said ?? kindOfStatus(status), {
+      status,
+      retryAfterSeconds: retryAfterOf(headers['retry-after']),
+    })
   }
-  if (statusCode >= 500) throw new UpstreamError('server_error', { status: statusCode })
-  if (statusCode !== 200) throw new UpstreamError('rejected', { status: statusCode })
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
     throw new UpstreamError('encoding')
-  const contentType = String(headers['content-type'] ?? '')
-  // A 200 that is not a stream is an error in disguise: we asked for events.
-  if (!contentType.startsWith('text/event-stream')) throw new UpstreamError('error_in_200', { status: 200 })
+  // A 200 that is not a stream is an error in disguise: we asked for one.
+  if (!String(headers['content-type'] ?? '').startsWith(request.contentType))
+    throw new UpstreamError('error_in_200', { status })
+}
+
+function kindOfStatus(status: number): UpstreamErrorKind {
+  if (status === 429) return 'rate_limited'
+  if (status === 401 || status === 402 || status === 403) return 'key_rejected'
+  if (status >= 500) return 'server_error'
+  return status >= 400 ? 'rejected' : status >= 300 ? 'redirect' : 'protocol'
+}
+
+const REFUSAL_BYTES_MAX = 16 * 1024
+const REFUSAL_MS = 500
+
+/** A refusal that does not end in time is judged by what has come of it. */
+async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  let text = ''
+  const timer = setTimeout(() => body.destroy(), REFUSAL_MS)
+  try {
+    const decoder = new TextDecoder()
+    for await (const bytes of body as AsyncIterable<Buffer>) {
+      text += decoder.decode(bytes, { stream: true })
+      if (text.length >= REFUSAL_BYTES_MAX) break
+    }
+  } catch {
+    // The status stands, however the body ends.
+  } finally {
+    clearTimeout(timer)
+  }
+  return text
 }
 
 const RETRY_AFTER_SECONDS_MAX = 60

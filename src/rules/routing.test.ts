@@ -10,6 +10,8 @@ function deployment(id: string, ...unsupported: string[]): Deployment {
     id,
     providerId: 'p',
     upstreamModel: 'u',
+    group: 0,
+    weight: 100,
     unsupportedFields: new Set(unsupported),
     timers: UPSTREAM_TIMERS,
     cost: undefined,

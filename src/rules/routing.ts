@@ -20,6 +20,9 @@ export interface Deployment {
   id: string
   providerId: string
   upstreamModel: string
+  /** Deployments of the same group share calls by weight; the next group is tried when a group has failed. */
+  group: number
+  weight: number
   unsupportedFields: ReadonlySet<string>
   timers: UpstreamTimers
   /** What the provider asks of the operator, if that is known. */
@@ -51,4 +54,16 @@ export function routesFor(model: Model, fields: readonly OptionalField[]): Route
       ? undefined
       : fields.find((field) => model.deployments.some((d) => d.unsupportedFields.has(field)))
   return { usable, unsupported }
+}
+
+/**
+ * The order in which a call tries its routes: group by group, and within a group at random, so that each is first as
+ * often as its weight says. `chance` gives numbers from 0 to below 1.
+ */
+export function orderOf<R extends { deployment: Deployment }>(routes: readonly R[], chance: () => number): R[] {
+  if (routes.length < 2) return [...routes]
+  // The smallest of exponentially distributed times is that of a route as often as its rate, the weight, says.
+  const drawn = routes.map((route) => ({ route, at: -Math.log(1 - chance()) / route.deployment.weight }))
+  drawn.sort((a, b) => a.route.deployment.group - b.route.deployment.group || a.at - b.at)
+  return drawn.map(({ route }) => route)
 }

@@ -16,7 +16,14 @@ export interface ProviderRecord {
   name: string
   kind: string
   baseUrl: string
-  sealedApiKey: string | null
+  settings: unknown
+  keys: readonly SealedKey[]
+}
+
+export interface SealedKey {
+  id: string
+  name: string
+  sealed: string
 }
 
 export async function catalogueVersion(db: Db): Promise<bigint> {
@@ -40,15 +47,22 @@ export async function loadCatalogue(db: Db): Promise<Catalogue> {
         .orderBy('position')
         .orderBy('created_at')
         .execute()
+      const keys = await tx
+        .selectFrom('provider_keys')
+        .select(['id', 'provider_id', 'name', 'sealed_key as sealed'])
+        .where('enabled', '=', true)
+        .orderBy('created_at')
+        .execute()
       const prices = await tx.selectFrom('price_versions').selectAll().orderBy('effective_from').execute()
       const deploymentsOf = Map.groupBy(deployments, (row) => row.model_id)
+      const keysOf = Map.groupBy(keys, (row) => row.provider_id)
       const pricesOf = Map.groupBy(prices, (row) => row.model_id)
       return {
         version,
         providers: new Map(
-          providers.map((row) => [
-            row.id,
-            { id: row.id, name: row.name, kind: row.kind, baseUrl: row.base_url, sealedApiKey: row.sealed_api_key },
+          providers.map(({ id, name, kind, settings, base_url: baseUrl }) => [
+            id,
+            { id, name, kind, baseUrl, settings, keys: keysOf.get(id) ?? [] },
           ]),
         ),
         models: new Map(
@@ -84,6 +98,8 @@ function deploymentOf(row: DeploymentRow): Deployment {
     id: row.id,
     providerId: row.provider_id,
     upstreamModel: row.upstream_model,
+    group: row.position,
+    weight: row.weight,
     unsupportedFields: new Set(row.unsupported_fields),
     timers: {
       connectMs: row.connect_timeout_ms ?? UPSTREAM_TIMERS.connectMs,

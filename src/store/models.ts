@@ -116,6 +116,7 @@ export interface NewDeployment {
   providerId: string
   upstreamModel: string
   position: number
+  weight?: number
   unsupportedFields: string[]
   connectTimeoutMs?: number
   firstTokenTimeoutMs?: number
@@ -134,6 +135,7 @@ export async function insertDeployment(db: Db, deployment: NewDeployment): Promi
       provider_id: deployment.providerId,
       upstream_model: deployment.upstreamModel,
       position: deployment.position,
+      weight: deployment.weight,
       unsupported_fields: deployment.unsupportedFields,
       connect_timeout_ms: deployment.connectTimeoutMs ?? null,
       first_token_timeout_ms: deployment.firstTokenTimeoutMs ?? null,
@@ -165,6 +167,7 @@ export async function listDeployments(db: Db) {
       'p.enabled as provider_enabled',
       'd.upstream_model',
       'd.position',
+      'd.weight',
       'd.enabled',
       'd.unsupported_fields',
       'd.cost_input',

@@ -1,3 +1,4 @@
+import { jsonArrayFrom } from 'kysely/helpers/postgres'
 import type { Db } from './database.ts'
 
 export interface NewProvider {
@@ -5,36 +6,102 @@ export interface NewProvider {
   name: string
   kind: string
   baseUrl: string
-  sealedApiKey: string | null
+  settings?: Record<string, unknown>
 }
 
-export async function insertProvider(db: Db, provider: NewProvider): Promise<void> {
+export async function insertProvider(db: Db, { baseUrl, settings = {}, ...provider }: NewProvider): Promise<void> {
   await db
     .insertInto('providers')
-    .values({
-      id: provider.id,
-      name: provider.name,
-      kind: provider.kind,
-      base_url: provider.baseUrl,
-      sealed_api_key: provider.sealedApiKey,
-    })
+    .values({ ...provider, base_url: baseUrl, settings: JSON.stringify(settings) })
     .execute()
 }
 
 export async function findProvider(db: Db, name: string) {
-  return db.selectFrom('providers').selectAll().where('name', '=', name).executeTakeFirst()
+  return providersWithKeys(db).where('p.name', '=', name).executeTakeFirst()
 }
 
 export async function listProviders(db: Db) {
-  return db.selectFrom('providers').selectAll().orderBy('name').execute()
+  return providersWithKeys(db).orderBy('p.name').execute()
+}
+
+function providersWithKeys(db: Db) {
+  return db
+    .selectFrom('providers as p')
+    .selectAll('p')
+    .select((p) =>
+      jsonArrayFrom(
+        p
+          .selectFrom('provider_keys as k')
+          .select(['k.id', 'k.name', 'k.last4', 'k.enabled', 'k.sealed_key', 'k.rejected_at', 'k.rejected_status'])
+          .whereRef('k.provider_id', '=', 'p.id')
+          .orderBy('k.created_at'),
+      ).as('keys'),
+    )
 }
 
 /** Returns false when there is no such provider. */
 export async function updateProvider(
   db: Db,
   name: string,
-  change: { base_url?: string; sealed_api_key?: string | null; enabled?: boolean },
+  change: { base_url?: string; settings?: string; enabled?: boolean },
 ): Promise<boolean> {
   const result = await db.updateTable('providers').set(change).where('name', '=', name).executeTakeFirst()
   return result.numUpdatedRows > 0n
+}
+
+export interface NewProviderKey {
+  id: string
+  providerId: string
+  name: string
+  sealedKey: string
+  last4: string
+}
+
+/** Adds a key, or puts another in the place of the one with that name, which then counts as never refused. */
+export async function upsertProviderKey(db: Db, key: NewProviderKey): Promise<void> {
+  const sealed = { sealed_key: key.sealedKey, last4: key.last4 }
+  await db
+    .insertInto('provider_keys')
+    .values({ id: key.id, provider_id: key.providerId, name: key.name, ...sealed })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['provider_id', 'name'])
+        .doUpdateSet({ ...sealed, enabled: true, rejected_at: null, rejected_status: null }),
+    )
+    .execute()
+}
+
+/** Returns false when there is no such key. */
+export async function updateProviderKey(
+  db: Db,
+  providerId: string,
+  name: string,
+  change: { enabled: boolean },
+): Promise<boolean> {
+  const result = await db
+    .updateTable('provider_keys')
+    .set({ ...change, rejected_at: null, rejected_status: null })
+    .where('provider_id', '=', providerId)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Returns false when there is no such key. */
+export async function deleteProviderKey(db: Db, providerId: string, name: string): Promise<boolean> {
+  const result = await db
+    .deleteFrom('provider_keys')
+    .where('provider_id', '=', providerId)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+/** For the operator to see; what gateways do about it, each does by itself. */
+export async function noteKeyRejected(db: Db, keyId: string, status: number | undefined): Promise<void> {
+  await db
+    .updateTable('provider_keys')
+    .set({ rejected_at: new Date(), rejected_status: status ?? null })
+    .where('id', '=', keyId)
+    .execute()
 }

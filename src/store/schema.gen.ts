@@ -93,6 +93,7 @@ export interface Deployments {
   cost_reasoning: bigint | null
   enabled: Generated<boolean>
   created_at: Generated<Date>
+  weight: Generated<number>
 }
 
 export interface Domains {
@@ -180,6 +181,7 @@ export interface Models {
   max_output_tokens: number | null
   enabled: Generated<boolean>
   created_at: Generated<Date>
+  margin_bps: Generated<number>
 }
 
 export interface PaymentReturns {
@@ -213,6 +215,7 @@ export interface PriceVersions {
   reasoning: bigint
   effective_from: Generated<Date>
   created_at: Generated<Date>
+  source: string | null
 }
 
 export interface Projects {
@@ -227,14 +230,26 @@ export interface Projects {
   created_at: Generated<Date>
 }
 
+export interface ProviderKeys {
+  id: string
+  provider_id: string
+  name: string
+  sealed_key: string
+  last4: string | null
+  enabled: Generated<boolean>
+  rejected_at: Date | null
+  rejected_status: number | null
+  created_at: Generated<Date>
+}
+
 export interface Providers {
   id: string
   name: string
   kind: string
   base_url: string
-  sealed_api_key: string | null
   enabled: Generated<boolean>
   created_at: Generated<Date>
+  settings: Generated<unknown>
 }
 
 export interface Publishers {
@@ -289,6 +304,7 @@ export interface Database {
   payments: Payments
   price_versions: PriceVersions
   projects: Projects
+  provider_keys: ProviderKeys
   providers: Providers
   publishers: Publishers
   transfers: Transfers

@@ -32,7 +32,7 @@ before(async () => {
   world = await createWorld()
   parrot = await createParrot()
   const { port } = parrot.address() as AddressInfo
-  await addProvider(world.store, world.secrets, 'parrot', `http://127.0.0.1:${port}/v1`, PROVIDER_KEY)
+  await addProvider(world.store, world.secrets, 'parrot', `http://127.0.0.1:${port}/v1`, { apiKey: PROVIDER_KEY })
   await addModel(world.store, {
     id: 'parrot',
     provider: 'parrot',

@@ -28,7 +28,7 @@ test('each thing that is wrong is one line with its remedy, and the exit code is
   const { db } = store
   const otherSecrets = createSecrets([{ version: 1, bytes: randomBytes(32) }])
   await addProvider(store, otherSecrets, 'locked', `${world.simulator.url}/v1`)
-  await addProvider(store, secrets, 'rejected', `${world.simulator.url}/v1`, 'bad-key')
+  await addProvider(store, secrets, 'rejected', `${world.simulator.url}/v1`, { apiKey: 'bad-key' })
   await addModel(store, { id: 'unpriced', provider: 'simulator', price: null })
   await addModel(store, { id: 'unrouted', provider: 'locked' })
   await addModel(store, { id: 'refused', provider: 'rejected' })

@@ -107,8 +107,10 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
   })
 }
 
+const NO_KEY = { id: 'none', name: 'none', secret: undefined }
+
 function routeOf({ plan }: CallRecord, providers: readonly Provider[]): ModelRoute {
   const model = modelBy(plan.model)
-  const routes = providers.map((provider, i) => ({ provider, deployment: model.deployments[i]! }))
+  const routes = providers.map((provider, i) => ({ provider, deployment: model.deployments[i]!, keys: [NO_KEY] }))
   return { model, price: model.price, routes: routes.slice(0, plan.routes) }
 }

@@ -47,6 +47,8 @@ function deploymentOf(n: number): Deployment {
     id: `deployment ${n}`,
     providerId: `provider ${n}`,
     upstreamModel: 'scripted',
+    group: n,
+    weight: 100,
     unsupportedFields: new Set(),
     timers: UPSTREAM_TIMERS,
     cost: undefined,

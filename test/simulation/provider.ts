@@ -20,6 +20,7 @@ export interface ScriptedProviderOptions {
 export function createScriptedProvider({ name, clock, calls, onAttempt }: ScriptedProviderOptions): Provider {
   return {
     name,
+    cannotHonour: () => undefined,
     async *stream({ request, timers }, signal) {
       const call = calls.get(signal)
       if (!call) throw new Error('this attempt belongs to no call')

@@ -17,7 +17,7 @@ import {
   type NewPrice,
 } from '../../src/store/models.ts'
 import { insertProject } from '../../src/store/projects.ts'
-import { insertProvider } from '../../src/store/providers.ts'
+import { insertProvider, upsertProviderKey } from '../../src/store/providers.ts'
 import { insertPublisher } from '../../src/store/publishers.ts'
 import { creditWallet, findWallet } from '../../src/store/wallets.ts'
 import { createTestDatabase } from './database.ts'
@@ -113,17 +113,35 @@ export async function until(condition: () => boolean | Promise<boolean>, withinM
   }
 }
 
+export interface TestProvider {
+  apiKey?: string
+  kind?: string
+  settings?: Record<string, unknown>
+}
+
 export async function addProvider(
   store: Store,
   secrets: Secrets,
   name: string,
   baseUrl: string,
-  apiKey = 'upstream-key',
+  { apiKey = 'upstream-key', kind = 'openai-compatible', settings = {} }: TestProvider = {},
 ): Promise<string> {
   const id = uuidv7()
-  const sealedApiKey = secrets.seal(apiKey, `provider/${id}`)
-  await insertProvider(store.db, { id, name, kind: 'openai-compatible', baseUrl, sealedApiKey })
+  await insertProvider(store.db, { id, name, kind, baseUrl, settings })
+  await addProviderKey(store, secrets, id, apiKey)
   return id
+}
+
+/** Another key of a provider that is there. */
+export async function addProviderKey(
+  store: Store,
+  secrets: Secrets,
+  providerId: string,
+  apiKey: string,
+  name = 'default',
+): Promise<void> {
+  const sealedKey = secrets.seal(apiKey, `provider/${providerId}`)
+  await upsertProviderKey(store.db, { id: uuidv7(), providerId, name, sealedKey, last4: apiKey.slice(-4) })
 }
 
 export interface TestModel {
