@@ -32,11 +32,13 @@ export function createChat(log: CallLog, seed: number): Chat {
   async function answer(request: IncomingMessage, response: ServerResponse, dialect: Dialect): Promise<void> {
     const text = await readBody(request)
     const body = parseJson(text)
-    const chatRequest = dialect.read(body)
+    dialect.checkHeaders?.(request.headers)
+    const url = request.url ?? ''
+    const chatRequest = dialect.read(body, url)
     const call: SimulatedCall = {
       id: `${dialect.idPrefix}${seed}-${log.total() + 1}`,
       model: chatRequest.model,
-      authorization: dialect.credentialIn(request.headers),
+      authorization: dialect.credentialIn(request.headers, url),
       headers: shownHeaders(request.headers),
       body,
       promptTokens: promptTokensOf(chatRequest.messages.map((message) => message.text)),
@@ -46,7 +48,7 @@ export function createChat(log: CallLog, seed: number): Chat {
     log.add(call, text.length)
     let ended: SimulatedCall['ended'] = 'fault'
     try {
-      assertAllowed(call.authorization)
+      assertAllowed(call.authorization, dialect)
       ended = await reply(request, response, dialect, chatRequest, call)
     } catch (error) {
       if (error instanceof PeerGone) ended = 'cancelled'
@@ -64,7 +66,7 @@ export function createChat(log: CallLog, seed: number): Chat {
     call: SimulatedCall,
   ): Promise<'completed' | 'fault'> {
     const script = scriptOf(request, chatRequest)
-    const asked = faultOf(script, chatRequest.stream)
+    const asked = faultOf(script, chatRequest.stream, dialect.framing)
     const composed = replyTo(chatRequest, script, seed)
     const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
     return send({
@@ -106,7 +108,9 @@ function createStrikes(): { strikes(key: string, times: number): boolean; clear(
   }
 }
 
-export function assertAllowed(credential: string | undefined): void {
+export function assertAllowed(credential: string | undefined, dialect: Dialect): void {
+  const refusal = dialect.refusalOfKey?.(credential)
+  if (refusal) throw refusal
   if (credential === undefined) throw new Refusal(401, "you didn't provide an API key")
   if (credential.includes('bad-key')) throw new Refusal(401, 'incorrect API key provided')
 }
@@ -135,6 +139,7 @@ function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply 
     prompt: chatRequest.messages.map((message) => message.text).join('\n'),
     tokens: script.tokens,
     text: script.echo ? lastUserTextOf(chatRequest) : script.text,
+    thoughts: script.thoughts,
     utf8: script.utf8,
     tool,
     chunkTokens: script.chunkTokens,
@@ -158,6 +163,8 @@ function usageOf(
     completion,
     total: call.promptTokens + completion,
     cached: script.cachedTokens,
+    cacheWrite: script.cacheWriteTokens,
+    fresh: Math.max(0, call.promptTokens - script.cachedTokens - script.cacheWriteTokens),
     reasoning,
   }
   return fault?.usage ? fault.usage(honest) : honest

@@ -1,17 +1,33 @@
 /** What differs between the providers' wire formats. Scripts, replies and faults know nothing of it. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Refusal } from './refusal.ts'
 import type { Reply, Tool } from './reply.ts'
 
 export interface Dialect {
   readonly idPrefix: string
+  /** What a dialect that names its events calls those that a fault makes up. */
+  readonly eventNames?: { readonly content: string; readonly error: string }
+  /** Of a dialect whose streams are not server-sent events. */
+  readonly framing?: Framing
   serves(method: string, path: string): boolean
-  /** As it was sent. */
-  credentialIn(headers: IncomingHttpHeaders): string | undefined
+  /** As it was sent. `url` is the path and what follows its question mark. */
+  credentialIn(headers: IncomingHttpHeaders, url: string): string | undefined
+  /** For providers that answer a missing or wrong key with something else than a 401. */
+  refusalOfKey?(credential: string | undefined): Refusal | undefined
+  /** Throws a Refusal when a header is missing that this dialect demands. */
+  checkHeaders?(headers: IncomingHttpHeaders): void
   /** Throws a Refusal when the body is not a request of this dialect. */
-  read(body: unknown): ChatRequest
+  read(body: unknown, url: string): ChatRequest
   errorBody(status: number, message: string): unknown
   json(answer: Answer): unknown
   events(answer: Answer): Iterable<StreamEvent>
+}
+
+export interface Framing {
+  readonly contentType: string
+  frame(event: Pick<StreamEvent, 'data' | 'name'>): Uint8Array
+  /** The beginning of an event that claims to have this many bytes. */
+  beginning(bytes: number): Uint8Array
 }
 
 export interface ChatRequest {
@@ -37,6 +53,9 @@ export interface Usage {
   readonly completion: number
   readonly total: number
   readonly cached: number
+  readonly cacheWrite: number
+  /** What of the prompt was neither read from the cache nor written to it. */
+  readonly fresh: number
   readonly reasoning: number
 }
 
@@ -46,6 +65,8 @@ export type ReportedUsage = { readonly [Count in keyof Usage]: unknown }
 export interface StreamEvent {
   readonly kind: 'open' | 'content' | 'close' | 'done'
   readonly data: string
+  /** In dialects that name their events. */
+  readonly name?: string
   /** How many tokens of the reply it carries. */
   readonly tokens: number
 }

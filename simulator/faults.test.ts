@@ -272,6 +272,22 @@ test('U16-gzip compresses although nobody asked', async () => {
   assert.equal(JSON.parse(gunzipSync(whole.bytes).toString()).choices[0].message.content, healthy)
 })
 
+test('U16-twice compresses what is compressed, and says so', async () => {
+  const seen = await streamed(scriptOf('U16-twice'))
+  assert.equal(seen.headers['content-encoding'], 'gzip, gzip')
+  assert.equal(contentIn(gunzipSync(gunzipSync(seen.bytes)).toString()), healthy)
+})
+
+test('U16-bomb is a megabyte that inflates to a gigabyte', async () => {
+  const { headers, bytes } = await streamed(scriptOf('U16-bomb'))
+  assert.equal(headers['content-encoding'], 'gzip')
+  assert.ok(bytes.length < 2_000_000, `${bytes.length} bytes on the wire`)
+  // Inflating all of it would take seconds: it is one part many times over.
+  const part = bytes.subarray(0, bytes.indexOf(bytes.subarray(0, 10), 10))
+  assert.deepEqual(bytes, Buffer.concat(Array.from<Buffer>({ length: bytes.length / part.length }).fill(part)))
+  assert.ok((bytes.length / part.length) * gunzipSync(part).length > 1_000_000_000)
+})
+
 test('U17 breaks the protocol where a parser must notice', async () => {
   await bothWays('U17-headers', (seen) => assert.equal(seen.errorCode, 'HPE_HEADER_OVERFLOW'))
   await bothWays('U17-bigheader', (seen) => assert.equal(seen.errorCode, 'HPE_HEADER_OVERFLOW'))

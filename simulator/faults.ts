@@ -35,6 +35,8 @@
  * | U15                         | both   | after the complete response the same once more, unsolicited, on the same socket |
  * | U15-late                    | both   | the same 50 ms later, when the socket is idle in the peer's pool                |
  * | U16-gzip                    | both   | the reply, gzipped although nobody asked                                        |
+ * | U16-twice                   | both   | the reply, gzipped twice                                                        |
+ * | U16-bomb                    | both   | a megabyte that inflates to a gigabyte                                          |
  * | U17-headers                 | both   | the reply below 2,000 headers                                                   |
  * | U17-bigheader               | both   | the reply below a header of 20 KB                                               |
  * | U17-status                  | both   | a status line that is not one                                                   |
@@ -44,7 +46,7 @@
  * | U19-string, -null, -nan     | both   | strings, null, or a bare NaN (which makes the JSON illegal)                     |
  */
 import { gzipSync } from 'node:zlib'
-import type { ReportedUsage, Usage } from './dialect.ts'
+import type { Framing, ReportedUsage, Usage } from './dialect.ts'
 import { Refusal } from './refusal.ts'
 import type { Script } from './script.ts'
 import type { Wire } from './wire.ts'
@@ -60,7 +62,8 @@ export interface Fault {
   readonly afterwards?: (delivery: Delivery) => void
   readonly headers?: (delivery: Delivery) => Record<string, string>
   readonly unframed?: boolean
-  readonly frame?: (data: string, first: boolean) => string
+  /** `named` is the line that names the event, or nothing. */
+  readonly frame?: (data: string, first: boolean, named: string) => string
   readonly newline?: string
   readonly splitBytes?: number
   readonly withoutDone?: boolean
@@ -73,8 +76,11 @@ export interface Delivery {
   readonly wire: Wire
   readonly contentType: string
   readonly errorBody: (status: number, message: string) => string
+  readonly errorEvent: (status: number, message: string) => string | Uint8Array
+  /** The beginning of an event that is to be this long. */
+  readonly eventBeginning: (bytes: number) => string | Uint8Array
   /** The whole body as it would be without the fault. */
-  readonly wholeBody: () => string
+  readonly wholeBody: () => Buffer
 }
 
 const MEGABYTE = 1_000_000
@@ -89,14 +95,20 @@ const FAULTS = new Map<string, Fault>(
   Object.entries({
     U5: { instead: stall },
     U6: { midway: stall },
-    'U7-bom': { for: 'stream', frame: (data, first) => `${first ? '\uFEFF' : ''}data: ${data}\n\n` },
+    'U7-bom': { for: 'stream', frame: (data, first, named) => `${first ? '\uFEFF' : ''}${named}data: ${data}\n\n` },
     'U7-cr': { for: 'stream', newline: '\r' },
-    'U7-nospace': { for: 'stream', frame: (data) => `data:${data}\n\n` },
-    'U7-comments': { for: 'stream', frame: (data) => `: ping\n\n:\n: before\ndata: ${data}\n: behind\n\n` },
-    'U7-multiline': { for: 'stream', frame: (data) => `${dataLines(data)}\n\n` },
+    'U7-nospace': {
+      for: 'stream',
+      frame: (data, _, named) => `${named.replace(': ', ':')}data:${data}\n\n`,
+    },
+    'U7-comments': {
+      for: 'stream',
+      frame: (data, _, named) => `: ping\n\n:\n: before\n${named}data: ${data}\n: behind\n\n`,
+    },
+    'U7-multiline': { for: 'stream', frame: (data, _, named) => `${named}${dataLines(data)}\n\n` },
     'U7-unknown-fields': {
       for: 'stream',
-      frame: (data) => `id: 7\nretry: 3000\nflavour: plain\ndata: ${data}\nlonely\n\n`,
+      frame: (data, _, named) => `id: 7\nretry: 3000\nflavour: plain\n${named}data: ${data}\nlonely\n\n`,
     },
     'U7-badjson': { for: 'stream', interjection: '{"choices": [{"delta": {"content": "lost' },
     U8: { splitBytes: 1 },
@@ -121,7 +133,11 @@ const FAULTS = new Map<string, Fault>(
     'U14-nodone': { for: 'stream', withoutDone: true },
     U15: { afterwards: unsolicited },
     'U15-late': { afterwards: (delivery) => void setTimeout(unsolicited, 50, delivery).unref() },
-    'U16-gzip': { instead: gzipped },
+    'U16-gzip': { instead: (delivery) => encoded(delivery, 'gzip', gzipSync(delivery.wholeBody())) },
+    'U16-twice': {
+      instead: (delivery) => encoded(delivery, 'gzip, gzip', gzipSync(gzipSync(delivery.wholeBody()))),
+    },
+    'U16-bomb': { instead: (delivery) => encoded(delivery, 'gzip', bomb()) },
     'U17-headers': { headers: headerFlood },
     'U17-bigheader': { headers: () => ({ 'x-big': 'b'.repeat(20_000) }) },
     'U17-status': { instead: garbageStatus },
@@ -141,7 +157,7 @@ const FAULTS = new Map<string, Fault>(
 export const FAULT_NAMES: readonly string[] = [...FAULTS.keys()]
 
 /** The fault that a script asks for. A plain status is one too. */
-export function faultOf(script: Script, stream: boolean): Fault | undefined {
+export function faultOf(script: Script, stream: boolean, framing?: Framing): Fault | undefined {
   if (script.fault === undefined) return script.status === undefined ? undefined : { instead: failed(script.status) }
   const fault = FAULTS.get(script.fault)
   if (!fault) throw new Refusal(400, `unknown fault "${script.fault}"; known are ${FAULT_NAMES.join(', ')}`)
@@ -151,6 +167,9 @@ export function faultOf(script: Script, stream: boolean): Fault | undefined {
       400,
       `fault ${script.fault} applies only to ${fault.for === 'stream' ? 'streams' : 'JSON replies'}`,
     )
+  }
+  if (framing && (fault.frame || fault.newline !== undefined)) {
+    throw new Refusal(400, `fault ${script.fault} applies only to server-sent events`)
   }
   return fault
 }
@@ -195,8 +214,8 @@ async function errorFirst(delivery: Delivery): Promise<void> {
   await errorMidway(delivery)
 }
 
-async function errorMidway({ wire, errorBody }: Delivery): Promise<void> {
-  await wire.write(`data: ${errorBody(500, 'simulated failure in the stream')}\n\n`)
+async function errorMidway({ wire, errorEvent }: Delivery): Promise<void> {
+  await wire.write(errorEvent(500, 'simulated failure in the stream'))
   await wire.end()
 }
 
@@ -221,14 +240,24 @@ async function redirected({ wire }: Delivery): Promise<void> {
   await wire.end()
 }
 
-async function gzipped({ wire, contentType, wholeBody }: Delivery): Promise<void> {
-  wire.head(200, { 'content-type': contentType, 'content-encoding': 'gzip' })
-  await wire.write(gzipSync(wholeBody()))
+async function encoded({ wire, contentType }: Delivery, encoding: string, bytes: Uint8Array): Promise<void> {
+  wire.head(200, { 'content-type': contentType, 'content-encoding': encoding })
+  await wire.write(bytes)
   await wire.end()
 }
 
-async function bigEvent({ wire }: Delivery): Promise<void> {
-  await wire.write('data: {"padding":"')
+const BOMB_PART_BYTES = 16 * MEGABYTE
+const BOMB_PARTS = 64
+let bombBytes: Buffer | undefined
+
+/** What is gzipped may be joined: one small part, many times over, inflates to a gigabyte that nobody had to deflate. */
+function bomb(): Buffer {
+  bombBytes ??= Buffer.concat(Array.from<Buffer>({ length: BOMB_PARTS }).fill(gzipSync(Buffer.alloc(BOMB_PART_BYTES))))
+  return bombBytes
+}
+
+async function bigEvent({ wire, eventBeginning }: Delivery): Promise<void> {
+  await wire.write(eventBeginning(11 * MEGABYTE))
   await writePadding(wire, 10 * MEGABYTE)
   await wire.end()
 }
@@ -237,7 +266,7 @@ async function bigJson({ wire, contentType, wholeBody }: Delivery): Promise<void
   wire.head(200, { 'content-type': contentType })
   await wire.write('{"padding":"')
   await writePadding(wire, 64 * MEGABYTE)
-  await wire.write(`",${wholeBody().slice(1)}`)
+  await wire.write(`",${wholeBody().toString().slice(1)}`)
   await wire.end()
 }
 
@@ -249,13 +278,12 @@ async function writePadding(wire: Wire, bytes: number): Promise<void> {
 /** A peer that takes it for the answer to its next request hands one caller's answer to another. */
 function unsolicited({ wire, contentType, wholeBody }: Delivery): void {
   const body = wholeBody()
-  wire.raw(
-    `HTTP/1.1 200 OK\r\ncontent-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: ${contentType}\r\ncontent-length: ${body.length}\r\n\r\n`
+  wire.raw(Buffer.concat([Buffer.from(head), body]))
 }
 
 function wholeLength({ wholeBody }: Delivery): Record<string, string> {
-  return { 'content-length': String(Buffer.byteLength(wholeBody())) }
+  return { 'content-length': String(wholeBody().length) }
 }
 
 function headerFlood(): Record<string, string> {
@@ -274,6 +302,8 @@ function everyCount(honest: Usage, lie: (count: number) => unknown): ReportedUsa
     completion: lie(honest.completion),
     total: lie(honest.total),
     cached: lie(honest.cached),
+    cacheWrite: lie(honest.cacheWrite),
+    fresh: lie(honest.fresh),
     reasoning: lie(honest.reasoning),
   }
 }

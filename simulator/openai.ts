@@ -83,9 +83,11 @@ const ERROR_KINDS = new Map<number, [type: string, code: string | null]>([
 
 function json(answer: Answer): unknown {
   const { reply } = answer
-  const message = reply.tool
-    ? { role: 'assistant', content: null, refusal: null, tool_calls: [toolCall(answer, textOf(reply.pieces))] }
-    : { role: 'assistant', content: textOf(reply.pieces), refusal: null }
+  const said = reply.tool
+    ? { content: null, refusal: null, tool_calls: [toolCall(answer, textOf(reply.pieces))] }
+    : { content: textOf(reply.pieces), refusal: null }
+  const thought = reply.thoughts.length > 0 && { reasoning_content: textOf(reply.thoughts) }
+  const message = { role: 'assistant', ...said, ...thought }
   return {
     id: answer.id,
     object: 'chat.completion',
@@ -115,6 +117,7 @@ function* events(answer: Answer): Generator<StreamEvent> {
   }
 
   yield event('open', { role: 'assistant', content: reply.tool ? null : '' })
+  for (const { text } of reply.thoughts) yield event('content', { reasoning_content: text })
   if (reply.tool) {
     yield event('content', { tool_calls: [{ index: 0, ...toolCall(answer, '') }] }, reply.tool.nameTokens)
   }

@@ -17,6 +17,8 @@ export interface Seen {
 }
 
 export interface Question {
+  /** Of another dialect than the chat completions. */
+  readonly path?: string
   readonly body?: Record<string, unknown>
   readonly headers?: Record<string, string>
   readonly patienceMs?: number
@@ -52,7 +54,7 @@ export function ask(url: string, question: Question): Promise<Seen> {
   }
 
   const patience = setTimeout(() => finish('stalled'), question.patienceMs ?? 4000)
-  const outgoing = request(`${url}/v1/chat/completions`, {
+  const outgoing = request(`${url}${question.path ?? '/v1/chat/completions'}`, {
     method: 'POST',
     headers: { authorization: 'Bearer test', 'content-type': 'application/json', ...question.headers },
     agent: question.agent ?? false,

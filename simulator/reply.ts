@@ -17,6 +17,8 @@ export interface Tool {
 export interface Reply {
   /** One per chunk: text, or fragments of the tool's arguments. */
   readonly pieces: readonly Piece[]
+  /** What is thought before it, if anything. */
+  readonly thoughts: readonly Piece[]
   readonly tool: { readonly name: string; readonly nameTokens: number } | undefined
   readonly finish: 'stop' | 'length' | 'tool'
   readonly tokens: number
@@ -27,6 +29,7 @@ export interface ReplyOptions {
   readonly prompt: string
   readonly tokens?: number | undefined
   readonly text?: string | undefined
+  readonly thoughts?: string | undefined
   readonly utf8?: boolean
   readonly tool?: Tool | undefined
   readonly chunkTokens?: number
@@ -72,6 +75,7 @@ export function composeReply(options: ReplyOptions): Reply {
   const kept = cutTo(full, Math.max(0, (options.tokensMax ?? Infinity) - nameTokens))
   return {
     pieces: grouped(kept, options.chunkTokens ?? 1),
+    thoughts: grouped(piecesOf(options.thoughts ?? ''), options.chunkTokens ?? 1),
     tool,
     finish: kept.length < full.length ? 'length' : tool ? 'tool' : 'stop',
     tokens: nameTokens + sumOf(kept),

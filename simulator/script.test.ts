@@ -27,7 +27,9 @@ test('without a script the reply is ordinary', () => {
     gapMs: 0,
     chunkTokens: 1,
     cachedTokens: 0,
+    cacheWriteTokens: 0,
     reasoningTokens: 0,
+    thoughts: undefined,
     text: undefined,
     echo: false,
     utf8: false,
@@ -49,6 +51,12 @@ test('a literal text is URL-decoded wherever it stands', () => {
   ]) {
     assert.equal(script(from).text, 'a b&c')
   }
+})
+
+test('thoughts are counted as reasoning unless another count is asked for', () => {
+  assert.equal(script({ header: 'thoughts=one%20two%20three' }).reasoningTokens, 3)
+  assert.equal(script({ header: 'thoughts=one%20two%20three&reasoning=100' }).reasoningTokens, 100)
+  assert.equal(script({ header: 'reasoning=7' }).reasoningTokens, 7)
 })
 
 test('a flag needs no value and can be switched off', () => {

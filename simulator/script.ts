@@ -12,7 +12,9 @@
  * | gap       | ms between chunks; a JSON reply takes as long as the stream would have | 0                   |
  * | chunk     | tokens per chunk                                                       | 1                   |
  * | cached    | cached prompt tokens to report                                         | 0                   |
- * | reasoning | reasoning tokens to report; they count as completion tokens            | 0                   |
+ * | written   | prompt tokens to report as written to the cache                        | 0                   |
+ * | reasoning | reasoning tokens to report; they count as completion tokens            | those of `thoughts` |
+ * | thoughts  | what the model thinks before it answers, URL-encoded                   |                     |
  * | text      | the whole reply, URL-encoded                                           |                     |
  * | echo      | reply with the last user message                                       |                     |
  * | utf8      | reply with emoji, CJK and combining characters                         |                     |
@@ -25,6 +27,7 @@
  * | times     | only the first so many requests with this model and script misbehave   | all of them         |
  */
 import { Refusal } from './refusal.ts'
+import { tokensIn } from './reply.ts'
 
 export interface Script {
   readonly tokens: number | undefined
@@ -32,7 +35,9 @@ export interface Script {
   readonly gapMs: number
   readonly chunkTokens: number
   readonly cachedTokens: number
+  readonly cacheWriteTokens: number
   readonly reasoningTokens: number
+  readonly thoughts: string | undefined
   readonly text: string | undefined
   readonly echo: boolean
   readonly utf8: boolean
@@ -54,6 +59,7 @@ const RANGES = {
   gap: [0, 600_000],
   chunk: [1, 100_000],
   cached: [0, 1_000_000_000],
+  written: [0, 1_000_000_000],
   reasoning: [0, 1_000_000_000],
   split: [0, 65_536],
   status: [400, 599],
@@ -67,7 +73,7 @@ const NEWLINES = new Map([
   ['cr', '\r'],
 ])
 
-const OPTIONS = [...Object.keys(RANGES), 'text', 'echo', 'utf8', 'tool', 'newline', 'fault'].toSorted()
+const OPTIONS = [...Object.keys(RANGES), 'thoughts', 'text', 'echo', 'utf8', 'tool', 'newline', 'fault'].toSorted()
 
 export function parseScript(from: { header: string | undefined; model: string; lastUserText: string }): Script {
   const options = mergedOptions([from.header ?? '', afterQuestionMark(from.model), directiveIn(from.lastUserText)])
@@ -79,7 +85,9 @@ export function parseScript(from: { header: string | undefined; model: string; l
     gapMs: numberIn(options, 'gap') ?? 0,
     chunkTokens: numberIn(options, 'chunk') ?? 1,
     cachedTokens: numberIn(options, 'cached') ?? 0,
-    reasoningTokens: numberIn(options, 'reasoning') ?? 0,
+    cacheWriteTokens: numberIn(options, 'written') ?? 0,
+    reasoningTokens: numberIn(options, 'reasoning') ?? tokensIn(options.get('thoughts') ?? ''),
+    thoughts: options.get('thoughts'),
     text: options.get('text'),
     echo: flagIn(options, 'echo'),
     utf8: flagIn(options, 'utf8'),

@@ -35,6 +35,7 @@ async function sendStream(outgoing: Outgoing, delivery: Delivery): Promise<boole
   sendHead(outgoing, delivery, {})
   let contents = 0
   let struck = false
+  let isFirst = true
   for (const event of eventsOf(outgoing)) {
     const midway = event.kind !== 'open' && (contents >= script.after || event.kind !== 'content')
     if (midway && !struck) {
@@ -43,13 +44,15 @@ async function sendStream(outgoing: Outgoing, delivery: Delivery): Promise<boole
         await fault.midway(delivery)
         return false
       }
-      if (fault?.interjection !== undefined) await write(outgoing, framed(outgoing, fault.interjection, false))
+      if (fault?.interjection !== undefined)
+        await write(outgoing, framed(outgoing, interjected(outgoing, fault.interjection), false))
     }
     if (event.kind === 'content') {
       if (contents > 0 && script.gapMs > 0) await wire.pause(script.gapMs)
       contents++
     }
-    await write(outgoing, framed(outgoing, event.data, event.kind === 'open'))
+    await write(outgoing, framed(outgoing, event, isFirst))
+    isFirst = false
     outgoing.onTokens(event.tokens)
   }
   await wire.end()
@@ -79,17 +82,23 @@ function sendHead({ wire, fault }: Outgoing, delivery: Delivery, headers: Record
   wire.head(200, { 'content-type': delivery.contentType, ...headers, ...fault?.headers?.(delivery) })
 }
 
-async function write({ wire, script, fault }: Outgoing, text: string): Promise<void> {
+async function write({ wire, script, fault }: Outgoing, bytes: string | Uint8Array): Promise<void> {
   const pieceBytes = fault?.splitBytes ?? script.splitBytes
-  await (pieceBytes === 0 ? wire.write(text) : wire.writeSplit(text, pieceBytes))
+  await (pieceBytes === 0 ? wire.write(bytes) : wire.writeSplit(bytes, pieceBytes))
 }
 
 function deliveryOf(outgoing: Outgoing): Delivery {
+  const { dialect, stream } = outgoing
+  const streamType = dialect.framing?.contentType ?? 'text/event-stream; charset=utf-8'
+  const errorBody = (status: number, message: string) => JSON.stringify(dialect.errorBody(status, message))
   return {
     wire: outgoing.wire,
-    contentType: outgoing.stream ? 'text/event-stream; charset=utf-8' : 'application/json',
-    errorBody: (status, message) => JSON.stringify(outgoing.dialect.errorBody(status, message)),
-    wholeBody: () => (outgoing.stream ? streamOf(outgoing) : jsonOf(outgoing)),
+    contentType: stream ? streamType : 'application/json',
+    errorBody,
+    errorEvent: (status, message) =>
+      plainlyFramed(dialect, { data: errorBody(status, message), name: dialect.eventNames?.error }),
+    eventBeginning: (bytes) => dialect.framing?.beginning(bytes) ?? 'data: {"padding":"',
+    wholeBody: () => (stream ? streamOf(outgoing) : Buffer.from(jsonOf(outgoing))),
   }
 }
 
@@ -98,8 +107,9 @@ function jsonOf({ dialect, answer, fault }: Outgoing): string {
   return fault?.rewrite?.(json) ?? json
 }
 
-function streamOf(outgoing: Outgoing): string {
-  return [...eventsOf(outgoing)].map((event) => framed(outgoing, event.data, event.kind === 'open')).join('')
+function streamOf(outgoing: Outgoing): Buffer {
+  const frames = [...eventsOf(outgoing)].map((event, at) => framed(outgoing, event, at === 0))
+  return Buffer.concat(frames.map((frame) => Buffer.from(frame)))
 }
 
 function* eventsOf({ dialect, answer, fault }: Outgoing): Generator<StreamEvent> {
@@ -109,8 +119,23 @@ function* eventsOf({ dialect, answer, fault }: Outgoing): Generator<StreamEvent>
   }
 }
 
-function framed({ script, fault }: Outgoing, data: string, first: boolean): string {
-  const frame = fault?.frame?.(data, first) ?? `data: ${data}\n\n`
+type Framed = Pick<StreamEvent, 'data' | 'name'>
+
+function interjected({ dialect }: Outgoing, data: string): Framed {
+  return dialect.eventNames ? { data, name: dialect.eventNames.content } : { data }
+}
+
+function nameLine(name: string | undefined): string {
+  return name === undefined ? '' : `event: ${name}\n`
+}
+
+function plainlyFramed({ framing }: Dialect, event: Framed): string | Uint8Array {
+  return framing?.frame(event) ?? `${nameLine(event.name)}data: ${event.data}\n\n`
+}
+
+function framed({ dialect, script, fault }: Outgoing, event: Framed, first: boolean): string | Uint8Array {
+  const frame = fault?.frame?.(event.data, first, nameLine(event.name)) ?? plainlyFramed(dialect, event)
+  if (typeof frame !== 'string') return frame
   const newline = fault?.newline ?? script.newline
   return newline === '\n' ? frame : frame.replaceAll('\n', newline)
 }

@@ -103,6 +103,21 @@ test('cached and reasoning tokens are reported as scripted, and reasoning spends
   assert.equal(cut.usage.completion_tokens, 50)
 })
 
+test('thoughts are said before the reply, and count as reasoning', async () => {
+  const model = 'sim?thoughts=First%20I%20think&text=Done'
+  const whole = await json(model)
+  assert.equal(whole.choices[0].message.reasoning_content, 'First I think')
+  assert.equal(whole.choices[0].message.content, 'Done')
+  assert.equal(whole.usage.completion_tokens_details.reasoning_tokens, 3)
+  const deltas = chunksIn((await stream(model)).text).map((chunk) => chunk.choices[0]?.delta)
+  assert.deepEqual(deltas.slice(1, 5), [
+    { reasoning_content: 'First' },
+    { reasoning_content: ' I' },
+    { reasoning_content: ' think' },
+    { content: 'Done' },
+  ])
+})
+
 test('echo repeats the last user message, in parts or whole', async () => {
   const parts = [
     { type: 'text', text: 'one ' },
@@ -271,8 +286,9 @@ test('models are listed for whoever has a key; other paths are 404', async () =>
   assert.equal((await fetch(`${simulator.url}/v1/embeddings`)).status, 404)
 })
 
-test('hundreds of slow streams run side by side, and closing ends them all', async () => {
+test('hundreds of slow streams run side by side, and closing ends them all', async (t) => {
   const crowded = await createSimulator()
+  t.after(() => crowded.close())
   const asked = Array.from({ length: 300 }, () =>
     ask(crowded.url, { body: chatBody('sim?tokens=1000&gap=50', STREAM) }),
   )

@@ -3,12 +3,16 @@ import { createServer as createHttpServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { anthropic } from './anthropic.ts'
+import { bedrock } from './bedrock.ts'
 import { createCallLog } from './calls.ts'
 import type { CallLog, SimulatedCall } from './calls.ts'
 import { assertAllowed, createChat } from './chat.ts'
 import type { Dialect } from './dialect.ts'
+import { gemini } from './gemini.ts'
 import { MODELS, openai } from './openai.ts'
 import { Refusal } from './refusal.ts'
+import { vertex } from './vertex.ts'
 import { PeerGone } from './wire.ts'
 
 export interface Simulator {
@@ -31,7 +35,7 @@ export interface SimulatorOptions {
   readonly tls?: { readonly key: string; readonly cert: string }
 }
 
-const DIALECTS: readonly Dialect[] = [openai]
+const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini, vertex, bedrock]
 
 const SERVER_OPTIONS = {
   noDelay: true,
@@ -116,7 +120,7 @@ function resourceAt(
   const { log, sockets, reset } = simulator
   switch (route) {
     case 'GET /v1/models':
-      assertAllowed(openai.credentialIn(request.headers))
+      assertAllowed(openai.credentialIn(request.headers, ''), openai)
       return MODELS
     case 'GET /_simulator/calls':
       return log.calls.map((call) => ({ ...call, authorization: undefined }))

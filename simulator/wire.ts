@@ -14,9 +14,9 @@ export interface Wire {
   /** Waits while the peer does not read. */
   write(bytes: string | Uint8Array): Promise<void>
   /** In pieces, each its own write to the socket, so that the peer can see every boundary. */
-  writeSplit(text: string, pieceBytes: number): Promise<void>
+  writeSplit(whole: string | Uint8Array, pieceBytes: number): Promise<void>
   /** Past the HTTP library, straight to the socket. */
-  raw(bytes: string): void
+  raw(bytes: string | Uint8Array): void
   pause(ms: number): Promise<void>
   end(): Promise<void>
   /** Closes the connection, whatever the headers promised, once all that was written has left. */
@@ -68,8 +68,8 @@ export function createWire(response: ServerResponse, socket: Socket): Wire {
       response.shouldKeepAlive = false
     },
     write,
-    async writeSplit(text, pieceBytes) {
-      const bytes = Buffer.from(text)
+    async writeSplit(whole, pieceBytes) {
+      const bytes = Buffer.from(whole)
       for (let at = 0; at < bytes.length; at += pieceBytes) {
         await write(bytes.subarray(at, at + pieceBytes))
         await turn()

@@ -1,6 +1,10 @@
+import { createAnthropic } from './anthropic.ts'
+import { createBedrock } from './bedrock.ts'
+import { createGemini } from './gemini.ts'
 import { createOpenAICompatible } from './openai-compatible.ts'
 import type { Provider } from './provider.ts'
 import type { Transport } from './transport.ts'
+import { createVertex } from './vertex.ts'
 
 export interface ProviderOptions {
   kind: string
@@ -10,12 +14,20 @@ export interface ProviderOptions {
   settings: unknown
 }
 
-/** A new wire format is one new file and one new case. */
+/** By wire format. A new one is one new file and one new line. */
+const CREATE = {
+  'openai-compatible': createOpenAICompatible,
+  anthropic: createAnthropic,
+  gemini: createGemini,
+  bedrock: createBedrock,
+  vertex: createVertex,
+} satisfies Record<string, (options: ProviderOptions & { transport: Transport }) => Provider>
+
+export type ProviderKind = keyof typeof CREATE
+export const PROVIDER_KINDS = Object.keys(CREATE) as [ProviderKind, ...ProviderKind[]]
+
+/** Throws when there is no such kind, or when it does not take these settings. */
 export function createProvider(options: ProviderOptions, transport: Transport): Provider {
-  switch (options.kind) {
-    case 'openai-compatible':
-      return createOpenAICompatible({ ...options, transport })
-    default:
-      throw new Error(`There is no provider kind "${options.kind}".`)
-  }
+  if (!Object.hasOwn(CREATE, options.kind)) throw new Error(`There is no provider kind "${options.kind}".`)
+  return CREATE[options.kind as ProviderKind]({ ...options, transport })
 }

@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
 import { parseChatRequest } from '../rules/chat-request.ts'
 import type { Chunk } from '../rules/chunk.ts'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
 import { isPlausible, type Usage } from '../rules/usage.ts'
 import { createOpenAICompatible, createReader, requestBodyOf } from './openai-compatible.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
-import { createTransport, eventsIn, type EventsRequest } from './transport.ts'
-
-const FIXTURES = join(import.meta.dirname, '../../test/fixtures/openai')
+import { createTransport, type EventsRequest } from './transport.ts'
 
 function text(value: string): Chunk {
   return { type: 'text', text: value }
-}
-
-function refusal(value: string): Chunk {
-  return { type: 'refusal', text: value }
-}
-
-function toolCall(index: number, fragment: string, id?: string, name?: string): Chunk {
-  return { type: 'tool_call', index, id, name, arguments: fragment }
 }
 
 function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls'): Chunk {
@@ -31,106 +18,6 @@ function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls'): Ch
 
 function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
   return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
-}
-
-/** What each stored stream means. The stored bytes end their lines in LF; the other variants are made from them. */
-const EXPECTED: Record<string, Chunk[]> = {
-  text: [text('Hello'), text(', "world"\n'), finish('stop'), usage(9, 4)],
-  multibyte: [
-    text('e\u0301 日本語 𠮷 שלום\u200F'),
-    text('👩\u200D👩'),
-    text('\u200D👧\u200D👦🇯🇵'),
-    text('a\u2028b\u2029c\u0085d\uFEFF'),
-    text('👍日'),
-    finish('stop'),
-  ],
-  'tool-calls': [
-    toolCall(0, '', 'call_a', 'get_weather'),
-    toolCall(0, '{"city":"'),
-    toolCall(0, 'Zürich"}'),
-    toolCall(1, '', 'call_b', 'get_time'),
-    toolCall(1, '{}'),
-    finish('tool_calls'),
-    usage(50, 20),
-  ],
-  refusal: [refusal('I can’t'), refusal(' help with that.'), finish('stop'), usage(12, 7)],
-  'usage-details': [
-    { type: 'reasoning', text: 'Hmm…' },
-    text('42'),
-    finish('length'),
-    usage(104, 2, { cachedInput: 896, reasoning: 58 }),
-  ],
-  comments: [text('still'), text(' here'), finish('content_filter')],
-  'without-space': [text(' data: x'), finish('stop')],
-  'multi-line': [text('多行 text'), finish('stop')],
-}
-
-async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces
-}
-
-/** Through the same code as a real answer: bytes to events, events to chunks, and a complaint if the end is missing. */
-async function chunksIn(pieces: readonly Buffer[]): Promise<Chunk[]> {
-  const reader = createReader()
-  const chunks: Chunk[] = []
-  for await (const data of eventsIn(bodyOf(pieces))) chunks.push(...reader.read(data))
-  reader.end()
-  return chunks
-}
-
-function variantsOf(fixture: string): [name: string, bytes: Buffer][] {
-  const stored = readFileSync(join(FIXTURES, `${fixture}.sse`), 'utf8')
-  assert.ok(!stored.includes('\r'), `${fixture}.sse is stored with LF`)
-  return [
-    ['LF', Buffer.from(stored)],
-    ['CRLF', Buffer.from(stored.replaceAll('\n', '\r\n'))],
-    ['CR', Buffer.from(stored.replaceAll('\n', '\r'))],
-    ['LF after a byte order mark', Buffer.from(`\uFEFF${stored}`)],
-    ['CRLF after a byte order mark', Buffer.from(`\uFEFF${stored.replaceAll('\n', '\r\n')}`)],
-  ]
-}
-
-test('every stored stream has its expected meaning here', () => {
-  const stored = readdirSync(FIXTURES).map((file) => file.replace(/\.sse$/, ''))
-  assert.deepEqual(stored.toSorted(), Object.keys(EXPECTED).toSorted())
-})
-
-for (const [fixture, expected] of Object.entries(EXPECTED)) {
-  for (const [variant, bytes] of variantsOf(fixture)) {
-    test(`${fixture}.sse with ${variant} is the same answer at each of its ${bytes.length} cuts`, async () => {
-      assert.deepEqual(await chunksIn([bytes]), expected)
-      for (let at = 1; at < bytes.length; at++) {
-        const seen = await chunksIn([bytes.subarray(0, at), bytes.subarray(at)])
-        assert.deepEqual(seen, expected, `cut at byte ${at}`)
-      }
-    })
-  }
-
-  test(`${fixture}.sse is the same answer in any pieces`, async () => {
-    const variants = variantsOf(fixture).map(([, bytes]) => bytes)
-    const cuts = fc.array(fc.nat(), { maxLength: 30 })
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...variants), cuts, async (bytes, places) => {
-        const ends = [...places.map((place) => place % bytes.length), bytes.length].toSorted((a, b) => a - b)
-        const pieces = ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end))
-        assert.deepEqual(await chunksIn(pieces), expected)
-      }),
-      { numRuns: 50 },
-    )
-    for (const bytes of variants) {
-      const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
-      assert.deepEqual(await chunksIn(single), expected, 'one byte at a time')
-    }
-  })
-
-  test(`${fixture}.sse that ends anywhere before its end marker is an error, never a short answer`, async () => {
-    const [, bytes] = variantsOf(fixture)[0] ?? assert.fail()
-    const marker = bytes.indexOf('[DONE]\n\n') + '[DONE]\n\n'.length
-    for (let at = 0; at < marker; at += 1) {
-      await assert.rejects(chunksIn([bytes.subarray(0, at)]), isUpstreamError('truncated'), `ended at byte ${at}`)
-    }
-    assert.deepEqual(await chunksIn([bytes.subarray(0, marker)]), expected)
-  })
 }
 
 function isUpstreamError(kind: UpstreamErrorKind) {

@@ -1,7 +1,9 @@
+import { isIP, type Socket } from 'node:net'
 import { createParser } from 'eventsource-parser'
 import { Pool, buildConnector, type Dispatcher } from 'undici'
 import { createWatchdog } from '../platform/timer.ts'
 import { EVENT_BYTES_MAX, type UpstreamTimers } from '../rules/limits.ts'
+import { createDns, type Dns, type DnsOptions } from './dns.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 
 /** POSTs to providers and reads server-sent events back. Owns the sockets and the four timers; knows no wire format. */
@@ -41,10 +43,12 @@ export interface TransportOptions {
   keepAliveMs?: number
   /** Extra certificate authorities, in PEM. */
   ca?: string
+  dns?: DnsOptions
 }
 
 export function createTransport(options: TransportOptions = {}): Transport {
   const pools = new Map<string, Pool[]>()
+  const dns = createDns(options.dns)
   let turn = 0
 
   function poolFor(origin: string, connectMs: number): Pool {
@@ -52,7 +56,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
     const key = `${origin} ${connectMs}`
     let shards = pools.get(key)
     if (!shards) {
-      shards = Array.from({ length: POOLS_PER_ORIGIN }, () => createPool(origin, connectMs, options))
+      shards = Array.from({ length: POOLS_PER_ORIGIN }, () => createPool(origin, connectMs, options, dns))
       pools.set(key, shards)
     }
     turn = (turn + 1) % POOLS_PER_ORIGIN
@@ -69,7 +73,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   }
 }
 
-function createPool(origin: string, connectMs: number, options: TransportOptions): Pool {
+function createPool(origin: string, connectMs: number, options: TransportOptions, dns: Dns): Pool {
   return new Pool(origin, {
     connections: null,
     pipelining: 1,
@@ -78,14 +82,25 @@ function createPool(origin: string, connectMs: number, options: TransportOptions
     bodyTimeout: 0,
     keepAliveTimeout: options.keepAliveMs ?? 30_000,
     maxHeaderSize: 16 * 1024,
-    connect: connectorWithin(connectMs, options.ca),
+    connect: connectorWithin(connectMs, dns, options.ca),
   })
 }
 
-function connectorWithin(connectMs: number, ca: string | undefined): buildConnector.connector {
-  const connect = buildConnector({ timeout: 0, ...(ca === undefined ? {} : { ca }) })
+/** The timer covers finding the address, connecting to it or to the next one, and TLS. */
+function connectorWithin(connectMs: number, dns: Dns, ca: string | undefined): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: 0,
+    // What the faults of HTTP/1.1 do to a call is known and tested; over HTTP/2 one of them ends a hundred calls.
+    allowH2: false,
+    lookup: dns.lookup,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: Math.max(Math.ceil(connectMs / ADDRESSES_TRIED), ATTEMPT_MS_MIN),
+    ...(ca === undefined ? {} : { ca }),
+  })
   return (target, callback) => {
     let isOver = false
+    let isResolving = isIP(target.hostname) === 0
+    let socket: Socket | undefined
     const finish: buildConnector.Callback = (...outcome) => {
       if (isOver) return
       isOver = true
@@ -93,15 +108,20 @@ function connectorWithin(connectMs: number, ca: string | undefined): buildConnec
       callback(...outcome)
     }
     const timer = setTimeout(() => {
-      finish(new UpstreamError('connect_timeout'), null)
+      finish(new UpstreamError(isResolving ? 'dns' : 'connect_timeout'), null)
       socket?.destroy()
     }, connectMs)
-    const socket = connect(target, (...outcome) => {
+    socket = connect(target, (...outcome) => {
       if (isOver) outcome[1]?.destroy()
       else finish(...outcome)
-    }) as unknown as { destroy(): void } | undefined
+    }) as unknown as Socket | undefined
+    socket?.once('lookup', () => (isResolving = false))
   }
 }
+
+/** How many addresses that do not answer fit into the connect timer. Node's own 250 ms would give up on far continents. */
+const ADDRESSES_TRIED = 3
+const ATTEMPT_MS_MIN = 10
 
 type PoolFor = (origin: string, connectMs: number) => Pool
 type PiecesRequest<Piece> = Omit<BytesRequest, 'isLast'> & { isLast(piece: Piece): boolean }
@@ -255,9 +275,13 @@ function classified(error: unknown, isStarted: boolean): Error {
 
 function kindOf(code: string, isStarted: boolean): UpstreamErrorKind {
   if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'refused'
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns'
-  if (/CERT|TLS|SSL|SELF_SIGNED|EPROTO/.test(code)) return 'tls'
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout'
+  if (TLS_CODES.test(code)) return 'tls'
   if (/^HPE_|^HTTPParserError$|^UND_ERR_HEADERS_OVERFLOW$/.test(code)) return isStarted ? 'truncated' : 'protocol'
   if (isStarted) return 'truncated'
   return 'reset'
 }
+
+/** What OpenSSL and Node call a certificate, or a peer, that they do not accept. */
+const TLS_CODES =
+  /CERT|TLS|SSL|CRL|SIGNATURE|EPROTO|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/

@@ -1,0 +1,226 @@
+import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import type { Usage } from '../rules/usage.ts'
+import { callOptionsOf, type LanguageModel } from './ai-sdk-request.ts'
+import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from './provider.ts'
+import type { BytesRequest, Transport } from './transport.ts'
+
+/**
+ * The bridge to the provider packages of the Vercel AI SDK. They know how to say a request and how to read the answer;
+ * sockets, timers, retries and errors stay ours: the `fetch` that a package is given goes through our transport.
+ */
+
+type Parts = Awaited<ReturnType<LanguageModel['doStream']>>['stream']
+type StreamPart = Parts extends ReadableStream<infer Part> ? Part : never
+type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+export interface BridgeOptions {
+  transport: Transport
+  call: UpstreamCall
+  contentType: string
+  /** The package is loaded here, at the first call: gateways without such a provider must not pay for it. */
+  modelWith(fetch: Fetch): Promise<LanguageModel>
+  /** Cuts the body into what the package reads at once, with a limit for each, because the packages have none. */
+  piecesIn(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
+  kindOfRefusal?: BytesRequest['kindOfRefusal']
+  /** What a reason to finish means that the package does not know. */
+  finishOf(raw: string): FinishReason
+}
+
+export async function* streamThrough(options: BridgeOptions, signal: AbortSignal): AsyncGenerator<Chunk> {
+  const stop = new AbortController()
+  const onHangUp = () => stop.abort(signal.reason)
+  signal.addEventListener('abort', onHangUp, { once: true })
+  if (signal.aborted) onHangUp()
+  const exchange = createExchange(options, stop.signal)
+  let parts: ReadableStreamDefaultReader<StreamPart> | undefined
+  try {
+    const model = await options.modelWith(exchange.fetch)
+    const { stream } = await model.doStream(callOptionsOf(options.call.request))
+    parts = stream.getReader()
+    const reader = createReader(options.finishOf)
+    for (let next = await parts.read(); !next.done; next = await parts.read()) {
+      if (next.value.type === 'stream-start') {
+        refuseIfDropped(next.value)
+        exchange.start()
+      } else {
+        yield* reader.read(next.value)
+      }
+    }
+    yield* reader.end()
+  } catch (error) {
+    throw exchange.failure() ?? (error instanceof UpstreamError ? error : new UpstreamError(exchange.kindOfMishap()))
+  } finally {
+    // First, and not waited for: what is still piped inside the package would delay the end of the connection.
+    stop.abort()
+    exchange.close()
+    parts?.cancel().catch(() => {})
+    signal.removeEventListener('abort', onHangUp)
+  }
+}
+
+interface Exchange {
+  fetch: Fetch
+  /** Nothing is sent before: the package tells what it would leave out only after it has called `fetch`. */
+  start(): void
+  /** Ends what waits for the package to read on, and its timers with it. */
+  close(): void
+  /** The transport's error, which the package wraps into its own. */
+  failure(): Error | undefined
+  /** What a failure inside the package means, by how far the answer had come. */
+  kindOfMishap(): UpstreamErrorKind
+}
+
+function createExchange({ transport, call, contentType, kindOfRefusal, piecesIn }: BridgeOptions, signal: AbortSignal) {
+  const started = Promise.withResolvers<void>()
+  let body: AsyncGenerator<Buffer> | undefined
+  let failure: Error | undefined
+  let progress: 'none' | 'begun' | 'ended' = 'none'
+
+  async function* pieces(url: string, init: RequestInit): AsyncGenerator<Buffer> {
+    await started.promise
+    const headers = Object.fromEntries(new Headers(init.headers))
+    // The packages serialize every body of a chat.
+    const request = { url, headers, body: init.body as string, timers: call.timers, contentType, kindOfRefusal }
+    try {
+      for await (const piece of piecesIn(transport.bytes(request, signal))) {
+        progress = 'begun'
+        yield piece
+      }
+      progress = 'ended'
+    } catch (error) {
+      failure = error as Error
+      throw error
+    }
+  }
+
+  const exchange: Exchange = {
+    fetch(url, init = {}) {
+      body = pieces(url instanceof Request ? url.url : url.toString(), init)
+      return Promise.resolve(new Response(readableOf(body)))
+    },
+    start: started.resolve,
+    close: () => void body?.return(undefined).catch(() => {}),
+    failure: () => failure,
+    kindOfMishap: () => (progress === 'none' ? 'rejected' : progress === 'begun' ? 'bad_event' : 'truncated'),
+  }
+  return exchange
+}
+
+/** Reads only when asked to: a slow caller must slow the upstream down, not fill our memory. */
+function readableOf(pieces: AsyncGenerator<Buffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next()
+        if (done) controller.close()
+        else controller.enqueue(value as Buffer<ArrayBuffer>)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** A package leaves out what its provider cannot do and only warns. We said that nothing is dropped silently. */
+function refuseIfDropped({ warnings }: Extract<StreamPart, { type: 'stream-start' }>): void {
+  // Without `strict` a tool is still called as it should be, only without the guarantee.
+  const dropped = warnings.some((warning) => warning.type === 'unsupported' && warning.feature !== 'strict')
+  if (dropped) throw new UpstreamError('rejected')
+}
+
+/** More than any model calls at once; more is a provider's mistake. */
+const TOOL_CALLS_MAX = 128
+
+/** Turns the parts of a stream, in order, into chunks. The finish is given out last, when the stream has ended. */
+export function createReader(finishOf: BridgeOptions['finishOf']): { read(part: StreamPart): Chunk[]; end(): Chunk[] } {
+  const calls = new Map<string, { index: number; hasArguments: boolean }>()
+  let last: Extract<StreamPart, { type: 'finish' }> | undefined
+
+  function startCall(id: string, name: string): Chunk[] {
+    const index = calls.size
+    if (index >= TOOL_CALLS_MAX || calls.has(id)) throw new UpstreamError('bad_event')
+    calls.set(id, { index, hasArguments: false })
+    return [{ type: 'tool_call', index, id, name, arguments: '' }]
+  }
+
+  function continueCall(id: string, fragment: string): Chunk[] {
+    const call = calls.get(id)
+    if (!call) throw new UpstreamError('bad_event')
+    if (fragment === '') return []
+    call.hasArguments = true
+    return [{ type: 'tool_call', index: call.index, id: undefined, name: undefined, arguments: fragment }]
+  }
+
+  return {
+    read(part) {
+      switch (part.type) {
+        case 'text-delta':
+          return part.delta === '' ? [] : [{ type: 'text', text: part.delta }]
+        case 'reasoning-delta':
+          return part.delta === '' ? [] : [{ type: 'reasoning', text: part.delta }]
+        case 'tool-input-start':
+          return startCall(part.id, part.toolName)
+        case 'tool-input-delta':
+          return continueCall(part.id, part.delta)
+        case 'tool-call': {
+          // The whole call, once more or for the first time. Without arguments it comes without fragments.
+          const start = calls.has(part.toolCallId) ? [] : startCall(part.toolCallId, part.toolName)
+          const isKnown = calls.get(part.toolCallId)?.hasArguments
+          return isKnown ? start : [...start, ...continueCall(part.toolCallId, part.input)]
+        }
+        case 'error':
+          throw new UpstreamError(isMalformed(part.error) ? 'bad_event' : 'error_in_200')
+        case 'finish':
+          last = part
+          return []
+        default:
+          return []
+      }
+    },
+    end() {
+      if (!last) throw new UpstreamError('truncated')
+      const end: Chunk[] = [{ type: 'finish', reason: finishReasonOf(last.finishReason, finishOf) }]
+      const usage = usageOf(last.usage)
+      return usage ? [...end, { type: 'usage', usage }] : end
+    },
+  }
+}
+
+/** The package could not read an event, as opposed to one that tells of an error. */
+function isMalformed(error: unknown): boolean {
+  return error instanceof Error && /^AI_(?:JSONParseError|TypeValidationError)$/.test(error.name)
+}
+
+type Finish = Extract<StreamPart, { type: 'finish' }>
+
+function finishReasonOf({ unified, raw }: Finish['finishReason'], finishOf: BridgeOptions['finishOf']): FinishReason {
+  switch (unified) {
+    case 'stop':
+    case 'length':
+      return unified
+    case 'content-filter':
+      return 'content_filter'
+    case 'tool-calls':
+      return 'tool_calls'
+    case 'error':
+      throw new UpstreamError('error_in_200')
+    default:
+      // A package makes up a finish where none came.
+      if (raw === undefined) throw new UpstreamError('truncated')
+      return finishOf(raw)
+  }
+}
+
+function usageOf({ inputTokens, outputTokens }: Finish['usage']): Usage | undefined {
+  if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined
+  const cachedInput = inputTokens.cacheRead ?? 0
+  const cacheWrite = inputTokens.cacheWrite ?? 0
+  const reasoning = outputTokens.reasoning ?? 0
+  return {
+    // What is missing becomes NaN, which no plausibility check lets through.
+    input: (inputTokens.total ?? Number.NaN) - cachedInput - cacheWrite,
+    cachedInput,
+    cacheWrite,
+    output: (outputTokens.total ?? Number.NaN) - reasoning,
+    reasoning,
+  }
+}

@@ -1,0 +1,231 @@
+import type { ChatRequest, Message, OptionalField } from '../rules/chat-request.ts'
+import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
+import { parseJson } from '../platform/json.ts'
+
+/** A chat request in the words of Anthropic's Messages, always streamed: timers, metering and cancelling work the same. */
+export function requestBodyOf(request: ChatRequest, upstreamModel: string, defaultMaxTokens: number) {
+  const system = request.messages.flatMap((message) => (message.role === 'system' ? textsOf(message.content) : []))
+  const turns = turnsOf(request.messages)
+  // Somebody must have spoken: instructions alone are given as what the user said.
+  const isOnlySystem = turns.length === 0 && system.length > 0
+  return {
+    model: upstreamModel,
+    max_tokens: request.max_tokens ?? defaultMaxTokens,
+    stream: true,
+    system: system.length === 0 || isOnlySystem ? undefined : system,
+    messages: isOnlySystem ? [{ role: 'user', content: system }] : turns,
+    temperature: samplingOf(request.temperature),
+    top_p: samplingOf(request.top_p),
+    stop_sequences: stopsOf(request).length === 0 ? undefined : stopsOf(request),
+    tools: request.tools?.map(toolOf),
+    tool_choice: request.tools && toolChoiceOf(request.tool_choice),
+    output_config: outputConfigOf(request.response_format),
+    metadata: request.user ? { user_id: request.user } : undefined,
+  }
+}
+
+/**
+ * What this wire format has no place for, or what it is known to refuse. A field at the value that it has anyway asks for
+ * nothing and is honoured.
+ */
+export function unhonouredIn(request: ChatRequest): OptionalField | undefined {
+  // OpenAI's scale ends at 2, Anthropic's at 1: a clamped temperature would be another one than was asked for.
+  if (request.temperature !== undefined && request.temperature > 1) return 'temperature'
+  // Models since Claude 4.5 refuse the two together.
+  if (samplingOf(request.temperature) !== undefined && samplingOf(request.top_p) !== undefined) return 'top_p'
+  if (stopsOf(request).some((stop) => stop.trim() === '')) return 'stop'
+  if (request.seed !== undefined) return 'seed'
+  if (request.presence_penalty) return 'presence_penalty'
+  if (request.frequency_penalty) return 'frequency_penalty'
+  if (Object.values(request.logit_bias ?? {}).some((bias) => bias !== 0)) return 'logit_bias'
+  if (request.user !== undefined && !isUserId(request.user)) return 'user'
+  if (!isFormatHonoured(request.response_format)) return 'response_format'
+  if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
+  return imagesIn(request).every((url) => imageSourceOf(url) !== undefined) ? undefined : 'images'
+}
+
+/** One is the default of both, and newer models refuse these fields altogether: what changes nothing is left out. */
+function samplingOf(value: number | undefined): number | undefined {
+  return value === 1 ? undefined : value
+}
+
+/** An empty stop sequence stops nothing. */
+function stopsOf({ stop = [] }: ChatRequest): string[] {
+  return (typeof stop === 'string' ? [stop] : stop).filter((sequence) => sequence !== '')
+}
+
+const USER_ID_CHARACTERS_MAX = 256
+
+/** Longer ones, and addresses of people, are refused with a 400. */
+function isUserId(user: string): boolean {
+  return user.length <= USER_ID_CHARACTERS_MAX && !/^\S+@\S+$/.test(user)
+}
+
+interface TextBlock {
+  type: 'text'
+  text: string
+}
+interface Turn {
+  role: 'user' | 'assistant'
+  content: Block[]
+}
+type ImageSource = { type: 'base64'; media_type: string; data: string } | { type: 'url'; url: string }
+type Block =
+  | TextBlock
+  | { type: 'image'; source: ImageSource }
+  | { type: 'tool_use'; id: string; name: string; input: unknown }
+  | { type: 'tool_result'; tool_use_id: string; content?: TextBlock[] }
+
+/** Turns alternate: what one side says in several messages is one turn. */
+function turnsOf(messages: readonly Message[]): Turn[] {
+  const turns: Turn[] = []
+  for (const message of messages) {
+    if (message.role === 'system') continue
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    const content = blocksOf(message)
+    const last = turns.at(-1)
+    if (content.length === 0) continue
+    if (last?.role === role) last.content.push(...content)
+    else turns.push({ role, content })
+  }
+  for (const turn of turns) turn.content.sort(byResultsFirst)
+  trimEndOf(turns.at(-1))
+  return turns
+}
+
+/** The results of tools must stand before anything else that the user says. */
+function byResultsFirst(a: Block, b: Block): number {
+  return Number(b.type === 'tool_result') - Number(a.type === 'tool_result')
+}
+
+/** An answer to be continued must not end in whitespace. */
+function trimEndOf(turn: Turn | undefined): void {
+  const last = turn?.role === 'assistant' ? turn.content.at(-1) : undefined
+  if (last?.type === 'text') last.text = last.text.trimEnd()
+}
+
+function blocksOf(message: Exclude<Message, { role: 'system' }>): Block[] {
+  switch (message.role) {
+    case 'user':
+      return typeof message.content === 'string'
+        ? textsOf(message.content)
+        : message.content.flatMap((part) => (part.type === 'text' ? textsOf(part.text) : imagesOf(part.image_url.url)))
+    case 'assistant':
+      return [
+        ...textsOf(message.content ?? ''),
+        ...textsOf(message.refusal ?? ''),
+        ...(message.tool_calls ?? []).map((call): Block => {
+          const { name, arguments: written } = call.function
+          return { type: 'tool_use', id: toolIdOf(call.id), name, input: inputOf(written) }
+        }),
+      ]
+    case 'tool': {
+      const content = textsOf(message.content)
+      const result = { type: 'tool_result', tool_use_id: toolIdOf(message.tool_call_id) } as const
+      return [content.length === 0 ? result : { ...result, content }]
+    }
+  }
+}
+
+/** A block of nothing but whitespace is refused, and says nothing. */
+function textsOf(content: string | readonly { text: string }[]): TextBlock[] {
+  const texts = typeof content === 'string' ? [content] : content.map((part) => part.text)
+  return texts.filter((text) => text.trim() !== '').map((text) => ({ type: 'text', text }))
+}
+
+function imagesOf(url: string): Block[] {
+  const source = imageSourceOf(url)
+  return source ? [{ type: 'image', source }] : []
+}
+
+const MEDIA_TYPES = new Map([
+  ['image/jpeg', 'image/jpeg'],
+  // Not a media type, and common.
+  ['image/jpg', 'image/jpeg'],
+  ['image/png', 'image/png'],
+  ['image/gif', 'image/gif'],
+  ['image/webp', 'image/webp'],
+])
+
+function imageSourceOf(url: string): ImageSource | undefined {
+  if (/^https?:\/\//i.test(url)) return { type: 'url', url }
+  const [head, mediaType = ''] = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url) ?? ['']
+  const media_type = MEDIA_TYPES.get(mediaType.toLowerCase())
+  return media_type === undefined ? undefined : { type: 'base64', media_type, data: url.slice(head.length) }
+}
+
+function imagesIn(request: ChatRequest): string[] {
+  return request.messages.flatMap(({ content }) =>
+    Array.isArray(content) ? content.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : [])) : [],
+  )
+}
+
+/** Other providers write ids with characters that are refused here. Call and result are changed alike. */
+function toolIdOf(id: string): string {
+  return id.replaceAll(/[^A-Za-z0-9_-]/g, '_') || '_'
+}
+
+/**
+ * Models without a schema to hold them write arguments that are no JSON, and a conversation that contains such a call
+ * must still be able to go on: the model is shown what was written.
+ */
+function inputOf(written: string): unknown {
+  if (written.trim() === '') return {}
+  try {
+    const input = parseJson(Buffer.from(written), { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX })
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
+  } catch {
+    // Shown as it was written.
+  }
+  return { arguments: written }
+}
+
+function toolOf({ function: { name, description, parameters, strict } }: NonNullable<ChatRequest['tools']>[number]) {
+  return {
+    name,
+    description,
+    // The type is mandatory here and may be left out at OpenAI.
+    input_schema: { type: 'object', ...(parameters ?? { properties: {} }) },
+    strict: strict === true ? true : undefined,
+  }
+}
+
+function toolChoiceOf(choice: ChatRequest['tool_choice']) {
+  if (choice === undefined) return undefined
+  if (typeof choice === 'object') return { type: 'tool', name: choice.function.name }
+  return { type: choice === 'required' ? 'any' : choice }
+}
+
+function mustCallTool(choice: ChatRequest['tool_choice']): boolean {
+  return typeof choice === 'object' || choice === 'required'
+}
+
+type ResponseFormat = ChatRequest['response_format']
+
+function outputConfigOf(format: ResponseFormat) {
+  return format?.type === 'json_schema'
+    ? { format: { type: 'json_schema', schema: format.json_schema?.schema } }
+    : undefined
+}
+
+/** Any JSON at all cannot be asked for, only that of a schema, and only of one whose objects allow nothing unnamed. */
+function isFormatHonoured(format: ResponseFormat): boolean {
+  if (format === undefined || format.type === 'text') return true
+  const schema = format.json_schema?.schema
+  return format.type === 'json_schema' && isRecord(schema) && isClosed(schema)
+}
+
+/** Enums, constants and examples hold values, which may look like schemas and are none. */
+const VALUE_KEYWORDS = new Set(['enum', 'const', 'default', 'examples'])
+
+function isClosed(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isClosed)
+  if (!isRecord(schema)) return true
+  const isObject = [schema.type].flat().includes('object')
+  if (isObject && schema.additionalProperties !== false) return false
+  return Object.entries(schema).every(([keyword, value]) => VALUE_KEYWORDS.has(keyword) || isClosed(value))
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,272 @@
+import { z } from 'zod'
+import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import type { Usage } from '../rules/usage.ts'
+import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
+import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
+import type { Transport } from './transport.ts'
+
+/** Not the newest: 2026-10-21 answers the same, and refuses the sampling fields for the older models that have them. */
+const VERSION = '2023-06-01'
+
+/** Anthropic wants a maximum and OpenAI's callers need not give one. Small enough for every model that is served. */
+const DEFAULT_MAX_TOKENS = 8_192
+
+/** More than any model calls at once. */
+const TOOL_CALLS_MAX = 128
+
+const settingsSchema = z.strictObject({
+  /** Sent with each request, such as `anthropic-beta`. */
+  headers: z.record(z.string().toLowerCase(), z.string()).default({}),
+  /** For requests that set no maximum themselves. */
+  defaultMaxTokens: z.int().positive().default(DEFAULT_MAX_TOKENS),
+})
+
+export interface AnthropicOptions {
+  name: string
+  /** Up to and including the version: `https://api.anthropic.com/v1`. */
+  baseUrl: string
+  /** See `settingsSchema`. */
+  settings: unknown
+  transport: Transport
+}
+
+export function createAnthropic(options: AnthropicOptions): Provider {
+  const url = `${options.baseUrl.replace(/\/+$/, '')}/messages`
+  const settings = settingsSchema.parse(options.settings ?? {})
+  return {
+    name: options.name,
+    cannotHonour: unhonouredIn,
+    async *stream({ request, upstreamModel, apiKey, timers }, signal) {
+      const headers: Record<string, string> = { ...settings.headers, 'anthropic-version': VERSION }
+      if (apiKey !== undefined) headers['x-api-key'] = apiKey
+      const body = JSON.stringify(requestBodyOf(request, upstreamModel, settings.defaultMaxTokens))
+      const reader = createReader()
+      // Asked after the event was read: only then is it known to be the last, without parsing it twice.
+      const isLast = () => reader.isDone()
+      for await (const data of options.transport.events({ url, headers, body, timers, isLast, kindOfRefusal }, signal))
+        yield* reader.read(data)
+      reader.end()
+    },
+  }
+}
+
+/** How the messages of a 400 begin that is about the operator's account. Anywhere else a caller's words could stand. */
+const ACCOUNT_REFUSALS = [
+  'Your credit balance is too low',
+  'You have reached your specified API usage limits',
+  'This organization has been disabled',
+]
+
+export function kindOfRefusal(status: number, body: string): UpstreamErrorKind | undefined {
+  if (status !== 400) return undefined
+  const error = recordIn(parsed(body)?.error)
+  const message = typeof error?.message === 'string' ? error.message : ''
+  return ACCOUNT_REFUSALS.some((beginning) => message.startsWith(beginning)) ? 'key_rejected' : undefined
+}
+
+/**
+ * Turns the data of events, in order, into chunks. The finish is given out last, when the end marker has come.
+ *
+ * Checked by hand, because most events are deltas of a few letters and a schema would take longer to judge one than
+ * JSON.parse takes to read it.
+ */
+export function createReader(): { read(data: string): Chunk[]; end(): void; isDone(): boolean } {
+  const tools = createToolBlocks()
+  let atStart: Counts = {}
+  let atEnd: Counts | undefined
+  let finish: FinishReason | undefined
+  let isDone = false
+
+  function readMessageDelta(event: Record<string, unknown>): void {
+    const reason = mustBeRecord(event.delta).stop_reason
+    if (reason != null) finish = finishReasonOf(mustBeString(reason))
+    // The counts at the start include only the first token of the answer: alone they are no report.
+    const usage = recordIn(event.usage)
+    if (usage) atEnd = { ...atEnd, ...presentIn(usage) }
+  }
+
+  function ended(): Chunk[] {
+    if (finish === undefined) throw new UpstreamError('truncated')
+    isDone = true
+    const end: Chunk[] = [{ type: 'finish', reason: finish }]
+    return atEnd ? [...end, { type: 'usage', usage: usageOf(atStart, atEnd) }] : end
+  }
+
+  return {
+    read(data) {
+      if (isDone) return []
+      const event = parsed(data)
+      if (typeof event?.type !== 'string') throw new UpstreamError('bad_event')
+      switch (event.type) {
+        case 'content_block_delta':
+          return deltaChunks(event, tools)
+        case 'content_block_start':
+          return startChunks(event, tools)
+        case 'content_block_stop':
+          return tools.stop(event.index)
+        case 'message_start':
+          atStart = presentIn(recordIn(mustBeRecord(event.message).usage) ?? {})
+          return []
+        case 'message_delta':
+          readMessageDelta(event)
+          return []
+        case 'message_stop':
+          return ended()
+        case 'error':
+          throw new UpstreamError(kindOfError(recordIn(event.error)?.type))
+        default:
+          // Pings, and what may be added one day.
+          return []
+      }
+    },
+    end() {
+      if (!isDone) throw new UpstreamError('truncated')
+    },
+    isDone: () => isDone,
+  }
+}
+
+interface ToolBlocks {
+  start(block: Record<string, unknown>, index: unknown): Chunk[]
+  /** The block belongs to a tool that the provider runs itself. */
+  ignore(index: unknown): void
+  delta(fragment: string, index: unknown): Chunk[]
+  stop(index: unknown): Chunk[]
+}
+
+/** Blocks are counted together with text and thoughts; OpenAI's index counts the calls alone. */
+function createToolBlocks(): ToolBlocks {
+  const blocks = new Map<unknown, { call: number; rest: string | undefined } | undefined>()
+  let calls = 0
+  return {
+    start({ id, name, input }, index) {
+      if (calls === TOOL_CALLS_MAX || typeof index !== 'number') throw new UpstreamError('bad_event')
+      const call = calls++
+      blocks.set(index, { call, rest: JSON.stringify(recordIn(input) ?? {}) })
+      return [{ type: 'tool_call', index: call, id: mustBeString(id), name: mustBeString(name), arguments: '' }]
+    },
+    ignore: (index) => void blocks.set(index, undefined),
+    delta(fragment, index) {
+      if (!blocks.has(index)) throw new UpstreamError('bad_event')
+      const block = blocks.get(index)
+      if (!block || fragment === '') return []
+      block.rest = undefined
+      return [argumentsOf(block.call, fragment)]
+    },
+    stop(index) {
+      const block = blocks.get(index)
+      blocks.delete(index)
+      // A call without arguments comes without fragments, and no caller can parse nothing as JSON.
+      return block?.rest === undefined ? [] : [argumentsOf(block.call, block.rest)]
+    },
+  }
+}
+
+function argumentsOf(index: number, fragment: string): Chunk {
+  return { type: 'tool_call', index, id: undefined, name: undefined, arguments: fragment }
+}
+
+function startChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[] {
+  const block = mustBeRecord(event.content_block)
+  switch (mustBeString(block.type)) {
+    case 'text':
+      return pieceOf('text', block.text)
+    case 'thinking':
+      return pieceOf('reasoning', block.thinking)
+    case 'tool_use':
+      return tools.start(block, event.index)
+    default:
+      tools.ignore(event.index)
+      return []
+  }
+}
+
+/** Signatures and citations are not passed on. */
+function deltaChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[] {
+  const delta = mustBeRecord(event.delta)
+  switch (mustBeString(delta.type)) {
+    case 'text_delta':
+      return pieceOf('text', delta.text)
+    case 'thinking_delta':
+      return pieceOf('reasoning', delta.thinking)
+    case 'input_json_delta':
+      return tools.delta(mustBeString(delta.partial_json), event.index)
+    default:
+      return []
+  }
+}
+
+/** An empty piece is not yet an answer, and until there is one another route may be tried. */
+function pieceOf(type: 'text' | 'reasoning', value: unknown): Chunk[] {
+  const text = mustBeString(value)
+  return text === '' ? [] : [{ type, text }]
+}
+
+function finishReasonOf(reason: string): FinishReason {
+  switch (reason) {
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+      return 'length'
+    case 'tool_use':
+      return 'tool_calls'
+    case 'refusal':
+      return 'content_filter'
+    default:
+      return 'stop'
+  }
+}
+
+function kindOfError(type: unknown): UpstreamErrorKind {
+  if (type === 'overloaded_error') return 'server_error'
+  return type === 'rate_limit_error' ? 'rate_limited' : 'error_in_200'
+}
+
+type Counts = Record<string, unknown>
+
+/** A count that is null is one that is not given; an explicit zero is believed. */
+function presentIn(usage: Record<string, unknown>): Counts {
+  return Object.fromEntries(Object.entries(usage).filter(([, count]) => count != null))
+}
+
+/** Anthropic's input excludes both kinds of cached tokens. The counts at the end are those of the whole message. */
+function usageOf(atStart: Counts, atEnd: Counts): Usage {
+  const counts = { ...atStart, ...atEnd }
+  const reasoning = countOf(recordIn(counts.output_tokens_details)?.thinking_tokens ?? 0)
+  return {
+    input: countOf(counts.input_tokens),
+    cachedInput: countOf(counts.cache_read_input_tokens ?? 0),
+    cacheWrite: countOf(counts.cache_creation_input_tokens ?? 0),
+    output: countOf(atEnd.output_tokens) - reasoning,
+    reasoning,
+  }
+}
+
+/** What is not a number becomes NaN, which no plausibility check lets through. */
+function countOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN
+}
+
+function parsed(data: string): Record<string, unknown> | undefined {
+  try {
+    return recordIn(JSON.parse(data))
+  } catch {
+    return undefined
+  }
+}
+
+function recordIn(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
+}
+
+function mustBeRecord(value: unknown): Record<string, unknown> {
+  const record = recordIn(value)
+  if (!record) throw new UpstreamError('bad_event')
+  return record
+}
+
+function mustBeString(value: unknown): string {
+  if (typeof value !== 'string') throw new UpstreamError('bad_event')
+  return value
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseChatRequest } from '../rules/chat-request.ts'
+import { cannotHonour } from './bedrock.ts'
+
+const TOOL = { type: 'function', function: { name: 'weather' } }
+
+function image(url: string) {
+  return { type: 'image_url', image_url: { url } }
+}
+
+test('what has no place in the format is named, and what asks for nothing is honoured', () => {
+  const call = { id: 'c', type: 'function', function: { name: 'weather', arguments: '{}' } }
+  const toolTurns = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c', content: 'Rain.' },
+  ]
+  const schema = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } }
+  for (const [field, body] of [
+    ['temperature', { temperature: 1.5 }],
+    [undefined, { temperature: 1 }],
+    ['seed', { seed: 0 }],
+    ['presence_penalty', { presence_penalty: 1 }],
+    [undefined, { presence_penalty: 0 }],
+    ['frequency_penalty', { frequency_penalty: -1 }],
+    ['logit_bias', { logit_bias: { 5: 1 } }],
+    ['user', { user: 'u' }],
+    ['response_format', { response_format: { type: 'json_object' } }],
+    ['response_format', { response_format: schema, tools: [TOOL] }],
+    [undefined, { response_format: schema }],
+    ['tools', { messages: toolTurns }],
+    [undefined, { messages: toolTurns, tools: [TOOL] }],
+    ['tool_choice', { messages: toolTurns, tools: [TOOL], tool_choice: 'none' }],
+    [undefined, { tools: [TOOL], tool_choice: 'none' }],
+    ['tool_choice', { tool_choice: 'required' }],
+    ['images', { messages: [{ role: 'user', content: [image('https://example.com/a.png')] }] }],
+    ['images', { messages: [{ role: 'user', content: [image('data:image/bmp;base64,AAAA')] }] }],
+    [undefined, { messages: [{ role: 'user', content: [image('data:image/jpg;base64,AAAA')] }] }],
+  ] as const) {
+    const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
+    assert.equal(cannotHonour(request), field, JSON.stringify(body))
+  }
+})

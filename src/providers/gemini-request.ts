@@ -1,0 +1,262 @@
+import type { ChatRequest, Message, OptionalField } from '../rules/chat-request.ts'
+import { UpstreamError } from './provider.ts'
+
+/** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
+
+export interface BodyOptions {
+  upstreamModel: string
+  /** Vertex AI has no ids for function calls and goes by their order. */
+  hasCallIds: boolean
+  safetySettings?: readonly SafetySetting[] | undefined
+}
+
+export interface SafetySetting {
+  category: string
+  threshold: string
+}
+
+interface Content {
+  role: 'user' | 'model'
+  parts: Part[]
+}
+
+interface Part {
+  text?: string
+  inlineData?: { mimeType: string; data: string }
+  fileData?: { mimeType: string; fileUri: string }
+  functionCall?: { id?: string; name: string; args: Record<string, unknown> }
+  functionResponse?: { id?: string; name: string; response: { result: string } }
+  thoughtSignature?: string
+}
+
+type ToolCall = NonNullable<Extract<Message, { role: 'assistant' }>['tool_calls']>[number]
+type ImageUrl = { url: string; detail?: 'auto' | 'low' | 'high' | undefined }
+type Schema = Record<string, unknown>
+
+/**
+ * Newer models refuse a function call in the history without the signature that they gave it. Chat completions have no
+ * field that would bring it back, and this is Google's documented word for calls whose signature is lost.
+ */
+const SIGNATURE_LOST = 'skip_thought_signature_validator'
+
+/** Theirs has 32 bits, ours 53. */
+const SEED_MAX = 2 ** 31 - 1
+
+export function requestBodyOf(request: ChatRequest, options: BodyOptions): Record<string, unknown> {
+  const system = request.messages.filter((m) => m.role === 'system').flatMap((m) => textPartsOf(m.content))
+  const contents = contentsOf(request.messages, options)
+  // There is no answer to a system instruction alone, so then it is said as the user's words.
+  const isSystemOnly = contents.length === 0
+  return {
+    contents: isSystemOnly ? [{ role: 'user', parts: system }] : contents,
+    systemInstruction: isSystemOnly || system.length === 0 ? undefined : { parts: system },
+    tools: request.tools && [{ functionDeclarations: request.tools.map(declarationOf) }],
+    toolConfig: request.tools && toolConfigOf(request),
+    generationConfig: generationConfigOf(request),
+    safetySettings: options.safetySettings,
+  }
+}
+
+export function cannotHonour(request: ChatRequest): OptionalField | undefined {
+  if (request.logit_bias !== undefined && Object.keys(request.logit_bias).length > 0) return 'logit_bias'
+  if (request.user !== undefined) return 'user'
+  if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
+  if (!request.tools && !isNoChoice(request.tool_choice)) return 'tool_choice'
+  if (imagesIn(request).some(({ url }) => imagePartOf(url) === undefined)) return 'images'
+  return undefined
+}
+
+/** Without tools, "none" and "auto" ask for nothing. */
+function isNoChoice(choice: ChatRequest['tool_choice']): boolean {
+  return choice === undefined || choice === 'none' || choice === 'auto'
+}
+
+function contentsOf(messages: readonly Message[], options: BodyOptions): Content[] {
+  const contents: Content[] = []
+  const functionNames = new Map<string, string>()
+  for (const message of messages) {
+    if (message.role === 'system') continue
+    if (message.role === 'assistant') {
+      for (const call of message.tool_calls ?? []) functionNames.set(call.id, call.function.name)
+    }
+    append(contents, message.role === 'assistant' ? 'model' : 'user', partsOf(message, functionNames, options))
+  }
+  if (wantsSignatures(options.upstreamModel)) {
+    // Of calls that were made together only the first is signed.
+    for (const { parts } of contents) {
+      const first = parts.find((part) => part.functionCall)
+      if (first) first.thoughtSignature = SIGNATURE_LOST
+    }
+  }
+  return contents
+}
+
+/** Turns of the same speaker become one, but results of functions stand alone: their number must be that of the calls. */
+function append(contents: Content[], role: Content['role'], parts: Part[]): void {
+  if (parts.length === 0) return
+  const last = contents.at(-1)
+  if (last?.role === role && isResult(last.parts[0]) === isResult(parts[0])) last.parts.push(...parts)
+  else contents.push({ role, parts })
+}
+
+function isResult(part: Part | undefined): boolean {
+  return part?.functionResponse !== undefined
+}
+
+/** Signatures came with the third generation; names such as gemini-flash-latest mean the newest. */
+function wantsSignatures(model: string): boolean {
+  return /(?:^|\/)gemini-(?![12]\b)/.test(model)
+}
+
+function partsOf(
+  message: Exclude<Message, { role: 'system' }>,
+  functionNames: ReadonlyMap<string, string>,
+  { hasCallIds }: BodyOptions,
+): Part[] {
+  switch (message.role) {
+    case 'user':
+      return typeof message.content === 'string'
+        ? textPartsOf(message.content)
+        : message.content.flatMap((part) =>
+            part.type === 'text' ? textPartsOf(part.text) : [imagePartOrRefusal(part.image_url.url)],
+          )
+    case 'assistant':
+      return [
+        ...textPartsOf(message.content ?? ''),
+        ...textPartsOf(message.refusal ?? ''),
+        ...(message.tool_calls ?? []).map((call) => callPartOf(call, hasCallIds)),
+      ]
+    case 'tool': {
+      const id = message.tool_call_id
+      // Wrapped and not parsed, because parsing would round its large numbers.
+      const response = { result: textsIn(message.content).join('') }
+      const name = functionNames.get(id) ?? id
+      return [{ functionResponse: { ...(hasCallIds && { id }), name, response } }]
+    }
+  }
+}
+
+function textsIn(content: string | readonly { text: string }[]): string[] {
+  return typeof content === 'string' ? [content] : content.map((part) => part.text)
+}
+
+/** An empty part is refused there, and says nothing. */
+function textPartsOf(content: string | readonly { text: string }[]): Part[] {
+  return textsIn(content)
+    .filter((text) => text !== '')
+    .map((text) => ({ text }))
+}
+
+function callPartOf({ id, function: { name, arguments: text } }: ToolCall, hasCallIds: boolean): Part {
+  return { functionCall: { ...(hasCallIds && { id }), name, args: argumentsIn(text) } }
+}
+
+/** They must be an object there. What a model left unfinished is handed back as it was. */
+function argumentsIn(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Falls through to the text itself.
+  }
+  return { arguments: text }
+}
+
+function imagesIn(request: ChatRequest): ImageUrl[] {
+  return request.messages.flatMap((message) =>
+    message.role === 'user' && typeof message.content !== 'string'
+      ? message.content.flatMap((part) => (part.type === 'image_url' ? [part.image_url] : []))
+      : [],
+  )
+}
+
+const DATA_URL = /^data:(image\/[\w.+-]+)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i
+const IMAGE_TYPES: Record<string, string> = {
+  png: 'image/png',
+  webp: 'image/webp',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  bmp: 'image/bmp',
+}
+/**
+ * What these hosts serve is not a stranger's image: the first is the operator's own files, which a caller must not read
+ * (and whose refusal would look like one of the operator's key), the others are films, at a million tokens each.
+ */
+const HOSTS_REFUSED = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)$/
+
+/** Undefined for what cannot be sent: no image, not base64, or not at a public https address. */
+function imagePartOf(url: string): Part | undefined {
+  const [prefix, mimeType] = DATA_URL.exec(url.slice(0, 256)) ?? []
+  if (prefix !== undefined && mimeType !== undefined) {
+    return { inlineData: { mimeType: mimeType.toLowerCase(), data: url.slice(prefix.length) } }
+  }
+  const address = URL.parse(url)
+  if (address?.protocol !== 'https:' || HOSTS_REFUSED.test(address.hostname)) return undefined
+  const extension = /\.(\w+)$/.exec(address.pathname)?.[1]?.toLowerCase() ?? ''
+  // Always named an image, so that it is not read as a document or a film of any length.
+  return { fileData: { mimeType: IMAGE_TYPES[extension] ?? 'image/jpeg', fileUri: address.href } }
+}
+
+function imagePartOrRefusal(url: string): Part {
+  const part = imagePartOf(url)
+  if (!part) throw new UpstreamError('rejected')
+  return part
+}
+
+type Tool = NonNullable<ChatRequest['tools']>[number]
+
+function declarationOf({ function: { name, description, parameters } }: Tool): Record<string, unknown> {
+  return { name, description, parametersJsonSchema: parameters }
+}
+
+function toolConfigOf({ tools, tool_choice: choice }: ChatRequest): Record<string, unknown> {
+  if (typeof choice === 'object') {
+    return { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [choice.function.name] } }
+  }
+  if (choice === 'none') return { functionCallingConfig: { mode: 'NONE' } }
+  if (choice === 'required') return { functionCallingConfig: { mode: 'ANY' } }
+  // ANY keeps to the schemas by itself; VALIDATED is AUTO that does.
+  const isStrict = tools?.some((tool) => tool.function.strict === true) ?? false
+  return { functionCallingConfig: { mode: isStrict ? 'VALIDATED' : 'AUTO' } }
+}
+
+function generationConfigOf(request: ChatRequest): Record<string, unknown> {
+  const format = request.response_format
+  const schema = format?.type === 'json_schema' ? format.json_schema?.schema : undefined
+  return {
+    temperature: request.temperature,
+    topP: request.top_p,
+    maxOutputTokens: request.max_tokens,
+    stopSequences: typeof request.stop === 'string' ? [request.stop] : request.stop,
+    seed: request.seed,
+    presencePenalty: request.presence_penalty,
+    frequencyPenalty: request.frequency_penalty,
+    responseMimeType: format === undefined || format.type === 'text' ? undefined : 'application/json',
+    responseJsonSchema: withoutConst(schema),
+    mediaResolution: mediaResolutionOf(imagesIn(request)),
+  }
+}
+
+/** One for all images there: the finest that any of them asks for. */
+function mediaResolutionOf(images: readonly ImageUrl[]): string | undefined {
+  if (images.some(({ detail }) => detail === 'high')) return 'MEDIA_RESOLUTION_HIGH'
+  if (images.length > 0 && images.every(({ detail }) => detail === 'low')) return 'MEDIA_RESOLUTION_LOW'
+  return undefined
+}
+
+const SCHEMAS = new Set(['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const SCHEMAS_BY_NAME = new Set(['properties', '$defs', 'definitions'])
+
+/** They know `enum` but not `const`, which is an `enum` of one. Bodies from callers are at most 32 levels deep. */
+function withoutConst(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map(withoutConst)
+  const { const: only, ...rest } = schema as Schema
+  const entries = Object.entries(rest).map(([key, value]): [string, unknown] => {
+    if (SCHEMAS.has(key)) return [key, withoutConst(value)]
+    if (!SCHEMAS_BY_NAME.has(key) || typeof value !== 'object' || value === null) return [key, value]
+    return [key, Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutConst(member)]))]
+  })
+  return Object.fromEntries(only === undefined ? entries : [...entries, ['enum', [only]]])
+}

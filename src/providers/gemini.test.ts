@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { parseChatRequest } from '../rules/chat-request.ts'
+import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import { UPSTREAM_TIMERS } from '../rules/limits.ts'
+import { isPlausible, type Usage } from '../rules/usage.ts'
+import { createGemini, createReader, kindOfRefusal } from './gemini.ts'
+import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
+import type { EventsRequest } from './transport.ts'
+
+function text(value: string): Chunk {
+  return { type: 'text', text: value }
+}
+
+function toolCall(index: number, id: string, name: string, args: string): Chunk {
+  return { type: 'tool_call', index, id, name, arguments: args }
+}
+
+function finish(reason: FinishReason): Chunk {
+  return { type: 'finish', reason }
+}
+
+function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
+  return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
+}
+
+function isUpstreamError(kind: UpstreamErrorKind) {
+  return (error: unknown) => {
+    assert.ok(error instanceof UpstreamError, `${String(error)} is not an UpstreamError`)
+    assert.equal(error.kind, kind)
+    return true
+  }
+}
+
+function read(...events: unknown[]): Chunk[] {
+  const reader = createReader()
+  const data = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)))
+  return [...data.flatMap((item) => reader.read(item)), ...reader.end()]
+}
+
+function said(parts: unknown, finishReason?: unknown) {
+  return { candidates: [{ content: { parts, role: 'model' }, finishReason, index: 0 }] }
+}
+
+const STOP = said([], 'STOP')
+
+test('a body that ends before a reason to finish was given is truncated', () => {
+  assert.throws(() => read(), isUpstreamError('truncated'))
+  assert.throws(() => read(said([{ text: 'Hi' }])), isUpstreamError('truncated'))
+  assert.throws(() => read({ usageMetadata: { promptTokenCount: 5 } }), isUpstreamError('truncated'))
+})
+
+test('a reason to finish that is repeated in every event ends nothing before the body ends', () => {
+  const events = [said([{ text: 'Hi' }], 'STOP'), said([{ text: ' there' }], 'MAX_TOKENS')]
+  assert.deepEqual(read(...events), [text('Hi'), text(' there'), finish('length')])
+})
+
+test('an empty part is no piece, so that another route may still be tried', () => {
+  assert.deepEqual(read(said([{ text: '' }, { thoughtSignature: 'x' }]), { candidates: [] }, {}, STOP), [
+    finish('stop'),
+  ])
+})
+
+test('only the first candidate is read, and of its parts only text and calls', () => {
+  const other = { candidates: [{ index: 1, content: { parts: [{ text: 'no' }] }, finishReason: 'SAFETY' }] }
+  const image = said([{ inlineData: { mimeType: 'image/png', data: 'AA==' } }, { executableCode: { code: '1' } }])
+  assert.deepEqual(read(other, image, said([{ text: 'yes' }]), STOP, other), [text('yes'), finish('stop')])
+})
+
+test('reasons to finish become one of ours, and those that mean a failure become an error', () => {
+  for (const [theirs, ours] of [
+    ['STOP', 'stop'],
+    ['MAX_TOKENS', 'length'],
+    ['CONTINUATION', 'length'],
+    ['SAFETY', 'content_filter'],
+    ['RECITATION', 'content_filter'],
+    ['LANGUAGE', 'content_filter'],
+    ['BLOCKLIST', 'content_filter'],
+    ['PROHIBITED_CONTENT', 'content_filter'],
+    ['SPII', 'content_filter'],
+    ['IMAGE_SAFETY', 'content_filter'],
+  ] as const) {
+    assert.deepEqual(read(said([], theirs)), [finish(ours)], theirs)
+  }
+  for (const failure of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'INVENTED_TOMORROW']) {
+    assert.throws(() => read(said([], failure)), isUpstreamError('error_in_200'), failure)
+  }
+})
+
+test('an answer cut short is "length" even if it called a function', () => {
+  const call = said([{ functionCall: { name: 'f' } }], 'MAX_TOKENS')
+  assert.deepEqual(read(call), [toolCall(0, 'call_0', 'f', '{}'), finish('length')])
+})
+
+test('each call of an answer has an id of its own, also where the provider names none or one twice', () => {
+  const calls = [{ name: 'f' }, { name: 'f', id: '' }, { name: 'g', id: 'x' }, { name: 'g', id: 'x' }]
+  const event = said(calls.map((functionCall) => ({ functionCall })))
+  const idsOf = (responseId: unknown) =>
+    read({ ...event, responseId }, STOP).flatMap((chunk) => (chunk.type === 'tool_call' ? [chunk.id] : []))
+  assert.deepEqual(idsOf('r-1'), ['call_r-1_0', 'call_r-1_1', 'x', 'call_r-1_3'])
+  assert.deepEqual(idsOf('r-1'), idsOf('r-1'), 'the same events give the same ids')
+  assert.notDeepEqual(idsOf('r-1'), idsOf('r-2'), 'another answer has other ids')
+  for (const odd of [undefined, 5, 'a b', 'x'.repeat(65)]) assert.equal(idsOf(odd)[0], 'call_0')
+})
+
+test('an error inside a stream is an error, in every shape that it may have', () => {
+  for (const error of [{ code: 503 }, 'overloaded', 503, {}]) {
+    assert.throws(() => read(said([{ text: 'Hi' }]), { error }), isUpstreamError('error_in_200'))
+  }
+  assert.deepEqual(read({ ...STOP, error: null }), [finish('stop')], 'an absent error is none')
+})
+
+const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+const MALFORMED = [
+  'not json',
+  '{"candidates":[{"content":{"parts":[{"text":"lost',
+  'null',
+  '5',
+  '"text"',
+  [said([{ text: 'Hi' }])],
+  { candidates: {} },
+  { candidates: 'x' },
+  { candidates: [null] },
+  { candidates: [{ content: 5 }] },
+  { candidates: [{ content: [] }] },
+  { promptFeedback: 'blocked' },
+  said({}),
+  said('x'),
+  said([null]),
+  said(['Hi']),
+  said([{ text: 5 }]),
+  said([{ text: ['Hi'] }]),
+  said([{ functionCall: 'f' }]),
+  said([{ functionCall: {} }]),
+  said([{ functionCall: { name: 5, args: {} } }]),
+  said([{ functionCall: { name: 'f', args: '{}' } }]),
+  said([{ functionCall: { name: 'f', args: [] } }]),
+  `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":${DEEP}}}}]}}]}`,
+  said(Array.from({ length: 129 }, () => ({ functionCall: { name: 'f' } }))),
+  said([], 5),
+  said([], {}),
+]
+
+test('an event that is not what it should be is a bad event of the provider: it neither crashes us nor is passed on', () => {
+  for (const event of MALFORMED) {
+    const what = (typeof event === 'string' ? event : JSON.stringify(event)).slice(0, 200)
+    assert.throws(() => read(event, STOP), isUpstreamError('bad_event'), what)
+  }
+})
+
+test('whatever JSON comes, only an UpstreamError leaves the reader', () => {
+  const keys = [
+    'candidates',
+    'content',
+    'parts',
+    'text',
+    'functionCall',
+    'name',
+    'args',
+    'finishReason',
+    'usageMetadata',
+  ]
+  const json = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 6 }, fc.constantFrom(null, 0, 'STOP', true), tie('list'), tie('object')),
+    list: fc.array(tie('value'), { maxLength: 2 }),
+    object: fc.dictionary(fc.constantFrom(...keys), tie('value'), { maxKeys: 4 }),
+  }))
+  fc.assert(
+    fc.property(fc.array(json.object, { maxLength: 3 }), (events) => {
+      try {
+        read(...events)
+      } catch (error) {
+        assert.ok(error instanceof UpstreamError, String(error))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('usage is taken from the last report, because each one counts the whole answer so far', () => {
+  const early = { ...said([{ text: 'Hi' }]), usageMetadata: { promptTokenCount: 2, candidatesTokenCount: 1 } }
+  const late = { ...STOP, usageMetadata: { promptTokenCount: 2, candidatesTokenCount: 3 } }
+  assert.deepEqual(read(early, late), [text('Hi'), finish('stop'), usage(2, 3)])
+  const zero = { ...STOP, usageMetadata: { promptTokenCount: 0, candidatesTokenCount: 0 } }
+  assert.deepEqual(read(early, zero), [text('Hi'), finish('stop'), usage(0, 0)], 'an explicit zero is believed')
+  assert.deepEqual(read(STOP), [finish('stop')], 'no report is no usage')
+})
+
+test('a usage report that makes no sense is never plausible', () => {
+  for (const report of [
+    {},
+    { promptTokenCount: '5', candidatesTokenCount: 5 },
+    { promptTokenCount: null, candidatesTokenCount: 5 },
+    { promptTokenCount: 5 },
+    { promptTokenCount: 5, candidatesTokenCount: null },
+    { promptTokenCount: -5, candidatesTokenCount: 5 },
+    { promptTokenCount: 5, candidatesTokenCount: 5, cachedContentTokenCount: 6 },
+    { promptTokenCount: 5, candidatesTokenCount: 5, cachedContentTokenCount: 'all' },
+    { promptTokenCount: 5, candidatesTokenCount: 5, thoughtsTokenCount: -1 },
+    { promptTokenCount: 5, candidatesTokenCount: 5, toolUsePromptTokenCount: {} },
+  ]) {
+    const last = read(said([{ text: 'Hi' }]), { ...STOP, usageMetadata: report }).at(-1)
+    assert.ok(last?.type === 'usage', JSON.stringify(report))
+    const counted = { input: 5, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0 }
+    assert.equal(isPlausible(last.usage, counted, 1_000), false, JSON.stringify(report))
+  }
+})
+
+function refusal(reason: string, message = ''): unknown {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'googleapis.com' }]
+  return { error: { code: 400, message, status: 'INVALID_ARGUMENT', details } }
+}
+
+test('a wrong key is told from a wrong request, and a caller cannot make one look like the other', () => {
+  assert.equal(kindOfRefusal(400, JSON.stringify(refusal('API_KEY_INVALID'))), 'key_rejected')
+  assert.equal(kindOfRefusal(400, JSON.stringify([refusal('API_KEY_INVALID')])), 'key_rejected')
+  assert.equal(kindOfRefusal(400, JSON.stringify(refusal('OTHER', '"reason": "API_KEY_INVALID"'))), undefined)
+  assert.equal(kindOfRefusal(429, JSON.stringify(refusal('API_KEY_INVALID'))), undefined)
+  for (const body of ['', 'API_KEY_INVALID', 'null', '[]', '[5]', '{"error":5}', '{"error":{"details":[null]}}']) {
+    assert.equal(kindOfRefusal(400, body), undefined, body)
+  }
+})
+
+async function sentBy(options: { baseUrl?: string; settings?: unknown; upstreamModel?: string; apiKey?: string }) {
+  const sent: EventsRequest[] = []
+  const transport = {
+    async *events(request: EventsRequest) {
+      sent.push(request)
+      yield JSON.stringify(STOP)
+    },
+    bytes: () => assert.fail('events were asked for'),
+    close: () => Promise.resolve(),
+  }
+  const { baseUrl = 'https://api.example.com/v1beta', settings = {}, upstreamModel = 'm', apiKey } = options
+  const request = parseChatRequest({ model: 'public', messages: [{ role: 'user', content: 'Hi' }] })
+  const provider = createGemini({ name: 'p', baseUrl, settings, transport })
+  const call = { request, upstreamModel, apiKey, timers: UPSTREAM_TIMERS }
+  const chunks: Chunk[] = []
+  for await (const chunk of provider.stream(call, new AbortController().signal)) chunks.push(chunk)
+  assert.deepEqual(chunks, [finish('stop')])
+  return sent[0] ?? assert.fail()
+}
+
+test('a request goes to the model below the base URL, however the URL ends, with the key in a header only', async () => {
+  const sent = await sentBy({ baseUrl: 'https://api.example.com/v1beta//', apiKey: 'k', upstreamModel: 'gemini-x' })
+  assert.equal(sent.url, 'https://api.example.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse')
+  assert.deepEqual(sent.headers, { 'x-goog-api-key': 'k' })
+  assert.equal(sent.isLast(JSON.stringify(STOP)), false, 'only the end of the body is the end')
+  assert.equal(sent.kindOfRefusal?.(400, JSON.stringify(refusal('API_KEY_INVALID'))), 'key_rejected')
+
+  assert.match((await sentBy({ upstreamModel: 'tunedModels/a b' })).url, /\/v1beta\/tunedModels\/a%20b:stream/)
+  assert.match((await sentBy({ upstreamModel: 'sim?tokens=5' })).url, /\/models\/sim%3Ftokens%3D5:stream/)
+  assert.deepEqual((await sentBy({})).headers, {}, 'no key, no header')
+})
+
+test("the operator's headers and safety settings are sent along, and a setting that does not exist is refused", async () => {
+  const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
+  const settings = { headers: { 'x-goog-user-project': 'p', 'x-goog-api-key': 'other' }, safetySettings }
+  const sent = await sentBy({ settings, apiKey: 'k' })
+  assert.deepEqual(sent.headers, { 'x-goog-user-project': 'p', 'x-goog-api-key': 'k' })
+  assert.deepEqual((JSON.parse(sent.body) as Record<string, unknown>).safetySettings, safetySettings)
+  await assert.rejects(sentBy({ settings: { safetySetting: [] } }), /safetySetting/)
+})

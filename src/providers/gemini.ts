@@ -1,0 +1,237 @@
+import { z } from 'zod'
+import type { Chunk, ContentChunk, FinishReason } from '../rules/chunk.ts'
+import type { Usage } from '../rules/usage.ts'
+import { cannotHonour, requestBodyOf } from './gemini-request.ts'
+import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
+import type { Transport } from './transport.ts'
+
+/** More than any model calls at once; more is a provider's mistake. */
+const TOOL_CALLS_MAX = 128
+
+export interface GeminiOptions {
+  name: string
+  /** Up to and including the version: `https://generativelanguage.googleapis.com/v1beta`. */
+  baseUrl: string
+  settings: unknown
+  transport: Transport
+}
+
+const geminiSettings = z.strictObject({
+  headers: z.record(z.string(), z.string()).optional(),
+  safetySettings: z.array(z.strictObject({ category: z.string(), threshold: z.string() })).optional(),
+})
+
+export function createGemini(options: GeminiOptions): Provider {
+  const { headers, safetySettings } = geminiSettings.parse(options.settings ?? {})
+  const baseUrl = options.baseUrl.replace(/\/+$/, '')
+  return {
+    name: options.name,
+    cannotHonour,
+    async *stream({ request, upstreamModel, apiKey, timers }, signal) {
+      const events = options.transport.events(
+        {
+          url: `${baseUrl}/${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
+          // Google also takes the key in the address, where every proxy on the way would log it.
+          headers: { ...headers, ...(apiKey !== undefined && { 'x-goog-api-key': apiKey }) },
+          body: JSON.stringify(requestBodyOf(request, { upstreamModel, hasCallIds: true, safetySettings })),
+          timers,
+          kindOfRefusal,
+          isLast: () => false,
+        },
+        signal,
+      )
+      const reader = createReader()
+      for await (const data of events) yield* reader.read(data)
+      yield* reader.end()
+    },
+  }
+}
+
+/** A name with a slash says itself what it is: `tunedModels/mine`. */
+function modelPathOf(upstreamModel: string): string {
+  const path = upstreamModel.split('/').map(encodeURIComponent).join('/')
+  return upstreamModel.includes('/') ? path : `models/${path}`
+}
+
+/** A wrong key is a 400 here. Only Google's own words count: its message may quote the caller. */
+export function kindOfRefusal(status: number, body: string): UpstreamErrorKind | undefined {
+  if (status !== 400) return undefined
+  let refusal: unknown
+  try {
+    refusal = JSON.parse(body)
+  } catch {
+    return undefined
+  }
+  const { error } = fieldsIn(Array.isArray(refusal) ? refusal[0] : refusal)
+  const { details } = fieldsIn(error)
+  if (!Array.isArray(details)) return undefined
+  return details.some((detail) => fieldsIn(detail).reason === 'API_KEY_INVALID') ? 'key_rejected' : undefined
+}
+
+/**
+ * Turns the data of events, in order, into chunks. There is no end marker: the answer is whole if a reason to finish was
+ * given and the body has ended, which is when `end` is called and gives out the finish and the usage.
+ *
+ * What is not content is read by hand: checking each event against a schema would cost more than parsing it.
+ */
+export function createReader(): { read(data: string): Chunk[]; end(): Chunk[] } {
+  let finish: FinishReason | undefined
+  let usage: Fields | undefined
+  let responseId: unknown
+  let hasOutput = false
+  const callIds = new Set<string>()
+
+  function chunkOf(part: Fields): ContentChunk | undefined {
+    if (part.functionCall != null) return callOf(part.functionCall)
+    // Images, code and signatures have no place in a chat completion.
+    if (part.text == null) return undefined
+    if (typeof part.text !== 'string') throw new UpstreamError('bad_event')
+    return part.text === '' ? undefined : { type: part.thought === true ? 'reasoning' : 'text', text: part.text }
+  }
+
+  /** A call comes whole. */
+  function callOf(call: unknown): ContentChunk {
+    const { id, name, args } = recordOf(call)
+    if (typeof name !== 'string' || !isRecordOrAbsent(args)) throw new UpstreamError('bad_event')
+    const index = callIds.size
+    // Older models name no id. It must differ from those of earlier answers, because callers send them all back.
+    const answer = typeof responseId === 'string' && /^[\w-]{1,64}$/.test(responseId) ? `${responseId}_` : ''
+    const isNamed = typeof id === 'string' && id !== '' && !callIds.has(id)
+    const callId = isNamed ? id : `call_${answer}${index}`
+    if (callIds.has(callId) || index >= TOOL_CALLS_MAX) throw new UpstreamError('bad_event')
+    callIds.add(callId)
+    return { type: 'tool_call', index, id: callId, name, arguments: jsonOf(args ?? {}) }
+  }
+
+  return {
+    read(data) {
+      const event = parseEvent(data)
+      if (isRecord(event.usageMetadata)) usage = event.usageMetadata
+      responseId ??= event.responseId
+      const candidate = candidateIn(event.candidates)
+      if (!candidate) {
+        // A prompt that may not be answered. Another route would be a way around the filter, so this is the answer.
+        if (typeof recordOf(event.promptFeedback ?? {}).blockReason === 'string') finish = 'content_filter'
+        return []
+      }
+      if (candidate.finishReason != null) finish = finishReasonOf(candidate.finishReason)
+      const chunks: Chunk[] = []
+      for (const part of partsIn(candidate.content)) {
+        const chunk = chunkOf(recordOf(part))
+        if (!chunk) continue
+        hasOutput ||= chunk.type !== 'reasoning'
+        chunks.push(chunk)
+      }
+      return chunks
+    },
+    end() {
+      if (finish === undefined) throw new UpstreamError('truncated')
+      const reason = finish === 'stop' && callIds.size > 0 ? 'tool_calls' : finish
+      const end: Chunk[] = [{ type: 'finish', reason }]
+      return usage === undefined ? end : [...end, { type: 'usage', usage: usageOf(usage, hasOutput) }]
+    },
+  }
+}
+
+type Fields = Record<string, unknown>
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isRecordOrAbsent(value: unknown): value is Fields | null | undefined {
+  return value == null || isRecord(value)
+}
+
+/** Of what may be anything. */
+function fieldsIn(value: unknown): Fields {
+  return isRecord(value) ? value : {}
+}
+
+function recordOf(value: unknown): Fields {
+  if (!isRecord(value)) throw new UpstreamError('bad_event')
+  return value
+}
+
+function parseEvent(data: string): Fields {
+  let event: unknown
+  try {
+    event = JSON.parse(data)
+  } catch {
+    throw new UpstreamError('bad_event')
+  }
+  const fields = recordOf(event)
+  if (fields.error != null) throw new UpstreamError('error_in_200')
+  return fields
+}
+
+function candidateIn(candidates: unknown): Fields | undefined {
+  if (candidates == null) return undefined
+  if (!Array.isArray(candidates)) throw new UpstreamError('bad_event')
+  return candidates.map(recordOf).find((candidate) => (candidate.index ?? 0) === 0)
+}
+
+function partsIn(content: unknown): unknown[] {
+  if (content == null) return []
+  const { parts } = recordOf(content)
+  if (parts == null) return []
+  if (!Array.isArray(parts)) throw new UpstreamError('bad_event')
+  return parts
+}
+
+/** What JSON.parse reads, JSON.stringify may find too deep. */
+function jsonOf(args: Fields): string {
+  try {
+    return JSON.stringify(args)
+  } catch {
+    throw new UpstreamError('bad_event')
+  }
+}
+
+const FINISH_REASONS = new Map<unknown, FinishReason>([
+  ['STOP', 'stop'],
+  ['MAX_TOKENS', 'length'],
+  // The most that one request may be answered with, although the caller allowed more.
+  ['CONTINUATION', 'length'],
+  ['SAFETY', 'content_filter'],
+  ['RECITATION', 'content_filter'],
+  ['LANGUAGE', 'content_filter'],
+  ['BLOCKLIST', 'content_filter'],
+  ['PROHIBITED_CONTENT', 'content_filter'],
+  ['SPII', 'content_filter'],
+  ['MODEL_ARMOR', 'content_filter'],
+  ['IMAGE_SAFETY', 'content_filter'],
+  ['IMAGE_PROHIBITED_CONTENT', 'content_filter'],
+  ['IMAGE_RECITATION', 'content_filter'],
+])
+
+/**
+ * Any other reason (MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL, OTHER …) means that the model failed to answer. So did
+ * every reason that Google has added over the years: one that we do not know is not taken for a good end.
+ */
+function finishReasonOf(reason: unknown): FinishReason {
+  const ours = FINISH_REASONS.get(reason)
+  if (ours === undefined) throw new UpstreamError(typeof reason === 'string' ? 'error_in_200' : 'bad_event')
+  return ours
+}
+
+/**
+ * Each event reports the whole answer so far. Their prompt includes what was cached but not what tools fed back to the
+ * model; their candidates exclude thoughts. A zero is left out of their JSON, which for the visible answer is believed
+ * only if there was none.
+ */
+function usageOf(reported: Fields, hasOutput: boolean): Usage {
+  const cachedInput = countOf(reported.cachedContentTokenCount ?? 0)
+  return {
+    input: countOf(reported.promptTokenCount) + countOf(reported.toolUsePromptTokenCount ?? 0) - cachedInput,
+    cachedInput,
+    cacheWrite: 0,
+    output: countOf(reported.candidatesTokenCount ?? (hasOutput ? undefined : 0)),
+    reasoning: countOf(reported.thoughtsTokenCount ?? 0),
+  }
+}
+
+/** What is not a number becomes NaN, which no plausibility check lets through. */
+function countOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN
+}

@@ -1,0 +1,157 @@
+import type { OpenAICompatibleSettings } from './openai-compatible.ts'
+
+/**
+ * Where well-known providers are and what they do differently. Data and nothing else: a provider that speaks one of our
+ * wire formats is one more entry here, or the same said on the command line.
+ */
+export type Preset = {
+  name: string
+  /** Undefined: it is another for each customer. */
+  baseUrl: string | undefined
+  key: 'needed' | 'optional' | 'none'
+  hint: string
+} & (
+  | { kind: 'openai-compatible'; settings: Partial<OpenAICompatibleSettings> }
+  | { kind: 'anthropic' | 'gemini' | 'bedrock' | 'vertex'; settings: Record<string, unknown> }
+)
+
+export const PRESETS: readonly Preset[] = [
+  {
+    name: 'openai',
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.openai.com/v1',
+    // Its newer models refuse max_tokens, and its older ones understand both.
+    settings: { maxTokensField: 'max_completion_tokens' },
+    key: 'needed',
+    hint: 'A project key that may write to chat completions is enough.',
+  },
+  {
+    name: 'azure',
+    kind: 'openai-compatible',
+    baseUrl: undefined,
+    settings: { auth: { header: 'api-key' }, maxTokensField: 'max_completion_tokens' },
+    key: 'needed',
+    hint: 'The base URL is the endpoint of your resource followed by /openai/v1, the upstream model the name of a deployment.',
+  },
+  {
+    name: 'groq',
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    settings: {
+      maxTokensField: 'max_completion_tokens',
+      unsupportedFields: ['logit_bias', 'presence_penalty', 'frequency_penalty'],
+    },
+    key: 'needed',
+    hint: 'Its limits are by organisation: more keys of the same one do not raise them.',
+  },
+  {
+    name: 'mistral',
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.mistral.ai/v1',
+    // It refuses every field that it does not know, and reports usage unasked.
+    settings: { askForUsage: false, unsupportedFields: ['seed', 'logit_bias', 'user'] },
+    key: 'needed',
+    hint: 'A key belongs to one workspace.',
+  },
+  {
+    name: 'deepseek',
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.deepseek.com/v1',
+    settings: { unsupportedFields: ['seed', 'logit_bias', 'images'] },
+    key: 'needed',
+    hint: 'It is prepaid: a refusal with 402 means that its credit is used up.',
+  },
+  {
+    name: 'together',
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.together.xyz/v1',
+    settings: {},
+    key: 'needed',
+    hint: 'Upstream models are named like meta-llama/Llama-3.3-70B-Instruct-Turbo.',
+  },
+  {
+    name: 'openrouter',
+    kind: 'openai-compatible',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    // It answers 403 when its moderation flags a prompt: that must not take a good key out of use.
+    settings: { headers: { 'x-title': 'Parley' }, keyRejectedBy: [401, 402] },
+    key: 'needed',
+    hint: 'Set the header http-referer to your own site if you want its statistics to name you.',
+  },
+  {
+    name: 'fireworks',
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.fireworks.ai/inference/v1',
+    settings: {},
+    key: 'needed',
+    hint: 'Upstream models are named like accounts/fireworks/models/llama-v3p3-70b-instruct.',
+  },
+  {
+    name: 'xai',
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.x.ai/v1',
+    settings: { maxTokensField: 'max_completion_tokens', unsupportedFields: ['logit_bias'] },
+    key: 'needed',
+    hint: 'Its reasoning models also refuse stop and the penalties: say so on their routes with --unsupported.',
+  },
+  {
+    name: 'vllm',
+    kind: 'openai-compatible',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    settings: {},
+    key: 'optional',
+    hint: 'It asks for a key only when it was started with --api-key.',
+  },
+  {
+    name: 'ollama',
+    kind: 'openai-compatible',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    settings: { unsupportedFields: ['logit_bias', 'tool_choice'] },
+    key: 'none',
+    hint: 'Pull a model first. Its context window is small unless you set it there.',
+  },
+  {
+    name: 'llama-cpp',
+    kind: 'openai-compatible',
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    settings: {},
+    key: 'optional',
+    hint: 'For llama-server. Its usual port is also the usual one of Parley: change either.',
+  },
+  {
+    name: 'anthropic',
+    kind: 'anthropic',
+    baseUrl: 'https://api.anthropic.com/v1',
+    settings: {},
+    key: 'needed',
+    hint: 'A key belongs to one workspace, whose limits it shares.',
+  },
+  {
+    name: 'gemini',
+    kind: 'gemini',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    settings: {},
+    key: 'needed',
+    hint: 'A key of AI Studio. Google Cloud is the preset vertex.',
+  },
+  {
+    name: 'vertex',
+    kind: 'vertex',
+    baseUrl: 'https://aiplatform.googleapis.com/v1',
+    settings: {},
+    key: 'needed',
+    hint: 'The key is the JSON file of a service account, or an API key of express mode.',
+  },
+  {
+    name: 'bedrock',
+    kind: 'bedrock',
+    baseUrl: undefined,
+    settings: {},
+    key: 'needed',
+    hint: 'The base URL is that of bedrock-runtime in your region. The key is a Bedrock API key or ACCESS_KEY_ID:SECRET_ACCESS_KEY.',
+  },
+]
+
+export function presetNamed(name: string): Preset | undefined {
+  return PRESETS.find((preset) => preset.name === name)
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createReader } from '../src/providers/gemini.ts'
+import type { Chunk, FinishReason } from '../src/rules/chunk.ts'
+import { completionTokensOf, promptTokensOf, type Usage } from '../src/rules/usage.ts'
+import { testStoredStreams } from './support/stored-streams.ts'
+
+function text(value: string): Chunk {
+  return { type: 'text', text: value }
+}
+
+function toolCall(index: number, id: string, name: string, args: string): Chunk {
+  return { type: 'tool_call', index, id, name, arguments: args }
+}
+
+function finish(reason: FinishReason): Chunk {
+  return { type: 'finish', reason }
+}
+
+function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
+  return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
+}
+
+const EXPECTED: Record<string, readonly Chunk[]> = {
+  text: [text('Hello'), text(', "world"\n'), finish('stop'), usage(9, 4)],
+  multibyte: [
+    text('e\u0301 日本語 𠮷 שלום\u200F'),
+    text('👩\u200D👩'),
+    text('\u200D👧\u200D👦🇯🇵'),
+    text('a\u2028b\u2029c\u0085d\uFEFF'),
+    text('👍日'),
+    finish('stop'),
+    usage(5, 22),
+  ],
+  'function-call': [
+    text('Let me look.'),
+    toolCall(0, 'call_kX2taP7bLqa_xN8P_0', 'get_weather', '{"city":"Zürich","days":2}'),
+    finish('tool_calls'),
+    usage(62, 19),
+  ],
+  'parallel-calls': [
+    toolCall(0, 'fc7a1', 'get_weather', '{"city":"Bern"}'),
+    toolCall(1, 'fc7a2', 'get_time', '{}'),
+    toolCall(2, 'fc7a3', 'ping', '{}'),
+    finish('tool_calls'),
+    usage(80, 30, { reasoning: 51 }),
+  ],
+  thinking: [
+    { type: 'reasoning', text: '**Adding**\n\nTwo and two…' },
+    text('4'),
+    finish('stop'),
+    usage(11, 1, { reasoning: 58 }),
+  ],
+  'cached-usage': [text('42'), text('.'), finish('stop'), usage(140, 2, { cachedInput: 2028 })],
+  'safety-stop': [text('First, take'), finish('content_filter'), usage(14, 3)],
+  'max-tokens': [text('Once upon'), text(' a'), finish('length'), usage(7, 3, { reasoning: 20 })],
+  'blocked-prompt': [finish('content_filter'), usage(13, 0)],
+  'error-first': [],
+  'error-midway': [text('Half')],
+}
+
+testStoredStreams({
+  folder: 'gemini',
+  createReader,
+  expected: EXPECTED,
+  failures: { 'error-first': 'error_in_200', 'error-midway': 'error_in_200' },
+})
+
+test('the buckets of each stored stream add up to the total that the provider reported', () => {
+  const folder = join(import.meta.dirname, 'fixtures/gemini')
+  for (const file of readdirSync(folder)) {
+    const last = EXPECTED[file.replace(/\.sse$/, '')]?.at(-1)
+    if (last?.type !== 'usage') continue
+    const total = [...readFileSync(join(folder, file), 'utf8').matchAll(/"totalTokenCount": (\d+)/g)].at(-1)?.[1]
+    assert.equal(promptTokensOf(last.usage) + completionTokensOf(last.usage), Number(total), file)
+  }
+})
