@@ -15,6 +15,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --no-audit --no-fund
 # There is no build: Node runs the TypeScript sources as they are.
 COPY bin bin
 COPY migrations migrations
+COPY prices prices
 COPY simulator simulator
 COPY scripts/seed.ts scripts/
 COPY src src

@@ -43,9 +43,33 @@ export async function readApiKey(options: ApiKeyOptions): Promise<string | null 
   return undefined
 }
 
+/** From standard input when nothing was said. Null: the provider asks for none. */
+export async function requireApiKey(options: ApiKeyOptions): Promise<string | null> {
+  const said = await readApiKey(options)
+  return said === undefined ? ((await readApiKey({ ...options, apiKeyStdin: true })) ?? null) : said
+}
+
+const SHOWN_OF_AT_LEAST = 12
+
+/** What is shown of a key. Of a short one that would be too much. */
+export function lastOf(apiKey: string): string {
+  // Of ACCESS_KEY_ID:SECRET_ACCESS_KEY and of an account's file, only the id is no secret.
+  const shown = accountKeyIdIn(apiKey) ?? apiKey.split(':')[0] ?? ''
+  return shown.length < SHOWN_OF_AT_LEAST ? '' : shown.slice(-4)
+}
+
+function accountKeyIdIn(apiKey: string): string | undefined {
+  try {
+    const file = JSON.parse(Buffer.from(apiKey, 'base64').toString()) as { private_key_id?: unknown } | null
+    return typeof file?.private_key_id === 'string' ? file.private_key_id : ''
+  } catch {
+    return undefined
+  }
+}
+
 /** It becomes an HTTP header, where a line break or a letter outside ASCII would fail every call. */
 function expectKey(text: string, source: string): string {
-  const key = text.trim()
+  const key = onOneLine(text.trim())
   if (key === '') {
     throw new CliError(
       `There is no API key in ${source}. Put one there, or say --no-api-key if the provider asks for none.`,
@@ -55,6 +79,16 @@ function expectKey(text: string, source: string): string {
     throw new CliError(`What is in ${source} is not an API key: it must be one line of printable ASCII without spaces.`)
   }
   return key
+}
+
+/** Google hands out the credentials of a service account as a JSON file of many lines, which is kept as base64. */
+function onOneLine(text: string): string {
+  if (!text.startsWith('{')) return text
+  try {
+    return Buffer.from(JSON.stringify(JSON.parse(text))).toString('base64')
+  } catch {
+    return text
+  }
 }
 
 async function readKeyFile(path: string): Promise<string> {

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvalidArgumentError } from 'commander'
-import { creditsOf, limitUpTo, listOf, nameOf, priceOf, signedCreditsOf, timeOf, wholeNumber } from './arguments.ts'
+import {
+  creditsOf,
+  limitUpTo,
+  listOf,
+  marginOf,
+  nameOf,
+  priceOf,
+  signedCreditsOf,
+  timeOf,
+  wholeNumber,
+} from './arguments.ts'
 import { domainOf } from './domains.ts'
 import { baseUrlOf } from './providers.ts'
 
@@ -26,6 +36,11 @@ test('a price is in dollars per million tokens, and one typed in another unit is
   assert.equal(priceOf('0.15'), 150_000_000n)
   assert.equal(priceOf('0'), 0n)
   refuses(priceOf, '10000.01', '150000', '-1', 'free')
+})
+
+test('a margin is in percent', () => {
+  assert.equal(marginOf('12.5'), 1_250)
+  refuses(marginOf, '-5', '1001', 'a fifth')
 })
 
 test('a number is whole and within its bounds', () => {
@@ -62,4 +77,5 @@ test('a base URL ends before the endpoint and carries no key', () => {
   assert.equal(baseUrlOf('https://api.example.com/v1/'), 'https://api.example.com/v1')
   refuses(baseUrlOf, 'api.example.com/v1', 'ftp://example.com', 'https://key@example.com/v1', 'https://example.com?k=1')
   refuses(baseUrlOf, 'https://example.com/v1/chat/completions', '')
+  refuses(baseUrlOf, 'https://example.com/v1/messages', 'https://example.com/v1beta/models/x:streamGenerateContent')
 })

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { parseMargin } from '../rules/margins.ts'
 import { parseCredits, type Nanos } from '../rules/money.ts'
 
 /** Readers of what is typed on the command line. What they refuse is a mistake in usage. */
@@ -22,6 +23,15 @@ export function priceOf(text: string): Nanos {
   const price = amountOf(text)
   if (price > PRICE_MAX) throw new InvalidArgumentError('A price is in dollars per million tokens, at most 10000.')
   return price
+}
+
+/** Percent, in hundredths of one. */
+export function marginOf(text: string): number {
+  try {
+    return parseMargin(text)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : '')
+  }
 }
 
 function amountOf(text: string): Nanos {

@@ -1,5 +1,6 @@
 import type { Secrets } from '../platform/secrets.ts'
 import { LONGEST_CALL_MS } from '../rules/limits.ts'
+import { classesBelow } from '../rules/margins.ts'
 import { priceAt } from '../rules/routing.ts'
 import { loadCatalogue } from '../store/catalogue.ts'
 import type { Db } from '../store/database.ts'
@@ -9,7 +10,8 @@ import { pendingMigrations } from '../store/migrate.ts'
 import { listDeployments } from '../store/models.ts'
 import { listProviders } from '../store/providers.ts'
 import { CliError } from './failures.ts'
-import { apiKeyOf, probe, type ProviderRecord } from './probe.ts'
+import { apiKeyOf, probe } from './probe.ts'
+import { refusalOf, type Provider } from './provider-keys.ts'
 
 /** One line of `parley doctor`. A hint is no problem: an installation without a caller yet is healthy. */
 export interface Finding {
@@ -75,7 +77,19 @@ export async function checkSecrets(db: Db, secrets: Secrets): Promise<Finding[]>
     lost.length === 0
       ? 'every key pair can be checked'
       : lost.map((row) => `secret ${row.secret_version} is missing (active key pairs: ${row.pairs})`).join(', ')
-  return [verdict('secrets', lost.length === 0, detail, 'List that secret in PARLEY_SECRET again, as NUMBER:BASE64.')]
+  return [
+    verdict('secrets', lost.length === 0, detail, 'List that secret in PARLEY_SECRET again, as NUMBER:BASE64.'),
+    ...(await sealedBefore(db, secrets)),
+  ]
+}
+
+/** As long as there are such keys, the secret that they were sealed under cannot be dropped. */
+async function sealedBefore(db: Db, secrets: Secrets): Promise<Finding[]> {
+  const keys = (await listProviders(db)).flatMap((provider) => provider.keys)
+  const old = keys.filter((key) => secrets.versionOf(key.sealed_key) !== secrets.version).length
+  if (old === 0) return []
+  const detail = `API keys of providers that are sealed under an older secret: ${old}`
+  return [{ check: 'sealed keys', state: 'hint', detail, mend: 'Run: parley secrets rewrap' }]
 }
 
 function isConfigured(secrets: Secrets, version: number): boolean {
@@ -93,31 +107,54 @@ export async function checkProviders(db: Db, secrets: Secrets, isOffline: boolea
   if (providers.length === 0) {
     return [{ check: 'providers', state: 'hint', detail: 'there are none', mend: 'Run "parley provider add --help".' }]
   }
-  return Promise.all(
-    providers.map((provider) => {
+  const findings = await Promise.all(
+    providers.map(async (provider) => {
       const upstreamModel = routes.find((route) => route.provider === provider.name)?.upstream_model
-      return checkProvider(provider, secrets, isOffline ? undefined : upstreamModel)
+      const answer = await checkProvider(provider, secrets, isOffline ? undefined : upstreamModel)
+      return [answer].concat(refusedKeys(provider))
     }),
   )
+  return findings.flat()
 }
 
 async function checkProvider(
-  provider: ProviderRecord,
+  provider: Provider,
   secrets: Secrets,
   upstreamModel: string | undefined,
 ): Promise<Finding> {
   const check = `provider ${provider.name}`
+  const keys = provider.keys.filter((key) => key.enabled)
+  if (keys.length === 0 && provider.keys.length > 0) {
+    return verdict(check, false, 'every key is disabled', `Run "parley provider key enable ${provider.name} KEY".`)
+  }
   try {
+    for (const key of keys) apiKeyOf(provider, key, secrets)
     if (upstreamModel === undefined) {
-      apiKeyOf(provider, secrets)
-      return { check, state: 'ok', detail: 'its key can be read; it was not called' }
+      return {
+        check,
+        state: 'ok',
+        detail: `${keys.length === 1 ? 'its key' : 'each key'} can be read; it was not called`,
+      }
     }
-    const { firstTokenMs } = await probe(provider, secrets, upstreamModel)
-    return { check, state: 'ok', detail: `${upstreamModel} answered after ${Math.round(firstTokenMs)} ms` }
+    // One that was not refused, if there is one: those that were are told apart.
+    const key = keys.find(({ rejected_at }) => rejected_at === null) ?? keys[0]
+    const { phases, failure } = await probe(provider, key, secrets, upstreamModel)
+    if (failure !== undefined) return { check, state: 'problem', detail: failure }
+    const firstToken = phases.find(({ phase }) => phase === 'first token')
+    return { check, state: 'ok', detail: `${upstreamModel} answered after ${firstToken?.ms} ms` }
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     return { check, state: 'problem', detail: error.message }
   }
+}
+
+function refusedKeys({ name, keys }: Provider): Finding[] {
+  return keys.flatMap((key) => {
+    const refusal = key.enabled ? refusalOf(key) : undefined
+    if (refusal === undefined) return []
+    const mend = `Put another in its place: parley provider key add ${name} ${key.name}`
+    return [verdict(`key ${name}/${key.name}`, false, refusal, mend)]
+  })
 }
 
 export async function checkModels(db: Db): Promise<Finding[]> {
@@ -125,17 +162,20 @@ export async function checkModels(db: Db): Promise<Finding[]> {
   if (models.size === 0) {
     return [{ check: 'models', state: 'hint', detail: 'there are none', mend: 'Run "parley model add --help".' }]
   }
-  return [...models.values()].map((model) => {
+  return [...models.values()].flatMap((model) => {
     const check = `model ${model.id}`
-    if (!priceAt(model, Date.now()))
-      return verdict(check, false, 'has no price in force', 'Run "parley model price --help".')
+    const price = priceAt(model, Date.now())
+    if (!price) return [verdict(check, false, 'has no price in force', 'Run "parley model price --help".')]
     const routes = model.deployments.length
-    return verdict(
-      check,
-      routes > 0,
-      routes > 0 ? `priced, routes: ${routes}` : 'has no usable route',
-      'Run "parley model route --help".',
-    )
+    if (routes === 0) return [verdict(check, false, 'has no usable route', 'Run "parley model route --help".')]
+    const loss = model.deployments
+      .map(({ cost }) => (cost ? classesBelow(price, cost) : []))
+      .find(({ length }) => length > 0)
+    if (!loss) return [verdict(check, true, `priced, routes: ${routes}`, '')]
+    const detail = `is sold below what a provider asks: ${loss.join(', ')}`
+    return [
+      { check, state: 'hint', detail, mend: 'Run "parley model show" with it, then "parley model price --help".' },
+    ]
   })
 }
 

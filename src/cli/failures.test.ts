@@ -41,7 +41,8 @@ function reason(...failed: ConstructorParameters<typeof UpstreamError>): string 
 }
 
 test('why a provider does not answer is said in words', () => {
-  assert.match(reason('rejected', { status: 401 }), /refuses the API key \(401\)/)
+  assert.match(reason('key_rejected', { status: 401 }), /refuses the API key \(401\)/)
+  assert.match(reason('rejected', { status: 403 }), /refuses the request \(403\)/)
   assert.match(reason('rejected', { status: 404 }), /no such model or address \(404\)/)
   assert.match(reason('dns'), /^https:\/\/api\.example\/v1 did not answer with large\. The host name/)
 })

@@ -1,4 +1,5 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { formatMargin } from '../rules/margins.ts'
 import { formatCredits } from '../rules/money.ts'
 import {
   findModel,
@@ -10,8 +11,9 @@ import {
   updateModel,
   upsertModel,
 } from '../store/models.ts'
-import { wholeNumber } from './arguments.ts'
+import { marginOf, wholeNumber } from './arguments.ts'
 import { CliError, unknownId } from './failures.ts'
+import { addImportCommand } from './model-import.ts'
 import { addPriceOptions, newPriceOf, priceDocument, setPrice, type PriceOptions } from './prices.ts'
 import { facts, table, type Output } from './print.ts'
 import { addRouteCommands } from './routes.ts'
@@ -38,7 +40,8 @@ export function addModelCommands(program: Command): void {
   addSizeOptions(
     addCommand(model, 'set', 'correct what is known of a model', 'parley model set gpt-small --context-window 256000')
       .argument('<model>')
-      .option('--owned-by <name>', 'shown by GET /v1/models', ownerOf),
+      .option('--owned-by <name>', 'shown by GET /v1/models', ownerOf)
+      .option('--margin <percent>', 'what the next import of prices adds to what providers ask', marginOf),
   ).action(withStore(set))
   addCommand(model, 'disable', 'refuse calls to a model (422)', 'parley model disable gpt-small')
     .argument('<model>')
@@ -55,6 +58,7 @@ export function addModelCommands(program: Command): void {
     ).argument('<model>'),
   ).action(withStore(setPrice))
   addRouteCommands(model)
+  addImportCommand(model)
 }
 
 function addSizeOptions(command: Command): Command {
@@ -150,6 +154,7 @@ async function show({ db }: Session, id: string): Promise<Output> {
       enabled: model.enabled,
       'context window': model.context_window,
       'max output tokens': model.max_output_tokens,
+      margin: formatMargin(model.margin_bps),
     }),
     table(
       prices.map((price) => ({
@@ -159,6 +164,7 @@ async function show({ db }: Session, id: string): Promise<Output> {
         'cache write/M': formatCredits(price.cache_write),
         'output/M': formatCredits(price.output),
         'reasoning/M': formatCredits(price.reasoning),
+        source: price.source,
       })),
       'It has no price, so it is not served.',
     ),
@@ -166,6 +172,7 @@ async function show({ db }: Session, id: string): Promise<Output> {
       routes.map((route) => ({
         route: route.id,
         position: route.position,
+        weight: route.weight,
         provider: route.provider_enabled ? route.provider : `${route.provider} (disabled)`,
         'upstream model': route.upstream_model,
         unsupported: route.unsupported_fields,
@@ -176,16 +183,18 @@ async function show({ db }: Session, id: string): Promise<Output> {
     ),
   ]
   const versions = prices.map((price) => {
-    return { version: price.id, effective_from: price.effective_from, price: priceDocument(price) }
+    const { id: version, effective_from, source } = price
+    return { version, effective_from, source, price: priceDocument(price) }
   })
   return { document: { ...model, prices: versions, routes }, text: text.join('\n\n') }
 }
 
-async function set(session: Session, id: string, options: Facts): Promise<Output> {
+async function set(session: Session, id: string, options: Facts & { margin?: number }): Promise<Output> {
   const change = {
     owned_by: options.ownedBy,
     context_window: options.contextWindow,
     max_output_tokens: options.maxOutputTokens,
+    margin_bps: options.margin,
   }
   if (Object.values(change).every((value) => value === undefined)) {
     throw new CliError('Nothing was said to change. Run "parley model set --help" to see what can be.')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { facts, jsonOf, table, withoutControls } from './print.ts'
+import { ago, facts, jsonOf, table, withoutControls } from './print.ts'
 
 test('an amount in JSON is exact text, with its credits beside it', () => {
   const document = { wallet: [{ balance_nanos: 9_007_199_254_740_993n, calls: 3n }] }
@@ -35,4 +35,19 @@ test('what others wrote cannot control the terminal, nor pretend to be another r
   assert.equal(facts({ name: '\u001b[2Jevil\u009b1A\nbalance  $9.00' }), 'name  \ufffd[2Jevil\ufffd1A balance  $9.00')
   assert.equal(table([{ name: '\u0007a\tb' }], ''), 'NAME\n\ufffda b')
   assert.equal(withoutControls('two\nlines\r\u0000'), 'two\nlines\ufffd\ufffd')
+})
+
+test('how long ago something was is said in the largest unit that fits', () => {
+  const now = Date.UTC(2026, 0, 31)
+  const said = [0, 59, 60, 119, 300, 3_600, 90_000, 172_800].map((seconds) => ago(new Date(now - seconds * 1_000), now))
+  assert.deepEqual(said, [
+    'just now',
+    'just now',
+    '1 minute ago',
+    '1 minute ago',
+    '5 minutes ago',
+    '1 hour ago',
+    '1 day ago',
+    '2 days ago',
+  ])
 })

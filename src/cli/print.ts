@@ -55,6 +55,21 @@ export function facts(record: Record<string, Shown>): string {
     .join('\n')
 }
 
+const UNITS: [name: string, seconds: number][] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** `5 minutes ago`. */
+export function ago(time: Date, nowMs: number = Date.now()): string {
+  const seconds = (nowMs - time.getTime()) / 1000
+  const unit = UNITS.find(([, size]) => seconds >= size)
+  if (!unit) return 'just now'
+  const count = Math.floor(seconds / unit[1])
+  return `${count} ${unit[0]}${count === 1 ? '' : 's'} ago`
+}
+
 /** Names and texts were written by others: a control character in one could rewrite the operator's terminal. */
 function shown(value: Shown): string {
   if (value === null || value === undefined || value === '') return '-'

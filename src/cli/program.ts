@@ -14,6 +14,7 @@ import { addProjectCommands } from './projects.ts'
 import { addProviderCommands } from './providers.ts'
 import { addPublisherCommands } from './publishers.ts'
 import { addReceiptCommand } from './receipts.ts'
+import { addSecretsCommands } from './secrets.ts'
 import { addServeCommand, type Serving } from './serve.ts'
 import { addWalletCommands } from './wallets.ts'
 
@@ -58,6 +59,7 @@ export function createProgram<Role extends string>(planes: Planes<Role>): Comman
   addWalletCommands(program, planes.openCheckout)
   addProviderCommands(program)
   addModelCommands(program)
+  addSecretsCommands(program)
   addConversationCommands(program)
   addReceiptCommand(program)
   return program

@@ -12,6 +12,10 @@ import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
 
 const FIELDS: readonly string[] = [...OPTIONAL_FIELDS, 'images']
 
+const GROUPS = `
+Routes with the same --position are one group. Calls are spread over a group by --weight: 300 beside 100 is three calls
+to one. The next position is for calls that its group could not answer.`
+
 export function addRouteCommands(model: Command): void {
   const add = addCommand(
     model,
@@ -22,13 +26,14 @@ export function addRouteCommands(model: Command): void {
     .argument('<model>')
     .requiredOption('--provider <name>', 'who answers')
     .requiredOption('--upstream-model <name>', 'how that provider calls the model', upstreamModelOf)
-    .option('--position <n>', 'routes are tried from the lowest to the highest', wholeNumber(0, 1_000_000), 0)
+    .option('--position <n>', 'routes of the lowest are tried first, then the next', wholeNumber(0, 1_000_000), 0)
+    .option('--weight <n>', 'its share of the calls among routes of the same position', wholeNumber(1, 1_000), 100)
     .option('--unsupported <fields>', `request fields it cannot honour, of: ${FIELDS.join(', ')}`, fieldsOf)
     .option('--connect-timeout-ms <ms>', 'to connect', wholeNumber(50, 60_000))
     .option('--first-token-timeout-ms <ms>', 'to the first piece of the answer', wholeNumber(50, 600_000))
     .option('--idle-timeout-ms <ms>', 'between two pieces', wholeNumber(50, 600_000))
     .option('--total-timeout-ms <ms>', 'for the whole answer', wholeNumber(50, 3_600_000))
-  addCostOptions(add).action(withStore(route))
+  addCostOptions(add).addHelpText('after', GROUPS).action(withStore(route))
   addCommand(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
     .argument('<route>', 'its id, from "parley model show"')
     .action(withStore(unroute))
@@ -57,6 +62,7 @@ interface RouteOptions extends CostOptions {
   provider: string
   upstreamModel: string
   position: number
+  weight: number
   unsupported?: string[]
   connectTimeoutMs?: number
   firstTokenTimeoutMs?: number
@@ -91,7 +97,7 @@ async function route({ db }: Session, modelId: string, options: RouteOptions): P
   const id = uuidv7()
   const providerId = provider.id
   await insertDeployment(db, { id, modelId, providerId, unsupportedFields: unsupported, cost, ...deployment })
-  const { upstreamModel, position } = options
+  const { upstreamModel, position, weight } = options
   return {
     document: {
       id,
@@ -99,6 +105,7 @@ async function route({ db }: Session, modelId: string, options: RouteOptions): P
       provider: name,
       upstream_model: upstreamModel,
       position,
+      weight,
       unsupported,
       cost: cost ? priceDocument(rowOf(cost)) : null,
     },
@@ -108,6 +115,7 @@ async function route({ db }: Session, modelId: string, options: RouteOptions): P
       provider: name,
       'upstream model': upstreamModel,
       position,
+      weight,
       unsupported,
       'cost input/M': cost && formatCredits(cost.input),
       'cost output/M': cost && formatCredits(cost.output),

@@ -15,7 +15,7 @@ test('what was sealed is unsealed in the same context, whatever the text', () =>
 
 test('a sealed text shows nothing of what is in it, and sealing twice gives two texts', () => {
   const sealed = secrets.seal('sk-live-abc', 'provider/1')
-  assert.match(sealed, /^v1\.1\.[\w-]{16}\.[\w-]{22}\.[\w-]+$/)
+  assert.match(sealed, /^v2\.1\.[\w-]{16}\.[\w-]{22}\.[\w-]{43}\.[\w-]{16}\.[\w-]{22}\.[\w-]+$/)
   assert.ok(!sealed.includes(Buffer.from('sk-live').toString('base64url').slice(0, 8)))
   assert.notEqual(sealed, secrets.seal('sk-live-abc', 'provider/1'))
 })
@@ -27,10 +27,12 @@ test('a sealed text that was moved to another context does not open', () => {
   }
 })
 
+/** The parts of `v2.VERSION.…`: of the wrapped key, then of the data. */
+const PARTS = [2, 3, 4, 5, 6, 7]
+
 test('a sealed text with any one bit changed does not open', () => {
-  const sealed = secrets.seal('sk-live-abc', 'provider/1')
-  const parts = sealed.split('.')
-  for (const part of [2, 3, 4]) {
+  const parts = secrets.seal('sk-live-abc', 'provider/1').split('.')
+  for (const part of PARTS) {
     const bytes = Buffer.from(parts[part] ?? '', 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const altered = Buffer.from(bytes)
@@ -42,24 +44,88 @@ test('a sealed text with any one bit changed does not open', () => {
 })
 
 test('a sealed text of which something was cut off does not open', () => {
-  const [format, version, iv, tag, ciphertext] = secrets.seal('sk-live-abc', 'provider/1').split('.')
-  const tagBytes = Buffer.from(tag ?? '', 'base64url')
-  for (let length = 0; length < 16; length++) {
-    const shortTag = tagBytes.subarray(0, length).toString('base64url')
-    const text = [format, version, iv, shortTag, ciphertext].join('.')
-    assert.throws(() => secrets.unseal(text, 'provider/1'), `a tag of ${length} bytes`)
+  const parts = secrets.seal('sk-live-abc', 'provider/1').split('.')
+  for (const part of PARTS) {
+    const bytes = Buffer.from(parts[part] ?? '', 'base64url')
+    for (let length = 0; length < bytes.length; length++) {
+      const text = parts.with(part, bytes.subarray(0, length).toString('base64url')).join('.')
+      assert.throws(() => secrets.unseal(text, 'provider/1'), `part ${part} with ${length} bytes`)
+    }
   }
-  for (const text of [
-    [format, version, iv, tag, ciphertext?.slice(0, -4)].join('.'),
-    [format, version, iv, tag, ''].join('.'),
-    [format, version, iv, tag].join('.'),
-    [format, version, '', tag, ciphertext].join('.'),
-  ])
-    assert.throws(() => secrets.unseal(text, 'provider/1'), text)
+  for (let kept = 0; kept < parts.length; kept++) {
+    assert.throws(() => secrets.unseal(parts.slice(0, kept).join('.'), 'provider/1'), `${kept} parts`)
+  }
+})
+
+test('parts of two sealed texts do not open together, not even of the same context', () => {
+  const one = secrets.seal('sk-live-abc', 'provider/1').split('.')
+  const other = secrets.seal('sk-live-abc', 'provider/1').split('.')
+  for (const taken of [[2, 3, 4], [5, 6, 7], ...PARTS.map((part) => [part])]) {
+    const mixed = one.map((part, n) => (taken.includes(n) ? other[n] : part)).join('.')
+    assert.throws(() => secrets.unseal(mixed, 'provider/1'), `parts ${taken.join()} of another`)
+  }
+})
+
+test('a text that was sealed for one purpose does not open for another', () => {
+  const sealed = secrets.seal('answer', 'result/1', 'stored-results')
+  assert.equal(secrets.unseal(sealed, 'result/1', 'stored-results'), 'answer')
+  assert.throws(() => secrets.unseal(sealed, 'result/1'))
+  assert.throws(() => secrets.unseal(sealed, 'result/1', 'message-digests'))
+})
+
+test('no initialisation vector is used twice in 100,000 seals', () => {
+  const seen = new Set<string>()
+  for (let n = 0; n < 100_000; n++) {
+    const parts = secrets.seal('x', 'c').split('.')
+    seen.add(parts[2] ?? '').add(parts[5] ?? '')
+  }
+  assert.equal(seen.size, 200_000)
+})
+
+/** As it was before envelopes: made by the code of that time, under a secret of 32 bytes of 7 … */
+const FORMER = {
+  secrets: createSecrets([NEW, { version: 1, bytes: Buffer.alloc(32, 7) }]),
+  sealed: 'v1.1.gi7NWohnmGFZHNcs.DeJRwtExVbntZvsF3AKgSg.pmfXcFi5yLl-',
+}
+
+test('a text of the former format still opens, is bound to its context, and becomes an envelope when it is rewrapped', () => {
+  assert.equal(FORMER.secrets.unseal(FORMER.sealed, 'provider/1'), 'sk-former')
+  assert.equal(FORMER.secrets.versionOf(FORMER.sealed), 1)
+  assert.throws(() => FORMER.secrets.unseal(FORMER.sealed, 'provider/2'))
+  const rewrapped = FORMER.secrets.rewrap(FORMER.sealed, 'provider/1')
+  assert.match(rewrapped, /^v2\.2\./)
+  assert.equal(createSecrets([NEW]).unseal(rewrapped, 'provider/1'), 'sk-former')
+})
+
+test('rewrapping changes the wrapping alone, after which the old secret can be dropped', () => {
+  const before = secrets.seal('sk-live-abc', 'provider/1')
+  const rotated = createSecrets([NEW, OLD])
+  const after = rotated.rewrap(before, 'provider/1')
+  assert.deepEqual([rotated.versionOf(before), rotated.versionOf(after)], [1, 2])
+  assert.deepEqual(after.split('.').slice(5), before.split('.').slice(5), 'the data is untouched')
+  assert.equal(createSecrets([NEW]).unseal(after, 'provider/1'), 'sk-live-abc')
+  assert.throws(() => createSecrets([NEW]).unseal(before, 'provider/1'), /Secret version 1/)
+  assert.equal(rotated.rewrap(after, 'provider/1'), after, 'a second time changes nothing')
+})
+
+test('a text cannot be rewrapped into another context or purpose', () => {
+  const rotated = createSecrets([NEW, OLD])
+  const sealed = secrets.seal('sk-live-abc', 'provider/1')
+  assert.throws(() => rotated.rewrap(sealed, 'provider/2'))
+  assert.throws(() => rotated.rewrap(sealed, 'provider/1', 'stored-results'))
 })
 
 test('what is not a sealed text is refused in words', () => {
-  for (const text of ['', 'sk-live-abc', 'v2.1.a.b.c', 'v1.1.a', 'v1....']) {
+  for (const text of [
+    '',
+    'sk-live-abc',
+    'v2.1.a.b.c',
+    'v3.1.a.b.c.d.e.f',
+    'v1.1.a',
+    'v1....',
+    'v2.......',
+    'v2.x.a.b.c.d.e.f',
+  ]) {
     assert.throws(() => secrets.unseal(text, 'provider/1'), /not a sealed text/, text)
   }
 })
@@ -82,7 +148,7 @@ test('after a rotation new texts are sealed under the new secret and old ones st
   assert.equal(rotated.version, 2)
   assert.equal(rotated.unseal(sealedBefore, 'provider/1'), 'sk-live-abc')
   assert.equal(rotated.unseal(sealedAfter, 'provider/1'), 'sk-live-def')
-  assert.match(sealedAfter, /^v1\.2\./)
+  assert.match(sealedAfter, /^v2\.2\./)
   assert.throws(() => secrets.unseal(sealedAfter, 'provider/1'), /Secret version 2/)
   assert.deepEqual(rotated.keyFor('key-pair-pepper', 1), secrets.keyFor('key-pair-pepper', 1))
 })
@@ -90,7 +156,7 @@ test('after a rotation new texts are sealed under the new secret and old ones st
 test('a text that claims another version does not open under that version', () => {
   const rotated = createSecrets([NEW, OLD])
   const sealed = rotated.seal('sk-live-abc', 'provider/1')
-  assert.throws(() => rotated.unseal(sealed.replace(/^v1\.2\./, 'v1.1.'), 'provider/1'))
+  assert.throws(() => rotated.unseal(sealed.replace(/^v2\.2\./, 'v2.1.'), 'provider/1'))
 })
 
 test('each purpose and each version has a key of its own, the same every time', () => {

@@ -12,9 +12,20 @@ export interface Secrets {
   seal(plaintext: string, context: string, purpose?: Purpose): string
   /** Throws when the text was sealed for another context, under an unknown secret, or was altered. */
   unseal(sealed: string, context: string, purpose?: Purpose): string
+  /** The same text under the newest secret, with the ciphertext of what is in it untouched. What is there already stays. */
+  rewrap(sealed: string, context: string, purpose?: Purpose): string
+  /** The number of the secret that a sealed text needs. */
+  versionOf(sealed: string): number
 }
 
-export type Purpose = 'key-pair-pepper' | 'provider-keys' | 'message-digests' | 'stored-results'
+export type Purpose =
+  | 'key-pair-pepper'
+  | 'provider-keys'
+  | 'message-digests'
+  | 'stored-results'
+  | 'console'
+  | 'mails'
+  | 'playground'
 
 export interface RootSecret {
   version: number
@@ -38,36 +49,125 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
     return key
   }
 
+  function dataKeyOf(parts: Envelope, context: string, purpose: Purpose): Buffer {
+    const { version, wrapped } = parts
+    return decrypt(keyFor(purpose, version), wrapped, wrapBinding(purpose, context, version))
+  }
+
+  function wrap(dataKey: Buffer, context: string, purpose: Purpose): string {
+    return textOf(encrypt(keyFor(purpose), dataKey, wrapBinding(purpose, context, newestVersion)))
+  }
+
+  function seal(plaintext: string, context: string, purpose: Purpose = 'provider-keys'): string {
+    const dataKey = randomBytes(KEY_BYTES)
+    const wrapped = wrap(dataKey, context, purpose)
+    const data = textOf(encrypt(dataKey, Buffer.from(plaintext), dataBinding(purpose, context)))
+    dataKey.fill(0)
+    return `v2.${newestVersion}.${wrapped}.${data}`
+  }
+
+  function unseal(sealed: string, context: string, purpose: Purpose = 'provider-keys'): string {
+    const parts = partsOf(sealed)
+    if (parts.format === 'v1') {
+      return decrypt(keyFor(purpose, parts.version), parts.data, Buffer.from(context)).toString('utf8')
+    }
+    const dataKey = dataKeyOf(parts, context, purpose)
+    const plaintext = decrypt(dataKey, parts.data, dataBinding(purpose, context)).toString('utf8')
+    dataKey.fill(0)
+    return plaintext
+  }
+
   return {
     version: newestVersion,
     keyFor,
-    seal(plaintext, context, purpose = 'provider-keys') {
-      const iv = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), iv)
-      cipher.setAAD(Buffer.from(context))
-      const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
-      return [
-        'v1',
-        newestVersion,
-        iv.toString('base64url'),
-        cipher.getAuthTag().toString('base64url'),
-        ciphertext.toString('base64url'),
-      ].join('.')
+    seal,
+    unseal,
+    rewrap(sealed, context, purpose = 'provider-keys') {
+      const parts = partsOf(sealed)
+      // The former format has no key of its own to wrap anew.
+      if (parts.format === 'v1') return seal(unseal(sealed, context, purpose), context, purpose)
+      if (parts.version === newestVersion) return sealed
+      const dataKey = dataKeyOf(parts, context, purpose)
+      const wrapped = wrap(dataKey, context, purpose)
+      dataKey.fill(0)
+      return `v2.${newestVersion}.${wrapped}.${textOf(parts.data)}`
     },
-    unseal(sealed, context, purpose = 'provider-keys') {
-      const [format, version, iv, tag, ciphertext] = sealed.split('.')
-      if (format !== 'v1' || !version || !iv || !tag || ciphertext === undefined)
-        throw new Error('This is not a sealed text.')
-      const decipher = createDecipheriv(
-        'aes-256-gcm',
-        keyFor(purpose, Number(version)),
-        Buffer.from(iv, 'base64url'),
-        // A tag that was cut to four bytes would otherwise pass, and can be guessed.
-        { authTagLength: 16 },
-      )
-      decipher.setAAD(Buffer.from(context))
-      decipher.setAuthTag(Buffer.from(tag, 'base64url'))
-      return Buffer.concat([decipher.update(Buffer.from(ciphertext, 'base64url')), decipher.final()]).toString('utf8')
-    },
+    versionOf: (sealed) => partsOf(sealed).version,
   }
+}
+
+const KEY_BYTES = 32
+const IV_BYTES = 12
+const TAG_BYTES = 16
+/** What every kind of box is closed with; its tag, and where it may be opened, depend on the binding. */
+const CIPHER = 'aes-256-gcm'
+
+/** Ciphertext and what is needed to open it, apart from the key. */
+interface Box {
+  iv: Buffer
+  tag: Buffer
+  ciphertext: Buffer
+}
+
+/** Each text has a random key of its own (`data`), which is itself encrypted under the root secret (`wrapped`). */
+interface Envelope {
+  format: 'v2'
+  version: number
+  wrapped: Box
+  data: Box
+}
+
+/** The format before envelopes: encrypted under the root secret itself. Still read, no longer written. */
+interface Direct {
+  format: 'v1'
+  version: number
+  data: Box
+}
+
+/** `v2.VERSION.IV.TAG.WRAPPED-KEY.IV.TAG.CIPHERTEXT`, or `v1.VERSION.IV.TAG.CIPHERTEXT`. */
+function partsOf(sealed: string): Envelope | Direct {
+  const [format, number = '', ...rest] = sealed.split('.')
+  const isWhole = /^[1-9]\d{0,3}$|^0$/.test(number) && rest.every((part, n) => n % 3 === 2 || part !== '')
+  const version = Number(number)
+  if (isWhole && format === 'v1' && rest.length === 3) return { format, version, data: boxOf(rest) }
+  if (isWhole && format === 'v2' && rest.length === 6) {
+    return { format, version, wrapped: boxOf(rest.slice(0, 3)), data: boxOf(rest.slice(3)) }
+  }
+  throw new Error('This is not a sealed text.')
+}
+
+function boxOf([iv = '', tag = '', ciphertext = '']: readonly string[]): Box {
+  return { iv: bytesOf(iv), tag: bytesOf(tag), ciphertext: bytesOf(ciphertext) }
+}
+
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, 'base64url')
+}
+
+function textOf({ iv, tag, ciphertext }: Box): string {
+  return [iv, tag, ciphertext].map((bytes) => bytes.toString('base64url')).join('.')
+}
+
+/** As JSON, because two parts that are merely joined can be cut elsewhere and mean something else. */
+function wrapBinding(purpose: Purpose, context: string, version: number): Buffer {
+  return Buffer.from(JSON.stringify(['parley', 'v2', 'key', purpose, context, version]))
+}
+
+/** Without the version of the root secret, which the key's wrapping is bound to: a rewrap leaves the data as it is. */
+function dataBinding(purpose: Purpose, context: string): Buffer {
+  return Buffer.from(JSON.stringify(['parley', 'v2', 'data', purpose, context]))
+}
+
+function encrypt(key: Buffer, plaintext: Buffer, binding: Buffer): Box {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv(CIPHER, key, iv).setAAD(binding)
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  return { iv, tag: cipher.getAuthTag(), ciphertext }
+}
+
+function decrypt(key: Buffer, { iv, tag, ciphertext }: Box, binding: Buffer): Buffer {
+  // A tag that was cut to four bytes would otherwise pass, and can be guessed.
+  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+  decipher.setAAD(binding).setAuthTag(tag)
+  return Buffer.concat([decipher.update(ciphertext), decipher.final()])
 }

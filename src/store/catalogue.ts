@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
 import type { Deployment, Model } from '../rules/routing.ts'
 import type { Db } from './database.ts'
-import type { Deployments } from './schema.gen.ts'
+import type { Deployments, ProviderKeys, Providers } from './schema.gen.ts'
 
 /** Everything that gateways route by, as one consistent snapshot. */
 export interface Catalogue {
@@ -31,40 +31,40 @@ export async function catalogueVersion(db: Db): Promise<bigint> {
   return row.version
 }
 
+/** The same, and nothing changes what is routed by until the transaction ends. */
+export async function lockCatalogue(tx: Db): Promise<bigint> {
+  const row = await tx.selectFrom('catalogue_version').select('version').forUpdate().executeTakeFirstOrThrow()
+  return row.version
+}
+
 export async function loadCatalogue(db: Db): Promise<Catalogue> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (tx) => {
       const version = await catalogueVersion(tx)
-      const providers = await tx.selectFrom('providers').selectAll().where('enabled', '=', true).execute()
       const models = await tx.selectFrom('models').selectAll().where('enabled', '=', true).orderBy('id').execute()
+      const keys = await tx.selectFrom('provider_keys').selectAll().orderBy('created_at').execute()
+      const keysOf = Map.groupBy(keys, (row) => row.provider_id)
+      const providers = new Map<string, ProviderRecord>()
+      for (const row of await tx.selectFrom('providers').selectAll().where('enabled', '=', true).execute()) {
+        const record = providerOf(row, keysOf.get(row.id) ?? [])
+        if (record) providers.set(row.id, record)
+      }
       const deployments = await tx
         .selectFrom('deployments')
         .selectAll()
         .where('enabled', '=', true)
-        .where('provider_id', 'in', tx.selectFrom('providers').select('id').where('enabled', '=', true))
         .orderBy('position')
         .orderBy('created_at')
         .execute()
-      const keys = await tx
-        .selectFrom('provider_keys')
-        .select(['id', 'provider_id', 'name', 'sealed_key as sealed'])
-        .where('enabled', '=', true)
-        .orderBy('created_at')
-        .execute()
+      const usable = deployments.filter((row) => providers.has(row.provider_id))
+      const deploymentsOf = Map.groupBy(usable, (row) => row.model_id)
       const prices = await tx.selectFrom('price_versions').selectAll().orderBy('effective_from').execute()
-      const deploymentsOf = Map.groupBy(deployments, (row) => row.model_id)
-      const keysOf = Map.groupBy(keys, (row) => row.provider_id)
       const pricesOf = Map.groupBy(prices, (row) => row.model_id)
       return {
         version,
-        providers: new Map(
-          providers.map(({ id, name, kind, settings, base_url: baseUrl }) => [
-            id,
-            { id, name, kind, baseUrl, settings, keys: keysOf.get(id) ?? [] },
-          ]),
-        ),
+        providers,
         models: new Map(
           models.map((row): [string, Model] => [
             row.id,
@@ -89,6 +89,15 @@ export async function loadCatalogue(db: Db): Promise<Catalogue> {
         ),
       }
     })
+}
+
+/** Undefined: it has keys, but all are disabled. It must not be called as if it asked for none. */
+function providerOf(row: Selectable<Providers>, keys: readonly Selectable<ProviderKeys>[]): ProviderRecord | undefined {
+  const enabled = keys.filter((key) => key.enabled)
+  if (keys.length > 0 && enabled.length === 0) return undefined
+  const { id, name, kind, settings, base_url: baseUrl } = row
+  const sealed = enabled.map((key) => ({ id: key.id, name: key.name, sealed: key.sealed_key }))
+  return { id, name, kind, baseUrl, settings, keys: sealed }
 }
 
 type DeploymentRow = Selectable<Deployments>

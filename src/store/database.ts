@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import { DatabaseError, Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
+import { listen, type Channel, type Listening } from './notifications.ts'
 import type { Database as Schema } from './schema.gen.ts'
 
 export type Db = Kysely<Schema>
@@ -8,7 +9,14 @@ export interface Store {
   db: Db
   /** The ledger's own connection: its statements never queue behind anything else. */
   ledgerPool: Pool
+  /** Tells of changes as they happen, over a connection of its own. */
+  listen(channel: Channel, onNotice: () => void): Listening
   close(): Promise<void>
+}
+
+/** Joins the transaction that runs, or opens one: so that a function that needs one can be part of a larger one. */
+export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work)
 }
 
 /** Money is a bigint from end to end: a number would lose nanos above 9,007,199 credits. */
@@ -54,6 +62,8 @@ export function openStore(options: StoreOptions): Store {
   return {
     db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool) }) }),
     ledgerPool,
+    listen: (channel, onNotice) =>
+      listen({ url: options.url, applicationName: options.applicationName, channel, onNotice }),
     async close() {
       await Promise.all([pool.end(), ledgerPool.end()])
     },

@@ -72,6 +72,8 @@ export interface Settlement {
 export interface Attempt {
   deployment: string
   provider: string
+  /** The name of the provider's key, for the operator only. */
+  key?: string
   ms: number
   /** Undefined: it answered. */
   failed: string | undefined

@@ -27,7 +27,7 @@ export async function upsertModel(db: Db, model: NewModel): Promise<void> {
 export async function updateModel(
   db: Db,
   id: string,
-  change: { owned_by?: string; context_window?: number; max_output_tokens?: number },
+  change: { owned_by?: string; context_window?: number; max_output_tokens?: number; margin_bps?: number },
 ): Promise<boolean> {
   const result = await db.updateTable('models').set(change).where('id', '=', id).executeTakeFirst()
   return result.numUpdatedRows > 0n
@@ -37,15 +37,16 @@ export async function findModel(db: Db, id: string) {
   return db.selectFrom('models').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Every model, also those that are switched off, with the price in force, if there is one. */
-export async function listModels(db: Db) {
+/** Every model, also those that are switched off, with the price in force (at that time, or now), if there is one. */
+export async function listModels(db: Db, at?: Date) {
   return db
     .selectFrom('models as m')
     .leftJoin('price_versions as v', (join) =>
       join.on(
         'v.id',
         '=',
-        sql<bigint>`(select id from price_versions where model_id = m.id and effective_from <= now()
+        sql<bigint>`(select id from price_versions where model_id = m.id
+          and effective_from <= coalesce(${at ?? null}::timestamptz, now())
           order by effective_from desc limit 1)`,
       ),
     )
@@ -55,6 +56,7 @@ export async function listModels(db: Db) {
       'm.context_window',
       'm.max_output_tokens',
       'm.enabled',
+      'm.margin_bps',
       'v.input',
       'v.cached_input',
       'v.cache_write',
@@ -163,6 +165,7 @@ export async function listDeployments(db: Db) {
     .select([
       'd.id',
       'd.model_id',
+      'd.provider_id',
       'p.name as provider',
       'p.enabled as provider_enabled',
       'd.upstream_model',

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { jsonArrayFrom } from 'kysely/helpers/postgres'
 import type { Db } from './database.ts'
 
@@ -97,11 +98,30 @@ export async function deleteProviderKey(db: Db, providerId: string, name: string
   return result.numDeletedRows > 0n
 }
 
-/** For the operator to see; what gateways do about it, each does by itself. */
-export async function noteKeyRejected(db: Db, keyId: string, status: number | undefined): Promise<void> {
+export interface Rewrapped {
+  id: string
+  before: string
+  after: string
+}
+
+/** Returns how many it changed: a key that was replaced meanwhile stays as it is. */
+export async function updateSealedKeys(db: Db, keys: readonly Rewrapped[]): Promise<bigint> {
+  const { numAffectedRows } = await sql`update provider_keys k set sealed_key = r.after
+    from unnest(${keys.map(({ id }) => id)}::uuid[], ${keys.map(({ before }) => before)}::text[],
+      ${keys.map(({ after }) => after)}::text[]) as r (id, before, after)
+    where k.id = r.id and k.sealed_key = r.before`.execute(db)
+  return numAffectedRows ?? 0n
+}
+
+/** For the operator to see; what gateways do about it, each does by itself. Undefined: the provider takes it again. */
+export async function noteKeyRefusal(db: Db, keyId: string, refusal: KeyRefusal | undefined): Promise<void> {
   await db
     .updateTable('provider_keys')
-    .set({ rejected_at: new Date(), rejected_status: status ?? null })
+    .set({ rejected_at: refusal ? new Date() : null, rejected_status: refusal?.status ?? null })
     .where('id', '=', keyId)
     .execute()
+}
+
+export interface KeyRefusal {
+  status: number | undefined
 }

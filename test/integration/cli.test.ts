@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, mock, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
-import { run as runInProcess } from '../../src/cli/program.ts'
-import { parley, run, type Finished } from '../support/commands.ts'
+import { parley, run } from '../support/commands.ts'
+import { asked, expectOk, here, refused, told } from '../support/operator.ts'
 import { addProject, chatBody, complete, createWorld, until, type World } from '../support/world.ts'
 
 let world: World
@@ -15,51 +15,13 @@ before(async () => {
     PARLEY_SECRET: String(world.env.PARLEY_SECRET),
     PARLEY_PORT: new URL(world.url).port,
   }
-  Object.assign(process.env, env, { SPARE_KEY: 'sk-spare' })
+  Object.assign(process.env, env, { SPARE_KEY: 'sk-the-spare' })
 })
 after(() => world.close())
 
 /** A command as an operator starts it. */
 async function started(args: string[], input?: string): Promise<string> {
   return expectOk(args, await parley(args, { env, input })).stdout
-}
-
-/** The same command in this process, where it takes milliseconds: only what `started` shows is proven of bin/parley. */
-async function here(args: string[]): Promise<Finished> {
-  const printed = { stdout: '', stderr: '' }
-  const log = mock.method(console, 'log', (text: string) => (printed.stdout += `${text}\n`))
-  const error = mock.method(console, 'error', (text: string) => (printed.stderr += `${text}\n`))
-  try {
-    const notHere = () => Promise.reject(new Error())
-    const code = await runInProcess(['node', 'parley', ...args], { roles: [], serve: notHere, openCheckout: notHere })
-    return { code, ...printed }
-  } finally {
-    log.mock.restore()
-    error.mock.restore()
-  }
-}
-
-/** What a command tells people. */
-async function told(...args: string[]): Promise<string> {
-  return expectOk(args, await here(args)).stdout
-}
-
-/** What a command tells programs: exactly one document. */
-async function asked(...args: string[]): Promise<unknown> {
-  return JSON.parse(await told(...args, '--json'))
-}
-
-/** Why a command did nothing. */
-async function refused(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await here(args)
-  assert.deepEqual([code, stdout], [1, ''], stderr)
-  return stderr
-}
-
-function expectOk(args: readonly string[], finished: Finished): Finished {
-  assert.equal(finished.code, 0, `parley ${args.join(' ')}\n${finished.stdout}${finished.stderr}`)
-  assert.equal(finished.stderr, '')
-  return finished
 }
 
 function fieldOf(document: unknown, name: string): string {
@@ -79,7 +41,7 @@ test('the commands lead an operator from nothing to a paid answer', async () => 
   )
 
   const baseUrl = ['--base-url', `${world.simulator.url}/v1/`]
-  assert.match(await started(['provider', 'add', 'upstream', ...baseUrl], 'sk-upstream\n'), /api key +sealed/)
+  assert.match(await started(['provider', 'add', 'upstream', ...baseUrl], 'sk-upstream\n'), /api keys +default\n/)
   await started(['model', 'add', 'news', '--owned-by', 'us', '--input', '1', '--output', '4'])
   const costs = ['--cost-input', '0.5', '--cost-output', '2']
   await started(['model', 'route', 'news', '--provider', 'upstream', '--upstream-model', 'sim-mini', ...costs])
@@ -245,12 +207,13 @@ test('providers, models, prices and routes show what was changed', async () => {
   await told('provider', 'add', 'spare', '--base-url', 'http://127.0.0.1:9/v1', '--no-api-key')
   assert.match(await told('provider', 'list'), /^spare +openai-compatible +http:\S+ +none +yes$/m)
   const set = ['--base-url', `${world.simulator.url}/v1`, '--api-key-env', 'SPARE_KEY']
-  assert.partialDeepStrictEqual(await asked('provider', 'set', 'spare', ...set), { api_key: 'sealed' })
+  const key = { name: 'default', last4: 'pare', enabled: true, rejected_at: null }
+  assert.partialDeepStrictEqual(await asked('provider', 'set', 'spare', ...set), { keys: [key] })
   assert.match(
     await told('provider', 'test', 'spare', '--upstream-model', 'sim'),
-    /^spare answers\.[^]*connect +\d+ ms/,
+    /^spare answers, with key default …pare\.[^]*connect +\d+ ms/,
   )
-  assert.equal(world.simulator.calls.at(-1)?.authorization, 'Bearer sk-spare')
+  assert.equal(world.simulator.calls.at(-1)?.authorization, 'Bearer sk-the-spare')
   assert.partialDeepStrictEqual(await asked('provider', 'disable', 'spare'), { enabled: false })
   assert.match(await told('provider', 'enable', 'spare'), /enabled +yes/)
 
@@ -271,13 +234,14 @@ test('providers, models, prices and routes show what was changed', async () => {
   const price = { output_per_million_nanos: '400000000', reasoning_per_million_credits: '$0.40' }
   assert.partialDeepStrictEqual(await asked('model', 'price', 'spare', ...later), { price })
   const to = ['--provider', 'spare', '--upstream-model', 'sim', '--position', '2', '--unsupported', 'tools,images']
+  to.push('--weight', '300')
   to.push('--cost-input', '0.1', '--cost-output', '0.2', '--cost-reasoning', '0.3')
   const route = fieldOf(await asked('model', 'route', 'spare', ...to), 'id')
   assert.match(await told('model', 'set', 'spare', '--context-window', '8000'), /context window +8000/)
   assert.match(await told('model', 'list'), /^spare +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
   assert.match(
     await told('model', 'show', 'spare'),
-    new RegExp(`^${route} +2 +spare +sim +tools, images +\\$0\\.10 +\\$0\\.20$`, 'm'),
+    new RegExp(`^${route} +2 +300 +spare +sim +tools, images +\\$0\\.10 +\\$0\\.20$`, 'm'),
   )
   await told('model', 'unroute', route)
   assert.match(await told('model', 'list'), /^spare +us +no route /m)

@@ -48,7 +48,7 @@ test('each thing that is wrong is one line with its remedy, and the exit code is
     /^ok +migrations /m,
     /^ok +partitions +\d+ days ahead$/m,
     /^problem +secrets +secret 9 is missing \(active key pairs: 1\)\. .*PARLEY_SECRET/m,
-    /^problem +provider locked +.*sealed under another PARLEY_SECRET.*parley provider set locked/m,
+    /^problem +provider locked +.*sealed under another PARLEY_SECRET.*parley provider key add locked default/m,
     /^problem +provider rejected +.*refuses the API key \(401\)/m,
     /^ok +provider simulator +sim answered after \d+ ms$/m,
     /^problem +model unpriced +has no price in force\. Run "parley model price --help"/m,

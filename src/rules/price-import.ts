@@ -1,0 +1,185 @@
+import {
+  classesBelow,
+  dearestOf,
+  isSamePrice,
+  oddities,
+  PRICE_CLASSES,
+  withMargin,
+  type Classes,
+  type PriceClass,
+} from './margins.ts'
+
+/** A model at a provider of this installation, as a price file describes it. */
+export interface Offer {
+  id: string
+  ownedBy: string
+  contextWindow: number | undefined
+  maxOutputTokens: number | undefined
+  provider: string
+  providerId: string
+  upstreamModel: string
+  cost: Classes
+  unsupportedFields: string[]
+}
+
+/** What the catalogue has of a model. */
+export interface KnownModel {
+  id: string
+  ownedBy: string
+  contextWindow: number | null
+  maxOutputTokens: number | null
+  marginBps: number
+  /** In force when the import is to take effect. */
+  price: Classes | undefined
+  routes: readonly KnownRoute[]
+}
+
+export interface KnownRoute {
+  id: string
+  providerId: string
+  upstreamModel: string
+  position: number
+  enabled: boolean
+  cost: Classes | undefined
+}
+
+export interface ModelChange {
+  id: string
+  isNew: boolean
+  /** What is to be known of the model from now on. */
+  facts: Facts
+  hasNewFacts: boolean
+  /** Absent: the price stays. */
+  price?: { from: Classes | undefined; to: Classes }
+  routes: Offer[]
+  /** Where the new routes come. */
+  position: number
+  costs: { routeId: string; provider: string; to: Classes }[]
+}
+
+export interface Facts {
+  ownedBy: string
+  contextWindow: number | null
+  maxOutputTokens: number | null
+  marginBps: number
+}
+
+export interface ImportPlan {
+  changes: ModelChange[]
+  unchanged: number
+  /** Models whose price looks like a mistake. As long as there are any, nothing is imported. */
+  refused: { id: string; why: string[] }[]
+  warnings: string[]
+}
+
+export interface ImportOptions {
+  /** Undefined: each model keeps its own. */
+  marginBps: number | undefined
+  /** Models whose odd prices are meant. */
+  allowed: ReadonlySet<string>
+}
+
+/** What an import would change. Deciding again after it was applied finds nothing. */
+export function planImport(
+  offers: readonly Offer[],
+  known: ReadonlyMap<string, KnownModel>,
+  options: ImportOptions,
+): ImportPlan {
+  const plan: ImportPlan = { changes: [], unchanged: 0, refused: [], warnings: [] }
+  for (const [id, ofModel] of Map.groupBy(offers, (offer) => offer.id)) {
+    const model = known.get(id)
+    const change = changeOf(ofModel, model, options.marginBps)
+    const why = change.price === undefined ? [] : oddities(change.price.to, model?.price)
+    if (why.length > 0 && !options.allowed.has(id)) plan.refused.push({ id, why })
+    plan.warnings.push(...lossesOf(id, ofModel, model, change))
+    if (isChange(change)) plan.changes.push(change)
+    else plan.unchanged += 1
+  }
+  return plan
+}
+
+function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margin: number | undefined): ModelChange {
+  const [first] = offers as [Offer, ...Offer[]]
+  const facts: Facts = {
+    ownedBy: first.ownedBy,
+    contextWindow: first.contextWindow ?? model?.contextWindow ?? null,
+    maxOutputTokens: first.maxOutputTokens ?? model?.maxOutputTokens ?? null,
+    marginBps: margin ?? model?.marginBps ?? 0,
+  }
+  // The dearest of those who may answer, so that none of them is sold below its cost.
+  const to = withMargin(dearestOf(offers.map(({ cost }) => cost)), facts.marginBps)
+  const from = model?.price
+  return {
+    id: first.id,
+    isNew: model === undefined,
+    facts,
+    hasNewFacts:
+      model === undefined || Object.entries(facts).some(([name, fact]) => model[name as keyof Facts] !== fact),
+    ...(from !== undefined && isSamePrice(from, to) ? {} : { price: { from, to } }),
+    ...routesOf(offers, model),
+  }
+}
+
+/** A route that was taken away stays away; one that is there is only told what it costs. */
+function routesOf(
+  offers: readonly Offer[],
+  model: KnownModel | undefined,
+): Pick<ModelChange, 'routes' | 'position' | 'costs'> {
+  const there = model?.routes ?? []
+  const enabled = there.filter((route) => route.enabled)
+  // Behind what is there: an import adds a fall-back, it does not take calls away from a route.
+  const position = enabled.length === 0 ? 0 : Math.max(...enabled.map((route) => route.position)) + 1
+  const same = (offer: Offer) =>
+    there.filter(({ providerId, upstreamModel }) => {
+      return providerId === offer.providerId && upstreamModel === offer.upstreamModel
+    })
+  return {
+    position,
+    routes: offers.filter((offer) => same(offer).length === 0),
+    costs: offers.flatMap((offer) =>
+      same(offer)
+        .filter(({ enabled: isUsed, cost }) => isUsed && (cost === undefined || !isSamePrice(cost, offer.cost)))
+        .map((route) => ({ routeId: route.id, provider: offer.provider, to: offer.cost })),
+    ),
+  }
+}
+
+function isChange(change: ModelChange): boolean {
+  return change.hasNewFacts || change.price !== undefined || change.routes.length > 0 || change.costs.length > 0
+}
+
+/** Routes that the file does not speak of may cost more than it says. */
+function lossesOf(
+  id: string,
+  offers: readonly Offer[],
+  model: KnownModel | undefined,
+  { price }: ModelChange,
+): string[] {
+  const asked = price?.to ?? model?.price
+  const others = (model?.routes ?? []).filter((route) => {
+    return (
+      route.enabled &&
+      !offers.some((offer) => offer.upstreamModel === route.upstreamModel && offer.providerId === route.providerId)
+    )
+  })
+  return others.flatMap(({ cost, upstreamModel }) => {
+    const below = asked && cost ? classesBelow(asked, cost) : []
+    return below.length === 0
+      ? []
+      : [`${id} would be sold below what its route to ${upstreamModel} costs: ${below.join(', ')}`]
+  })
+}
+
+/** In tenths of a percent, or undefined where it was free before. */
+export function changesOf({
+  from,
+  to,
+}: {
+  from: Classes
+  to: Classes
+}): { name: PriceClass; tenths: bigint | undefined }[] {
+  return PRICE_CLASSES.filter((name) => from[name] !== to[name]).map((name) => ({
+    name,
+    tenths: from[name] === 0n ? undefined : ((to[name] - from[name]) * 1_000n) / from[name],
+  }))
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { asked, here, refused, told } from '../support/operator.ts'
+import { addProvider, addProviderKey, createWorld, type World } from '../support/world.ts'
+
+let world: World
+let old: string
+const fresh = randomBytes(32).toString('base64')
+
+before(async () => {
+  world = await createWorld()
+  old = String(world.env.PARLEY_SECRET)
+  process.env.DATABASE_URL = world.env.DATABASE_URL
+  const id = await addProvider(world.store, world.secrets, 'two-keys', `${world.simulator.url}/v1`)
+  await addProviderKey(world.store, world.secrets, id, 'another-key', 'second')
+})
+after(() => world.close())
+
+async function sealedKeys(): Promise<string[]> {
+  const { db } = world.store
+  const keys = await db.selectFrom('provider_keys').select('sealed_key').orderBy('id').execute()
+  return keys.map(({ sealed_key }) => sealed_key)
+}
+
+test('a root secret is replaced: the doctor tells what is under the old one, rewrapping moves it, and then it can be dropped', async () => {
+  process.env.PARLEY_SECRET = `2:${fresh},1:${old}`
+  const before = await sealedKeys()
+  assert.match(
+    (await here(['doctor', '--offline'])).stdout,
+    /^hint +sealed keys +.*older secret: 3\. Run: parley secrets rewrap$/m,
+  )
+  assert.deepEqual(await asked('secrets', 'rewrap'), { secret_version: 2, keys: 3, rewrapped: '3', already: 0 })
+  const after = await sealedKeys()
+  const dataOf = (sealed: string) => sealed.split('.').slice(5)
+  assert.deepEqual(after.map(dataOf), before.map(dataOf), 'what is in the keys was not encrypted anew')
+  assert.ok(after.every((sealed) => sealed.startsWith('v2.2.')))
+  assert.match(await told('secrets', 'rewrap'), /^Keys: 3\. Rewrapped under secret 2: 0\. Already under it: 3\.$/m)
+  assert.deepEqual(await sealedKeys(), after)
+
+  process.env.PARLEY_SECRET = `2:${fresh}`
+  // Key pairs need their secret as long as they live, whatever the keys of providers are under.
+  await world.store.db.deleteFrom('key_pairs').execute()
+  const { stdout } = await here(['doctor'])
+  assert.match(stdout, /^ok +secrets /m)
+  assert.match(stdout, /^ok +provider simulator +sim answered/m)
+  assert.match(stdout, /^ok +provider two-keys +each key can be read/m)
+  assert.doesNotMatch(stdout, /sealed keys/)
+})
+
+test('a key that no listed secret opens is named, and the others are rewrapped all the same', async () => {
+  await addProvider(world.store, world.secrets, 'lost', `${world.simulator.url}/v1`)
+  const newest = randomBytes(32).toString('base64')
+  process.env.PARLEY_SECRET = `3:${newest},2:${fresh}`
+  assert.match(
+    await refused('secrets', 'rewrap'),
+    /^3 rewrapped, but .* does not open lost\/default\. .*provider key add/,
+  )
+  process.env.PARLEY_SECRET = `3:${newest}`
+  assert.match((await here(['doctor', '--offline'])).stdout, /^ok +provider two-keys /m)
+})
