@@ -26,7 +26,7 @@ export interface ModelRoute {
   model: Model
   /** In force now; frozen for the call. */
   price: Price
-  /** In the order in which they are tried. */
+  /** Those that can answer this request. */
   routes: Route[]
 }
 
@@ -38,8 +38,9 @@ export interface Route {
 }
 
 export interface ProviderKey {
-  /** Changes with the key itself, so that whatever is known of a key is forgotten when it is replaced. */
   id: string
+  /** Changes with the key itself, so that whatever is known of a key is forgotten when it is replaced. */
+  version: string
   name: string
   /** Undefined: the provider asks for none. */
   secret: string | undefined
@@ -50,15 +51,24 @@ export interface CatalogueOptions {
   secrets: Secrets
   transport: Transport
   log: Log
+  /** Told of all routes there are, each time that they have changed. */
+  onChange(routes: readonly Route[]): void
 }
 
 export function createCatalogueView(options: CatalogueOptions): CatalogueView {
   let snapshot: Catalogue | undefined
-  let upstreams = new Map<string, Upstream>()
+  let providers = new Map<string, OpenProvider>()
 
   function current(): Catalogue {
     if (!snapshot) throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
     return snapshot
+  }
+
+  function routesOver(deployments: readonly Deployment[]): Route[] {
+    return deployments.flatMap((deployment) => {
+      const provider = providers.get(deployment.providerId)
+      return provider ? [{ deployment, ...provider }] : []
+    })
   }
 
   return {
@@ -68,10 +78,7 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
       const price = model && priceAt(model, Date.now())
       if (!model || !price || !isVisible(model, caller)) throw new ParleyError('model_not_found', { param: 'model' })
       const { usable, unsupported } = routesFor(model, fieldsOf(request))
-      const routes = usable.flatMap((deployment) => {
-        const upstream = upstreams.get(deployment.providerId)
-        return upstream ? [{ deployment, ...upstream }] : []
-      })
+      const routes = routesOver(usable)
       const able = routes.filter(({ provider }) => provider.cannotHonour(request) === undefined)
       const field = unsupported ?? routes[0]?.provider.cannotHonour(request)
       if (able.length === 0 && field) {
@@ -82,8 +89,9 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
     async refresh() {
       if (snapshot && (await catalogueVersion(options.db)) === snapshot.version) return
       const loaded = await loadCatalogue(options.db)
-      upstreams = new Map([...loaded.providers.values()].flatMap((record) => openUpstream(record, options)))
+      providers = new Map([...loaded.providers.values()].flatMap((record) => openProvider(record, options)))
       snapshot = loaded
+      options.onChange([...loaded.models.values()].flatMap(({ deployments }) => routesOver(deployments)))
     },
     get isLoaded() {
       return snapshot !== undefined
@@ -95,18 +103,17 @@ function isVisible(model: Model, caller: Caller): boolean {
   return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))
 }
 
-type Upstream = Omit<Route, 'deployment'>
+type OpenProvider = Omit<Route, 'deployment'>
 
 /** A provider whose keys cannot be unsealed is left out and reported: the others must go on answering. */
-function openUpstream(record: ProviderRecord, { secrets, transport, log }: CatalogueOptions): [string, Upstream][] {
+function openProvider(record: ProviderRecord, { secrets, transport, log }: CatalogueOptions): [string, OpenProvider][] {
   try {
     const provider = createProvider(record, transport)
     const keys = record.keys.map(({ id, name, sealed }) => {
-      return { id: `${id} ${sealed}`, name, secret: secrets.unseal(sealed, `provider/${record.id}`) }
+      return { id, version: sealed, name, secret: secrets.unseal(sealed, `provider/${record.id}`) }
     })
-    return [
-      [record.id, { provider, keys: keys.length > 0 ? keys : [{ id: record.id, name: 'none', secret: undefined }] }],
-    ]
+    const none = { id: record.id, version: '', name: 'none', secret: undefined }
+    return [[record.id, { provider, keys: keys.length > 0 ? keys : [none] }]]
   } catch (error) {
     log.error({ provider: record.name, ...errorFields(error) }, 'provider is unusable: run "parley doctor"')
     return []

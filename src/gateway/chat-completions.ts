@@ -59,7 +59,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
     call.signal.throwIfAborted()
     let finishReason: FinishReason = 'length'
     let isPaidFor = true
-    for await (const chunk of answer(route.routes, bounded, call)) {
+    for await (const chunk of answer(gateway.upstreams, route.routes, bounded, call)) {
       if (chunk.type === 'finish') finishReason = chunk.reason
       else if (chunk.type === 'usage') meter.report(chunk.usage)
       else {
@@ -94,6 +94,7 @@ const OUTPUT_MAX_UNKNOWN = 128_000
 
 function outcomeOf(error: unknown): Outcome {
   if (error instanceof HungUp) return 'hung_up'
+  if (error instanceof ParleyError && error.code === 'upstream_failed') return 'upstream_failed'
   if (!(error instanceof UpstreamError)) return 'gateway_failed'
   if (error.kind === 'truncated') return 'truncated'
   return error.kind.endsWith('_timeout') ? 'timed_out' : 'upstream_failed'
@@ -101,7 +102,8 @@ function outcomeOf(error: unknown): Outcome {
 
 function failureOf(error: unknown): ParleyError {
   if (error instanceof UpstreamError) {
-    return new ParleyError('upstream_failed', { details: { kind: error.kind, upstreamStatus: error.status } })
+    const { kind, status: upstreamStatus, retryAfterSeconds } = error
+    return new ParleyError('upstream_failed', { retryAfterSeconds, details: { kind, upstreamStatus } })
   }
   if (error instanceof ShutDown) return new ParleyError('shutting_down', { retryAfterSeconds: 1 })
   return asParleyError(error)

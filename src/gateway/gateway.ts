@@ -9,6 +9,7 @@ import type { Db, Store } from '../store/database.ts'
 import { removeGateway } from '../store/gateways.ts'
 import { touchKeyPairs } from '../store/keys.ts'
 import { applyWith, createLedger, type Ledger } from '../store/ledger.ts'
+import { noteKeyRefusal } from '../store/providers.ts'
 import { ensurePartitions } from '../store/wallets.ts'
 import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
 import { ShutDown, type RunningCalls } from './call.ts'
@@ -17,12 +18,14 @@ import { createConversations, type Conversations } from './conversations.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { createLease } from './lease.ts'
 import { createTypicalOutput, type TypicalOutput } from './typical-output.ts'
+import { createUpstreams, type Upstreams } from './upstreams.ts'
 
 /** What the request path works with: everything a call can touch is listed here. */
 export interface Gateway {
   readonly db: Db
   authenticate(keys: Keys): Promise<Caller>
   readonly catalogue: CatalogueView
+  readonly upstreams: Upstreams
   readonly conversations: Conversations
   readonly idempotency: Idempotency
   readonly ledger: Ledger
@@ -47,6 +50,8 @@ export interface GatewayOptions {
   leaseMs: number
   callsMax: number
   transport?: TransportOptions
+  /** How often it looks for changes that it was not told of. */
+  cataloguePollMs?: number
 }
 
 const CATALOGUE_POLL_MS = 1_000
@@ -68,15 +73,23 @@ export function createGateway({
   const running: RunningCalls = new Map()
   const lastUsed = createLastUsed(store.db)
   const authenticate = createAuthenticate(store.db, secrets)
-  const catalogue = createCatalogueView({ db: store.db, secrets, transport, log })
+  const upstreams = createUpstreams({
+    log,
+    metrics,
+    noteKeyRefusal: (keyId, refusal) => noteKeyRefusal(store.db, keyId, refusal),
+  })
+  const onChange = upstreams.keepOnly
+  const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange })
   const digestKey = secrets.keyFor('message-digests')
   const conversations = createConversations({ db: store.db, digestKey, log, metrics })
   const ledger = openLedger(store, id, metrics)
   const lease = createLease({ db: store.db, gatewayId: id, ledger, running, metrics, beatMs })
 
+  const follow = every(options.cataloguePollMs ?? CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log)
+  const changes = store.listen('parley_catalogue', () => follow.soon())
   const jobs = [
+    follow,
     every(beatMs, () => lease.renew(), 'lease', log),
-    every(CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log),
     every(PARTITIONS_EVERY_MS, () => ensurePartitions(store.db), 'partitions', log),
     every(TOUCH_EVERY_MS, () => lastUsed.write(), 'last used keys', log),
   ]
@@ -89,6 +102,7 @@ export function createGateway({
       return caller
     },
     catalogue,
+    upstreams,
     conversations,
     idempotency: createIdempotency({ db: store.db, secrets, gatewayId: id, leaseMs }),
     ledger,
@@ -106,6 +120,7 @@ export function createGateway({
       for (const call of running.values()) call.abort(new ShutDown())
       await emptied(running, graceMs)
       for (const job of jobs) job.stop()
+      await changes.stop()
       await Promise.all([conversations.idle(), ledger.idle(), lastUsed.write().catch(() => {})])
       await removeGateway(store.db, id).catch(() => {})
       await transport.close()

@@ -37,8 +37,7 @@ export function observeCall(
   if (failure) metrics.errors.inc({ code: failure.code })
   metrics.duration.observe({ model }, durationMs / 1000)
   if (facts.firstTokenMs !== undefined) metrics.firstToken.observe({ model }, facts.firstTokenMs / 1000)
-  for (const { provider, failed } of facts.attempts)
-    if (failed !== undefined) metrics.upstreamErrors.inc({ provider, kind: failed })
+  metrics.failovers.inc({ model }, failoversIn(facts.attempts))
   if (call.signal.aborted) metrics.clientAborts.inc({ phase: phaseOf(call) })
   if (facts.outcome !== undefined) {
     metrics.outcomes.inc({ outcome: facts.outcome, model })
@@ -70,6 +69,11 @@ export function observeCall(
     firstTokenMs: facts.firstTokenMs,
     durationMs,
   })
+}
+
+/** How often a call went on to another deployment; another key of the same one is not counted. */
+function failoversIn(attempts: Call['facts']['attempts']): number {
+  return attempts.filter(({ deployment }, i) => i > 0 && deployment !== attempts[i - 1]?.deployment).length
 }
 
 function phaseOf({ facts }: Call): 'hold' | 'waiting' | 'stream' {

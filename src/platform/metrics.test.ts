@@ -35,6 +35,9 @@ test('no metric is labelled with what identifies a caller', () => {
     'why',
     'invariant',
     'pass',
+    'deployment',
+    // The name of a provider's key.
+    'key',
     'le',
     'quantile',
   ])

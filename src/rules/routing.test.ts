@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UPSTREAM_TIMERS } from './limits.ts'
-import { isServed, priceAt, routesFor, type Deployment, type Model } from './routing.ts'
+import { isServed, orderOf, priceAt, routesFor, type Deployment, type Model } from './routing.ts'
 
 const NOON = Date.parse('2025-06-01T12:00:00Z')
 
@@ -79,4 +79,53 @@ test('when no route is left, the field to blame is one that the request uses and
 
 test('a model without deployments blames no field', () => {
   assert.deepEqual(routesFor(model({ deployments: [] }), ['tools']), { usable: [], unsupported: undefined })
+})
+
+function routed(id: string, group: number, weight: number) {
+  return { deployment: { ...deployment(id), group, weight } }
+}
+
+const idsOf = (routes: readonly { deployment: Deployment }[]) => routes.map(({ deployment: { id } }) => id).join('')
+
+test('groups are tried one after the other, whatever the weights and the order in which they come', () => {
+  const routes = [routed('c', 2, 1_000), routed('a', 0, 1), routed('b', 1, 500)]
+  for (const chance of [0, 0.3, 0.999]) assert.equal(idsOf(orderOf(routes, () => chance)), 'abc')
+})
+
+test('within a group each route comes first as often as its weight says, and second as the weights of the rest say', () => {
+  let state = 7
+  const chance = () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647
+  const routes = [routed('a', 0, 700), routed('b', 0, 200), routed('c', 0, 100), routed('z', 1, 1_000)]
+  const seen = new Map<string, number>()
+  for (let n = 0; n < 20_000; n++) {
+    const order = idsOf(orderOf(routes, chance))
+    seen.set(order, (seen.get(order) ?? 0) + 1)
+  }
+  const share = (order: string) => (seen.get(order) ?? 0) / 20_000
+  const expected = {
+    abcz: 0.7 * (2 / 3),
+    acbz: 0.7 / 3,
+    bacz: 0.2 * (7 / 8),
+    bcaz: 0.2 / 8,
+    cabz: 0.1 * (7 / 9),
+    cbaz: 0.1 * (2 / 9),
+  }
+  for (const [order, part] of Object.entries(expected))
+    assert.ok(Math.abs(share(order) - part) < 0.015, `${order}: ${share(order)}, expected ${part}`)
+})
+
+test('no route is lost or doubled, and chance at its edges breaks nothing', () => {
+  const routes = [routed('a', 0, 1), routed('b', 0, 1_000), routed('c', 0, 500)]
+  for (const chance of [0, 0.5, 1 - 2 ** -53])
+    assert.equal(
+      idsOf(orderOf(routes, () => chance))
+        .split('')
+        .toSorted()
+        .join(''),
+      'abc',
+    )
+  assert.deepEqual(
+    orderOf([], () => 0),
+    [],
+  )
 })

@@ -2,7 +2,7 @@
 import { promptTokensOf } from '../../simulator/reply.ts'
 import type { Random } from '../support/random.ts'
 import type { Question } from './caller.ts'
-import { MODEL } from './system.ts'
+import { LIMITED_MODEL, MODEL } from './system.ts'
 
 export interface Plan {
   kind: string
@@ -22,6 +22,7 @@ interface Kind {
 
 /** What the simulated provider is told, and what the caller does. */
 interface Script {
+  model?: string
   tokens: number
   directive?: string
   stream?: boolean
@@ -30,17 +31,7 @@ interface Script {
 }
 
 /** Before the first byte, midway, and a stream that looks complete but is not. */
-const FAULTS = [
-  'U11-500',
-  'U10',
-  'U12-sse',
-  'U12-json',
-  'U12-midstream',
-  'U14-eof',
-  'U14-rst',
-  'U14-nodone',
-  'U7-badjson',
-]
+const FAULTS = ['U11-500', 'U12-sse', 'U12-json', 'U12-midstream', 'U14-eof', 'U14-rst', 'U14-nodone', 'U7-badjson']
 /** Answers that are complete although something about them is odd. */
 const ODDITIES = ['U13', 'U8', 'U7-comments', 'U15', 'U19-negative']
 
@@ -94,6 +85,11 @@ const KINDS: Kind[] = [
     }),
   },
   {
+    name: 'is limited',
+    weight: 1,
+    plan: (r) => ({ model: LIMITED_MODEL, tokens: 5, directive: 'fault=U10', stream: r.int(2) === 0 }),
+  },
+  {
     name: 'odd',
     weight: 1,
     plan: (r) => ({ tokens: between(r, 5, 30), directive: `fault=${r.pick(ODDITIES)}`, stream: r.int(2) === 0 }),
@@ -119,7 +115,7 @@ export function planOf(kind: string, script: Script, random: Random): Plan {
   return {
     kind,
     body: {
-      model: MODEL,
+      model: script.model ?? MODEL,
       messages: [{ role: 'user', content }],
       ...(script.stream ? { stream: true } : {}),
       ...(script.maxTokens === undefined ? {} : { max_tokens: script.maxTokens }),

@@ -6,7 +6,17 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { insertPrice } from '../../src/store/models.ts'
-import { PRICE, addProject, chatBody, complete, createWorld, credit, until, walletOf } from '../support/world.ts'
+import {
+  PRICE,
+  addLoneModel,
+  addProject,
+  chatBody,
+  complete,
+  createWorld,
+  credit,
+  until,
+  walletOf,
+} from '../support/world.ts'
 import { clause } from './clause.ts'
 import { addModels, ask, chargesOf, refused, stream } from './client.ts'
 import { costOf, promptCostOf, promptTokensOf } from './money.ts'
@@ -136,8 +146,10 @@ clause('charging-failed-early', async () => {
   const project = await projectWith(ONE_CREDIT)
   const faults = ['U11-500', 'U10', 'U12-json', 'U12-sse']
   for (const fault of faults) {
-    assert.equal((await refused(world, chatBody(`fault=${fault}`), { project })).status, 502)
-    assert.equal((await refused(world, chatBody(`fault=${fault}`, { stream: true }), { project })).status, 502)
+    for (const isStream of [false, true]) {
+      const body = chatBody(`fault=${fault}`, { model: await addLoneModel(world), stream: isStream })
+      assert.equal((await refused(world, body, { project })).status, 502)
+    }
   }
   const charges = await chargesOf(world, project.id, 2 * faults.length)
   assert.ok(charges.every((charge) => charge.charged_nanos === 0n && charge.outcome === 'upstream_failed'))

@@ -10,6 +10,7 @@ import { setKeyPairActive } from '../../src/store/keys.ts'
 import { updateProject } from '../../src/store/projects.ts'
 import {
   addDeployment,
+  addLoneModel,
   addModel,
   addProject,
   addProvider,
@@ -393,7 +394,8 @@ clause('order-upstream-502', async () => {
   const faults = ['U10', 'U11-500', 'U11-502', 'U12-json', 'U12-sse', 'U16-gzip', 'U17-status', 'U18']
   for (const fault of faults) {
     for (const stream of [false, true]) {
-      assert.equal(await statusOf(chatBody(`fault=${fault}`, { stream })), 502, `${fault} ${String(stream)}`)
+      const model = await addLoneModel(world)
+      assert.equal(await statusOf(chatBody(`fault=${fault}`, { model, stream })), 502, `${fault} ${String(stream)}`)
     }
   }
   for (const model of ['refused', 'locked']) assert.equal(await statusOf({ ...valid, model }), 502, model)

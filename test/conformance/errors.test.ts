@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { APIError, OpenAI } from 'openai'
 import { setKeyPairActive } from '../../src/store/keys.ts'
 import { updateProject } from '../../src/store/projects.ts'
-import { addProject, chatBody, createWorld, until } from '../support/world.ts'
+import { addLoneModel, addProject, chatBody, createWorld, until } from '../support/world.ts'
 import { clause } from './clause.ts'
 import {
   ask,
@@ -261,7 +261,7 @@ clause('7-unexpected-500', () => assert.equal(statusOf('unexpected'), 500))
 
 clause('7-upstream-502', async () => {
   for (const fault of ['status=400', 'status=401', 'status=404', 'fault=U10', 'fault=U11-500', 'fault=U12-json']) {
-    assert.equal((await refused(world, chatBody(fault))).status, 502, fault)
+    assert.equal((await refused(world, chatBody(fault, { model: await addLoneModel(world) }))).status, 502, fault)
   }
 })
 

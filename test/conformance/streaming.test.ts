@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { APIError, OpenAI } from 'openai'
-import { chatBody, complete, createWorld, eventsOf, until } from '../support/world.ts'
+import { addLoneModel, chatBody, complete, createWorld, eventsOf, until } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { addModels, connectTo, contentOf, refused, requestText, stream, type ChunkBody } from './client.ts'
 
@@ -190,7 +190,8 @@ clause('streaming-headers-wait', async () => {
 
 clause('streaming-early-failure-status', async () => {
   for (const fault of ['U11-500', 'U10', 'U12-json', 'U12-sse', 'U18', 'U14-rst after=0', 'U14-eof after=0']) {
-    const { status, headers, body } = await refused(world, chatBody(`tokens=5 fault=${fault}`, { stream: true }))
+    const model = await addLoneModel(world)
+    const { status, headers, body } = await refused(world, chatBody(`tokens=5 fault=${fault}`, { model, stream: true }))
     assert.equal(status, 502, fault)
     assert.match(headers.get('content-type') ?? '', /^application\/json\b/, fault)
     assert.equal(body.statusCode, 502, fault)

@@ -9,6 +9,7 @@ import type { AttemptRecord, CallRecord } from './call-record.ts'
 import { least } from './memory-ledger.ts'
 import { chargeOf, transferOf, type Tables } from './memory-tables.ts'
 import { modelBy } from './models.ts'
+import { isRepeatable } from './route-invariants.ts'
 import type { Report } from './wallet-invariants.ts'
 
 /** What the books must say of a call, judged only by what its caller, its providers and the store saw. */
@@ -115,7 +116,7 @@ function checkCompleteAnswer(
 /** The charging table: how the call ended decides what it costs. */
 function checkSettlement(record: CallRecord, settlement: Settlement, report: Report): void {
   const { id } = record
-  const outcome = expectedOutcome(record)
+  const outcome = expectedOutcome(record, settlement)
   if (settlement.outcome !== outcome) return report(`${id}: settled as ${settlement.outcome}, it was ${outcome}`)
   const { worth, bills } = expectedBills(record, outcome)
   if (settlement.worth !== worth) report(`${id}: settled as worth ${settlement.worth}, its usage is worth ${worth}`)
@@ -123,9 +124,11 @@ function checkSettlement(record: CallRecord, settlement: Settlement, report: Rep
     report(`${id}: billed ${settlement.charge}, the charging table says ${[...new Set(bills)].join(' or ')}`)
 }
 
-function expectedOutcome(record: CallRecord): Outcome {
+function expectedOutcome(record: CallRecord, settlement: Settlement): Outcome {
   const last = record.attempts.at(-1)
   const byAbort = record.abortedBy === 'shut_down' ? 'gateway_failed' : 'hung_up'
+  // No route took the call. Whether that is their fault or that of too many calls, only the gateway knows.
+  if (!last && ['upstream_failed', 'gateway_failed'].includes(settlement.outcome)) return settlement.outcome
   if (!last || last.end === 'aborted' || isWaitingToRepeat(record, last)) return byAbort
   switch (last.end) {
     case 'complete':
@@ -144,10 +147,10 @@ function expectedOutcome(record: CallRecord): Outcome {
   }
 }
 
-/** Cut off in the pause before a single route is tried again: otherwise there would have been a second attempt. */
-function isWaitingToRepeat(record: CallRecord, last: AttemptRecord): boolean {
-  const mayRepeat = last.end === 'refused' || last.end === 'reset' || last.end === 'server_error'
-  return mayRepeat && last.given.length === 0 && record.attempts.length === 1 && record.plan.routes === 1
+/** Cut off in the pause before a single route is tried again: otherwise it would have been told of the failure. */
+function isWaitingToRepeat({ plan, end, abortedBy }: CallRecord, last: AttemptRecord): boolean {
+  const isTold = end?.kind === 'threw' && end.error instanceof ParleyError && end.error.code === 'upstream_failed'
+  return isRepeatable(last) && plan.routes === 1 && abortedBy !== undefined && !isTold
 }
 
 /** One bill for each size that the hold has had: an extension's answer may have been lost on its way to the gateway. */

@@ -31,6 +31,8 @@ export interface CallRecord {
 
 /** One try at a provider, as the provider saw it. */
 export interface AttemptRecord {
+  provider: string
+  apiKey: string | undefined
   maxTokens: number | undefined
   promptTokens: number
   given: Chunk[]

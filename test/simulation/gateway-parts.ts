@@ -4,6 +4,7 @@ import type { Gateway } from '../../src/gateway/gateway.ts'
 import { createIdempotency } from '../../src/gateway/idempotency.ts'
 import { createLease, type Lease } from '../../src/gateway/lease.ts'
 import { createTypicalOutput } from '../../src/gateway/typical-output.ts'
+import { createUpstreams } from '../../src/gateway/upstreams.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
@@ -78,6 +79,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
       ...NOT_SIMULATED.catalogue,
       routeFor: (caller) => routeOf(recordOf(caller.keyPairId), options.providers),
     },
+    upstreams: createUpstreams({ ...NOT_SIMULATED, noteKeyRefusal: () => Promise.resolve() }),
     conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
     idempotency,
     ledger,
@@ -107,10 +109,13 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
   })
 }
 
-const NO_KEY = { id: 'none', name: 'none', secret: undefined }
+const KEYS = ['first', 'second']
 
 function routeOf({ plan }: CallRecord, providers: readonly Provider[]): ModelRoute {
   const model = modelBy(plan.model)
-  const routes = providers.map((provider, i) => ({ provider, deployment: model.deployments[i]!, keys: [NO_KEY] }))
+  const routes = providers.map((provider, i) => {
+    const keys = KEYS.map((name) => ({ id: `${provider.name} ${name}`, version: '1', name, secret: name }))
+    return { provider, deployment: model.deployments[i]!, keys }
+  })
   return { model, price: model.price, routes: routes.slice(0, plan.routes) }
 }

@@ -11,6 +11,8 @@ export interface SimulatedGateway {
   readonly process: Process
   /** Takes no calls any more. */
   readonly isDraining: boolean
+  /** Attempts at providers that it believes to be under way. */
+  readonly attemptsInFlight: number
   /** Answers a call, and tells its record how it went. */
   serve(record: CallRecord): Promise<void>
   /** Cuts its calls off, settles them and ends, as on SIGTERM after the grace period. */
@@ -38,6 +40,9 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
     process,
     get isDraining() {
       return isDraining
+    },
+    get attemptsInFlight() {
+      return gateway.upstreams.inFlight
     },
     async serve(record) {
       const abort = new AbortController()

@@ -21,11 +21,13 @@ export function createScriptedProvider({ name, clock, calls, onAttempt }: Script
   return {
     name,
     cannotHonour: () => undefined,
-    async *stream({ request, timers }, signal) {
+    async *stream({ request, timers, apiKey }, signal) {
       const call = calls.get(signal)
       if (!call) throw new Error('this attempt belongs to no call')
       const script = call.plan.drawScript()
       const attempt: AttemptRecord = {
+        provider: name,
+        apiKey,
         maxTokens: request.max_tokens,
         promptTokens: countPromptTokens(request),
         given: [],
@@ -72,7 +74,7 @@ async function* play(
   const { ending } = script
   const silence = attempt.given.length === 0 ? 'first_token_timeout' : 'idle_timeout'
   await arrival(clock, ending.kind === 'silent' ? Number.POSITIVE_INFINITY : dueMs, silence, timers, signal)
-  if (ending.kind === 'fails' && !isCut) throw new UpstreamError(ending.error)
+  if (ending.kind === 'fails' && !isCut) throw new UpstreamError(ending.error, ending)
   yield { type: 'finish', reason: isCut || ending.kind !== 'complete' ? 'length' : ending.reason }
   const usage = usageOf(ending.kind === 'complete' ? ending.usage : 'exact', attempt)
   if (usage) yield { type: 'usage', usage }

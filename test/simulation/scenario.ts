@@ -42,7 +42,7 @@ export interface Script {
   pieces: Piece[]
   ending:
     | { kind: 'complete'; reason: FinishReason; usage: UsageReport }
-    | { kind: 'fails'; error: UpstreamErrorKind }
+    | { kind: 'fails'; error: UpstreamErrorKind; status?: number; retryAfterSeconds?: number }
     | { kind: 'silent' }
   obeysMaxTokens: boolean
 }
@@ -156,21 +156,30 @@ function drawScript(random: Random, taste: Taste): Script {
   const gapMs = random.pick([0, 5, 60, 400])
   const pieces = Array.from({ length: random.int(isLong ? 30 : 8) }, () => drawPiece(random, gapMs, isLong))
   const chance = random.next()
-  const failure = pieces.length === 0 ? random.pick(EARLY_FAILURES) : random.pick(LATE_FAILURES)
   // A first attempt that is refused is what the second one exists for.
   const isRefused = random.next() < 0.2
   return {
     firstAfterMs: random.int(random.pick([3, 50, 2_000])),
     pieces: isRefused ? [] : pieces,
     ending: isRefused
-      ? { kind: 'fails', error: random.pick(EARLY_FAILURES) }
+      ? drawEarlyFailure(random)
       : chance < 0.75
         ? { kind: 'complete', reason: random.pick(FINISH_REASONS), usage: drawUsageReport(random) }
         : chance < 0.95
-          ? { kind: 'fails', error: failure }
+          ? pieces.length === 0
+            ? drawEarlyFailure(random)
+            : { kind: 'fails', error: random.pick(LATE_FAILURES) }
           : { kind: 'silent' },
     obeysMaxTokens: random.next() < 0.8,
   }
+}
+
+function drawEarlyFailure(random: Random): Script['ending'] {
+  const error = random.pick(EARLY_FAILURES)
+  if (error === 'rate_limited' && random.next() < 0.5)
+    return { kind: 'fails', error, status: 429, retryAfterSeconds: 1 + random.int(60) }
+  if (error === 'key_rejected') return { kind: 'fails', error, status: random.pick([401, 402, 403]) }
+  return error === 'server_error' ? { kind: 'fails', error, status: random.pick([500, 503]) } : { kind: 'fails', error }
 }
 
 function drawUsageReport(random: Random): UsageReport {
@@ -204,6 +213,7 @@ const EARLY_FAILURES: readonly UpstreamErrorKind[] = [
   'server_error',
   'connect_timeout',
   'rate_limited',
+  'key_rejected',
   'rejected',
   'error_in_200',
 ]

@@ -1,5 +1,6 @@
 import { ParleyError } from '../../src/rules/errors.ts'
 import type { CallRecord } from './call-record.ts'
+import { isRepeatable } from './route-invariants.ts'
 import type { World } from './world.ts'
 
 /** What was seen in one run. A simulation in which nothing ever happens finds nothing either. */
@@ -22,7 +23,17 @@ function sightingsOf({ granted, settlements, attempts, end, replayed, plan }: Ca
   if (granted.length > 0 && settlements.size === 0) seen.push('held and never settled by its gateway')
   if (settlements.size > 0 && end?.kind === 'threw' && end.error instanceof ParleyError)
     if (end.error.code === 'store_unavailable') seen.push('answered and not settled in time')
-  if (attempts.length > 1) seen.push(plan.routes === 1 ? 'second attempt at the same route' : 'second route')
+  if (attempts.some(isRepeatable) && plan.routes === 1 && attempts.length > 1)
+    seen.push('second attempt at the same route')
+  if (new Set(attempts.map(({ provider }) => provider)).size > 1) seen.push('second route')
+  if (
+    attempts.some(
+      (one, i) => i > 0 && one.provider === attempts[i - 1]!.provider && one.apiKey !== attempts[i - 1]!.apiKey,
+    )
+  )
+    seen.push('second key')
+  if (granted.length > 0 && attempts.length === 0 && end?.kind === 'threw' && end.error instanceof ParleyError)
+    seen.push(`${end.error.code} without an attempt`)
   if (attempts.some(({ maxTokens }) => maxTokens !== plan.maxTokens)) seen.push('max_tokens lowered')
   if (replayed) seen.push('answered from the stored result')
   return seen

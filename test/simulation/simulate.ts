@@ -38,6 +38,8 @@ export async function simulate(
     process.off('unhandledRejection', onRejection)
   }
   for (const record of world.records.values()) if (!isOver(record)) world.report(`${record.id} never ended`)
+  for (const { process, attemptsInFlight } of world.livingGateways())
+    if (attemptsInFlight !== 0) world.report(`${process.name}: ${attemptsInFlight} attempts never ended`)
   checkBooks([...world.records.values()], world.bank.tables, world.report)
   return world
 }

@@ -6,6 +6,7 @@ import { createClock, createProcess, type Clock, type Process } from './clock.ts
 import { createSimulatedGateway, type SimulatedGateway } from './gateway.ts'
 import type { Statement } from './memory-ledger.ts'
 import { createScriptedProvider } from './provider.ts'
+import { checkRoute } from './route-invariants.ts'
 import type { Weather } from './scenario.ts'
 import { createStoreLink, type StoreLink } from './store-link.ts'
 import { createTrace, type Trace } from './trace.ts'
@@ -27,6 +28,8 @@ export interface World {
   /** The gateway that a slot's address leads to; undefined when none answers there. */
   gatewayIn(slot: number): SimulatedGateway | undefined
   startGateway(slot: number): void
+  /** Those that have not crashed. */
+  livingGateways(): SimulatedGateway[]
 }
 
 export interface WorldOptions {
@@ -62,6 +65,7 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
   function onAttempt(record: CallRecord, provider: string): void {
     trace(clock.current, `${record.id} goes to ${provider}`)
     checkRequest(record, report)
+    checkRoute(record, report)
     checkKey(record, records.byId.values(), bank.tables, report)
   }
 
@@ -94,6 +98,7 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
       const gateway = slots[slot]
       return gateway?.process.state === 'crashed' || gateway?.isDraining ? undefined : gateway
     },
+    livingGateways: () => slots.filter(({ process }) => process.state !== 'crashed'),
     startGateway(slot) {
       const gatewayId = `gateway ${++started}`
       const process = createProcess(gatewayId)

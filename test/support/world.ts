@@ -189,6 +189,21 @@ export async function addDeployment(store: Store, model: TestModel): Promise<voi
   })
 }
 
+/**
+ * A model with a provider, a key and a deployment of its own. A gateway leaves alone for a while what got 429 or has
+ * refused its key, so whoever provokes that does it here.
+ */
+export async function addLoneModel(world: World, deployment: Partial<NewDeployment> = {}): Promise<string> {
+  const id = `lone-${uuidv7()}`
+  await addProvider(world.store, world.secrets, id, `${world.simulator.url}/v1`)
+  await addModel(world.store, { id, provider: id, deployment })
+  await until(async () => {
+    const response = await fetch(`${world.url}/v1/models`, { headers: world.project.headers })
+    return (await response.text()).includes(`"${id}"`)
+  })
+  return id
+}
+
 export async function addProject(
   store: Store,
   secrets: Secrets,

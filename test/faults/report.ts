@@ -1,0 +1,53 @@
+import { COLUMNS, type Plan } from './cells.ts'
+import type { Result, Verdict } from './verdict.ts'
+
+const COMPLAINTS_SHOWN = 6
+const COMPLAINT_CHARACTERS_MAX = 600
+
+/** A table per adapter, then why some of its cells are empty, then what failed, then the one line that machines read. */
+export function reportOf(plan: Plan, results: readonly Result[], verdict: Verdict): string {
+  const kinds = [...new Set([...plan.cells, ...plan.absent].map(({ adapter }) => adapter.kind))]
+  return [
+    ...kinds.map((kind) => tableOf(kind, plan, results)),
+    ...verdict.problems.map(problemText),
+    `faults: ${verdict.passed} passed, ${verdict.failed} failed`,
+  ].join('\n\n')
+}
+
+function tableOf(kind: string, plan: Plan, results: readonly Result[]): string {
+  const byCell = new Map(results.map((result) => [result.cell, result]))
+  const texts = new Map(
+    plan.cells
+      .filter(({ adapter }) => adapter.kind === kind)
+      .map((cell) => [`${cell.fault} ${cell.column}`, textOf(byCell.get(cell.id))]),
+  )
+  const absent = plan.absent.filter(({ adapter }) => adapter.kind === kind)
+  const faults = [...new Set([...plan.cells, ...absent].filter((c) => c.adapter.kind === kind).map((c) => c.fault))]
+  const rows = [
+    [kind, ...COLUMNS],
+    ...faults.map((fault) => [fault, ...COLUMNS.map((column) => texts.get(`${fault} ${column}`) ?? '-')]),
+  ]
+  const widths = rows[0]?.map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0))) ?? []
+  const lines = rows.map((row) => row.map((text, n) => text.padEnd(widths[n] ?? 0)).join('  '))
+  return [...lines.map((line) => line.trimEnd()), ...legendOf(absent)].join('\n')
+}
+
+function textOf(result: Result | undefined): string {
+  if (!result) return 'NOT TRIED'
+  return `${result.complaints.length === 0 ? 'ok' : 'FAIL'} ${result.seen}`
+}
+
+function legendOf(absent: Plan['absent']): string[] {
+  const faultsByReason = Map.groupBy(absent, ({ reason }) => reason)
+  return [...faultsByReason].map(([reason, cells]) => {
+    const faults = [...new Set(cells.map(({ fault }) => fault))]
+    return `- ${faults.join(', ')}: ${reason}`
+  })
+}
+
+function problemText(problem: string): string {
+  const [title, ...complaints] = problem.split('\n')
+  const shown = complaints.slice(0, COMPLAINTS_SHOWN).map((text) => `    ${text.slice(0, COMPLAINT_CHARACTERS_MAX)}`)
+  const rest = complaints.length - shown.length
+  return [`FAILED ${title}`, ...shown, ...(rest > 0 ? [`    and ${rest} more`] : [])].join('\n')
+}
