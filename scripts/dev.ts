@@ -1,6 +1,7 @@
 /**
  * `npm run dev`: a whole Parley on this machine, without Docker, an account or a setting. Finds or starts PostgreSQL,
- * migrates and fills a database of its own, starts a simulated provider and the gateway, and says what to paste.
+ * migrates and fills a database of its own, starts a simulated provider, a mailbox, the gateway, the worker and the
+ * console, and says what to paste.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -18,10 +19,12 @@ import { createSecrets } from '../src/platform/secrets.ts'
 import { serve, type Running } from '../src/serve.ts'
 import { openStore } from '../src/store/database.ts'
 import { migrate } from '../src/store/migrate.ts'
+import { openMailbox } from './mailbox.ts'
 import { findOrStartPostgres } from './postgres.ts'
-import { seedDemo, type Demo } from './seed.ts'
+import { DEMO_USER, seedDemo, seedDemoUser, type Demo } from './seed.ts'
 
 const GATEWAY_PORT = 8080
+const CONSOLE_PORT = 8081
 const OPS_PORT = 9090
 const SIMULATOR_PORT = 9100
 const PORTS_TRIED = 100
@@ -70,10 +73,19 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   started.push(() => simulator.close())
   say(`simulated provider on ${simulator.url}`)
 
+  const mailbox = await openMailbox(say)
+  started.push(() => mailbox.close())
+  const gatewayPort = await freePort(GATEWAY_PORT)
+  // Beside the gateway's, should that one have moved.
+  const consolePort = await freePort(Math.max(CONSOLE_PORT, gatewayPort + 1))
   const env = {
     DATABASE_URL: databaseUrl,
     PARLEY_SECRET: await ownSecret(),
-    PARLEY_PORT: String(await freePort(GATEWAY_PORT)),
+    PARLEY_PORT: String(gatewayPort),
+    PARLEY_PUBLIC_URL: `http://127.0.0.1:${gatewayPort}`,
+    PARLEY_CONSOLE_PORT: String(consolePort),
+    PARLEY_CONSOLE_URL: `http://127.0.0.1:${consolePort}`,
+    PARLEY_SMTP_URL: mailbox.url,
     PARLEY_OPS_PORT: String(await freePort(OPS_PORT)),
   }
   const config = readConfig({
@@ -81,15 +93,17 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
     PARLEY_AUTO_MIGRATE: 'false',
     PARLEY_DRAIN_DELAY_MS: '0',
     PARLEY_DRAIN_GRACE_MS: '2000',
+    PARLEY_TRIAL_CREDIT: '1',
     ...env,
   })
   const store = openStore({ url: databaseUrl, applicationName: 'parley dev', poolMax: 2 })
   const demo = await seedDemo(store, createSecrets(config.PARLEY_SECRET), `${simulator.url}/v1`)
+  await seedDemoUser(store.db, demo.publisherId)
   await store.close()
   say('seeded: two models, and a project with $10.00')
 
   const log = createLog(config.PARLEY_LOG_LEVEL)
-  const running = await serve(config, ['gateway', 'worker'], log)
+  const running = await serve(config, ['gateway', 'worker', 'console'], log)
   started.push(async () => {
     await running.stop()
     // Connections that are just being closed would report that PostgreSQL goes away, which is what was asked for.
@@ -97,6 +111,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   })
   await untilReady(running.opsUrl)
   say(`gateway and worker on ${running.url}`)
+  say(`console on ${running.consoleUrl}`)
   const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`)
   await writeFile(join(stateDir, 'env'), lines.join(''), { mode: 0o600 })
   return { running, demo }
@@ -120,6 +135,12 @@ Its models:
 
 curl -sS ${url}/v1/models \\
   ${keys}
+
+Its console, where the playground and the quick start of the same project are:
+
+${running.consoleUrl}
+sign in as ${DEMO_USER.email} with the password ${DEMO_USER.password}
+(or sign up: mails are not sent, their links are printed here)
 
 Operate it, in another terminal and this folder:
 

@@ -8,18 +8,22 @@ import { curlFor, gatewayUrlOf } from '../src/cli/curl.ts'
 import { sentenceOf } from '../src/cli/failures.ts'
 import { addKeyPair } from '../src/cli/keys.ts'
 import { readConfig } from '../src/config.ts'
+import { createPasswords } from '../src/platform/passwords.ts'
 import { createSecrets, type Secrets } from '../src/platform/secrets.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { parseCredits } from '../src/rules/money.ts'
 import { openStore, type Db, type Store } from '../src/store/database.ts'
+import { setDomainVerified } from '../src/store/domains.ts'
 import { listKeyPairs, setKeyPairActive } from '../src/store/keys.ts'
 import { insertDeployment, insertPrice, listDeployments, listPrices, upsertModel } from '../src/store/models.ts'
-import { insertProject, listProjects, setDomainVerified } from '../src/store/projects.ts'
+import { insertProject, listProjects } from '../src/store/projects.ts'
 import { findProvider, insertProvider, updateProvider, upsertProviderKey } from '../src/store/providers.ts'
 import { insertPublisher, listPublishers, setPublisherActivated } from '../src/store/publishers.ts'
+import { findUserByEmail } from '../src/store/users.ts'
 import { creditWallet } from '../src/store/wallets.ts'
 
 export interface Demo {
+  publisherId: string
   projectId: string
   publishableKey: string
   secretKey: string
@@ -47,11 +51,12 @@ export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: 
   const { db } = store
   const providerId = await seedProvider(db, secrets, upstreamBaseUrl)
   for (const model of MODELS) await seedModel(db, providerId, model)
-  const projectId = await seedProject(db)
+  const { publisherId, projectId } = await seedProject(db)
   const former = (await listKeyPairs(db, projectId)).filter((pair) => pair.active && pair.name === KEY_PAIR)
   for (const pair of former) await setKeyPairActive(db, pair.publishable_key, false)
   const pair = await addKeyPair({ db, secrets, cell: CELL }, projectId, KEY_PAIR)
   return {
+    publisherId,
     projectId,
     publishableKey: pair.publishable,
     secretKey: pair.secret,
@@ -88,7 +93,7 @@ async function seedModel(db: Db, providerId: string, model: (typeof MODELS)[numb
   })
 }
 
-async function seedProject(db: Db): Promise<string> {
+async function seedProject(db: Db): Promise<{ publisherId: string; projectId: string }> {
   const publisher = (await listPublishers(db)).find((candidate) => candidate.name === NAME)
   const publisherId = publisher?.id ?? uuidv7()
   if (!publisher) await insertPublisher(db, { id: publisherId, name: NAME, email: null, activatedAt: new Date() })
@@ -108,7 +113,33 @@ async function seedProject(db: Db): Promise<string> {
   } else if (!project.domain_verified_at) await setDomainVerified(db, id, new Date())
   const credit = { id: uuidv7(), projectId: id, amount: parseCredits('10'), kind: 'grant' as const }
   await creditWallet(db, { ...credit, reference: `demo:${id}`, reason: 'to try Parley with' })
-  return id
+  return { publisherId, projectId: id }
+}
+
+/** Who can sign in to the console as the demo's owner. Everybody can read this, so it exists on developers' machines alone. */
+export const DEMO_USER = { email: 'demo@example.com', password: 'parley-demo-only' }
+
+/** Only for a database that belongs to one developer. Whoever is there already stays as they are. */
+export async function seedDemoUser(db: Db, publisherId: string): Promise<void> {
+  const known = await findUserByEmail(db, DEMO_USER.email)
+  const userId = known?.id ?? uuidv7()
+  if (!known) {
+    await db
+      .insertInto('users')
+      .values({ id: userId, name: 'Demo Editor', email: DEMO_USER.email, email_verified: true })
+      .execute()
+    const credential = { id: uuidv7(), account_id: userId, provider_id: 'credential', user_id: userId }
+    const password = await createPasswords().hash(DEMO_USER.password)
+    await db
+      .insertInto('credentials')
+      .values({ ...credential, password })
+      .execute()
+  }
+  await db
+    .insertInto('memberships')
+    .values({ publisher_id: publisherId, user_id: userId, role: 'owner' })
+    .onConflict((conflict) => conflict.columns(['publisher_id', 'user_id']).doNothing())
+    .execute()
 }
 
 async function main(): Promise<void> {
@@ -118,7 +149,8 @@ async function main(): Promise<void> {
   try {
     const demo = await seedDemo(store, createSecrets(config.PARLEY_SECRET), values['upstream-url'])
     const [model = ''] = demo.models
-    console.log(`Seeded. Ask for an answer:\n\n${curlFor({ url: gatewayUrlOf(config), ...demo, model })}`)
+    console.log(`Seeded. Publishers sign up at ${config.PARLEY_CONSOLE_URL}\nAsk for an answer:\n`)
+    console.log(curlFor({ url: gatewayUrlOf(config), ...demo, model }))
   } catch (error) {
     console.error(sentenceOf(error, config.DATABASE_URL))
     process.exitCode = 1

@@ -107,7 +107,7 @@ export function askRaw(
 
 /** Polls, because a server learns of a peer's departure when the system tells it. */
 export async function eventually(isTrue: () => boolean, what: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 1_500; attempt++) {
     if (isTrue()) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
 import { LEASE_MS } from './rules/limits.ts'
+import { parseCredits } from './rules/money.ts'
 
 /**
  * The only reader of the environment. Every problem is listed at once, with what to do about it. A variable NAME can
@@ -12,6 +13,13 @@ const SECRET_BYTES_MIN = 32
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be an address that begins with https://' })
+/** Scheme, host and port: what a browser calls the origin. */
+const origin = webAddress.transform((text, context) => {
+  const url = new URL(text)
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '')
+    context.addIssue('must be an address without a path, for example https://console.example.com')
+  return url.origin
+})
 const milliseconds = z.coerce.number().int().min(0).max(3_600_000)
 
 const schema = z.object({
@@ -27,6 +35,20 @@ const schema = z.object({
   PARLEY_PORT: port.default(8080),
   PARLEY_CONSOLE_HOST: z.string().default('127.0.0.1'),
   PARLEY_CONSOLE_PORT: port.default(8081),
+  PARLEY_CONSOLE_URL: origin.default('http://127.0.0.1:8081'),
+  PARLEY_PUBLIC_URL: origin.default('http://127.0.0.1:8080'),
+  PARLEY_GATEWAY_INTERNAL_URL: origin.optional(),
+  PARLEY_SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://, for example smtps://user:password@mail.example.com')
+    .optional(),
+  PARLEY_MAIL_FROM: z.string().min(3).max(320).default('Parley <parley@localhost>'),
+  PARLEY_REQUIRE_APPROVAL: z.stringbool().default(false),
+  PARLEY_TRIAL_CREDIT: z.string().default('0').transform(creditsOf),
+  PARLEY_DNS_SERVERS: z
+    .string()
+    .transform((text) => text.split(',').map((server) => server.trim()))
+    .optional(),
   PARLEY_OPS_HOST: z.string().default('127.0.0.1'),
   PARLEY_OPS_PORT: port.default(9090),
   PARLEY_STRIPE_SECRET_KEY: z
@@ -82,6 +104,15 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 /** A variable that the operator names on the command line, for what must not be written there itself. */
 export function readVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env[name] || undefined
+}
+
+function creditsOf(text: string, context: z.RefinementCtx): bigint {
+  try {
+    return parseCredits(text)
+  } catch {
+    context.addIssue('must be an amount in dollars, for example 5 or 0.50')
+    return z.NEVER
+  }
 }
 
 /** `BASE64`, or `2:BASE64,1:BASE64` while an old secret is being replaced: the first one is used for everything new. */

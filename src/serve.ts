@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
+import { createCheckDomain } from './domains/check.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
@@ -25,8 +26,8 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** Wires the roles of one process together and starts them. */
-export async function serve(config: Config, roles: readonly Role[], log: Log): Promise<Running> {
+/** Wires the roles of one process together and starts them. The web app can be served from a folder of the caller's. */
+export async function serve(config: Config, roles: readonly Role[], log: Log, webRoot?: string): Promise<Running> {
   if (config.PARLEY_AUTO_MIGRATE) {
     const { applied } = await migrate(config.DATABASE_URL)
     if (applied.length > 0) log.info({ applied }, 'migrated')
@@ -37,42 +38,93 @@ export async function serve(config: Config, roles: readonly Role[], log: Log): P
     applicationName: `parley ${roles.join(' ')}`,
     onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
   })
+  const secrets = createSecrets(config.PARLEY_SECRET)
   const gateway = roles.includes('gateway')
     ? createGateway({
         store,
         log,
         metrics,
-        secrets: createSecrets(config.PARLEY_SECRET),
+        secrets,
         leaseMs: config.PARLEY_LEASE_MS,
         callsMax: config.PARLEY_CALLS_MAX,
       })
     : undefined
-  const worker = roles.includes('worker')
-    ? createWorker({ db: store.db, log, metrics, leaseMs: config.PARLEY_LEASE_MS })
-    : undefined
+  const checkDomain = createCheckDomain({ dnsServers: config.PARLEY_DNS_SERVERS })
   const app = gateway && createServer(gateway)
   const consoleApp = roles.includes('console')
-    ? await createConsole({ db: store.db, log, metrics, webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET })
+    ? await createConsole({
+        db: store.db,
+        log,
+        metrics,
+        secrets,
+        secretVersions: config.PARLEY_SECRET.map(({ version }) => version),
+        installation: installationOf(config),
+        checkDomain,
+        ...paymentsOf(config),
+        webRoot,
+      })
     : undefined
   const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
-  await ops.listen({ host: config.PARLEY_OPS_HOST, port: config.PARLEY_OPS_PORT })
-  await app?.listen({ host: config.PARLEY_HOST, port: config.PARLEY_PORT })
-  await consoleApp?.listen({ host: config.PARLEY_CONSOLE_HOST, port: config.PARLEY_CONSOLE_PORT })
-  const url = app && urlOf(app.server.address())
-  const consoleUrl = consoleApp && urlOf(consoleApp.server.address())
-  const opsUrl = urlOf(ops.server.address())
-  log.info({ roles, url, consoleUrl, opsUrl }, 'listening')
+  const urls = await listen(config, ops, app, consoleApp)
+  // Only now: a process that finds its ports taken has done nothing yet.
+  const worker = roles.includes('worker')
+    ? createWorker({
+        db: store.db,
+        log,
+        metrics,
+        secrets,
+        leaseMs: config.PARLEY_LEASE_MS,
+        mail: { smtpUrl: config.PARLEY_SMTP_URL, from: config.PARLEY_MAIL_FROM },
+        checkDomain,
+        consoleUrl: config.PARLEY_CONSOLE_URL,
+      })
+    : undefined
+  log.info({ roles, ...urls }, 'listening')
 
   return {
-    url,
-    consoleUrl,
-    opsUrl,
+    ...urls,
     stop: once(async () => {
       worker?.stop()
       await Promise.all([gateway && app && drain(gateway, app, config), consoleApp && close(consoleApp)])
       await ops.close()
       await store.close()
     }),
+  }
+}
+
+async function listen(
+  config: Config,
+  ops: FastifyApp,
+  app: FastifyApp | undefined,
+  consoleApp: FastifyApp | undefined,
+): Promise<Omit<Running, 'stop'>> {
+  await ops.listen({ host: config.PARLEY_OPS_HOST, port: config.PARLEY_OPS_PORT })
+  await app?.listen({ host: config.PARLEY_HOST, port: config.PARLEY_PORT })
+  await consoleApp?.listen({ host: config.PARLEY_CONSOLE_HOST, port: config.PARLEY_CONSOLE_PORT })
+  return {
+    url: app && urlOf(app.server.address()),
+    consoleUrl: consoleApp && urlOf(consoleApp.server.address()),
+    opsUrl: urlOf(ops.server.address()),
+  }
+}
+
+function installationOf(config: Config): ConsoleOptions['installation'] {
+  return {
+    consoleUrl: config.PARLEY_CONSOLE_URL,
+    gatewayUrl: config.PARLEY_PUBLIC_URL,
+    gatewayInternalUrl: config.PARLEY_GATEWAY_INTERNAL_URL ?? config.PARLEY_PUBLIC_URL,
+    cell: config.PARLEY_CELL,
+    canPay: config.PARLEY_STRIPE_SECRET_KEY !== undefined && config.PARLEY_STRIPE_WEBHOOK_SECRET !== undefined,
+    requiresApproval: config.PARLEY_REQUIRE_APPROVAL,
+    trialCredit: config.PARLEY_TRIAL_CREDIT,
+  }
+}
+
+function paymentsOf(config: Config): Pick<ConsoleOptions, 'stripe' | 'webhookSecret'> {
+  const { PARLEY_STRIPE_SECRET_KEY: secretKey, PARLEY_STRIPE_API_BASE: apiBase } = config
+  return {
+    stripe: secretKey === undefined ? undefined : { secretKey, apiBase },
+    webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET,
   }
 }
 

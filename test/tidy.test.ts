@@ -75,6 +75,8 @@ law(
       ['src/cli/a.ts:1', { 'src/cli/a.ts': `import type { B } from '../gateway/b.ts'` }],
       ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../providers/b.ts'` }],
       ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../recommend/b.ts'` }],
+      ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../domains/b.ts'` }],
+      ['src/domains/a.ts:1', { 'src/domains/a.ts': `import { b } from '../console/b.ts'` }],
       ['src/providers/a.ts:1', { 'src/providers/a.ts': `import { b } from '../gateway/b.ts'` }],
       ['src/rules/a.ts:1', { 'src/rules/a.ts': `import { b } from '../platform/b.ts'` }],
       ['src/platform/a.ts:1', { 'src/platform/a.ts': `import { b } from '../rules/b.ts'` }],
@@ -88,17 +90,23 @@ law(
       ['src/main.ts:1', { 'src/main.ts': `import { seed } from '../scripts/seed.ts'` }],
       ['src/store/a.test.ts:1', { 'src/store/a.test.ts': `const { b } = await import('../../test/support/b.ts')` }],
       ['simulator/a.ts:1', { 'simulator/a.ts': `import { b } from '../src/rules/b.ts'` }],
+      ['dashboard/src/a.tsx:1', { 'dashboard/src/a.tsx': `import { b } from '../../src/console/contract.ts'` }],
+      ['dashboard/src/a.ts:1', { 'dashboard/src/a.ts': `import type { B } from '../../src/rules/money.ts'` }],
+      ['src/console/a.ts:1', { 'src/console/a.ts': `import type { B } from '../../dashboard/src/b.ts'` }],
     ],
     lawful: {
       'src/main.ts': `import './cli/a.ts'\nimport './serve.ts'\nimport './store/a.ts'`,
       'src/serve.ts': `import './config.ts'\nimport './gateway/a.ts'\nimport './worker/a.ts'\nimport './store/a.ts'`,
       'src/gateway/a.ts': `import './b.ts'\nimport '../store/a.ts'\nimport '../providers/a.ts'\nimport '../rules/a.ts'`,
       'src/cli/a.ts': `import '../config.ts'\nimport '../recommend/a.ts'`,
+      'src/worker/a.ts': `import '../domains/a.ts'`,
+      'src/domains/a.ts': `import '../store/a.ts'\nimport '../rules/a.ts'`,
       'src/recommend/a.ts': `import '../store/a.ts'\nimport '../platform/a.ts'`,
       'src/config.ts': `import './rules/a.ts'\nimport './platform/a.ts'`,
       'src/config.test.ts': `import './config.ts'`,
       'simulator/a.ts': `import './b.ts'\nimport 'node:http'`,
       'test/a.test.ts': `import '../src/main.ts'\nimport '../simulator/a.ts'`,
+      'dashboard/src/a.ts': `import type { B } from '../../src/console/contract.ts'\nimport { c } from './c.tsx'`,
     },
   },
 )
@@ -145,6 +153,20 @@ law('a package is imported only where it belongs', tidy.packageOwners, {
     'src/platform/a.ts': `import { pino } from 'pino'\nimport { Counter } from 'prom-client'`,
     'test/support/a.ts': `import { Client } from 'pg'`,
     'bench/a.ts': `import { Client } from 'pg'\nimport { request } from 'undici'`,
+  },
+})
+
+law('the web app is built from chosen packages, and the server from none of them', tidy.dashboardPackages, {
+  breaches: [
+    ['dashboard/src/a.tsx:2', { 'dashboard/src/a.tsx': `import 'react'\nimport { z } from 'zod'` }],
+    ['dashboard/src/a.ts:1', { 'dashboard/src/a.ts': `import { join } from 'node:path'` }],
+    ['src/console/a.ts:1', { 'src/console/a.ts': `import { QueryClient } from '@tanstack/react-query'` }],
+  ],
+  lawful: {
+    'dashboard/src/a.tsx': `import { Menu } from '@base-ui/react/menu'\nimport { createRoot } from 'react-dom/client'`,
+    'dashboard/src/a.test.ts': `import { test } from 'node:test'`,
+    'dashboard/vite.config.ts': `import { defineConfig } from 'vite'\nimport { join } from 'node:path'`,
+    'src/console/a.ts': `import { z } from 'zod'\nimport 'node:path'`,
   },
 })
 

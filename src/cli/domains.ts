@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { findDomain, setDomainName, setDomainVerified } from '../store/projects.ts'
+import { domainStateOf, proofRecordOf, type DomainState } from '../rules/domains.ts'
+import { findDomain, setDomainName, setDomainVerified } from '../store/domains.ts'
 import { expectId, unknownId } from './failures.ts'
 import { facts, type Output } from './print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
 
 const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+const STATES: Record<DomainState, string> = {
+  pending: 'not verified: requests are refused',
+  verified: 'verified',
+  failing: 'verified, but the proof is gone: requests are served until it has been missing for 7 days',
+  lapsed: 'not verified any more, the proof was missing for 7 days: requests are refused',
+}
 
 export function addDomainCommands(program: Command): void {
   const domain = program.command('domain').description('where a project is published, and whether that is proven')
@@ -47,14 +55,29 @@ async function show({ db }: Session, projectId: string): Promise<Output> {
   expectId('project', projectId)
   const domain = await findDomain(db, projectId)
   if (!domain) throw unknownId('project', projectId)
+  const record = proofRecordOf(domain.name, domain.token)
   return {
-    document: domain,
+    document: {
+      project_id: projectId,
+      name: domain.name,
+      verification_token: domain.token,
+      state: domainStateOf(domain),
+      verified_at: domain.verifiedAt,
+      proven_by: domain.provenBy,
+      failing_since: domain.failingSince,
+      lapsed_at: domain.lapsedAt,
+      checked_at: domain.checkedAt,
+      next_check_at: domain.nextCheckAt,
+    },
     text: facts({
       project: projectId,
       domain: domain.name,
-      token: domain.verification_token,
-      state: domain.verified_at ? 'verified' : 'not verified: requests are refused',
-      'verified at': domain.verified_at,
+      token: domain.token,
+      record: `TXT ${record.name} ${record.value}`,
+      state: STATES[domainStateOf(domain)],
+      'verified at': domain.verifiedAt,
+      'checked at': domain.checkedAt,
+      'next check': domain.nextCheckAt,
     }),
   }
 }

@@ -15,13 +15,22 @@ const CRASH_DRAIN_MS = 10_000
 /** Ctrl-C under npm arrives twice: from the terminal, and once more from npm. That is not an operator who insists. */
 const ECHO_MS = 250
 
+const HELP = `
+Roles:
+  gateway  answers requests: /v1
+  worker   does the background work: mails, usage, domains, audit
+  console  serves the publishers' web app, its API, and what Stripe tells of payments
+
+Example:
+  parley serve gateway worker console`
+
 export function addServeCommand<Role extends string>(program: Command, serving: Serving<Role>): void {
   program
     .command('serve')
-    .description('answer requests (gateway), do the background work (worker), take payments (console)')
+    .description("answer requests (gateway), do the background work (worker), serve the publishers' web app (console)")
     .addArgument(new Argument('[roles...]', 'what this process does (default: everything)').choices(serving.roles))
     .showHelpAfterError('Run "parley serve --help" to see how it is used.')
-    .addHelpText('after', '\nExample:\n  parley serve gateway worker console')
+    .addHelpText('after', HELP)
     .action((roles: Role[]) => serveUntilSignal(serving, roles.length > 0 ? [...new Set(roles)] : serving.roles))
 }
 

@@ -1,92 +1,112 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { STATUS_CODES } from 'node:http'
+import type { CheckDomain } from '../domains/check.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import { createPasswords } from '../platform/passwords.ts'
+import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { CLIENT_HEADERS_TIMEOUT_MS, CLIENT_REQUEST_TIMEOUT_MS, HEADER_BYTES_MAX } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
-import { applyPaymentEvent, isRejection, type Verdict } from './payments.ts'
-import { readSignedEvent } from './stripe.ts'
+import { apiRoutes } from './api.ts'
+import { createAuth } from './auth.ts'
+import type { StripeAccount } from './stripe.ts'
+import { isNavigation, protectPages, sendFirstPage, serveWeb, WEB_ROOT } from './web.ts'
+import { WEBHOOK_PATH, webhookRoute } from './webhook.ts'
+import type { Installation, World } from './world.ts'
 
-/** The control plane's HTTP surface. For now: what the payment provider tells. */
+/** The control plane's HTTP surface: the API, the web app that speaks it, and what the payment provider tells. */
 
-const WEBHOOK_PATH = '/webhooks/stripe'
-/** Stripe's events have a few kilobytes; the largest carry long lists that do not concern us. */
-const WEBHOOK_BYTES_MAX = 1024 * 1024
+const API_BYTES_MAX = 64 * 1024
 
 export interface ConsoleOptions {
   db: Db
   log: Log
   metrics: Metrics
+  secrets: Secrets
+  /** The numbers of all root secrets, newest first. */
+  secretVersions: readonly number[]
+  installation: Installation
+  checkDomain: CheckDomain
+  /** Without it, nothing can be paid. */
+  stripe?: StripeAccount | undefined
   /** Without it nothing can be proven to come from Stripe, so then the endpoint does not exist. */
   webhookSecret: string | undefined
+  /** Where the built web app is. */
+  webRoot?: string
 }
 
 export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
-  const { log, metrics, webhookSecret } = options
+  const { db, log, metrics, webhookSecret, installation, webRoot = WEB_ROOT } = options
   const app = fastify({
-    bodyLimit: WEBHOOK_BYTES_MAX,
+    bodyLimit: API_BYTES_MAX,
     requestTimeout: CLIENT_REQUEST_TIMEOUT_MS,
     http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: CLIENT_HEADERS_TIMEOUT_MS },
     forceCloseConnections: 'idle',
+    // Only a proxy in our own network is believed about who is calling.
+    trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
     genReqId: () => uuidv7(),
     frameworkErrors: (_error, request, reply) => void refuse(noSuchEndpoint(), request, reply),
   })
-  app.removeAllContentTypeParsers()
-  // The bytes as they came: a signature over a body that was parsed and written again would never fit.
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()
   })
+  protectPages(app, installation.consoleUrl.startsWith('https://'))
   app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
-  app.setNotFoundHandler((request, reply) => refuse(noSuchEndpoint(), request, reply))
-  if (webhookSecret) app.post(WEBHOOK_PATH, (request, reply) => answerWebhook(options, webhookSecret, request, reply))
+  app.setNotFoundHandler((request, reply) =>
+    isNavigation(request) ? sendFirstPage(reply, webRoot) : refuse(noSuchEndpoint(), request, reply),
+  )
+  serveWeb(app, webRoot)
+  const world = worldOf(options)
+  void app.register((scope, _, done) => {
+    apiRoutes(scope, world)
+    done()
+  })
+  if (webhookSecret) {
+    void app.register((scope, _, done) => {
+      webhookRoute(scope, { db, log, metrics, secret: webhookSecret })
+      done()
+    })
+  }
   return app
 
   function refuse(error: ParleyError, request: FastifyRequest, reply: FastifyReply) {
     const { status, code, message } = error
-    const route = request.routeOptions.url === WEBHOOK_PATH ? WEBHOOK_PATH : 'other'
+    const { fields, retryAfterSeconds, details } = error.options
+    const route = routeOf(request)
     metrics.requests.inc({ route, status })
     metrics.errors.inc({ code })
     const level = code === 'internal' ? 'error' : 'info'
-    log[level]({ requestId: request.id, route, status, error: code, ...error.options.details })
-    if (error.options.retryAfterSeconds !== undefined) reply.header('retry-after', error.options.retryAfterSeconds)
-    return reply.code(status).send({ statusCode: status, message, error: STATUS_CODES[status] })
+    log[level]({ requestId: request.id, route, status, error: code, ...details })
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+    return reply
+      .code(status)
+      .type('application/json; charset=utf-8')
+      .send({ statusCode: status, message, error: STATUS_CODES[status], ...(fields && { fields }) })
   }
+}
+
+function worldOf(options: ConsoleOptions): World {
+  const { db, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
+  const passwords = createPasswords()
+  const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
+  return { db, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe }
+}
+
+/** One of a bounded set, for metrics. */
+function routeOf(request: FastifyRequest): string {
+  const { url } = request.routeOptions
+  return url === WEBHOOK_PATH || url?.startsWith('/api/') ? url : 'other'
 }
 
 function noSuchEndpoint(): ParleyError {
   return new ParleyError('not_found', { message: 'There is no such endpoint.' })
 }
 
-async function answerWebhook(
-  { db, log, metrics }: ConsoleOptions,
-  secret: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) {
-  if (!Buffer.isBuffer(request.body)) throw new ParleyError('not_json_content')
-  const signature = request.headers['stripe-signature']
-  const signed = readSignedEvent(request.body, typeof signature === 'string' ? signature : '', secret)
-  if (signed.rejected !== undefined) {
-    metrics.webhookRejects.inc({ why: signed.rejected })
-    const message = 'The event is not one that Stripe signed for this endpoint in the last minutes.'
-    throw new ParleyError('invalid_request', { message, details: { why: signed.rejected } })
-  }
-  const verdict: Verdict = signed.event ? await applyPaymentEvent(db, signed.event) : 'unchanged'
-  const line = { requestId: request.id, route: WEBHOOK_PATH, status: 200, event: signed.id, type: signed.type, verdict }
-  metrics.requests.inc({ route: WEBHOOK_PATH, status: 200 })
-  if (isRejection(verdict)) {
-    metrics.webhookRejects.inc({ why: verdict })
-    log.warn(line, 'a payment event was not honoured')
-  } else {
-    log.info(line)
-  }
-  // Stripe shows the body to who looks at a delivery. Sending a refused one again would not change the verdict: 200.
-  return reply.send({ verdict })
-}
+const UNSTORABLE = new Set(['22021', '22P02', '22P05'])
 
 function ourErrorOf(error: unknown): ParleyError {
   const status = (error as { statusCode?: unknown }).statusCode
@@ -97,6 +117,8 @@ function ourErrorOf(error: unknown): ParleyError {
   if (typeof status === 'number' && status >= 400 && status < 500) return new ParleyError('invalid_request')
   const { error: cause, errorCode: causeCode } = errorFields(error)
   const details = { cause, causeCode }
+  // A NUL in a text, a place in a list that nobody gave out: nothing that the store could hold or look for.
+  if (UNSTORABLE.has(String(causeCode))) return new ParleyError('invalid_request', { details })
   if (isUnavailable(error)) return new ParleyError('store_unavailable', { retryAfterSeconds: 2, details })
   return new ParleyError('internal', { details })
 }

@@ -71,6 +71,12 @@ export const ERRORS = {
     message:
       'Insufficient credit right now: the rest of the balance is held by calls in flight. Retry when they have ended, or top up the wallet.',
   },
+  signed_out: { status: 401, message: 'Sign in to go on.' },
+  sign_in_failed: { status: 401, message: 'The address or the password is not right.' },
+  role_too_low: { status: 403, message: 'Your role does not allow this. Ask an owner or an admin of the account.' },
+  origin_refused: { status: 403, message: 'This request does not come from the console itself.' },
+  conflict: { status: 409, message: 'This is not possible as things are now.' },
+  too_many_attempts: { status: 429, message: 'Too many attempts. Try again after the stated time.' },
   upstream_failed: { status: 502, message: 'The model provider could not answer. Retry.' },
   store_unavailable: { status: 503, message: 'Parley is temporarily unavailable. Retry with exponential backoff.' },
   overloaded: { status: 503, message: 'Parley is at capacity. Retry with exponential backoff.' },
@@ -85,6 +91,8 @@ interface ErrorOptions {
   message?: string
   /** The request field that is wrong, as a path: `messages[2].role`. */
   param?: string
+  /** Every field of a form that is wrong, for the console to show beside each. */
+  fields?: { path: string; message: string }[]
   retryAfterSeconds?: number
   allow?: string
   /** For logs and metrics only. */

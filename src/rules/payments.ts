@@ -9,6 +9,10 @@ const NANOS_PER_CENT = NANOS_PER_CREDIT / 100n
 const CENTS_MIN = 50
 const CENTS_MAX = 99_999_999
 
+/** What the console lets people pay at once: less is eaten by fees, more is a slip of the finger or a stolen card. */
+export const TOP_UP_MIN: Nanos = 5n * NANOS_PER_CREDIT
+export const TOP_UP_MAX: Nanos = 10_000n * NANOS_PER_CREDIT
+
 /** Undefined when nothing of that amount can be paid: it is not in whole cents, too little or too much. */
 export function centsOf(amount: Nanos): number | undefined {
   const cents = Number(amount / NANOS_PER_CENT)

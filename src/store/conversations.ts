@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { SeenMessage } from '../rules/conversations.ts'
-import type { Db } from './database.ts'
+import { inTransaction, type Db } from './database.ts'
 
 export interface ConversationKey {
   projectId: string
@@ -62,7 +62,7 @@ function withoutNul(content: unknown): unknown {
 
 /** Erases the text, stored answers to repeated requests included, and remembers the id. Returns false when there is nothing to delete. */
 export async function deleteConversation(db: Db, key: ConversationKey): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const result = await tx
       .updateTable('conversations')
       .set({ deleted_at: new Date(), calls: 0 })
@@ -78,6 +78,11 @@ export async function deleteConversation(db: Db, key: ConversationKey): Promise<
       .execute()
     await tx
       .deleteFrom('messages')
+      .where('project_id', '=', key.projectId)
+      .where('conversation_id', '=', key.id)
+      .execute()
+    await tx
+      .deleteFrom('conversation_sums')
       .where('project_id', '=', key.projectId)
       .where('conversation_id', '=', key.id)
       .execute()

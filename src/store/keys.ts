@@ -36,6 +36,7 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
       'p.content_retention_days as contentRetentionDays',
     ])
     .where('k.publishable_key', 'in', publishableKeys)
+    .where('k.deleted_at', 'is', null)
     .execute()
   const found = new Map(
     rows.map(({ activated_at, verified_at, ...row }) => [
@@ -54,6 +55,9 @@ export interface NewKeyPair {
   secretDigest: Buffer
   secretVersion: number
   secretLast4: string
+  expiresAt?: Date | null
+  /** The person who made it; none when an operator did. */
+  createdBy?: string
 }
 
 export async function insertKeyPair(db: Db, pair: NewKeyPair): Promise<void> {
@@ -67,6 +71,8 @@ export async function insertKeyPair(db: Db, pair: NewKeyPair): Promise<void> {
       secret_digest: pair.secretDigest,
       secret_version: pair.secretVersion,
       secret_last4: pair.secretLast4,
+      expires_at: pair.expiresAt ?? null,
+      created_by: pair.createdBy ?? null,
     })
     .execute()
 }
@@ -76,6 +82,7 @@ export async function listKeyPairs(db: Db, projectId: string) {
     .selectFrom('key_pairs')
     .select(['id', 'name', 'publishable_key', 'secret_last4', 'active', 'expires_at', 'last_used_at', 'created_at'])
     .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
     .orderBy('created_at')
     .execute()
 }
@@ -97,6 +104,7 @@ export async function setKeyPairActive(db: Db, publishableKey: string, active: b
     .updateTable('key_pairs')
     .set({ active })
     .where('publishable_key', '=', publishableKey)
+    .where('deleted_at', 'is', null)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
 }

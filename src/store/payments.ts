@@ -34,6 +34,15 @@ export async function listPayments(db: Db, projectId: string, most: number) {
     .execute()
 }
 
+export async function findPayment(db: Db, projectId: string, sessionId: string) {
+  return db
+    .selectFrom('payments')
+    .select(['state', 'amount_nanos', 'paid_at'])
+    .where('project_id', '=', projectId)
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst()
+}
+
 /**
  * Until the transaction ends, nobody else handles an event about this payment. A lock on its row would not do: what is
  * taken back may be told of before the row knows which payment it became.

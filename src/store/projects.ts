@@ -1,4 +1,8 @@
-import type { Db } from './database.ts'
+import { sql } from 'kysely'
+import { inTransaction, type Db } from './database.ts'
+import { insertDomain, setDomainVerified } from './domains.ts'
+import { requestCut } from './retention-cuts.ts'
+import { deleteAlert } from './wallet-alerts.ts'
 
 /** A project comes with its wallet and its domain: none of the three is ever there without the others. */
 export async function insertProject(
@@ -12,22 +16,19 @@ export async function insertProject(
     domainVerifiedAt: Date | null
   },
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await tx
       .insertInto('projects')
       .values({ id: project.id, publisher_id: project.publisherId, name: project.name })
       .execute()
     await tx.insertInto('accounts').values({ id: project.id, kind: 'wallet', project_id: project.id }).execute()
     await tx.insertInto('wallets').values({ project_id: project.id }).execute()
-    await tx
-      .insertInto('domains')
-      .values({
-        project_id: project.id,
-        name: project.domain,
-        verification_token: project.verificationToken,
-        verified_at: project.domainVerifiedAt,
-      })
-      .execute()
+    await insertDomain(tx, {
+      projectId: project.id,
+      name: project.domain,
+      verificationToken: project.verificationToken,
+      verifiedAt: project.domainVerifiedAt,
+    })
   })
 }
 
@@ -46,8 +47,30 @@ export async function updateProject(db: Db, id: string, settings: ProjectSetting
   return result.numUpdatedRows > 0n
 }
 
+/**
+ * Nobody reaches the project any more: its key pairs are refused like ones that never were, its domain is free, and its
+ * text is erased. Calls, charges and the wallet stay, because the ledger is never rewritten.
+ */
+export async function archiveProject(tx: Db, id: string): Promise<void> {
+  await tx
+    .updateTable('projects')
+    .set({ archived_at: sql`now()`, content_retention_days: 0 })
+    .where('id', '=', id)
+    .execute()
+  await tx
+    .updateTable('key_pairs')
+    .set({ active: false, deleted_at: sql`now()` })
+    .where('project_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .execute()
+  await setDomainVerified(tx, id, null)
+  await deleteAlert(tx, id)
+  await requestCut(tx, id, 0)
+}
+
+/** Without those that were deleted. */
 export async function listProjects(db: Db, publisherId?: string) {
-  const query = projectRows(db).orderBy('p.created_at').limit(1_000)
+  const query = projectRows(db).where('p.archived_at', 'is', null).orderBy('p.created_at').limit(1_000)
   return (publisherId === undefined ? query : query.where('p.publisher_id', '=', publisherId)).execute()
 }
 
@@ -61,6 +84,7 @@ function projectRows(db: Db) {
     .innerJoin('publishers as u', 'u.id', 'p.publisher_id')
     .innerJoin('wallets as w', 'w.project_id', 'p.id')
     .innerJoin('domains as d', 'd.project_id', 'p.id')
+    .leftJoin('wallet_alerts as a', 'a.project_id', 'p.id')
     .select([
       'p.id',
       'p.publisher_id',
@@ -70,6 +94,7 @@ function projectRows(db: Db) {
       'd.verified_at as domain_verified_at',
       'w.balance_nanos',
       'w.held_nanos',
+      'a.threshold_nanos as alert_nanos',
       'p.content_retention_days',
       'p.allowed_models',
       'p.requests_per_minute',
@@ -77,33 +102,4 @@ function projectRows(db: Db) {
       'p.concurrent_calls',
       'p.created_at',
     ])
-}
-
-export async function findDomain(db: Db, projectId: string) {
-  return db.selectFrom('domains').selectAll().where('project_id', '=', projectId).executeTakeFirst()
-}
-
-/** Returns false when there is no such project. */
-export async function setDomainVerified(db: Db, projectId: string, verifiedAt: Date | null): Promise<boolean> {
-  const result = await db
-    .updateTable('domains')
-    .set({ verified_at: verifiedAt })
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
-}
-
-/** Another name has to be verified anew. Returns false when there is no such project. */
-export async function setDomainName(
-  db: Db,
-  projectId: string,
-  name: string,
-  verificationToken: string,
-): Promise<boolean> {
-  const result = await db
-    .updateTable('domains')
-    .set({ name, verification_token: verificationToken, verified_at: null })
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
 }

@@ -37,3 +37,25 @@ export async function listPublishers(db: Db) {
     .limit(1_000)
     .execute()
 }
+
+export async function setPublisherName(db: Db, id: string, name: string): Promise<void> {
+  await db.updateTable('publishers').set({ name }).where('id', '=', id).execute()
+}
+
+/** Nobody else makes a project for it, or grants it credit, until the transaction ends. */
+export async function lockPublisher(tx: Db, id: string): Promise<void> {
+  await tx.selectFrom('publishers').select('id').where('id', '=', id).forUpdate().execute()
+}
+
+/** Nobody is left to act for it: its requests are refused and its keys end. The ledger keeps what happened. */
+export async function closePublisher(db: Db, id: string): Promise<void> {
+  await db
+    .updateTable('publishers')
+    .set({ activated_at: null, confirmation_awaited_from: null, trial_credit_nanos: 0n, email: null })
+    .where('id', '=', id)
+    .execute()
+  // Who accepted one would own what nobody can use.
+  await db.deleteFrom('invitations').where('publisher_id', '=', id).execute()
+  const projects = db.selectFrom('projects').select('id').where('publisher_id', '=', id)
+  await db.updateTable('key_pairs').set({ active: false }).where('project_id', 'in', projects).execute()
+}

@@ -16,6 +16,22 @@ export interface AuditCheckpoint {
   findings: unknown
 }
 
+export interface AuditLog {
+  publisher_id: string
+  seq: bigint
+  at: Generated<Date>
+  actor_id: string | null
+  actor: string
+  action: string
+  subject: string | null
+  project_id: string | null
+  ip: string | null
+  user_agent: string | null
+  details: Generated<unknown>
+  previous_digest: Buffer
+  digest: Buffer
+}
+
 export interface AuditSums {
   account_id: string
   entries_nanos: string
@@ -66,6 +82,15 @@ export interface Charges {
   settled_at: Generated<Date>
 }
 
+export interface ConversationSums {
+  project_id: string
+  conversation_id: string
+  calls: bigint
+  input_tokens: bigint
+  output_tokens: bigint
+  charged_nanos: bigint
+}
+
 export interface Conversations {
   project_id: string
   id: string
@@ -73,6 +98,22 @@ export interface Conversations {
   last_call_at: Generated<Date>
   calls: Generated<number>
   deleted_at: Date | null
+}
+
+export interface Credentials {
+  id: string
+  user_id: string
+  account_id: string
+  provider_id: string
+  access_token: string | null
+  refresh_token: string | null
+  id_token: string | null
+  access_token_expires_at: Date | null
+  refresh_token_expires_at: Date | null
+  scope: string | null
+  password: string | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
 }
 
 export interface Deployments {
@@ -102,6 +143,14 @@ export interface Domains {
   verification_token: string
   verified_at: Date | null
   created_at: Generated<Date>
+  proven_by: string | null
+  pending_since: Generated<Date>
+  failing_since: Date | null
+  lapsed_at: Date | null
+  checked_at: Date | null
+  next_check_at: Generated<Date | null>
+  misses: Generated<number>
+  findings: unknown
 }
 
 export interface Gateways {
@@ -133,6 +182,16 @@ export interface IdempotencyKeys {
   created_at: Generated<Date>
 }
 
+export interface Invitations {
+  id: string
+  publisher_id: string
+  email: string
+  role: string
+  invited_by: string
+  created_at: Generated<Date>
+  expires_at: Date
+}
+
 export interface Journal {
   id: string | null
   account_id: string | null
@@ -152,6 +211,39 @@ export interface KeyPairs {
   active: Generated<boolean>
   expires_at: Date | null
   last_used_at: Date | null
+  created_at: Generated<Date>
+  created_by: string | null
+  replaced_by: string | null
+  deleted_at: Date | null
+  purpose: Generated<string>
+}
+
+export interface Mails {
+  id: string
+  recipient: string
+  template: string
+  sealed_body: string | null
+  attempts: Generated<number>
+  next_attempt_at: Generated<Date>
+  sent_at: Date | null
+  given_up_at: Date | null
+  created_at: Generated<Date>
+}
+
+export interface Members {
+  publisher_id: string | null
+  user_id: string | null
+  role: string | null
+  created_at: Date | null
+  name: string | null
+  email: string | null
+  two_factor_enabled: boolean | null
+}
+
+export interface Memberships {
+  publisher_id: string
+  user_id: string
+  role: string
   created_at: Generated<Date>
 }
 
@@ -228,6 +320,8 @@ export interface Projects {
   tokens_per_minute: bigint | null
   concurrent_calls: number | null
   created_at: Generated<Date>
+  archived_at: Date | null
+  onboarding_dismissed_at: Date | null
 }
 
 export interface ProviderKeys {
@@ -258,6 +352,33 @@ export interface Publishers {
   email: string | null
   activated_at: Date | null
   created_at: Generated<Date>
+  confirmation_awaited_from: string | null
+  trial_credit_nanos: Generated<bigint>
+}
+
+export interface RetentionCuts {
+  project_id: string
+  days: number
+  reached: Generated<string>
+  due_at: Generated<Date>
+  is_last: Generated<boolean>
+}
+
+export interface Sessions {
+  id: string
+  user_id: string
+  token: string
+  expires_at: Date
+  ip_address: string | null
+  user_agent: string | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+
+export interface Throttles {
+  subject: Buffer
+  started_at: Generated<Date>
+  attempts: Generated<number>
 }
 
 export interface Transfers {
@@ -270,6 +391,106 @@ export interface Transfers {
   reason: string | null
   corrects: string | null
   created_at: Generated<Date>
+}
+
+export interface TrialAddresses {
+  digest: Buffer
+  granted_at: Generated<Date>
+}
+
+export interface TwoFactors {
+  id: string
+  user_id: string
+  secret: string
+  backup_codes: string
+  verified: Generated<boolean>
+  failed_verification_count: Generated<number>
+  locked_until: Date | null
+}
+
+export interface UsageDays {
+  project_id: string
+  starts_at: Date
+  model_id: string
+  key_pair_id: string
+  price_version_id: bigint
+  calls: bigint
+  streamed: bigint
+  input_tokens: bigint
+  cached_input_tokens: bigint
+  cache_write_tokens: bigint
+  output_tokens: bigint
+  reasoning_tokens: bigint
+  charged_nanos: bigint
+  billed_calls: bigint
+  billed_worth_nanos: bigint
+  billed_input_tokens: bigint
+  billed_cached_input_tokens: bigint
+  billed_cache_write_tokens: bigint
+  billed_output_tokens: bigint
+  billed_reasoning_tokens: bigint
+  outcomes: number[]
+  statuses: number[]
+  first_tokens: number[]
+  durations: number[]
+}
+
+export interface UsageHours {
+  project_id: string
+  starts_at: Date
+  model_id: string
+  key_pair_id: string
+  price_version_id: bigint
+  calls: bigint
+  streamed: bigint
+  input_tokens: bigint
+  cached_input_tokens: bigint
+  cache_write_tokens: bigint
+  output_tokens: bigint
+  reasoning_tokens: bigint
+  charged_nanos: bigint
+  billed_calls: bigint
+  billed_worth_nanos: bigint
+  billed_input_tokens: bigint
+  billed_cached_input_tokens: bigint
+  billed_cache_write_tokens: bigint
+  billed_output_tokens: bigint
+  billed_reasoning_tokens: bigint
+  outcomes: number[]
+  statuses: number[]
+  first_tokens: number[]
+  durations: number[]
+}
+
+export interface UsageProgress {
+  only_row: Generated<boolean>
+  through: Date | null
+}
+
+export interface Users {
+  id: string
+  name: string
+  email: string
+  email_verified: Generated<boolean>
+  image: string | null
+  two_factor_enabled: Generated<boolean>
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+
+export interface Verifications {
+  id: string
+  identifier: string
+  value: string
+  expires_at: Date
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+
+export interface WalletAlerts {
+  project_id: string
+  threshold_nanos: bigint
+  told_at: Date | null
 }
 
 export interface Wallets {
@@ -285,18 +506,25 @@ export interface Wallets {
 export interface Database {
   accounts: Accounts
   audit_checkpoint: AuditCheckpoint
+  audit_log: AuditLog
   audit_sums: AuditSums
   calls: Calls
   catalogue_version: CatalogueVersion
   charges: Charges
+  conversation_sums: ConversationSums
   conversations: Conversations
+  credentials: Credentials
   deployments: Deployments
   domains: Domains
   gateways: Gateways
   holds: Holds
   idempotency_keys: IdempotencyKeys
+  invitations: Invitations
   journal: Journal
   key_pairs: KeyPairs
+  mails: Mails
+  members: Members
+  memberships: Memberships
   messages: Messages
   migrations: Migrations
   models: Models
@@ -307,6 +535,17 @@ export interface Database {
   provider_keys: ProviderKeys
   providers: Providers
   publishers: Publishers
+  retention_cuts: RetentionCuts
+  sessions: Sessions
+  throttles: Throttles
   transfers: Transfers
+  trial_addresses: TrialAddresses
+  two_factors: TwoFactors
+  usage_days: UsageDays
+  usage_hours: UsageHours
+  usage_progress: UsageProgress
+  users: Users
+  verifications: Verifications
+  wallet_alerts: WalletAlerts
   wallets: Wallets
 }

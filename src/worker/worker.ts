@@ -1,13 +1,22 @@
+import type { CheckDomain } from '../domains/check.ts'
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Secrets } from '../platform/secrets.ts'
 import { BEATS_PER_LEASE, IDEMPOTENCY_KEPT_MS, LONGEST_CALL_MS } from '../rules/limits.ts'
 import { expireContent } from '../store/conversations.ts'
 import type { Db } from '../store/database.ts'
 import { forgetDeadGateways } from '../store/gateways.ts'
 import { expireKeys } from '../store/idempotency.ts'
+import { cutSome } from '../store/retention-cuts.ts'
+import { expireThrottles } from '../store/throttles.ts'
+import { expireProofs, grantDueTrialCredits } from '../store/users.ts'
 import { ensurePartitions, sweepHolds } from '../store/wallets.ts'
 import { auditLedger } from './audit.ts'
+import { checkDueDomains } from './domains.ts'
+import { tellLowBalances } from './low-balance.ts'
+import { rollUpUsage } from './roll-up.ts'
+import { createMailer, type MailSettings } from './mail.ts'
 
 /** Background work. Every job is idempotent and safe to run in several workers at once. */
 export interface Worker {
@@ -16,27 +25,65 @@ export interface Worker {
 
 const EXPIRE_EVERY_MS = 60_000
 const AUDIT_EVERY_MS = 60_000
+const ROLL_UP_EVERY_MS = 10_000
+/** Between a call that empties the wallet and the mail about it. */
+const ALERT_EVERY_MS = 10_000
 const HOUSEKEEPING_EVERY_MS = 3_600_000
+/** A person waits for it. */
+const MAIL_EVERY_MS = 1_000
+/** The first check of a new domain is due after a minute. */
+const DOMAINS_EVERY_MS = 10_000
+const THROTTLES_KEPT_MS = 24 * 3_600_000
 const ROWS_PER_STATEMENT = 1_000
 
 export interface WorkerOptions {
   db: Db
   log: Log
   metrics: Metrics
+  secrets: Secrets
   leaseMs: number
+  mail: MailSettings
+  checkDomain: CheckDomain
+  /** The console's address, for links in mails. */
+  consoleUrl: string
 }
 
-export function createWorker({ db, log, metrics, leaseMs }: WorkerOptions): Worker {
+export function createWorker({
+  db,
+  log,
+  metrics,
+  secrets,
+  leaseMs,
+  mail,
+  checkDomain,
+  consoleUrl,
+}: WorkerOptions): Worker {
   const sweep = () => sweepHolds(db, leaseMs, LONGEST_CALL_MS, ROWS_PER_STATEMENT)
   const expireText = () => expireContent(db, ROWS_PER_STATEMENT)
+  const cutRetention = async () => {
+    while (await cutSome(db, LONGEST_CALL_MS)) if (stopping.signal.aborted) return
+  }
   const expireIdempotency = () => expireKeys(db, IDEMPOTENCY_KEPT_MS, ROWS_PER_STATEMENT)
+  const expireAccess = () => expireProofs(db, ROWS_PER_STATEMENT)
+  const forgetAttempts = () => expireThrottles(db, THROTTLES_KEPT_MS, ROWS_PER_STATEMENT)
+  const grantTrials = () => grantDueTrialCredits(db, ROWS_PER_STATEMENT)
+  const mailer = createMailer({ db, log, secrets, settings: mail })
   const stopping = new AbortController()
   const checkLedger = () => auditLedger({ db, log, metrics, leaseMs, signal: stopping.signal })
+  const domains = { db, secrets, consoleUrl, check: checkDomain, signal: stopping.signal }
   const jobs = [
     every(leaseMs / BEATS_PER_LEASE, () => untilNoneIsLeft(sweep, metrics.holdsSwept), 'sweep holds', log),
+    every(EXPIRE_EVERY_MS, cutRetention, 'cut retention', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireText, metrics.messagesExpired), 'expire content', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireIdempotency), 'expire idempotency keys', log),
+    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(grantTrials), 'grant trial credit', log),
+    every(MAIL_EVERY_MS, () => mailer.sendDue(), 'send mails', log),
+    every(DOMAINS_EVERY_MS, () => checkDueDomains(domains), 'check domains', log),
+    every(ALERT_EVERY_MS, () => tellLowBalances({ db, secrets, consoleUrl }), 'low balances', log),
     every(AUDIT_EVERY_MS, checkLedger, 'audit', log),
+    every(ROLL_UP_EVERY_MS, () => rollUpUsage({ db, signal: stopping.signal }), 'roll up usage', log),
+    every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(expireAccess), 'expire sessions', log),
+    every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(forgetAttempts), 'forget attempts', log),
     every(HOUSEKEEPING_EVERY_MS, () => ensurePartitions(db), 'partitions', log),
     every(HOUSEKEEPING_EVERY_MS, () => forgetDeadGateways(db), 'forget gateways', log),
   ]
@@ -44,6 +91,7 @@ export function createWorker({ db, log, metrics, leaseMs }: WorkerOptions): Work
     stop() {
       for (const job of jobs) job.stop()
       stopping.abort()
+      mailer.close()
     },
   }
 }

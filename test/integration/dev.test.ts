@@ -65,6 +65,20 @@ test('npm run dev prints requests that work when pasted, and Ctrl-C leaves nothi
     const listed = JSON.parse((await run('sh', ['-c', String(models)])).stdout)
     assert.deepEqual(listed.data.map((model: { id: string }) => model.id).toSorted(), ['parley-large', 'parley-small'])
 
+    const [, consoleUrl = '', email, password] =
+      /^(http\S+)\nsign in as (\S+) with the password (\S+)$/m.exec(output) ?? []
+    const signedIn = await fetch(`${consoleUrl}/api/auth/sign-in/email`, {
+      method: 'POST',
+      headers: { origin: consoleUrl, 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password }),
+    })
+    const cookie = signedIn.headers
+      .getSetCookie()
+      .map((text) => text.split(';')[0])
+      .join('; ')
+    const me = await (await fetch(`${consoleUrl}/api/me`, { headers: { cookie } })).json()
+    assert.equal((me as { publishers: { projects: { name: string }[] }[] }).publishers[0]?.projects[0]?.name, 'Demo')
+
     const [operate] = pastedFrom(output, 'set -a')
     const operated = await run('sh', ['-ec', String(operate)], { withinMs: 30_000 })
     assert.match(operated.stdout, /No problems\.\n[^]*balance +\$9\.99\d+\n[^]*Usage: parley/, operated.stderr)

@@ -9,7 +9,7 @@ export interface Instruction {
   text: string
 }
 
-export function instructionsOf(dockerfile: string): Instruction[] {
+function instructionsOf(dockerfile: string): Instruction[] {
   return dockerfile
     .replaceAll(/^#.*\n/gm, '')
     .replaceAll(/\\\n\s*/g, '')
@@ -20,6 +20,47 @@ export function instructionsOf(dockerfile: string): Instruction[] {
       if (name === undefined || text === undefined) throw new Error(`not an instruction: ${line}`)
       return { name, text }
     })
+}
+
+export interface Stage {
+  base: string
+  /** What others copy from it by; the last stage, which becomes the image, has none. */
+  name: string | undefined
+  instructions: Instruction[]
+}
+
+/** Each FROM begins a stage. */
+export function stagesOf(dockerfile: string): Stage[] {
+  const stages: Stage[] = []
+  for (const instruction of instructionsOf(dockerfile)) {
+    if (instruction.name === 'FROM') {
+      const [, base, name] = /^(\S+)(?: AS (\S+))?$/.exec(instruction.text) ?? []
+      if (base === undefined) throw new Error(`not understood: FROM ${instruction.text}`)
+      stages.push({ base, name, instructions: [] })
+    } else {
+      const stage = stages.at(-1)
+      if (!stage) throw new Error(`${instruction.name} stands before the first FROM`)
+      stage.instructions.push(instruction)
+    }
+  }
+  return stages
+}
+
+export interface Copy {
+  /** The stage to copy from; the build context when undefined. */
+  from: string | undefined
+  sources: string[]
+  to: string
+}
+
+/** `COPY [--from=stage] source… to` */
+export function copyOf(text: string): Copy {
+  const words = text.split(/\s+/)
+  const from = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined
+  const to = words.pop()
+  if (to === undefined || words.length === 0 || words.some((word) => word.startsWith('--')))
+    throw new Error(`not understood: COPY ${text}`)
+  return { from, sources: words, to }
 }
 
 /** `ENV A=1 B=2` */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { NO_USAGE } from '../../src/rules/usage.ts'
-import type { Store } from '../../src/store/database.ts'
+import type { Db, Store } from '../../src/store/database.ts'
 import type { Settlement } from '../../src/store/ledger.ts'
 
 /** A settlement with nothing special about it. */
@@ -32,6 +32,59 @@ export function settlementOf(
     result: undefined,
     ...change,
   }
+}
+
+export interface SettledCall {
+  id: string
+  projectId: string
+  keyPairId: string
+  charge?: bigint
+  change?: Partial<Settlement>
+  modelId?: string
+  priceVersion?: bigint
+  settledAt?: Date
+}
+
+/** A call that was made and paid for, written past the ledger: its wallet does not know of it. */
+export async function addSettledCall(db: Db, call: SettledCall): Promise<void> {
+  const { id, projectId, keyPairId, modelId = 'sim-small', priceVersion = 1n, settledAt = new Date() } = call
+  const s = settlementOf(id, projectId, call.charge ?? 30_000n, call.change)
+  const who = { id, project_id: projectId, key_pair_id: keyPairId, model_id: modelId }
+  const amounts = { held_nanos: s.worth + 1n, usage_nanos: s.worth, charged_nanos: s.charge }
+  await db
+    .insertInto('charges')
+    .values({
+      ...who,
+      ...amounts,
+      price_version_id: priceVersion,
+      gateway_id: projectId,
+      input_tokens: s.usage.input,
+      cached_input_tokens: s.usage.cachedInput,
+      cache_write_tokens: s.usage.cacheWrite,
+      output_tokens: s.usage.output,
+      reasoning_tokens: s.usage.reasoning,
+      usage_source: s.usageSource,
+      outcome: s.outcome,
+      held_at: new Date(settledAt.getTime() - s.durationMs),
+      settled_at: settledAt,
+    })
+    .execute()
+  await db
+    .insertInto('calls')
+    .values({
+      ...who,
+      conversation_id: s.conversationId ?? null,
+      request_id: s.requestId,
+      streamed: s.streamed,
+      status: s.status,
+      outcome: s.outcome,
+      finish_reason: s.finishReason ?? null,
+      error_code: s.errorCode ?? null,
+      first_token_ms: s.firstTokenMs ?? null,
+      duration_ms: s.durationMs,
+      attempts: JSON.stringify(s.attempts),
+    })
+    .execute()
 }
 
 /** Every row is a broken invariant; the ledger is sound when there is none. */

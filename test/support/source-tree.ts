@@ -39,7 +39,7 @@ export function readTree(root: string, folder = ''): SourceFile[] {
 }
 
 export function sourceFile(path: string, text: string): SourceFile {
-  if (!path.endsWith('.ts')) return { path, text, code: '', templates: [], imports: [] }
+  if (!/\.tsx?$/.test(path)) return { path, text, code: '', templates: [], imports: [] }
   const { code, templates } = blankOut(text)
   return { path, text, code, templates, imports: importsOf(path, text, code) }
 }

@@ -11,11 +11,12 @@ export type Rule = (files: SourceFile[]) => string[]
 /** Where everything is put together: these see all layers, and no layer sees them. */
 const WIRING = new Set(['main', 'serve'])
 const PLANES = ['gateway', 'console', 'worker', 'matcher', 'cli']
-const PLANE_IMPORTS = ['providers', 'recommend', 'store', 'rules', 'platform']
+const PLANE_IMPORTS = ['providers', 'recommend', 'domains', 'store', 'rules', 'platform']
 const MAY_IMPORT: Record<string, string[]> = {
   ...Object.fromEntries(PLANES.map((plane) => [plane, PLANE_IMPORTS])),
   cli: [...PLANE_IMPORTS, 'config'],
   providers: ['rules', 'platform'],
+  domains: ['store', 'rules', 'platform'],
   recommend: ['store', 'rules', 'platform'],
   store: ['rules', 'platform'],
   rules: [],
@@ -37,6 +38,23 @@ const OWNERS: Record<string, RegExp> = {
   'prom-client': IN_PLATFORM_OR_OPS,
 }
 
+/** All that the web app is built from. None of it runs in the server. */
+const DASHBOARD_PACKAGES = new Set([
+  '@base-ui/react',
+  '@tanstack/react-query',
+  '@tanstack/react-router',
+  'lucide-react',
+  'react',
+  'react-dom',
+  'react-hook-form',
+  'react-markdown',
+  'recharts',
+  'remark-gfm',
+  'uqr',
+])
+const DASHBOARD_CONFIG = 'dashboard/vite.config.ts'
+const CONTRACT = /^src\/console\/contract(?:\.ts$|\/)/
+
 const PURE_NODE_MODULES = /^(?:node:)?(?:assert|assert\/strict|buffer|crypto)$/
 const IMPURE =
   /\bDate\.now\b|\bnew Date(?:\(\s*\)|(?!\s*\())|(?<!\bnew )\bDate\(|\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill\w*)\b|\bgetRandomValues\b|\bperformance\.now\b|\bhrtime\b/g
@@ -52,15 +70,16 @@ const SQL = /(?:^|\()\s*(?:select\b[\s\S]*?\bfrom\b|insert\s+into\b|update\b[\s\
 const REGISTRY_HOST = /\bregistry\.(?:npmjs|yarnpkg|npmmirror)\b|\bnpm\.(?:pkg\.github|jsr)\.|\bfiles\.pythonhosted\./g
 
 export const importDirection: Rule = (files) =>
-  breaches(files, inFolders('src', 'simulator'), (file) =>
+  breaches(files, inFolders('src', 'simulator', 'dashboard'), (file) =>
     file.imports.flatMap(({ target, offset }) => {
-      const why = target === undefined ? undefined : forbiddenImport(file.path, target)
+      const isType = /\bimport\s+type\b[^'"]*['"]$/.test(file.code.slice(0, offset))
+      const why = target === undefined ? undefined : forbiddenImport(file.path, target, isType)
       return why === undefined ? [] : [{ offset, why: `imports ${target}: ${why}` }]
     }),
   )
 
 export const importCycles: Rule = (files) => {
-  const byPath = new Map(files.filter(inFolders('src', 'simulator')).map((file) => [file.path, file]))
+  const byPath = new Map(files.filter(inFolders('src', 'simulator', 'dashboard')).map((file) => [file.path, file]))
   const finished = new Set<string>()
   const found: string[] = []
   function visit(file: SourceFile, trail: string[]): void {
@@ -90,6 +109,19 @@ export const packageOwners: Rule = (files) =>
       if (owner === undefined || owner.test(file.path)) return []
       return [{ offset, why: `imports ${name}, which belongs to ${owner.source}: replacing it must touch one folder` }]
     }),
+  )
+
+export const dashboardPackages: Rule = (files) =>
+  breaches(
+    files,
+    (file) => inFolders('src', 'simulator', 'dashboard')(file) && !isTest(file) && file.path !== DASHBOARD_CONFIG,
+    (file) =>
+      file.imports.flatMap(({ specifier, target, offset }) => {
+        const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+        if (target !== undefined || DASHBOARD_PACKAGES.has(name) === inFolders('dashboard')(file)) return []
+        const why = inFolders('dashboard')(file) ? 'no part of the web app' : 'a part of the web app alone'
+        return [{ offset, why: `imports ${name}, which is ${why}: what browsers load is chosen one by one` }]
+      }),
   )
 
 export const environmentReaders: Rule = (files) =>
@@ -129,11 +161,14 @@ export const fileNames: Rule = (files) =>
   })
 
 export const namedExports: Rule = (files) =>
-  breaches(files, isCode, (file) =>
-    matches(file.code, /\bexport\s+default\b|\bas\s+default\b|\bexport\s*\*/g).map(({ offset, text }) => ({
-      offset,
-      why: `says "${text}": one thing has one name, and a reader finds where it is defined`,
-    })),
+  breaches(
+    files,
+    (file) => isCode(file) && file.path !== DASHBOARD_CONFIG,
+    (file) =>
+      matches(file.code, /\bexport\s+default\b|\bas\s+default\b|\bexport\s*\*/g).map(({ offset, text }) => ({
+        offset,
+        why: `says "${text}": one thing has one name, and a reader finds where it is defined`,
+      })),
   )
 
 export const fileLengths: Rule = (files) =>
@@ -209,15 +244,19 @@ export const relativeLinks: Rule = (files) => {
 }
 
 export const finishedWork: Rule = (files) =>
-  breaches(files, inFolders('src', 'simulator', 'scripts'), (file) =>
+  breaches(files, inFolders('src', 'simulator', 'scripts', 'dashboard'), (file) =>
     matches(file.text, /\b(?:TODO|FIXME|XXX)\b/g).map(({ offset, text }) => ({
       offset,
       why: `says ${text}: finish it, or write it where someone plans work`,
     })),
   )
 
-function forbiddenImport(from: string, to: string): string | undefined {
+function forbiddenImport(from: string, to: string, isType: boolean): string | undefined {
   const outside = !to.startsWith('src/')
+  if (from.startsWith('dashboard/')) {
+    if (to.startsWith('dashboard/') || (isType && CONTRACT.test(to))) return undefined
+    return 'the web app runs in browsers: of the server it knows the types of the contract'
+  }
   if (from.startsWith('simulator/')) {
     return outside ? undefined : 'the simulator is an independent witness and shares no code with what it tests'
   }
@@ -288,7 +327,8 @@ function inFolders(...folders: string[]): (file: SourceFile) => boolean {
 
 function isCode(file: SourceFile): boolean {
   const generated = file.path.endsWith('.gen.ts') || file.path.startsWith('test/fixtures/')
-  return file.path.endsWith('.ts') && !generated && inFolders('src', 'simulator', 'scripts', 'bench', 'test')(file)
+  const folders = inFolders('src', 'simulator', 'scripts', 'bench', 'test', 'dashboard')
+  return /\.tsx?$/.test(file.path) && !generated && folders(file)
 }
 
 function isTest(file: SourceFile): boolean {

@@ -54,7 +54,14 @@ export const PRICE = {
   reasoning: 4_000_000_000n,
 }
 
-export async function createWorld(options: { env?: Record<string, string>; roles?: Role[] } = {}): Promise<World> {
+export interface WorldOptions {
+  env?: Record<string, string>
+  roles?: Role[]
+  /** Another build of the web app than the one in dashboard/dist. */
+  webRoot?: string
+}
+
+export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const database = await createTestDatabase()
   const simulator = await createSimulator({ seed: 1 })
   const logs: string[] = []
@@ -75,7 +82,7 @@ export async function createWorld(options: { env?: Record<string, string>; roles
   await addModel(store, { id: 'sim-small', provider: 'simulator' })
   const project = await addProject(store, secrets)
   const log = createLog('info', { write: (line) => logs.push(line) })
-  const running = await serve(config, options.roles ?? ['gateway'], log)
+  const running = await serve(config, options.roles ?? ['gateway'], log, options.webRoot)
   await untilReady(running.opsUrl)
   return {
     url: String(running.url),

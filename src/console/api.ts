@@ -1,0 +1,61 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ParleyError } from '../rules/errors.ts'
+import { accountRoutes } from './accounts.ts'
+import { auditRoutes } from './audit.ts'
+import { callRoutes } from './calls.ts'
+import { conversationRoutes } from './conversations.ts'
+import { domainRoutes } from './domains.ts'
+import { homeRoutes } from './home.ts'
+import { keyRoutes } from './keys.ts'
+import { projectSettingsRoutes } from './project-settings.ts'
+import { playgroundRoutes } from './playground.ts'
+import { projectRoutes } from './projects.ts'
+import { quickStartRoutes } from './quick-start.ts'
+import { settingsRoutes } from './settings.ts'
+import { teamRoutes } from './team.ts'
+import { usageRoutes } from './usage.ts'
+import { walletRoutes } from './wallet.ts'
+import type { World } from './world.ts'
+
+/** Everything under /api, in a scope of its own. */
+export function apiRoutes(scope: FastifyInstance, world: World): void {
+  scope.addHook('onRequest', (request, reply, done) => {
+    // What the API answers is somebody's own; also secrets that are shown once.
+    reply.header('cache-control', 'no-store')
+    done(isOwnOrigin(request, world.installation.consoleUrl) ? undefined : new ParleyError('origin_refused'))
+  })
+  scope.addHook('onResponse', (request, reply, done) => {
+    const { url: route = 'other' } = request.routeOptions
+    // Refusals are counted and logged where they are made.
+    if (reply.statusCode < 400) {
+      world.metrics.requests.inc({ route, status: reply.statusCode })
+      world.log.info({ requestId: request.id, method: request.method, route, status: reply.statusCode })
+    }
+    done()
+  })
+  accountRoutes(scope, world)
+  projectRoutes(scope, world)
+  homeRoutes(scope, world)
+  quickStartRoutes(scope, world)
+  playgroundRoutes(scope, world)
+  domainRoutes(scope, world)
+  keyRoutes(scope, world)
+  teamRoutes(scope, world)
+  auditRoutes(scope, world)
+  settingsRoutes(scope, world)
+  usageRoutes(scope, world)
+  callRoutes(scope, world)
+  conversationRoutes(scope, world)
+  walletRoutes(scope, world)
+  projectSettingsRoutes(scope, world)
+}
+
+/**
+ * A change must be asked for by our own page. Browsers say by themselves where a request comes from; another site can
+ * neither leave that out nor change it. Who says nothing at all is no browser of ours.
+ */
+function isOwnOrigin(request: FastifyRequest, consoleUrl: string): boolean {
+  if (request.method === 'GET' || request.method === 'HEAD') return true
+  const site = request.headers['sec-fetch-site']
+  return site === undefined ? request.headers.origin === consoleUrl : site === 'same-origin'
+}

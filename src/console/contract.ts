@@ -1,0 +1,63 @@
+import type { z } from 'zod'
+import { accounts } from './contract/accounts.ts'
+import { audit } from './contract/audit.ts'
+import { calls } from './contract/calls.ts'
+import { domains } from './contract/domains.ts'
+import { conversations } from './contract/conversations.ts'
+import type { Entry } from './contract/fields.ts'
+import { home } from './contract/home.ts'
+import { keys } from './contract/keys.ts'
+import { playground } from './contract/playground.ts'
+import { projectSettings } from './contract/project-settings.ts'
+import { projects } from './contract/projects.ts'
+import { quickStart } from './contract/quick-start.ts'
+import { settings } from './contract/settings.ts'
+import { team } from './contract/team.ts'
+import { usage } from './contract/usage.ts'
+import { wallet } from './contract/wallet.ts'
+
+/**
+ * Everything that the console's API does, in one place: the server is built from it (route.ts) and the web app takes its
+ * types from it, so the two cannot disagree. Money is nanos in a decimal string, times are ISO strings, lists are
+ * `{ items, next }`.
+ */
+export const contract = {
+  ...accounts,
+  ...projects,
+  ...home,
+  ...quickStart,
+  ...playground,
+  ...domains,
+  ...keys,
+  ...team,
+  ...audit,
+  ...settings,
+  ...usage,
+  ...calls,
+  ...conversations,
+  ...wallet,
+  ...projectSettings,
+}
+
+export type Contract = typeof contract
+export type RouteKey = keyof Contract
+
+/** What the web app sends and gets. */
+export type QueryOf<Key extends RouteKey> = Contract[Key] extends { query: infer Query extends z.ZodType }
+  ? z.input<Query>
+  : undefined
+export type BodyOf<Key extends RouteKey> = Contract[Key] extends { body: infer Body extends z.ZodType }
+  ? z.input<Body>
+  : undefined
+export type ReplyOf<Key extends RouteKey> = z.output<Contract[Key]['reply']>
+
+/** The names of a path's parameters: 'publisher' | 'member' of '/api/publishers/:publisher/members/:member'. */
+export type ParamOf<Key extends string> = Key extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamOf<`/${Rest}`>
+  : Key extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+export function entryOf(key: RouteKey): Entry {
+  return contract[key]
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { OUTCOMES } from '../../rules/charging.ts'
+import { after, amount, entries, id, limit, page, time } from './fields.ts'
+
+const filters = z.object({
+  /** `failed` is every outcome that our side or the provider broke. */
+  outcome: z.enum(['failed', ...OUTCOMES]).optional(),
+  model: z.string().max(200).optional(),
+  key: id.optional(),
+  conversation: z.string().max(200).optional(),
+  /** A request id, a completion id or a call id: finds exactly that, whatever the other filters say. */
+  id: z.string().trim().max(200).optional(),
+  /** In dollars. */
+  min_cost: z
+    .string()
+    .regex(/^\d{1,9}(\.\d{1,9})?$/, 'Write an amount like 0.05.')
+    .optional(),
+  streamed: z.enum(['true', 'false']).optional(),
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+})
+
+const count = z.number().int().nonnegative()
+const tokens = z.object({ input: count, cachedInput: count, cacheWrite: count, output: count, reasoning: count })
+
+const call = z.object({
+  /** The completion's id, as the caller got it. */
+  id: z.string(),
+  requestId: z.string(),
+  beganAt: time,
+  model: z.string(),
+  keyPairId: id,
+  keyName: z.string().nullable(),
+  conversationId: z.string().nullable(),
+  streamed: z.boolean(),
+  status: z.number(),
+  outcome: z.enum(OUTCOMES),
+  /** The outcome in two or three words. */
+  title: z.string(),
+  finishReason: z.string().nullable(),
+  errorCode: z.string().nullable(),
+  firstTokenMs: z.number().nullable(),
+  durationMs: z.number(),
+  tries: z.number(),
+  tokens,
+  chargedNanos: amount,
+})
+
+const line = z.object({ tokens: count, price: amount, nanos: amount })
+
+const callDetail = call.extend({
+  explanation: z.string(),
+  advice: z.string().nullable(),
+  errorMessage: z.string().nullable(),
+  heldAt: time,
+  settledAt: time,
+  usageSource: z.enum(['reported', 'estimated', 'none']),
+  heldNanos: amount,
+  /** What the tokens are worth at the frozen price; less may have been charged, never more. */
+  worthNanos: amount,
+  priceVersion: amount,
+  priceEffectiveFrom: time.nullable(),
+  lines: z.object({ input: line, cachedInput: line, cacheWrite: line, output: line, reasoning: line }),
+  roundingNanos: amount,
+  isRecomputed: z.boolean(),
+  phases: z.array(
+    z.object({
+      kind: z.enum(['prepared', 'failed', 'waited', 'answered']),
+      fromMs: z.number(),
+      toMs: z.number(),
+      attempt: z.number().nullable(),
+      why: z.string().nullable(),
+    }),
+  ),
+  corrections: z.array(z.object({ kind: z.string(), amountNanos: amount, createdAt: time })),
+})
+
+/** A file of many rows is made while it is sent. */
+const rows = z.custom<AsyncIterable<string>>((value) => Symbol.asyncIterator in Object(value))
+
+export const calls = entries({
+  'GET /api/projects/:project/calls': {
+    access: 'project',
+    role: 'viewer',
+    query: filters.extend({ after, limit }),
+    /** `searchedTo`: the search stopped there because the filters match rarely; `next` goes on. */
+    reply: page(call).extend({ searchedTo: time.nullable() }),
+  },
+  'GET /api/projects/:project/calls/:call': {
+    access: 'project',
+    role: 'viewer',
+    params: z.object({ call: z.string().max(200) }),
+    reply: callDetail,
+  },
+  /** The newest 100,000 that the filters leave. */
+  'GET /api/projects/:project/calls.csv': {
+    access: 'project',
+    role: 'viewer',
+    query: filters,
+    reply: rows,
+    network: true,
+    format: 'csv',
+  },
+  'GET /api/projects/:project/call-filters': {
+    access: 'project',
+    role: 'viewer',
+    reply: z.object({ models: z.array(z.string()), keys: z.array(z.object({ id, name: z.string() })) }),
+  },
+})

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { OUTCOMES } from '../../rules/charging.ts'
+import { after, amount, done, entries, limit, page, rows, time } from './fields.ts'
+
+/** The caller's own id, as in x-conversation-id. */
+const params = z.object({ conversation: z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/) })
+
+const conversation = z.object({
+  id: z.string(),
+  /** The first line of what the user said first; null when no text is kept. */
+  title: z.string().nullable(),
+  createdAt: time,
+  lastCallAt: time,
+  calls: z.number().int(),
+  messages: z.number().int(),
+  /** There are more than `messages` says. */
+  hasMoreMessages: z.boolean(),
+  /** Null for some seconds after the first call. */
+  inputTokens: amount.nullable(),
+  outputTokens: amount.nullable(),
+  chargedNanos: amount.nullable(),
+})
+
+const part = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('text'), text: z.string() }),
+  z.object({ kind: z.literal('image'), address: z.string() }),
+  z.object({ kind: z.literal('other'), text: z.string() }),
+])
+
+const message = z.object({
+  seq: amount,
+  role: z.string(),
+  at: time,
+  text: z.enum(['kept', 'not_kept', 'expired']),
+  parts: z.array(part),
+  refusal: z.string().nullable(),
+  toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.string() })),
+  toolCallId: z.string().nullable(),
+  /** The call with which the message came: a reply's own, or the one that sent it. Null while it runs. */
+  call: z
+    .object({
+      id: z.string(),
+      model: z.string(),
+      outcome: z.enum(OUTCOMES),
+      durationMs: z.number(),
+      firstTokenMs: z.number().nullable(),
+      inputTokens: z.number(),
+      outputTokens: z.number(),
+      chargedNanos: amount,
+    })
+    .nullable(),
+})
+
+export const conversations = entries({
+  'GET /api/projects/:project/conversations': {
+    access: 'project',
+    role: 'viewer',
+    /** `id`: a whole id, or a part of one of the newest 5,000. */
+    query: z.object({ id: z.string().trim().max(128).optional(), after, limit }),
+    reply: page(conversation),
+  },
+  'GET /api/projects/:project/conversations/:conversation': {
+    access: 'project',
+    role: 'viewer',
+    params,
+    reply: conversation.extend({ contentRetentionDays: z.number().int() }),
+  },
+  'GET /api/projects/:project/conversations/:conversation/messages': {
+    access: 'project',
+    role: 'viewer',
+    params,
+    query: z.object({ after, limit }),
+    reply: page(message),
+  },
+  /** Everything that is stored of it, as it is stored. */
+  'GET /api/projects/:project/conversations/:conversation/conversation.json': {
+    access: 'project',
+    role: 'viewer',
+    params,
+    reply: rows,
+    network: true,
+    format: 'json',
+  },
+  'GET /api/projects/:project/conversations/:conversation/conversation.md': {
+    access: 'project',
+    role: 'viewer',
+    params,
+    reply: rows,
+    network: true,
+    format: 'markdown',
+  },
+  /** Its id answers 404 from then on. */
+  'DELETE /api/projects/:project/conversations/:conversation': {
+    access: 'project',
+    role: 'admin',
+    params,
+    reply: done,
+  },
+})

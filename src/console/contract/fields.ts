@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { ROLES } from '../../rules/roles.ts'
+
+/** The pieces that every noun's contract is written with. */
+
+export type Access = 'anyone' | 'user' | 'publisher' | 'project'
+
+export interface Entry {
+  /** Who may call: anyone, who is signed in, or a member of the publisher or of the project's publisher. */
+  access: Access
+  /** The least role, for publishers and projects. */
+  role?: (typeof ROLES)[number]
+  /** Parameters of the path that are not uuids. */
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodObject
+  /** What leaves the server: anything else that the handler returns is taken out. */
+  reply: z.ZodType
+  /** The handler talks to others on the network, so no transaction is open meanwhile: it opens its own with `inTenant`. */
+  network?: true
+  /** What the reply is sent as, when not as JSON: a file to save, or server-sent events (the handler then yields them). */
+  format?: 'csv' | 'json' | 'markdown' | 'events'
+}
+
+/** Keeps the exact type of each entry and checks its shape. */
+export function entries<Entries extends Record<`${string} /api/${string}`, Entry>>(its: Entries): Entries {
+  return its
+}
+
+export const id = z.uuid()
+export const time = z.date().transform((date) => date.toISOString())
+/** Money, and counts that may exceed what a number holds exactly. */
+export const amount = z.bigint().transform(String)
+export const role = z.enum(ROLES)
+/** Line breaks, and what turns the direction of text around: a name with them could pass for something else. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
+/** Names are part of mails to people who may not know the writer, so they carry no links. */
+export const name = z
+  .string()
+  .trim()
+  .min(1, 'Write a name.')
+  .max(100, 'At most 100 characters.')
+  .refine((text) => !UNPRINTABLE.test(text), 'Use only characters that can be seen.')
+  .refine((text) => !text.includes('://'), 'A name cannot be a web address.')
+export const email = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(254, 'At most 254 characters.')
+  .pipe(z.email('Write an e-mail address like editor@example.com.'))
+export const done = z.object({ done: z.literal(true) })
+/** Where a list goes on: what an earlier page gave as `next`. */
+export const after = z.string().max(500).optional()
+export const limit = z.coerce.number().int().min(1).max(200).default(50)
+
+/** A file of many rows is made while it is sent. */
+export const rows = z.custom<AsyncIterable<string>>((value) => Symbol.asyncIterator in Object(value))
+
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), next: z.string().nullable() })
+}

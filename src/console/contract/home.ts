@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { OUTCOMES } from '../../rules/charging.ts'
+import { amount, done, entries, time } from './fields.ts'
+
+const count = z.number().int().nonnegative()
+
+/** A call in the few words that the first page has room for. */
+const call = z.object({
+  /** The completion's id, as the caller got it. */
+  id: z.string(),
+  requestId: z.string(),
+  beganAt: time,
+  model: z.string(),
+  keyName: z.string().nullable(),
+  outcome: z.enum(OUTCOMES),
+  title: z.string(),
+  status: z.number(),
+  errorCode: z.string().nullable(),
+  inputTokens: count,
+  outputTokens: count,
+  chargedNanos: amount,
+  firstTokenMs: z.number().nullable(),
+  durationMs: z.number(),
+})
+
+/** Null: there was nothing to compare with. */
+const compared = z.object({ nanos: amount, previousNanos: amount })
+
+export const home = entries({
+  /** Light enough to be asked for every other second while somebody waits for their first call to appear. */
+  'GET /api/projects/:project/onboarding': {
+    access: 'project',
+    role: 'viewer',
+    reply: z.object({
+      isActivated: z.boolean(),
+      isDomainVerified: z.boolean(),
+      hasKeyPair: z.boolean(),
+      hasCredit: z.boolean(),
+      /** The newest, however it was made. */
+      call: call.nullable(),
+      isDismissed: z.boolean(),
+    }),
+  },
+  // Only when all of it is done.
+  'POST /api/projects/:project/onboarding/dismiss': { access: 'project', role: 'developer', reply: done },
+  'GET /api/projects/:project/home': {
+    access: 'project',
+    role: 'viewer',
+    reply: z.object({
+      balanceNanos: amount,
+      heldNanos: amount,
+      /** Days are days in UTC. Today is compared with yesterday up to the same hour. */
+      spent: z.object({ today: compared, week: compared, month: compared }),
+      /** The last seven days, today included, and the seven before. */
+      week: z.object({
+        calls: count,
+        previousCalls: count,
+        failed: count,
+        previousFailed: count,
+        firstTokenMs: z.object({ p50: z.number().nullable(), p95: z.number().nullable() }),
+        previousFirstTokenMs: z.object({ p50: z.number().nullable(), p95: z.number().nullable() }),
+      }),
+      /** The last 30 days, today included. */
+      days: z.array(z.object({ at: time, calls: count, failed: count, chargedNanos: amount })),
+      models: z.array(z.object({ model: z.string(), calls: count, chargedNanos: amount })),
+      /** The newest calls that our side or a provider broke; looked for only among the newest of all. */
+      failures: z.array(call),
+      /** Calls that were settled later are not counted yet. */
+      upTo: time.nullable(),
+    }),
+  },
+})

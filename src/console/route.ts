@@ -1,0 +1,170 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { ParleyError } from '../rules/errors.ts'
+import { includesRole, type MemberRole } from '../rules/roles.ts'
+import type { Db } from '../store/database.ts'
+import { findMembership, findMembershipOfProject } from '../store/members.ts'
+import { withTenant, type Tenant } from '../store/tenancy.ts'
+import { SESSION_LONGEST_MS } from './auth.ts'
+import {
+  factsOf,
+  passCookies,
+  type Handler,
+  type ProjectOfCall,
+  type PublisherOfCall,
+  type RequestFacts,
+  type User,
+} from './call.ts'
+import { entryOf, type RouteKey } from './contract.ts'
+import type { Entry } from './contract/fields.ts'
+import { throttle } from './throttle.ts'
+import type { World } from './world.ts'
+
+/**
+ * The only way to add a route to the API. What the contract says of it is done here, in this order and before the handler:
+ * who is calling (401), is it theirs (404, the same as if it were not there), does their role allow it (403), have they not
+ * changed too much lately (429), is what they sent valid (422); then a transaction that the database itself limits to the tenant. Of what the handler returns, only
+ * what the contract names leaves.
+ */
+export function route<Key extends RouteKey>(app: FastifyInstance, world: World, key: Key, handler: Handler<Key>): void {
+  const entry = entryOf(key)
+  const [method = '', url = ''] = key.split(' ')
+  app.route({
+    method,
+    url,
+    // A HEAD that nobody listed would be a route beside the contract.
+    exposeHeadRoute: false,
+    handler: (request, reply) => answer(world, entry, handler as unknown as AnyHandler, request, reply),
+  })
+}
+
+/** Far more than anybody types. Each change is a line in a log that is kept for ever, and some send mails. */
+const CHANGES_PER_MINUTE = 120
+
+/** A handler as the machinery sees it; its own types hold it to the contract. */
+type AnyHandler = (call: Record<string, unknown>) => unknown
+
+async function answer(world: World, entry: Entry, handler: AnyHandler, request: FastifyRequest, reply: FastifyReply) {
+  const facts = factsOf(request)
+  const user = entry.access === 'anyone' ? undefined : await signedIn(world, facts, reply)
+  const params = paramsOf(entry, request.params as Record<string, string>)
+  const { publisher, project } = user ? await tenantOf(world.db, entry, user, params) : NO_TENANT
+  if (publisher && entry.role) requireRole(publisher.role, entry.role)
+  if (user && request.method !== 'GET')
+    await throttle(world.db, [{ subject: `changes/${user.id}`, most: CHANGES_PER_MINUTE }])
+  const query = checked(entry.query, request.query, 'query')
+  const body = checked(entry.body, request.body ?? {}, 'body')
+  const tenant: Tenant | undefined = publisher && { publisherId: publisher.id, projectId: project?.id }
+  const inTenant = <T>(work: (tx: Db) => Promise<T>) => (tenant ? withTenant(world.db, tenant, work) : work(world.db))
+  const call = { request: facts, user, params, publisher, project, query, body, inTenant }
+  const setCookies = (headers: Headers) => passCookies(reply, headers)
+  const result = entry.network
+    ? await handler({ ...call, setCookies, db: undefined })
+    : await inTenant(async (db) => handler({ ...call, setCookies, db }))
+  return send(entry, result, request, reply)
+}
+
+const NO_TENANT: { publisher?: PublisherOfCall; project?: ProjectOfCall } = {}
+
+/** The session that the cookie names, renewed when it is time. */
+export async function findSession(
+  world: World,
+  facts: RequestFacts,
+): Promise<{ user: User; cookies: Headers } | undefined> {
+  const { response, headers } = await world.auth.api.getSession({ headers: facts.headers, returnHeaders: true })
+  if (!response) return undefined
+  const { user, session } = response
+  if (Date.now() - session.createdAt.getTime() > SESSION_LONGEST_MS) return undefined
+  const { id, name, email, emailVerified, createdAt } = user
+  const twoFactorEnabled = user.twoFactorEnabled ?? false
+  return {
+    user: { id, name, email, emailVerified, twoFactorEnabled, createdAt, sessionId: session.id },
+    cookies: headers,
+  }
+}
+
+async function signedIn(world: World, facts: RequestFacts, reply: FastifyReply): Promise<User> {
+  const found = await findSession(world, facts)
+  if (!found) throw new ParleyError('signed_out')
+  passCookies(reply, found.cookies)
+  return found.user
+}
+
+/** A malformed id is an id of nothing, so it is answered like one. */
+function paramsOf(entry: Entry, params: Record<string, string>): Record<string, string> {
+  const declared = entry.params?.shape ?? {}
+  for (const [name, value] of Object.entries(params)) {
+    const schema = (declared as Record<string, z.ZodType>)[name] ?? uuid
+    if (!schema.safeParse(value).success) throw notThere(name)
+  }
+  return params
+}
+
+const uuid = z.uuid()
+
+/** The same words for what does not exist and for what is somebody else's. */
+export function notThere(noun: string): ParleyError {
+  return new ParleyError('not_found', { message: `There is no such ${noun}, or you have no access to it.` })
+}
+
+async function tenantOf(db: Db, entry: Entry, user: User, params: Record<string, string>): Promise<typeof NO_TENANT> {
+  if (entry.access === 'publisher') {
+    const membership = await findMembership(db, user.id, params.publisher ?? '')
+    if (!membership) throw notThere('publisher')
+    return { publisher: publisherOf(membership) }
+  }
+  if (entry.access === 'project') {
+    const membership = await findMembershipOfProject(db, user.id, params.project ?? '')
+    if (!membership) throw notThere('project')
+    return { publisher: publisherOf(membership), project: membership.project }
+  }
+  return NO_TENANT
+}
+
+function publisherOf(membership: NonNullable<Awaited<ReturnType<typeof findMembership>>>): PublisherOfCall {
+  const { publisherId: id, publisherName: name, activatedAt, role } = membership
+  return { id, name, activatedAt, role }
+}
+
+export function requireRole(held: MemberRole, needed: MemberRole): void {
+  if (includesRole(held, needed)) return
+  const message = `This needs the role ${needed}, and you are ${held}. Ask an owner or an admin of the account.`
+  throw new ParleyError('role_too_low', { message })
+}
+
+function checked(schema: z.ZodType | undefined, value: unknown, part: 'query' | 'body'): unknown {
+  if (schema === undefined) return undefined
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw wrongFields(
+    result.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.') || part, message })),
+  )
+}
+
+/** 422, with what is wrong beside each field. */
+export function wrongFields(fields: { path: string; message: string }[]): ParleyError {
+  const [first] = fields
+  const message = first ? `${first.path}: ${first.message}` : undefined
+  return new ParleyError('invalid_value', { message, param: first?.path, fields })
+}
+
+const FILE_TYPES = { csv: 'text/csv', json: 'application/json', markdown: 'text/markdown' }
+
+function send(entry: Entry, result: unknown, request: FastifyRequest, reply: FastifyReply) {
+  if (entry.format === 'events') {
+    return reply.type('text/event-stream; charset=utf-8').send(Readable.from(result as AsyncIterable<string>))
+  }
+  const valid = entry.reply.safeParse(result)
+  // Where, but not what: the value may be a secret.
+  if (!valid.success)
+    throw new ParleyError('internal', { details: { reply: valid.error.issues[0]?.path.join('.') ?? '' } })
+  if (entry.format) {
+    const name = request.routeOptions.url?.split('/').at(-1) ?? 'export.csv'
+    return reply
+      .type(`${FILE_TYPES[entry.format]}; charset=utf-8`)
+      .header('content-disposition', `attachment; filename="${name}"`)
+      .send(valid.data)
+  }
+  return reply.send(valid.data)
+}

@@ -1,0 +1,164 @@
+import type { FastifyInstance } from 'fastify'
+import { ParleyError } from '../rules/errors.ts'
+import { formatCredits } from '../rules/money.ts'
+import { inTransaction } from '../store/database.ts'
+import { countMembers, listMemberships, lockOwners } from '../store/members.ts'
+import { listProjects } from '../store/projects.ts'
+import { closePublisher, setPublisherName } from '../store/publishers.ts'
+import { deleteSession, deleteSessions, deleteUser, listSessions, setUserName } from '../store/users.ts'
+import { CODE_GOOD_FOR_MS, codeOf, expectGoodPassword } from './accounts.ts'
+import { audited, auditedEverywhere } from './audited.ts'
+import { asked } from './auth-errors.ts'
+import type { Call } from './call.ts'
+import { postMail } from './mail.ts'
+import { notThere, route, wrongFields } from './route.ts'
+import { isFirst, throttle } from './throttle.ts'
+import type { World } from './world.ts'
+
+const PASSWORDS_PER_MINUTE = 5
+
+export function settingsRoutes(app: FastifyInstance, world: World): void {
+  const { db } = world
+  route(app, world, 'PATCH /api/me', async ({ user, body, request }) => {
+    await setUserName(db, user.id, body.name)
+    await auditedEverywhere(db, { id: user.id, name: body.name }, request, 'user.renamed')
+    return { done: true }
+  })
+
+  route(app, world, 'POST /api/me/password', (call) => changePassword(world, call))
+
+  route(app, world, 'GET /api/me/sessions', async ({ user }) => {
+    const items = (await listSessions(db, user.id)).map((session) => ({
+      id: session.id,
+      isCurrent: session.id === user.sessionId,
+      ip: session.ip_address,
+      userAgent: session.user_agent,
+      createdAt: session.created_at,
+      lastSeenAt: session.updated_at,
+      expiresAt: session.expires_at,
+    }))
+    return { items }
+  })
+
+  route(app, world, 'DELETE /api/me/sessions/:session', async ({ user, params, request }) => {
+    if (!(await deleteSession(db, user.id, params.session))) throw notThere('session')
+    await auditedEverywhere(db, user, request, 'user.session_ended')
+    return { done: true }
+  })
+
+  route(app, world, 'DELETE /api/me/sessions', async ({ user, query, request }) => {
+    await deleteSessions(db, user.id, query.keep === 'current' ? user.sessionId : undefined)
+    await auditedEverywhere(db, user, request, 'user.signed_out_everywhere')
+    return { done: true }
+  })
+
+  twoFactorRoutes(app, world)
+  route(app, world, 'POST /api/me/delete', (call) => deleteAccount(world, call))
+
+  route(app, world, 'PATCH /api/publishers/:publisher', async (call) => {
+    const { publisher, body } = call
+    await setPublisherName(call.db, publisher.id, body.name)
+    await audited(call, 'publisher.renamed', { subject: body.name, details: { before: publisher.name } })
+    return { done: true }
+  })
+}
+
+function twoFactorRoutes(app: FastifyInstance, world: World): void {
+  const { db, auth } = world
+  route(app, world, 'POST /api/me/two-factor', async ({ user, body, request }) => {
+    await throttlePassword(world, user.id)
+    const made = await asked(() =>
+      auth.api.enableTwoFactor({ body: { password: body.password, method: 'totp' }, headers: request.headers }),
+    )
+    if (made.method !== 'totp') throw new ParleyError('internal')
+    return { uri: made.totpURI, recoveryCodes: made.backupCodes }
+  })
+
+  route(app, world, 'POST /api/me/two-factor/confirm', async ({ user, body, request, setCookies }) => {
+    await throttlePassword(world, user.id)
+    const { headers } = await asked(() => auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }))
+    setCookies(headers)
+    await isFirst(db, codeOf(user.id, body.code), CODE_GOOD_FOR_MS)
+    await auditedEverywhere(db, user, request, 'user.two_factor_enabled')
+    return { done: true }
+  })
+
+  route(app, world, 'POST /api/me/two-factor/recovery-codes', async ({ user, body, request }) => {
+    await throttlePassword(world, user.id)
+    const { backupCodes } = await asked(() => auth.api.generateBackupCodes({ body, headers: request.headers }))
+    await auditedEverywhere(db, user, request, 'user.recovery_codes_renewed')
+    return { recoveryCodes: backupCodes }
+  })
+
+  route(app, world, 'POST /api/me/two-factor/disable', async ({ user, body, request, setCookies }) => {
+    await throttlePassword(world, user.id)
+    const { headers } = await asked(() =>
+      auth.api.disableTwoFactor({ body, headers: request.headers, returnHeaders: true }),
+    )
+    setCookies(headers)
+    await auditedEverywhere(db, user, request, 'user.two_factor_disabled')
+    return { done: true }
+  })
+}
+
+/** A session that somebody left open must not become a way to try passwords. */
+function throttlePassword({ db }: World, userId: string): Promise<void> {
+  return throttle(db, [{ subject: `password/${userId}`, most: PASSWORDS_PER_MINUTE }])
+}
+
+async function changePassword(world: World, call: Call<'POST /api/me/password'>) {
+  const { db, auth, secrets, installation } = world
+  const { user, body, request, setCookies } = call
+  await throttlePassword(world, user.id)
+  expectGoodPassword(body.newPassword, user.email, 'newPassword')
+  const { headers } = await asked(() =>
+    auth.api.changePassword({
+      body: { ...body, revokeOtherSessions: true },
+      headers: request.headers,
+      returnHeaders: true,
+    }),
+  )
+  setCookies(headers)
+  await auditedEverywhere(db, user, request, 'user.password_changed')
+  const data = { name: user.name, link: `${installation.consoleUrl}/sign-in` }
+  await postMail(db, secrets, { recipient: user.email, template: 'password_changed', data })
+  return { done: true as const }
+}
+
+/**
+ * The person goes; a publisher of whom they were the only member is closed: its keys end and nobody can act for it. What
+ * it owes and was charged stays in the ledger. Not while it has credit, which would be lost with it.
+ */
+async function deleteAccount(world: World, { user, body, request }: Call<'POST /api/me/delete'>) {
+  const { db, auth } = world
+  if (body.confirm.trim().toLowerCase() !== user.email)
+    throw wrongFields([{ path: 'confirm', message: `Write ${user.email} to confirm.` }])
+  await throttlePassword(world, user.id)
+  await asked(() => auth.api.verifyPassword({ body: { password: body.password }, headers: request.headers }))
+  await inTransaction(db, async (tx) => {
+    for (const { publisherId, publisherName } of await listMemberships(tx, user.id)) {
+      const owners = await lockOwners(tx, publisherId)
+      const isLastOwner = owners.length === 1 && owners.includes(user.id)
+      const facts = { db: tx, user, publisher: { id: publisherId }, request }
+      if (!isLastOwner) {
+        await audited(facts, 'member.left', { subject: user.email })
+        continue
+      }
+      if ((await countMembers(tx, publisherId)) > 1)
+        throw refused(`You are the last owner of ${publisherName}. Make somebody else an owner, or remove the others.`)
+      const balance = (await listProjects(tx, publisherId)).reduce((sum, project) => sum + project.balance_nanos, 0n)
+      if (balance > 0n)
+        throw refused(
+          `${publisherName} still has ${formatCredits(balance)} of credit. Use it, or ask for it back first.`,
+        )
+      await audited(facts, 'publisher.closed', { subject: publisherName })
+      await closePublisher(tx, publisherId)
+    }
+    await deleteUser(tx, user.id)
+  })
+  return { done: true as const }
+}
+
+function refused(message: string): ParleyError {
+  return new ParleyError('conflict', { message })
+}

@@ -1,0 +1,42 @@
+import type { CheckDomain } from '../domains/check.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Passwords } from '../platform/passwords.ts'
+import type { Secrets } from '../platform/secrets.ts'
+import type { Nanos } from '../rules/money.ts'
+import type { Db } from '../store/database.ts'
+import type { Auth } from './auth.ts'
+import type { StripeAccount } from './stripe.ts'
+
+/** Facts of this installation that the console acts by and shows. */
+export interface Installation {
+  /** The console's own public address, without a slash at its end. */
+  consoleUrl: string
+  /** Where publishers send their requests. */
+  gatewayUrl: string
+  /** Where the console's own servers reach the gateway. */
+  gatewayInternalUrl: string
+  /** What the keys made here carry in front, so that a request finds its installation. */
+  cell: string
+  /** Whether credit can be bought: a payment provider is configured. */
+  canPay: boolean
+  /** Whether the operator activates each publisher, instead of the confirmed address. */
+  requiresApproval: boolean
+  /** What a publisher's first project gets. */
+  trialCredit: Nanos
+}
+
+/** Everything that a console route can touch. */
+export interface World {
+  /** As the owner of the tables: row security does not apply. Handlers get a transaction of their tenant instead. */
+  db: Db
+  log: Log
+  metrics: Metrics
+  secrets: Secrets
+  passwords: Passwords
+  auth: Auth
+  checkDomain: CheckDomain
+  /** Undefined: nothing can be paid here. */
+  stripe: StripeAccount | undefined
+  installation: Installation
+}

@@ -1,0 +1,33 @@
+import ipaddr from 'ipaddr.js'
+
+/** Public by its number, but inside Azure it is the host that hands out credentials. */
+const INSIDE_CLOUDS = new Set(['168.63.129.16'])
+
+/**
+ * Whether an address leads to the public Internet and nowhere else. What Parley fetches for publishers is fetched from
+ * such addresses only: any other could be a machine of ours. IPv6 counts where it is assigned to the public (2000::/3);
+ * forms that carry an IPv4 address inside (mapped, NAT64, 6to4, Teredo) do not.
+ */
+export function isPublicAddress(text: string): boolean {
+  // Only the one canonical form of four decimals: `0x7f.1` and `2130706433` are names to some and addresses to others.
+  if (ipaddr.IPv4.isValidFourPartDecimal(text))
+    return ipaddr.IPv4.parse(text).range() === 'unicast' && !INSIDE_CLOUDS.has(text)
+  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return false
+  const address = ipaddr.IPv6.parse(text)
+  return address.match(ASSIGNED) && address.range() === 'unicast'
+}
+
+/**
+ * Whom to count a request to: an IPv4 address, or the IPv6 network that a single customer gets, with its 2^64 addresses.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address
+  const parsed = ipaddr.IPv6.parse(address)
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString()
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`
+}
+
+const ASSIGNED = ipaddr.IPv6.parseCIDR('2000::/3')

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { breakdownOf, daysLeft, TOKEN_CLASSES } from './costs.ts'
+import { costOf } from './pricing.ts'
+
+const count = fc.nat(100_000)
+const classes = fc.record({ input: count, cachedInput: count, cacheWrite: count, output: count, reasoning: count })
+
+test('the classes plus the rounding minus what was not charged are exactly the charge', () => {
+  fc.assert(
+    fc.property(classes, fc.array(fc.tuple(classes, fc.nat(1_000)), { minLength: 1 }), (prices, calls) => {
+      const price = mapped(prices)
+      const tokens = mapped({ input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 })
+      let [worth, charged] = [0n, 0n]
+      for (const [usage, short] of calls) {
+        const cost = costOf(usage, price)
+        worth += cost
+        charged += cost > BigInt(short) ? cost - BigInt(short) : cost
+        for (const name of TOKEN_CLASSES) tokens[name] += BigInt(usage[name])
+      }
+      const result = breakdownOf([{ worth, charged, tokens, price }])
+      const sum = TOKEN_CLASSES.reduce((total, name) => total + result.classes[name].nanos, 0n)
+      assert.equal(sum + result.rounding - result.notCharged, result.charged)
+      assert.equal(result.charged, charged)
+      assert.ok(result.rounding >= 0n && result.rounding < BigInt(calls.length + TOKEN_CLASSES.length))
+    }),
+  )
+})
+
+test('the credit lasts as long as days like these can be paid from it', () => {
+  assert.equal(daysLeft(100n, 70n, 7), 10)
+  assert.equal(daysLeft(5n, 70n, 7), 0.5)
+  assert.equal(daysLeft(0n, 70n, 7), 0)
+  assert.equal(daysLeft(100n, 0n, 7), null)
+})
+
+function mapped(counts: Record<(typeof TOKEN_CLASSES)[number], number>) {
+  return Object.fromEntries(TOKEN_CLASSES.map((name) => [name, BigInt(counts[name])])) as Record<
+    (typeof TOKEN_CLASSES)[number],
+    bigint
+  >
+}

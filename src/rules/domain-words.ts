@@ -1,0 +1,71 @@
+import { domainStateOf, lapsesAtOf, type DomainStanding, type FileRefusal, type Findings } from './domains.ts'
+
+/** What people are told about their domain: what is the case, what follows from it, and what they can do. */
+
+export function explainStanding(standing: DomainStanding): string {
+  switch (domainStateOf(standing)) {
+    case 'pending':
+      return standing.nextCheckAt
+        ? 'Not verified yet, so calls are refused with 403. Add one of the two proofs below; Parley looks for it by itself.'
+        : 'Not verified, so calls are refused with 403. Parley has looked for a proof for 7 days and stopped. Add one, then check now: that starts the automatic checks again.'
+    case 'verified':
+      return standing.provenBy === 'operator'
+        ? 'Verified: calls are served. The operator of this installation has vouched for the domain, so no proof is needed.'
+        : 'Verified: calls are served. Parley looks again every day, so leave the proof where it is.'
+    case 'failing':
+      return `The proof was not found any more. Calls are still served until ${dayOf(lapsesAtOf(standing))}; after that they are refused with 403. Put the proof back before then.`
+    case 'lapsed':
+      return `The proof was missing for 7 days, so since ${dayOf(standing.lapsedAt)} calls are refused with 403. Put it back, then check now.`
+  }
+}
+
+export function explainRecord({ dns }: Findings, record: { name: string }): string {
+  if (dns.misplacedAt !== null)
+    return `The right value is at ${dns.misplacedAt}. Move it to ${record.name}: most DNS forms add the domain by themselves.`
+  switch (dns.outcome) {
+    case 'match':
+      return 'The record is there, with the right value.'
+    case 'other':
+      return 'There are TXT records with this name, but none has the right value.'
+    case 'absent':
+      return 'There is no such record yet. After a change, it can take minutes to hours until everybody sees it.'
+    case 'unanswered':
+      return 'The name servers of this domain did not answer in time.'
+  }
+}
+
+const REFUSALS: Record<FileRefusal, string> = {
+  no_address: 'The domain has no address, so there is no website to ask.',
+  address_not_public:
+    'The domain leads to an address that is not public. Parley does not go there; use the DNS record.',
+  certificate: 'The certificate of the website is not valid for this domain.',
+  redirect: 'The website redirects to another address. The file must be at exactly this address.',
+  status: 'The website does not answer with status 200.',
+  too_large: 'The file is larger than 64 KB.',
+}
+
+export function explainFile({ file }: Findings): string {
+  switch (file.outcome) {
+    case 'match':
+      return 'The file is there, with the right token.'
+    case 'not_needed':
+      return 'Not looked for: the DNS record proves the domain.'
+    case 'other':
+      return 'The file is there, but the token is not in it.'
+    case 'absent':
+      return `There is no such file: the website answers ${file.status ?? 404}.`
+    case 'refused':
+      return file.reason === 'status' && file.status !== null
+        ? `The website answers with status ${file.status} instead of 200.`
+        : REFUSALS[file.reason ?? 'status']
+    case 'unanswered':
+      return 'The website did not answer in time.'
+  }
+}
+
+/** In UTC. */
+export function dayOf(date: Date | null): string {
+  return date ? DAY.format(date) : ''
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })

@@ -1,0 +1,7 @@
+/** What a member of a publisher may do. Each role includes the ones after it. */
+export const ROLES = ['owner', 'admin', 'developer', 'viewer'] as const
+export type MemberRole = (typeof ROLES)[number]
+
+export function includesRole(held: MemberRole, needed: MemberRole): boolean {
+  return ROLES.indexOf(held) <= ROLES.indexOf(needed)
+}

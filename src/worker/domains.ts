@@ -1,0 +1,33 @@
+import type { CheckDomain } from '../domains/check.ts'
+import { recordCheck, type RecordCheckOptions } from '../domains/record-check.ts'
+import type { Db } from '../store/database.ts'
+import { claimDueDomains, type DueDomain } from '../store/domains.ts'
+import { withTenant } from '../store/tenancy.ts'
+
+/** So many at a time: each waits for name servers and websites of strangers, and none of that takes anything of ours. */
+const CHECKS_AT_ONCE = 10
+
+export interface DomainChecksOptions extends RecordCheckOptions {
+  db: Db
+  check: CheckDomain
+  signal: AbortSignal
+}
+
+/** Checks every domain that is due. Workers share the domains among themselves: who claims one has it. */
+export async function checkDueDomains(options: DomainChecksOptions): Promise<void> {
+  while (!options.signal.aborted) {
+    const due = await claimDueDomains(options.db, CHECKS_AT_ONCE)
+    await Promise.all(due.map((domain) => checkOne(options, domain)))
+    if (due.length < CHECKS_AT_ONCE) return
+  }
+}
+
+async function checkOne(options: DomainChecksOptions, domain: DueDomain): Promise<void> {
+  const findings = await options.check(domain)
+  // What was asked for a process that ends may have been cut short.
+  if (options.signal.aborted) return
+  const { publisherId, projectId } = domain
+  await withTenant(options.db, { publisherId, projectId }, (tx) =>
+    recordCheck(tx, options, { ...domain, findings, isAsked: false }),
+  )
+}

@@ -1,0 +1,31 @@
+import type { Secrets } from '../platform/secrets.ts'
+import { formatCredits } from '../rules/money.ts'
+import type { Db } from '../store/database.ts'
+import { mailOwners } from '../store/owner-mails.ts'
+import { withTenant } from '../store/tenancy.ts'
+import { listDueAlerts, markTold, rearmAlerts, type DueAlert } from '../store/wallet-alerts.ts'
+
+const ALERTS_PER_RUN = 500
+
+export interface LowBalanceOptions {
+  db: Db
+  secrets: Secrets
+  consoleUrl: string
+}
+
+/** Tells the owners of every project whose balance has fallen below the amount that they chose. */
+export async function tellLowBalances(options: LowBalanceOptions): Promise<void> {
+  await rearmAlerts(options.db)
+  for (const alert of await listDueAlerts(options.db, ALERTS_PER_RUN)) await tell(options, alert)
+}
+
+async function tell({ db, secrets, consoleUrl }: LowBalanceOptions, alert: DueAlert): Promise<void> {
+  const { publisherId, projectId, project, balance, threshold } = alert
+  await withTenant(db, { publisherId, projectId }, async (tx) => {
+    // The mark and the mails are one transaction: told once, and never not at all.
+    if (!(await markTold(tx, alert))) return
+    const amounts = { balance: formatCredits(balance), threshold: formatCredits(threshold) }
+    const data = { project, ...amounts, link: `${consoleUrl}/projects/${projectId}/wallet` }
+    await mailOwners(tx, secrets, { template: 'low_balance', data })
+  })
+}

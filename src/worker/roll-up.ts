@@ -1,0 +1,44 @@
+import type { Db } from '../store/database.ts'
+import { findSettledBoundary, rollUpStep } from '../store/usage-roll-up.ts'
+
+/** Clocks that are set back a little must not hide a settled call. */
+const MARGIN_MS = 3_000
+const STEP_MIN_MS = 1_000
+const STEP_MAX_MS = 24 * 3_600_000
+const FIRST_STEP_MS = 60_000
+/** Well below the store's statement timeout; steps grow and shrink towards it. */
+const STATEMENT_MS = 800
+const QUERY_CANCELED = '57014'
+
+export interface RollUpOptions {
+  db: Db
+  signal: AbortSignal
+  marginMs?: number
+}
+
+/**
+ * Brings the usage roll-ups up to now. Usually that is one short statement; after a stop, or on a ledger that has never
+ * been rolled up, many, each as long as the store takes well. Two workers do not disturb each other: one steps aside.
+ */
+export async function rollUpUsage({ db, signal, marginMs = MARGIN_MS }: RollUpOptions): Promise<void> {
+  const boundary = await findSettledBoundary(db, marginMs)
+  let stepMs = FIRST_STEP_MS
+  while (!signal.aborted) {
+    const startedMs = performance.now()
+    try {
+      const through = await rollUpStep(db, boundary, stepMs)
+      if (through === undefined || through >= boundary) return
+      stepMs = nextStepMs(stepMs, performance.now() - startedMs)
+    } catch (error) {
+      // A step that was too long was undone by the store, and is taken again in smaller ones.
+      const isTooLong = (error as { code?: unknown }).code === QUERY_CANCELED
+      if (!isTooLong || stepMs === STEP_MIN_MS) throw error
+      stepMs = Math.max(stepMs / 8, STEP_MIN_MS)
+    }
+  }
+}
+
+function nextStepMs(stepMs: number, tookMs: number): number {
+  if (tookMs < STATEMENT_MS / 4) return Math.min(stepMs * 2, STEP_MAX_MS)
+  return tookMs > STATEMENT_MS ? Math.max(stepMs / 2, STEP_MIN_MS) : stepMs
+}

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { refundWallet } from '../../src/store/wallets.ts'
+import { chatBody, complete, addKeyPair, until, walletOf } from '../support/world.ts'
+import {
+  createConsoleWorld,
+  mailedToken,
+  must,
+  newPerson,
+  newProject,
+  openBrowser,
+  ORIGIN,
+  PASSWORD,
+  type Browser,
+  type ConsoleWorld,
+} from '../support/console.ts'
+
+let world: ConsoleWorld
+
+before(async () => {
+  world = await createConsoleWorld({ env: { PARLEY_TRIAL_CREDIT: '2.50' } })
+})
+after(() => world.close())
+
+const SESSION = 'parley.session_token'
+
+function signIn(browser: Browser, email: string, password = PASSWORD) {
+  return browser.send('POST /api/auth/sign-in/email', { body: { email, password } })
+}
+
+/** What an authenticator app shows for the secret in the address, `steps` half minutes from now. */
+function codeOf(uri: string, steps = 0): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+  const secret = new URL(uri).searchParams.get('secret') ?? ''
+  const bits = secret
+    .split('')
+    .map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('')
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps))
+  const digest = createHmac('sha1', key).update(counter).digest()
+  const offset = (digest.at(-1) ?? 0) & 15
+  return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
+}
+
+test('an account lives: sign up, sign in, confirm, and only then calls are answered', async () => {
+  const person = await newPerson(world, { confirms: false, email: 'Life@Example.com' })
+  const before = (await must(person.send('GET /api/me'))).body
+  assert.deepEqual(
+    [before.user.email, before.user.emailVerified, before.publishers[0].role, before.publishers[0].activatedAt],
+    ['life@example.com', false, 'owner', null],
+  )
+  assert.deepEqual(before.installation, {
+    gatewayUrl: 'http://127.0.0.1:8080',
+    consoleUrl: ORIGIN,
+    canPay: false,
+    requiresApproval: false,
+  })
+  const id = await newProject(person, 'My site', 'https://WWW.Bücher.example.com/')
+  const project = (await must(person.send(`GET /api/projects/${id}`))).body
+  assert.deepEqual([project.domain, project.balanceNanos], ['www.xn--bcher-kva.example.com', '0'])
+  await world.store.db.updateTable('domains').set({ verified_at: new Date() }).where('project_id', '=', id).execute()
+  const keys = await addKeyPair(world.store, world.secrets, id)
+  const call = () => complete({ ...world, project: { publisherId: '', id, ...keys } }, chatBody('tokens=3'))
+  assert.equal((await call()).status, 403)
+
+  const token = await mailedToken(world, 'life@example.com', 'activate')
+  const confirmed = await openBrowser(world).send('POST /api/auth/verify-email', { body: { token } })
+  assert.deepEqual([confirmed.status, confirmed.body], [200, { activated: true }])
+  // The gateway believes what it knew of a key for two seconds.
+  await until(async () => (await call()).status === 200, 10_000)
+  assert.ok((await walletOf(world.store, id)).balance > 2_400_000_000n, 'the trial credit is there')
+  await newProject(person, 'Second', 'second.example.com')
+  await person.send('POST /api/auth/verify-email', { body: { token } })
+  const grants = await world.store.db.selectFrom('transfers').select('reference').where('kind', '=', 'grant').execute()
+  assert.deepEqual(
+    grants.map(({ reference }) => reference),
+    [`trial:${person.publisherId}`],
+  )
+
+  await must(person.send('POST /api/auth/sign-out'))
+  assert.equal((await person.send('GET /api/me')).status, 401)
+})
+
+test('a known and an unknown address get the same answers, and the owner of a known one is told by mail', async () => {
+  const { email } = await newPerson(world)
+  const ask = async (key: string, address: string, extra = {}) => {
+    const { status, text, headers } = await openBrowser(world).send(key, { body: { email: address, ...extra } })
+    return { status, text, cookies: headers.getSetCookie() }
+  }
+  const form = { name: 'Somebody', password: 'another long password' }
+  assert.deepEqual(
+    await ask('POST /api/auth/sign-up/email', email, form),
+    await ask('POST /api/auth/sign-up/email', 'unknown1@example.com', form),
+  )
+  await until(() => world.mails.some((mail) => mail.to === email && /already have an account/.test(mail.text)), 15_000)
+  for (const path of ['send-verification-email', 'request-password-reset'])
+    assert.deepEqual(
+      await ask(`POST /api/auth/${path}`, email),
+      await ask(`POST /api/auth/${path}`, 'nobody@example.com'),
+    )
+  const wrong = { password: 'not the right password' }
+  const refused = await ask('POST /api/auth/sign-in/email', email, wrong)
+  assert.equal(refused.status, 401)
+  assert.deepEqual(refused, await ask('POST /api/auth/sign-in/email', 'nobody@example.com', wrong))
+  assert.equal((await signIn(openBrowser(world), email)).status, 200, 'the password of the known one has not changed')
+})
+
+test('the confirmation can be sent again, once a minute', async () => {
+  const person = await newPerson(world, { confirms: false })
+  const mailsTo = () => world.mails.filter(({ to }) => to === person.email).length
+  await until(() => mailsTo() === 1, 15_000)
+  for (const _ of [1, 2, 3]) await must(person.send('POST /api/auth/send-verification-email', { body: person }))
+  await until(() => mailsTo() === 2, 15_000)
+  const waiting = world.store.db.selectFrom('mails').select('id').where('recipient', '=', person.email)
+  assert.equal((await waiting.execute()).length, 2)
+})
+
+test('a password must be long and not be one of the first that are tried', async () => {
+  const signUp = (password: string) =>
+    openBrowser(world).send('POST /api/auth/sign-up/email', {
+      body: { name: 'P', email: 'weak@example.com', password },
+    })
+  for (const password of [
+    'short',
+    'x'.repeat(129),
+    'passwordpassword',
+    'P@ssw0rd 1234!',
+    '123456789012',
+    'aaaaaaaaaaaab',
+    'weak@example.com',
+  ]) {
+    const { status, body } = await signUp(password)
+    assert.deepEqual([status, body.fields?.[0].path], [422, 'password'], password)
+  }
+})
+
+test('signing in is throttled by account and by address, with Retry-After, and a success starts anew', async () => {
+  const { email } = await newPerson(world)
+  const browser = openBrowser(world)
+  for (const _ of [1, 2, 3, 4]) assert.equal((await signIn(browser, email, 'wrong wrong wrong')).status, 401)
+  assert.equal((await signIn(browser, email)).status, 200)
+  for (const _ of [1, 2, 3, 4, 5]) assert.equal((await signIn(openBrowser(world), email, 'wrong wrong')).status, 401)
+  const refused = await signIn(openBrowser(world), email)
+  assert.equal(refused.status, 429)
+  const seconds = Number(refused.headers.get('retry-after'))
+  assert.ok(seconds >= 1 && seconds <= 60, `${seconds}`)
+  const busy = openBrowser(world)
+  const statuses = await Promise.all(Array.from({ length: 12 }, (_, n) => signIn(busy, `many${n}@example.com`)))
+  assert.equal(statuses.filter(({ status }) => status === 429).length, 2, 'ten per address and minute')
+})
+
+test('the session cookie is out of reach of scripts, and signing in always makes a new session', async () => {
+  const person = await newPerson(world)
+  const first = person.cookies.get(SESSION)
+  const planted = openBrowser(world)
+  planted.cookies.set(SESSION, 'planted.signature')
+  const { headers } = await signIn(planted, person.email)
+  const cookie = headers.getSetCookie().find((line) => line.startsWith(`${SESSION}=`)) ?? ''
+  assert.match(cookie, /; HttpOnly/i)
+  assert.match(cookie, /; SameSite=Lax/i)
+  assert.match(cookie, /; Path=\//)
+  assert.doesNotMatch(cookie, /Domain=/i)
+  assert.notEqual(planted.cookies.get(SESSION), 'planted.signature')
+  await must(signIn(person, person.email))
+  assert.notEqual(person.cookies.get(SESSION), first)
+  const old = openBrowser(world)
+  old.cookies.set(SESSION, first ?? '')
+  assert.equal((await old.send('GET /api/me')).status, 401, 'the session of before has ended')
+  const tampered = openBrowser(world)
+  const { token } = await world.store.db.selectFrom('sessions').select('token').executeTakeFirstOrThrow()
+  tampered.cookies.set(SESSION, `${token}.${Buffer.alloc(32).toString('base64')}`)
+  assert.equal((await tampered.send('GET /api/me')).status, 401, 'what the table holds opens nothing')
+})
+
+test('a password reset works once, ends all sessions, and a stale link is refused', async () => {
+  const person = await newPerson(world)
+  await must(openBrowser(world).send('POST /api/auth/request-password-reset', { body: { email: person.email } }))
+  const token = await mailedToken(world, person.email, 'reset-password')
+  const stored = await world.store.db.selectFrom('verifications').selectAll().execute()
+  assert.ok(!JSON.stringify(stored).includes(token), 'only a digest of it is stored')
+  const reset = (newPassword: string) =>
+    openBrowser(world).send('POST /api/auth/reset-password', { body: { token, newPassword } })
+  assert.equal((await reset('short')).status, 422)
+  await must(reset('a completely new password'))
+  assert.equal((await reset('yet another new password')).status, 422)
+  assert.equal((await person.send('GET /api/me')).status, 401)
+  assert.equal((await signIn(openBrowser(world), person.email)).status, 401)
+  await must(signIn(person, person.email, 'a completely new password'))
+})
+
+test('changing the password ends every other session and tells by mail', async () => {
+  const person = await newPerson(world)
+  const other = openBrowser(world)
+  await must(signIn(other, person.email))
+  const change = (currentPassword: string, newPassword: string) =>
+    person.send('POST /api/me/password', { body: { currentPassword, newPassword } })
+  assert.equal((await change('not my password!', 'a completely new password')).status, 422)
+  await must(change(PASSWORD, 'a completely new password'))
+  assert.equal((await other.send('GET /api/me')).status, 401)
+  await must(person.send('GET /api/me'))
+  await until(
+    () => world.mails.some(({ to, text }) => to === person.email && /password was changed/.test(text)),
+    15_000,
+  )
+})
+
+test('sessions can be listed and ended, one or everywhere', async () => {
+  const person = await newPerson(world)
+  const others = [openBrowser(world), openBrowser(world), openBrowser(world)]
+  for (const browser of others) await must(signIn(browser, person.email))
+  const { items } = (await must(person.send('GET /api/me/sessions'))).body
+  assert.deepEqual([items.length, items.filter((item: { isCurrent: boolean }) => item.isCurrent).length], [4, 1])
+  assert.match(items[0].ip, /^10\.9\./)
+  const aSession = items.find((item: { isCurrent: boolean }) => !item.isCurrent).id
+  await must(person.send(`DELETE /api/me/sessions/${aSession}`))
+  assert.equal((await person.send(`DELETE /api/me/sessions/${aSession}`)).status, 404)
+  await must(person.send('DELETE /api/me/sessions'))
+  for (const browser of others) assert.equal((await browser.send('GET /api/me')).status, 401)
+  await must(person.send('GET /api/me'))
+  await must(person.send('DELETE /api/me/sessions?keep=none'))
+  assert.equal((await person.send('GET /api/me')).status, 401)
+})
+
+test('with two-factor on, a password alone opens nothing; codes and recovery codes work once', async () => {
+  const person = await newPerson(world)
+  assert.equal((await person.send('POST /api/me/two-factor', { body: { password: 'wrong password' } })).status, 422)
+  const { uri, recoveryCodes } = (await must(person.send('POST /api/me/two-factor', { body: { password: PASSWORD } })))
+    .body
+  assert.equal(
+    (await must(signIn(openBrowser(world), person.email))).body.twoFactor,
+    false,
+    'not on before a code was right',
+  )
+  const used = codeOf(uri)
+  await must(person.send('POST /api/me/two-factor/confirm', { body: { code: used } }))
+  assert.equal((await must(person.send('GET /api/me'))).body.user.twoFactorEnabled, true)
+
+  const browser = openBrowser(world)
+  assert.deepEqual((await must(signIn(browser, person.email))).body, { twoFactor: true })
+  assert.equal((await browser.send('GET /api/me')).status, 401)
+  const verify = (code: string) => browser.send('POST /api/auth/two-factor/verify-totp', { body: { code } })
+  assert.equal((await verify('000000')).status, 401)
+  assert.equal((await verify(used)).status, 401, 'the code that turned it on was used')
+  assert.equal((await browser.send('GET /api/me')).status, 401)
+  await must(signIn(browser, person.email))
+  await must(verify(codeOf(uri, 1)))
+  await must(browser.send('GET /api/me'))
+
+  const lost = openBrowser(world)
+  const recover = (code: string) => lost.send('POST /api/auth/two-factor/verify-backup-code', { body: { code } })
+  await must(signIn(lost, person.email))
+  await must(recover(recoveryCodes[0]))
+  await must(lost.send('GET /api/me'))
+  await must(signIn(lost, person.email))
+  assert.equal((await recover(recoveryCodes[0])).status, 401)
+  const { secret, backup_codes } = await world.store.db.selectFrom('two_factors').selectAll().executeTakeFirstOrThrow()
+  assert.ok(!backup_codes.includes(recoveryCodes[1]) && !uri.includes(secret), 'both are sealed')
+  await must(browser.send('POST /api/me/two-factor/disable', { body: { password: PASSWORD } }))
+  assert.equal((await must(signIn(openBrowser(world), person.email))).body.twoFactor, false)
+})
+
+test('an account is deleted only with its password, its address typed, no credit left and no orphaned team', async () => {
+  const person = await newPerson(world)
+  const remove = (body: object) => person.send('POST /api/me/delete', { body })
+  assert.equal((await remove({ password: PASSWORD, confirm: 'DELETE' })).status, 422)
+  assert.equal((await remove({ password: 'not my password', confirm: person.email })).status, 422)
+  const id = await newProject(person)
+  const withCredit = await remove({ password: PASSWORD, confirm: person.email })
+  assert.deepEqual([withCredit.status, /\$2\.50 of credit/.test(withCredit.body.message)], [409, true])
+  const pair = await addKeyPair(world.store, world.secrets, id)
+  const back = { id: uuidv7(), projectId: id, amount: 2_500_000_000n, reference: `test:${id}`, reason: null }
+  await refundWallet(world.store.db, back)
+  await must(remove({ password: PASSWORD, confirm: person.email.toUpperCase() }))
+  assert.equal((await person.send('GET /api/me')).status, 401)
+  assert.equal((await signIn(openBrowser(world), person.email)).status, 401)
+  const key = world.store.db.selectFrom('key_pairs').select('active').where('publishable_key', '=', pair.publishableKey)
+  assert.equal((await key.executeTakeFirstOrThrow()).active, false)
+})
+
+test('neither passwords, tokens, codes nor addresses of links are in any log', () => {
+  const logs = world.logs.join('')
+  for (const secret of [PASSWORD, 'token=', 'a completely new password', 'otpauth:', '@example.com'])
+    assert.ok(!logs.includes(secret), secret)
+  assert.ok(world.mails.length > 10)
+})

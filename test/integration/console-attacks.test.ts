@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { setDomainVerified } from '../../src/store/domains.ts'
+import { findInvitation } from '../../src/store/invitations.ts'
+import {
+  createConsoleWorld,
+  mailedToken,
+  must,
+  newPerson,
+  newProject,
+  openBrowser,
+  PASSWORD,
+  type ConsoleWorld,
+  type Person,
+} from '../support/console.ts'
+import { until } from '../support/world.ts'
+
+/** What somebody would try who means harm, or who is simply as fast as they are. */
+
+let world: ConsoleWorld
+
+before(async () => {
+  world = await createConsoleWorld({ env: { PARLEY_TRIAL_CREDIT: '1' }, roles: ['console', 'worker'] })
+})
+after(() => world.close())
+
+function pathOf(owner: Person, rest: string): string {
+  return rest.replace(' /', ` /api/publishers/${owner.publisherId}/`)
+}
+
+async function idOf(person: Person): Promise<string> {
+  return (await must(person.send('GET /api/me'))).body.user.id
+}
+
+async function join(owner: Person, guest: Person, role: string): Promise<void> {
+  const membership = { publisher_id: owner.publisherId, user_id: await idOf(guest), role }
+  await world.store.db.insertInto('memberships').values(membership).execute()
+}
+
+async function ownersOf({ publisherId }: Person): Promise<string[]> {
+  const rows = await world.store.db
+    .selectFrom('memberships')
+    .select('user_id')
+    .where('publisher_id', '=', publisherId)
+    .where('role', '=', 'owner')
+    .execute()
+  return rows.map(({ user_id }) => user_id)
+}
+
+async function untilWaiting(sessions: number): Promise<void> {
+  await until(async () => {
+    const { rows } = await sql<{ n: bigint }>`
+      select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+      world.store.db,
+    )
+    return Number(rows[0]?.n) >= sessions
+  })
+}
+
+const OWNERS_LOCK = (id: string) => sql`select pg_advisory_xact_lock(hashtext('owners'), hashtext(${id}))`
+
+test('two owners who demote each other in the same moment leave one owner', async () => {
+  const owner = await newPerson(world)
+  const second = await newPerson(world)
+  await join(owner, second, 'owner')
+  const [ownerId, secondId] = [await idOf(owner), await idOf(second)]
+  const demote = (by: Person, id: string) =>
+    by.send(pathOf(owner, `PATCH /members/${id}`), { body: { role: 'viewer' } })
+  const answers = await world.store.db.transaction().execute(async (tx) => {
+    await OWNERS_LOCK(owner.publisherId).execute(tx)
+    const both = [demote(owner, secondId), demote(second, ownerId)]
+    // Both have found the other to be an owner, and themselves too.
+    await untilWaiting(2)
+    return both
+  })
+  const statuses = (await Promise.all(answers)).map(({ status }) => String(status))
+  assert.deepEqual(statuses.toSorted(), ['200', '409'])
+  assert.equal((await ownersOf(owner)).length, 1)
+})
+
+test('who became the last owner while they were leaving stays', async () => {
+  const owner = await newPerson(world)
+  const heir = await newPerson(world)
+  await join(owner, heir, 'developer')
+  const [ownerId, heirId] = [await idOf(owner), await idOf(heir)]
+  const leaving = await world.store.db.transaction().execute(async (tx) => {
+    await OWNERS_LOCK(owner.publisherId).execute(tx)
+    const answer = heir.send(pathOf(owner, 'POST /leave'))
+    await Promise.race([untilWaiting(1), answer])
+    const mine = tx.updateTable('memberships').where('publisher_id', '=', owner.publisherId)
+    await mine.set({ role: 'owner' }).where('user_id', '=', heirId).execute()
+    await mine.set({ role: 'viewer' }).where('user_id', '=', ownerId).execute()
+    return [answer]
+  })
+  assert.equal((await leaving[0])?.status, 409)
+  assert.deepEqual(await ownersOf(owner), [heirId])
+})
+
+test('an invitation that is withdrawn while it is being accepted lets nobody in', async () => {
+  const owner = await newPerson(world)
+  const guest = await newPerson(world)
+  const body = { email: guest.email, role: 'admin' }
+  const { id } = (await must(owner.send(pathOf(owner, 'POST /invitations'), { body }))).body
+  const accepting = await world.store.db.transaction().execute(async (tx) => {
+    await tx.deleteFrom('invitations').where('id', '=', id).execute()
+    const answer = guest.send(`POST /api/me/invitations/${id}/accept`)
+    await untilWaiting(1)
+    return [answer]
+  })
+  assert.equal((await accepting[0])?.status, 404)
+  assert.equal((await guest.send(pathOf(owner, 'GET /team'))).status, 404)
+})
+
+test('an invitation whose role is lowered while it is being accepted gives the lower one', async () => {
+  const owner = await newPerson(world)
+  const guest = await newPerson(world)
+  const body = { email: guest.email, role: 'admin' }
+  const { id } = (await must(owner.send(pathOf(owner, 'POST /invitations'), { body }))).body
+  const accepting = await world.store.db.transaction().execute(async (tx) => {
+    await tx.updateTable('invitations').set({ role: 'viewer' }).where('id', '=', id).execute()
+    const answer = guest.send(`POST /api/me/invitations/${id}/accept`)
+    await untilWaiting(1)
+    return [answer]
+  })
+  assert.equal((await accepting[0])?.status, 200)
+  const { publishers } = (await must(guest.send('GET /api/me'))).body
+  const joined = publishers.find((publisher: { id: string }) => publisher.id === owner.publisherId)
+  assert.equal(joined.role, 'viewer')
+})
+
+test('who has not confirmed their own address makes Parley write to nobody else', async () => {
+  const person = await newPerson(world, { confirms: false })
+  const body = { email: 'victim@example.com', role: 'viewer' }
+  assert.equal((await person.send(pathOf(person, 'POST /invitations'), { body })).status, 409)
+  const mails = world.store.db.selectFrom('mails').select('id').where('recipient', '=', body.email)
+  assert.deepEqual(await mails.execute(), [])
+})
+
+test('nobody makes Parley say words of theirs to an address that they have not confirmed', async () => {
+  const email = 'stranger@example.com'
+  const words = 'You have won, go to evil.example'
+  await newPerson(world, { email, name: words, confirms: false })
+  await must(openBrowser(world).send('POST /api/auth/request-password-reset', { body: { email } }))
+  await mailedToken(world, email, 'reset-password')
+  for (const { to, text } of world.mails) assert.ok(to !== email || !text.includes(words), text)
+})
+
+test('how long it takes to ask for a mail does not tell whether the address is known', async () => {
+  const { email } = await newPerson(world, { confirms: false })
+  for (const path of ['send-verification-email', 'request-password-reset']) {
+    for (const address of [email, email, 'unknown@example.com']) {
+      const beganMs = performance.now()
+      await must(openBrowser(world).send(`POST /api/auth/${path}`, { body: { email: address } }))
+      assert.ok(performance.now() - beganMs >= 249, `${path} ${address}`)
+    }
+  }
+})
+
+test('one address gets a few invitations an hour, however many publishers send them', async () => {
+  const body = { email: 'popular@example.com', role: 'viewer' }
+  const statuses: number[] = []
+  for (const person of [await newPerson(world), await newPerson(world)])
+    for (let n = 0; n < 4; n++) statuses.push((await person.send(pathOf(person, 'POST /invitations'), { body })).status)
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429, 429, 429])
+})
+
+test('a closed account takes its open invitations with it', async () => {
+  const owner = await newPerson(world)
+  const body = { email: 'late@example.com', role: 'owner' }
+  const { id } = (await must(owner.send(pathOf(owner, 'POST /invitations'), { body }))).body
+  await must(owner.send('POST /api/me/delete', { body: { password: PASSWORD, confirm: owner.email } }))
+  assert.equal(await findInvitation(world.store.db, owner.publisherId, id), undefined)
+})
+
+test('a password reset is in the audit log with its address, and is told by mail', async () => {
+  const person = await newPerson(world)
+  await must(openBrowser(world).send('POST /api/auth/request-password-reset', { body: { email: person.email } }))
+  const token = await mailedToken(world, person.email, 'reset-password')
+  const thief = openBrowser(world, '203.0.113.7')
+  const body = { token, newPassword: 'a completely new password' }
+  await must(thief.send('POST /api/auth/reset-password', { body }))
+  await until(
+    () => world.mails.some(({ to, text }) => to === person.email && /password was changed/.test(text)),
+    15_000,
+  )
+  const entry = await world.store.db
+    .selectFrom('audit_log')
+    .select(['actor', 'ip'])
+    .where('publisher_id', '=', person.publisherId)
+    .where('action', '=', 'user.password_reset')
+    .execute()
+  assert.deepEqual(entry, [{ actor: person.name, ip: '203.0.113.7' }])
+})
+
+test('a cookie that was signed out opens nothing, also when somebody has kept a copy', async () => {
+  const person = await newPerson(world)
+  const thief = openBrowser(world)
+  for (const [name, value] of person.cookies) thief.cookies.set(name, value)
+  await must(thief.send('GET /api/me'))
+  await must(person.send('POST /api/auth/sign-out'))
+  assert.equal((await thief.send('GET /api/me')).status, 401)
+})
+
+test('who owns a whole IPv6 network is throttled as one', async () => {
+  const statuses: number[] = []
+  for (let n = 1; n <= 11; n++) {
+    const browser = openBrowser(world, `2600:1f18:77:1:${n}::${n}`)
+    const body = { email: `nobody${n}@example.com`, password: PASSWORD }
+    statuses.push((await browser.send('POST /api/auth/sign-in/email', { body })).status)
+  }
+  assert.deepEqual(statuses.slice(0, 10), Array<number>(10).fill(401))
+  assert.equal(statuses[10], 429)
+})
+
+test('what is not an address is not taken for one, so that no proxy that passes it on opens a way around throttles', async () => {
+  const person = await newPerson(world)
+  const signIn = (from: string) => {
+    const body = { email: person.email, password: PASSWORD }
+    return openBrowser(world, from).send('POST /api/auth/sign-in/email', { body })
+  }
+  await must(signIn('x'.repeat(200)))
+  await must(signIn('203.0.113.9:4711'))
+  await must(signIn('[2001:db8:7::1]:4711'))
+  const rows = await world.store.db
+    .selectFrom('audit_log')
+    .select('ip')
+    .where('publisher_id', '=', person.publisherId)
+    .where('action', '=', 'user.signed_in')
+    .orderBy('seq')
+    .execute()
+  assert.deepEqual(
+    rows.slice(1).map(({ ip }) => ip),
+    ['127.0.0.1', '203.0.113.9', '2001:db8:7::1'],
+  )
+})
+
+/** As many as the console has. */
+const CONNECTIONS = 10
+
+test('many changes at once wait for each other and all succeed: none holds a connection while it waits for another', async () => {
+  const person = await newPerson(world)
+  const project = await newProject(person)
+  await setDomainVerified(world.store.db, project, new Date())
+  const answers = await world.store.db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtext('audit_log'), hashtext(${person.publisherId}))`.execute(tx)
+    const all = Array.from({ length: CONNECTIONS }, (_, n) =>
+      person.send(`POST /api/projects/${project}/keys`, { body: { name: `key ${n}` } }),
+    )
+    await untilWaiting(CONNECTIONS)
+    return all
+  })
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  assert.deepEqual(statuses, Array<number>(CONNECTIONS).fill(200))
+})
+
+test('two projects made in the same moment get the trial credit once', async () => {
+  const person = await newPerson(world)
+  const projects = await Promise.all([
+    newProject(person, 'One', 'one.example.com'),
+    newProject(person, 'Two', 'two.example.com'),
+  ])
+  const balances = await Promise.all(
+    projects.map(async (id) => BigInt((await must(person.send(`GET /api/projects/${id}`))).body.balanceNanos)),
+  )
+  assert.equal(
+    balances.reduce((sum, balance) => sum + balance, 0n),
+    1_000_000_000n,
+  )
+})
+
+test('a confirmation that is sent twice at once grants the trial credit once', async () => {
+  const person = await newPerson(world, { confirms: false })
+  const project = await newProject(person)
+  const token = await mailedToken(world, person.email, 'activate')
+  const confirm = () => openBrowser(world).send('POST /api/auth/verify-email', { body: { token } })
+  await Promise.all([must(confirm()), must(confirm()), must(person.send('GET /api/me'))])
+  assert.equal((await must(person.send(`GET /api/projects/${project}`))).body.balanceNanos, '1000000000')
+})
+
+test('an address gets the trial credit once, also when its account was closed and made again', async () => {
+  const first = await newPerson(world)
+  const project = await newProject(first)
+  assert.equal((await must(first.send(`GET /api/projects/${project}`))).body.balanceNanos, '1000000000')
+  const { publishers } = (await must(first.send('GET /api/me'))).body
+  await must(first.send(`DELETE /api/projects/${project}`, { body: { leavesCredit: true } }))
+  await must(first.send('POST /api/me/delete', { body: { password: PASSWORD, confirm: first.email } }))
+  const again = await newPerson(world, { email: first.email, confirms: false })
+  assert.notEqual(again.publisherId, publishers[0].id)
+  const token = await mailedToken(world, again.email, 'activate')
+  await must(again.send('POST /api/auth/verify-email', { body: { token } }))
+  const second = await newProject(again)
+  assert.equal((await must(again.send(`GET /api/projects/${second}`))).body.balanceNanos, '0')
+})
+
+test('what the store cannot hold is the caller’s mistake and no alarm of ours', async () => {
+  const person = await newPerson(world)
+  const project = await newProject(person)
+  for (const path of [
+    `/api/projects/${project}/calls?model=%00`,
+    `/api/projects/${project}/calls?id=%00`,
+    `/api/projects/${project}/conversations?id=%00`,
+    `/api/projects/${project}/ledger?after=1.${'-'.repeat(36)}.0`,
+    `/api/projects/${project}/usage?from=0000-01-01`,
+    `/api/publishers/${person.publisherId}/audit-log?action=%00`,
+    `/api/publishers/${person.publisherId}/audit-log?from=0000-01-01T00:00:00Z`,
+  ]) {
+    const { status, text } = await person.send(`GET ${path}`)
+    assert.ok(status < 500, `${path}: ${text}`)
+  }
+})
+
+test('a publisher has a bounded number of projects, each of which sends checks to a name of its choice', async () => {
+  const person = await newPerson(world)
+  await sql`
+    with made as (
+      insert into projects (id, publisher_id, name)
+      select gen_random_uuid(), ${person.publisherId}, 'p' || n from generate_series(1, 100) n returning id), wallet as (insert into wallets (project_id) select id from made)
+    insert into domains (project_id, name, verification_token, next_check_at)
+    select id, 'a.example.com', 'x', null from made`.execute(world.store.db)
+  const body = { name: 'One more', domain: 'victim.example.com' }
+  assert.equal((await person.send(pathOf(person, 'POST /projects'), { body })).status, 409)
+})
+
+test('a member can write only so many lines a minute into a log that nobody can shorten', async () => {
+  const person = await newPerson(world)
+  const statuses = new Set<number>()
+  for (let n = 0; n < 30 && !statuses.has(429); n++) {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => person.send('PATCH /api/me', { body: { name: uuidv7() } })),
+    )
+    for (const { status } of answers) statuses.add(status)
+  }
+  assert.deepEqual(statuses, new Set([200, 429]))
+})

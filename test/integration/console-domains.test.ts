@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createCheckDomain } from '../../src/domains/check.ts'
+import { recordCheck } from '../../src/domains/record-check.ts'
+import { claimDueDomains, findDomain, setDomainVerified } from '../../src/store/domains.ts'
+import { withTenant } from '../../src/store/tenancy.ts'
+import { checkDueDomains } from '../../src/worker/domains.ts'
+import {
+  createConsoleWorld,
+  must,
+  newPerson,
+  newProject,
+  ORIGIN,
+  type ConsoleWorld,
+  type Person,
+} from '../support/console.ts'
+import { createDnsServer, type DnsServer } from '../support/dns-server.ts'
+import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
+
+const texts = new Map<string, string[]>()
+const silent = new Set<string>()
+let dns: DnsServer
+let world: ConsoleWorld
+
+before(async () => {
+  dns = await createDnsServer(({ name, type }) => {
+    if (silent.has(name)) return { rcode: 'SERVFAIL' }
+    const records = type === 'TXT' ? texts.get(name) : undefined
+    return records && { records }
+  })
+  world = await createConsoleWorld({ env: { PARLEY_DNS_SERVERS: dns.address } })
+})
+after(async () => {
+  await world.close()
+  await dns.close()
+})
+
+let names = 0
+
+async function newSite(): Promise<{ person: Person; project: string; name: string; path: string }> {
+  const person = await newPerson(world)
+  const name = `site${(names += 1)}.example.com`
+  const project = await newProject(person, 'Site', name)
+  return { person, project, name, path: `/api/projects/${project}/domain` }
+}
+
+async function prove(person: Person, path: string) {
+  const { body } = await must(person.send(`GET ${path}`))
+  texts.set(body.record.name, [body.record.value])
+  return (await must(person.send(`POST ${path}/check`))).body
+}
+
+/** As if this much time had passed for the domain. */
+async function passTime(project: string, ms: number): Promise<void> {
+  const domain = await findDomain(world.store.db, project)
+  const earlier = (date: Date | null | undefined) => date && new Date(date.getTime() - ms)
+  await world.store.db
+    .updateTable('domains')
+    .set({
+      pending_since: earlier(domain?.pendingSince) ?? new Date(),
+      failing_since: earlier(domain?.failingSince) ?? null,
+      next_check_at: new Date(Date.now() - 1),
+    })
+    .where('project_id', '=', project)
+    .execute()
+}
+
+/** One turn of a worker, besides the one that runs anyway: whoever claims a domain checks it. */
+async function work(): Promise<void> {
+  const check = createCheckDomain({ dnsServers: [dns.address] })
+  const { store, secrets } = world
+  await checkDueDomains({ db: store.db, secrets, consoleUrl: ORIGIN, check, signal: new AbortController().signal })
+}
+
+const DAY_MS = 24 * 3_600_000
+
+test('a domain is pending until its record is there, and the page says what to do, what was seen and when it looks again', async () => {
+  const { person, name, path } = await newSite()
+  const { body: before } = await must(person.send(`GET ${path}`))
+  assert.equal(before.state, 'pending')
+  assert.match(before.explanation, /refused with 403/)
+  assert.deepEqual(
+    [before.record.name, before.record.host, before.record.zone],
+    [`_parley-verify.${name}`, `_parley-verify.${name.split('.')[0]}`, 'example.com'],
+  )
+  assert.match(before.record.value, /^parley-verify=[0-9a-f]{32}$/)
+  assert.equal(before.file.url, `https://${name}/.well-known/parley.txt`)
+  assert.deepEqual([before.lastSeen, before.checkedAt], [null, null])
+  assert.ok(Date.parse(before.nextCheckAt) - Date.now() <= 60_000)
+
+  texts.set(before.record.name, ['parley-verify=of-somebody-else'])
+  const { body: wrong } = await must(person.send(`POST ${path}/check`))
+  assert.equal(wrong.state, 'pending')
+  assert.equal(wrong.lastSeen.record.outcome, 'other')
+  assert.deepEqual(wrong.lastSeen.record.values, ['parley-verify=of-somebody-else'])
+  assert.match(wrong.lastSeen.file.explanation, /no address/)
+  assert.ok(Date.parse(wrong.checkedAt) > 0)
+
+  const proven = await prove(person, path)
+  assert.deepEqual([proven.state, proven.provenBy], ['verified', 'dns'])
+  assert.ok(Date.parse(proven.verifiedAt) > 0 && Date.parse(proven.nextCheckAt) - Date.now() > DAY_MS / 2)
+  const { body: me } = await must(person.send('GET /api/me'))
+  assert.ok(me.publishers[0].projects[0].domainVerifiedAt)
+  await until(
+    () => world.mails.some(({ to, text }) => to === person.email && text.includes(`${name} is verified`)),
+    15_000,
+  )
+})
+
+test('the token is another one for each project and after each change, and a new name has to be proven anew', async () => {
+  const { person, project, path } = await newSite()
+  const first = await prove(person, path)
+  assert.equal(first.state, 'verified')
+  const { body: changed } = await must(person.send(`PATCH ${path}`, { body: { name: 'https://KÜCHE.example/' } }))
+  assert.deepEqual(
+    [changed.name, changed.displayName, changed.state],
+    ['xn--kche-0ra.example', 'küche.example', 'pending'],
+  )
+  assert.notEqual(changed.record.value, first.record.value)
+  assert.equal((await findDomain(world.store.db, project))?.verifiedAt, null)
+  const { body: log } = await must(person.send(`GET /api/publishers/${person.publisherId}/audit-log`))
+  assert.ok(log.items.some((entry: { action: string; subject: string }) => entry.action === 'domain.changed'))
+  const same = await person.send(`PATCH ${path}`, { body: { name: 'küche.example' } })
+  assert.deepEqual([same.status, same.body.fields[0].path], [422, 'name'])
+})
+
+test('what nobody can own is refused beside the field', async () => {
+  const { person, path } = await newSite()
+  for (const name of ['127.0.0.1', 'localhost', 'co.uk', 'db.internal', 'x.com:8443', '[::1]', '']) {
+    const { status, body } = await person.send(`PATCH ${path}`, { body: { name } })
+    assert.deepEqual([status, body.fields?.[0]?.path], [422, 'name'], name)
+  }
+})
+
+test('check now is limited to a few times a minute', async () => {
+  const { person, path } = await newSite()
+  const statuses: number[] = []
+  for (let n = 0; n < 7; n++) statuses.push((await person.send(`POST ${path}/check`)).status)
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 200, 429])
+})
+
+test('a stranger, and a member who may only look, change nothing', async () => {
+  const { person, path } = await newSite()
+  const stranger = await newPerson(world)
+  for (const key of [`GET ${path}`, `POST ${path}/check`]) assert.equal((await stranger.send(key)).status, 404)
+  assert.equal((await stranger.send(`PATCH ${path}`, { body: { name: 'mine.example.com' } })).status, 404)
+  await world.store.db
+    .updateTable('memberships')
+    .set({ role: 'viewer' })
+    .where('publisher_id', '=', person.publisherId)
+    .execute()
+  assert.equal((await person.send(`GET ${path}`)).status, 200)
+  assert.equal((await person.send(`POST ${path}/check`)).status, 403)
+  assert.equal((await person.send(`PATCH ${path}`, { body: { name: 'mine.example.com' } })).status, 403)
+})
+
+test('a worker finds the record by itself', async () => {
+  const { person, project, path } = await newSite()
+  const { body } = await must(person.send(`GET ${path}`))
+  texts.set(body.record.name, [body.record.value])
+  await passTime(project, 0)
+  await work()
+  await until(async () => (await must(person.send(`GET ${path}`))).body.state === 'verified')
+})
+
+test('a proof that disappears is failing first, and lapses after seven days: only then calls answer 403', async () => {
+  const { person, project, name, path } = await newSite()
+  const proven = await prove(person, path)
+  await credit(world.store, project, 10_000_000_000n)
+  const { headers } = await addKeyPair(world.store, world.secrets, project)
+  const call = async () => (await complete(world, chatBody('tokens=1'), { headers })).status
+  const state = async () => (await must(person.send(`GET ${path}`))).body
+
+  texts.delete(proven.record.name)
+  await passTime(project, DAY_MS)
+  await work()
+  await passTime(project, 600_000)
+  await work()
+  await until(async () => (await state()).state === 'failing')
+  const failing = await state()
+  assert.equal(Date.parse(failing.lapsesAt) - Date.parse(failing.failingSince), 7 * DAY_MS)
+  assert.match(failing.explanation, /still served until \d+ \w+ \d{4}/)
+  assert.equal(await call(), 200)
+  await until(
+    () => world.mails.some(({ to, text }) => to === person.email && text.includes(`proof any more that ${name}`)),
+    15_000,
+  )
+
+  // Nobody answers: that takes nothing away, however long it lasts.
+  silent.add(proven.record.name)
+  await passTime(project, 8 * DAY_MS)
+  await work()
+  assert.equal((await state()).state, 'failing')
+  silent.delete(proven.record.name)
+  await passTime(project, 0)
+  await work()
+  await until(async () => (await state()).state === 'lapsed')
+  const lapsed = await state()
+  assert.match(lapsed.explanation, /since \d+ \w+ \d{4} calls are refused with 403/)
+  assert.equal(await call(), 403)
+  await until(
+    () => world.mails.some(({ to, text }) => to === person.email && text.includes('are now refused with status 403')),
+    15_000,
+  )
+
+  assert.equal((await prove(person, path)).state, 'verified')
+  assert.equal(await call(), 200)
+  const { body: log } = await must(person.send(`GET /api/publishers/${person.publisherId}/audit-log`))
+  const entries: { action: string; actor: string }[] = log.items
+  const actions = new Set(entries.map(({ action, actor }) => `${action} ${actor}`))
+  for (const action of ['domain.failing', 'domain.lapsed', 'domain.verified'])
+    assert.ok(actions.has(`${action} Parley`))
+})
+
+test('two workers share the domains that are due: none is taken twice', async () => {
+  const sites = await Promise.all(Array.from({ length: 4 }, () => newSite()))
+  for (const { project } of sites) {
+    await world.store.db
+      .updateTable('domains')
+      .set({ next_check_at: new Date(Date.now() - 60_000) })
+      .where('project_id', '=', project)
+      .execute()
+  }
+  const claimed = await Promise.all(Array.from({ length: 6 }, () => claimDueDomains(world.store.db, 3)))
+  const ids = claimed.flat().map(({ projectId }) => projectId)
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('a check that was under way when the domain was changed is about the old name and counts for nothing', async () => {
+  const { person, project, path } = await newSite()
+  const { body } = await must(person.send(`GET ${path}`))
+  const { name, token } = (await findDomain(world.store.db, project)) ?? assert.fail()
+  texts.set(body.record.name, [body.record.value])
+  const findings = await createCheckDomain({ dnsServers: [dns.address] })({ name, token })
+  assert.equal(findings.dns.outcome, 'match')
+  await must(person.send(`PATCH ${path}`, { body: { name: 'meanwhile.example.com' } }))
+  const tenant = { publisherId: person.publisherId, projectId: project }
+  const options = { secrets: world.secrets, consoleUrl: ORIGIN }
+  const recorded = await withTenant(world.store.db, tenant, (tx) =>
+    recordCheck(tx, options, { ...tenant, name, token, findings, isAsked: false }),
+  )
+  assert.equal(recorded, undefined)
+  assert.equal((await findDomain(world.store.db, project))?.verifiedAt, null)
+})
+
+test('who the operator has vouched for stays verified without a record, and is not looked at', async () => {
+  const { person, project, path } = await newSite()
+  await setDomainVerified(world.store.db, project, new Date())
+  const { body } = await must(person.send(`POST ${path}/check`))
+  assert.deepEqual([body.state, body.provenBy, body.nextCheckAt], ['verified', 'operator', null])
+  assert.match(body.explanation, /operator/)
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import type { Message } from '../../src/rules/chat-request.ts'
+import { numberOccurrences } from '../../src/rules/conversations.ts'
+import { expireContent, listMessages, recordTurn } from '../../src/store/conversations.ts'
+import { setDomainVerified } from '../../src/store/domains.ts'
+import { cutSome } from '../../src/store/retention-cuts.ts'
+import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
+import { addKeyPair, addModel, chatBody, complete, credit } from '../support/world.ts'
+
+let world: ConsoleWorld
+let owner: Person
+
+before(async () => {
+  world = await createConsoleWorld()
+  owner = await newPerson(world)
+  await addModel(world.store, { id: 'sim-large', provider: 'simulator' })
+  await addModel(world.store, { id: 'sim-unpriced', provider: 'simulator', price: null })
+})
+after(() => world.close())
+
+const patch = (project: string, body: unknown, person = owner) =>
+  person.send(`PATCH /api/projects/${project}/settings`, { body })
+
+test('a project may be narrowed to models that are served, and opened to all again', async () => {
+  const project = await newProject(owner)
+  const { body } = await must(owner.send(`GET /api/projects/${project}/settings`))
+  assert.deepEqual(
+    body.servedModels.map(({ id }: { id: string }) => id),
+    ['sim-large', 'sim-small'],
+  )
+  assert.equal(body.allowedModels, null)
+  const narrowed = await must(patch(project, { allowedModels: ['sim-small', 'sim-small'] }))
+  assert.deepEqual(narrowed.body.allowedModels, ['sim-small'])
+  for (const allowedModels of [[], ['sim-unpriced'], ['nothing']])
+    assert.equal((await patch(project, { allowedModels })).status, 422, String(allowedModels))
+  assert.equal((await must(patch(project, { allowedModels: null }))).body.allowedModels, null)
+  const { body: log } = await must(
+    owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=project.models_changed`),
+  )
+  assert.deepEqual(
+    log.items.map(({ details }: { details: { after: unknown } }) => details.after),
+    ['all', 1],
+  )
+})
+
+test('text that is there follows a shorter retention, and a longer one does not bring a promise back', async () => {
+  const project = await newProject(owner)
+  const conversation = { projectId: project, id: 'talk' }
+  const say = (content: string, retentionDays: number) =>
+    recordTurn(world.store.db, {
+      conversation,
+      callId: uuidv7(),
+      messages: numberOccurrences([{ role: 'user', content }] as Message[], Buffer.alloc(32, 1)),
+      retentionDays,
+    })
+  await say('one', 30)
+  assert.equal((await patch(project, { contentRetentionDays: 366 })).status, 422)
+  await must(patch(project, { contentRetentionDays: 0 }))
+  // Of a call that began before the change.
+  while (await cutSome(world.store.db, 0)) if ((await remaining(project)) === 'last') await say('two', 30)
+  await expireContent(world.store.db, 100)
+  const texts = (await listMessages(world.store.db, conversation, 10)).map(({ content }) => content)
+  assert.ok(texts.length >= 1 && texts.every((content) => content === null), JSON.stringify(texts))
+  await must(patch(project, { contentRetentionDays: 90 }))
+  assert.equal(await remaining(project), undefined)
+})
+
+async function remaining(project: string): Promise<'first' | 'last' | undefined> {
+  const row = await world.store.db
+    .selectFrom('retention_cuts')
+    .select('is_last')
+    .where('project_id', '=', project)
+    .executeTakeFirst()
+  return row && (row.is_last ? 'last' : 'first')
+}
+
+test('a deleted project refuses its keys, disappears for everybody, and leaves the ledger as it was', async () => {
+  const project = await newProject(owner, 'Short-lived', 'short.example.com')
+  await setDomainVerified(world.store.db, project, new Date())
+  await credit(world.store, project, 3_000_000_000n)
+  const keys = await addKeyPair(world.store, world.secrets, project)
+  const caller = { ...world, project: { ...keys, id: project, publisherId: owner.publisherId } }
+  const first = await complete(caller, chatBody('tokens=3'))
+  assert.equal(first.status, 200, await first.text())
+  const remove = (body: unknown, person = owner) => person.send(`DELETE /api/projects/${project}`, { body })
+  const kept = await remove({})
+  assert.equal(kept.status, 409)
+  assert.match(kept.body.message, /^\$2\.9\d* of credit is left/)
+  await must(remove({ leavesCredit: true }))
+  assert.equal((await owner.send(`GET /api/projects/${project}`)).status, 404)
+  const { body } = await must(owner.send('GET /api/me'))
+  assert.ok(!JSON.stringify(body.publishers).includes(project))
+  const refused = await complete(caller, chatBody('tokens=3'))
+  assert.ok([401, 403].includes(refused.status), await refused.text())
+  const wallet = await world.store.db
+    .selectFrom('wallets')
+    .select('balance_nanos')
+    .where('project_id', '=', project)
+    .executeTakeFirstOrThrow()
+  assert.ok(wallet.balance_nanos > 0n)
+  const domain = await world.store.db
+    .selectFrom('domains')
+    .selectAll()
+    .where('project_id', '=', project)
+    .executeTakeFirstOrThrow()
+  assert.equal(domain.verified_at, null)
+  assert.equal(domain.next_check_at, null)
+  const { body: log } = await must(
+    owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=project.deleted`),
+  )
+  assert.equal(log.items[0].subject, 'Short-lived')
+})
+
+test('only an owner deletes a project, only an admin changes it, and a stranger does not know of it', async () => {
+  const project = await newProject(owner)
+  const member = await newPerson(world)
+  const user = await world.store.db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', member.email)
+    .executeTakeFirstOrThrow()
+  await world.store.db
+    .insertInto('memberships')
+    .values({ publisher_id: owner.publisherId, user_id: user.id, role: 'admin' })
+    .execute()
+  await must(patch(project, { contentRetentionDays: 10 }, member))
+  const body = { leavesCredit: true }
+  assert.equal((await member.send(`DELETE /api/projects/${project}`, { body })).status, 403)
+  await world.store.db
+    .updateTable('memberships')
+    .set({ role: 'developer' })
+    .where('user_id', '=', user.id)
+    .where('publisher_id', '=', owner.publisherId)
+    .execute()
+  assert.equal((await patch(project, { contentRetentionDays: 10 }, member)).status, 403)
+  const stranger = await newPerson(world)
+  assert.equal((await patch(project, { contentRetentionDays: 10 }, stranger)).status, 404)
+  assert.equal((await stranger.send(`DELETE /api/projects/${project}`, { body })).status, 404)
+})

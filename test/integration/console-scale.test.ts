@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { seedCalls } from '../../scripts/seed-calls.ts'
+import { listCalls, type CallFilters } from '../../src/store/calls.ts'
+import { withTenant } from '../../src/store/tenancy.ts'
+import { sumUsage, sumUsageByTimeAndGroup } from '../../src/store/usage.ts'
+import { must } from '../support/console.ts'
+import { openExplained, openScale, SCALE_ROUTES, type Scale, type Scan } from '../support/console-scale.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const CALLS = 200_000
+const DAY_MS = 86_400_000
+let database: TestDatabase
+let scale: Scale
+
+before(async () => {
+  database = await createTestDatabase()
+  const { projectIds } = await seedCalls(database.url, { calls: CALLS })
+  scale = await openScale(database.url, String(projectIds[0]))
+})
+after(async () => {
+  await scale.close()
+  await database.drop()
+})
+
+async function explained(
+  work: (tx: Parameters<typeof listCalls>[0], projectId: string) => Promise<unknown>,
+): Promise<Scan[]> {
+  const { db, scans, close } = await openExplained(database.url)
+  try {
+    const { publisher, large } = scale.place
+    await withTenant(db, { publisherId: publisher, projectId: large }, (tx) => work(tx, large))
+    return scans
+  } finally {
+    await close()
+  }
+}
+
+function rowsOf(scans: readonly Scan[], pattern: RegExp): number {
+  return scans.filter(({ relation }) => pattern.test(relation)).reduce((sum, { rows }) => sum + rows, 0)
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')
+}
+
+const page = (filters: CallFilters) => (tx: Parameters<typeof listCalls>[0], projectId: string) =>
+  listCalls(tx, { projectId, filters, most: 50 })
+
+test('every route of the usage and calls pages answers a member on a database with many calls', async () => {
+  for (const [name, path] of SCALE_ROUTES) {
+    const { text } = await must(scale.browser.send(`GET ${path(scale.place)}`))
+    assert.ok(text.length > 0, name)
+  }
+})
+
+test('opening the log reads no more rows than it shows, and of the newest days only', async () => {
+  const scans = await explained(page({}))
+  const days = new Set([dayOf(Date.now()), dayOf(Date.now() - DAY_MS), dayOf(Date.now() + DAY_MS)])
+  for (const { relation, rows } of scans)
+    assert.ok(rows === 0 || days.has(relation.slice(-8)), `${rows} of ${relation}`)
+  assert.ok(rowsOf(scans, /^calls_/) <= 51, `read ${rowsOf(scans, /^calls_/)} calls`)
+  assert.ok(rowsOf(scans, /^charges_/) <= 51, `read ${rowsOf(scans, /^charges_/)} charges`)
+})
+
+test('a page of last month reads rows of last month only', async () => {
+  const to = new Date(Date.now() - 30 * DAY_MS)
+  const scans = await explained(page({ to }))
+  const days = new Set([dayOf(to.getTime()), dayOf(to.getTime() - DAY_MS)])
+  for (const { relation, rows } of scans)
+    assert.ok(rows === 0 || days.has(relation.slice(-8)), `${rows} of ${relation}`)
+  assert.ok(rowsOf(scans, /^(calls|charges)_/) <= 102)
+})
+
+test('a filter that never matches stops at its budget and says how far it came, and the search can go on', async () => {
+  const { publisher, large: projectId } = scale.place
+  const search = {
+    projectId,
+    filters: { minCharged: 99_000_000_000n },
+    most: 50,
+    budget: { rowsPerStatement: 1_000, ms: 0 },
+  }
+  const ask = (before?: string) =>
+    withTenant(scale.db, { publisherId: publisher, projectId }, (tx) => listCalls(tx, { ...search, before }))
+  const first = await ask()
+  assert.deepEqual(first.rows, [])
+  assert.ok(first.next !== undefined && first.searchedTo !== undefined)
+  const second = await ask(first.next)
+  assert.ok(second.searchedTo !== undefined && second.searchedTo < first.searchedTo)
+  const scans = await explained((tx) => listCalls(tx, search))
+  assert.ok(rowsOf(scans, /^(calls|charges)_/) <= 8 * 1_000, `read ${rowsOf(scans, /^(calls|charges)_/)} rows`)
+})
+
+test('a search in steps finds what one without a budget finds', async () => {
+  const { publisher, large: projectId } = scale.place
+  const filters = { outcomes: ['truncated' as const], modelId: 'gpt-mini' }
+  const ask = (before: string | undefined, budget: { rowsPerStatement: number; ms: number }) =>
+    withTenant(scale.db, { publisherId: publisher, projectId }, (tx) =>
+      listCalls(tx, { projectId, filters, before, most: 50, budget }),
+    )
+  const ids: string[] = []
+  for (let next: string | undefined, isFirst = true; isFirst || next !== undefined; isFirst = false) {
+    const found = await ask(next, { rowsPerStatement: 5_000, ms: 0 })
+    ids.push(...found.rows.map(({ id }) => id))
+    next = found.next
+  }
+  const { rows } = await withTenant(scale.db, { publisherId: publisher, projectId }, (tx) =>
+    listCalls(tx, { projectId, filters, most: 10_000, budget: { rowsPerStatement: CALLS, ms: 60_000 } }),
+  )
+  assert.ok(ids.length > 50)
+  assert.deepEqual(
+    ids,
+    rows.map(({ id }) => id),
+  )
+})
+
+test('usage is read from roll-ups alone, and only from the rows of its days', async () => {
+  const to = new Date(Math.ceil(Date.now() / DAY_MS) * DAY_MS)
+  const span = { from: new Date(to.getTime() - 7 * DAY_MS), to, every: 'day' as const }
+  const scans = await explained(async (tx, projectId) => {
+    await sumUsage(tx, { projectIds: [projectId], ...span })
+    await sumUsageByTimeAndGroup(tx, { projectIds: [projectId], ...span }, 'model')
+  })
+  assert.equal(rowsOf(scans, /^(calls|charges)_/), 0)
+  // Five models and three keys, and prices that changed once.
+  assert.ok(rowsOf(scans, /^usage_days/) <= 2 * 7 * 5 * 3 * 2, `read ${rowsOf(scans, /^usage_days/)} days`)
+})

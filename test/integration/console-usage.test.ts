@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { completionIdOf } from '../../src/rules/receipts.ts'
+import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
+import { addSettledCall, type SettledCall } from '../support/ledger.ts'
+import { addKeyPair, complete, until } from '../support/world.ts'
+
+let world: ConsoleWorld
+let person: Person
+let project: string
+let keyPairId: string
+
+before(async () => {
+  world = await createConsoleWorld()
+  person = await newPerson(world)
+  project = await newProject(person)
+  await addKeyPair(world.store, world.secrets, project)
+  const { db } = world.store
+  keyPairId = (
+    await db.selectFrom('key_pairs').select('id').where('project_id', '=', project).executeTakeFirstOrThrow()
+  ).id
+})
+after(() => world.close())
+
+async function call(change: Partial<SettledCall> = {}): Promise<string> {
+  const id = change.id ?? uuidv7()
+  await addSettledCall(world.store.db, { id, projectId: project, keyPairId, ...change })
+  return id
+}
+
+async function callsWith(search: string) {
+  const { body } = await must(person.send(`GET /api/projects/${project}/calls${search}`))
+  return body
+}
+
+test('a call through the gateway is in the usage within a minute, to the nano', async () => {
+  const editor = await newPerson(world)
+  const asked = await complete(world, { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }] })
+  assert.equal(asked.status, 200)
+  const { publisherId, id } = world.project
+  const user = await world.store.db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', editor.email)
+    .executeTakeFirstOrThrow()
+  const member = { publisher_id: publisherId, user_id: user.id, role: 'viewer' }
+  await world.store.db.insertInto('memberships').values(member).execute()
+  const usage = async () => (await must(editor.send(`GET /api/projects/${id}/usage`))).body
+  await until(async () => (await usage()).totals.calls === 1, 60_000)
+  const charge = await world.store.db
+    .selectFrom('charges')
+    .selectAll()
+    .where('project_id', '=', id)
+    .executeTakeFirstOrThrow()
+  const { totals, points, groups, upTo } = await usage()
+  assert.equal(totals.chargedNanos, String(charge.charged_nanos))
+  assert.equal(totals.tokens.output, charge.output_tokens)
+  assert.equal(groups[0].id, 'sim-small')
+  assert.equal(points.length, 30)
+  assert.ok(Date.parse(upTo) >= charge.settled_at.getTime())
+  const { body: costs } = await must(editor.send(`GET /api/projects/${id}/costs`))
+  const classes = Object.values<{ nanos: string }>(costs.total.classes).reduce(
+    (sum, { nanos }) => sum + BigInt(nanos),
+    0n,
+  )
+  assert.equal(classes + BigInt(costs.total.roundingNanos) - BigInt(costs.total.notChargedNanos), charge.charged_nanos)
+})
+
+test('filters leave exactly what they name', async () => {
+  const dear = await call({ charge: 2_000_000_000n, modelId: 'sim-large', change: { streamed: true } })
+  const failed = await call({ charge: 0n, change: { outcome: 'timed_out', status: 504, conversationId: 'chat-7' } })
+  const ids = async (search: string) => (await callsWith(search)).items.map(({ id }: { id: string }) => id)
+  assert.deepEqual(await ids('?min_cost=1.5'), [completionIdOf(dear)])
+  assert.deepEqual(await ids('?streamed=true'), [completionIdOf(dear)])
+  assert.deepEqual(await ids('?model=sim-large'), [completionIdOf(dear)])
+  assert.deepEqual(await ids('?outcome=failed'), [completionIdOf(failed)])
+  assert.deepEqual(await ids('?conversation=chat-7'), [completionIdOf(failed)])
+  assert.deepEqual(await ids(`?id=${completionIdOf(failed)}`), [completionIdOf(failed)])
+  assert.deepEqual(await ids(`?key=${uuidv7()}`), [])
+  assert.equal((await person.send(`GET /api/projects/${project}/calls?min_cost=lots`)).status, 422)
+  assert.equal((await person.send(`GET /api/projects/${project}/calls?after=nowhere`)).status, 422)
+})
+
+test('pages follow each other without gap or repetition', async () => {
+  for (let n = 0; n < 7; n++) await call()
+  const seen: string[] = []
+  for (let next: string | null = ''; next !== null;) {
+    const page: { items: { id: string }[]; next: string | null } = await callsWith(
+      `?limit=3${next && `&after=${next}`}`,
+    )
+    seen.push(...page.items.map(({ id }) => id))
+    next = page.next
+  }
+  const all = (await callsWith('?limit=200')).items.map(({ id }: { id: string }) => id)
+  assert.deepEqual(seen, all)
+  assert.deepEqual(all, all.toSorted().toReversed())
+})
+
+test('a call says what was tried and what it cost, and never who was asked', async () => {
+  const attempts = [
+    { deployment: 'secret-deployment', provider: 'secret-provider', key: 'secret-key', ms: 40, failed: 'key_rejected' },
+    { deployment: 'secret-deployment', provider: 'secret-provider', ms: 60, failed: undefined, costNanos: '770077' },
+  ]
+  const change = { attempts, firstTokenMs: 120, durationMs: 900, requestId: 'req-tried' }
+  const id = await call({ charge: 30_000n, change })
+  const { body, text } = await must(person.send(`GET /api/projects/${project}/calls/${completionIdOf(id)}`))
+  assert.doesNotMatch(text, /secret|770077|key_rejected/)
+  assert.deepEqual(
+    body.phases.map(({ kind }: { kind: string }) => kind),
+    ['prepared', 'failed', 'waited', 'answered'],
+  )
+  const nanos = Object.values<{ nanos: string }>(body.lines).reduce((sum, line) => sum + BigInt(line.nanos), 0n)
+  assert.equal(nanos + BigInt(body.roundingNanos), BigInt(body.worthNanos))
+  assert.equal((await callsWith('?id=req-tried')).items[0].id, completionIdOf(id))
+})
+
+test('the CSV is the filtered set, and no cell of it is a formula', async () => {
+  await call({ change: { requestId: '=HYPERLINK("http://evil.example")', conversationId: '@sum', finishReason: '+1' } })
+  await call({ change: { conversationId: 'other' } })
+  const { text, headers } = await must(person.send(`GET /api/projects/${project}/calls.csv?conversation=@sum`))
+  assert.match(String(headers.get('content-disposition')), /attachment; filename="calls.csv"/)
+  const lines = text.trim().split('\r\n')
+  assert.equal(lines.length, 2)
+  assert.match(String(lines[1]), /"'=HYPERLINK\(""http:\/\/evil.example""\)"/)
+  assert.match(String(lines[1]), /"'@sum"/)
+  assert.match(String(lines[1]), /"'\+1"/)
+})
+
+test('spans that make no sense are refused with a sentence', async () => {
+  for (const search of [
+    'from=2020-01-01',
+    'from=2026-02-02&to=2026-01-01',
+    'from=yesterday',
+    'from=2026-01-01&every=hour',
+  ]) {
+    const { status, body } = await person.send(`GET /api/projects/${project}/usage?${search}`)
+    assert.equal(status, 422, search)
+    assert.ok(body.fields[0].message.length > 10)
+  }
+})
+
+test('somebody else learns nothing of it', async () => {
+  const stranger = await newPerson(world)
+  const theirs = await newProject(stranger, 'Other', 'other.example.com')
+  const id = await call()
+  for (const path of ['usage', 'costs', 'calls', 'calls.csv', `calls/${completionIdOf(id)}`, 'call-filters']) {
+    assert.equal((await stranger.send(`GET /api/projects/${project}/${path}`)).status, 404, path)
+  }
+  assert.equal((await stranger.send(`GET /api/projects/${theirs}/calls/${completionIdOf(id)}`)).status, 404)
+  const { body } = await must(stranger.send(`GET /api/projects/${theirs}/calls?id=${completionIdOf(id)}`))
+  assert.deepEqual(body.items, [])
+})

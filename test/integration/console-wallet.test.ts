@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { titleOfMovement } from '../../src/rules/ledger-words.ts'
+import { setDomainVerified } from '../../src/store/domains.ts'
+import { adjustWallet, creditWallet, refundCall } from '../../src/store/wallets.ts'
+import { tellLowBalances } from '../../src/worker/low-balance.ts'
+import { rollUpUsage } from '../../src/worker/roll-up.ts'
+import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
+import { addSettledCall, auditOf } from '../support/ledger.ts'
+import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
+import { addKeyPair, chatBody, complete, credit, until, walletOf } from '../support/world.ts'
+
+const DOLLAR = 1_000_000_000n
+const DAY_MS = 86_400_000
+let world: ConsoleWorld
+let stripe: StripeStandIn
+let owner: Person
+
+before(async () => {
+  stripe = await startStripe()
+  world = await createConsoleWorld({
+    env: {
+      PARLEY_STRIPE_SECRET_KEY: STRIPE_KEY,
+      PARLEY_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+      PARLEY_STRIPE_API_BASE: stripe.url,
+    },
+  })
+  owner = await newPerson(world)
+})
+after(async () => {
+  await world.close()
+  await stripe.close()
+})
+afterEach(async () => assert.deepEqual(await auditOf(world.store), []))
+
+/** Calls that began that long ago, have ended just now, and that the wallet has paid. */
+async function addUsage(projectId: string, agoMs: number, charges: readonly bigint[]): Promise<string[]> {
+  const { db } = world.store
+  const key = await db
+    .selectFrom('key_pairs')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  const ids = charges.map(() => uuidv7(Date.now() - agoMs))
+  await db.transaction().execute(async (tx) => {
+    for (const [n, charge] of charges.entries())
+      await addSettledCall(tx, { id: String(ids[n]), projectId, keyPairId: key.id, charge })
+    const spent = charges.reduce((sum, charge) => sum + charge, 0n)
+    const { balance } = await walletOf(world.store, projectId)
+    await tx
+      .updateTable('wallets')
+      .set({ balance_nanos: balance - spent })
+      .where('project_id', '=', projectId)
+      .execute()
+  })
+  return ids
+}
+
+async function rollUp(): Promise<void> {
+  const startedAt = Date.now()
+  await until(async () => {
+    await rollUpUsage({ db: world.store.db, signal: new AbortController().signal, marginMs: 0 })
+    const { through } = await world.store.db.selectFrom('usage_progress').select('through').executeTakeFirstOrThrow()
+    return through !== null && through.getTime() > startedAt
+  }, 20_000)
+}
+
+async function fundedProject(dollars = 100n): Promise<string> {
+  const project = await newProject(owner)
+  await addKeyPair(world.store, world.secrets, project)
+  await credit(world.store, project, dollars * DOLLAR)
+  return project
+}
+
+async function ledgerOf(person: Person, project: string, query = '') {
+  const { body } = await must(person.send(`GET /api/projects/${project}/ledger${query}`))
+  return body as {
+    items: {
+      kind: string
+      title: string
+      deltaNanos: string
+      balanceAfterNanos: string
+      at: string
+      call: string | null
+    }[]
+    next: string | null
+  }
+}
+
+test('the wallet says what is there, what running calls hold, and what is left of it', async () => {
+  const project = await fundedProject()
+  await world.store.db
+    .updateTable('wallets')
+    .set({ held_nanos: 2n * DOLLAR, open_holds: 1 })
+    .where('project_id', '=', project)
+    .execute()
+  const { body } = await must(owner.send(`GET /api/projects/${project}/wallet`))
+  await world.store.db
+    .updateTable('wallets')
+    .set({ held_nanos: 0n, open_holds: 0 })
+    .where('project_id', '=', project)
+    .execute()
+  assert.equal(body.balanceNanos, String(100n * DOLLAR))
+  assert.equal(body.heldNanos, String(2n * DOLLAR))
+  assert.equal(body.availableNanos, String(98n * DOLLAR))
+  assert.equal(body.runningCalls, 1)
+  assert.deepEqual(body.topUp, { isOpen: true, minNanos: String(5n * DOLLAR), maxNanos: String(10_000n * DOLLAR) })
+})
+
+test('usage is one row a day, movements are listed one by one, and each balance is the sum of everything below it', async () => {
+  const project = await fundedProject()
+  const [first = ''] = await addUsage(project, DAY_MS, [3n * DOLLAR, 2n * DOLLAR])
+  await addUsage(project, 0, [DOLLAR])
+  await rollUp()
+  // Not rolled up: the ledger must tell of it all the same.
+  await addUsage(project, 0, [DOLLAR / 2n])
+  const movement = { projectId: project, reason: 'because', id: uuidv7() }
+  await creditWallet(world.store.db, { ...movement, kind: 'grant', amount: 5n * DOLLAR, reference: uuidv7() })
+  await refundCall(world.store.db, first, { ...movement, id: uuidv7(), amount: DOLLAR, reference: uuidv7() })
+  await adjustWallet(world.store.db, { ...movement, id: uuidv7(), amount: -2n * DOLLAR, reference: uuidv7() })
+
+  const { items, next } = await ledgerOf(owner, project)
+  assert.equal(next, null)
+  assert.deepEqual(
+    items.map(({ kind, deltaNanos }) => [kind, Number(deltaNanos) / 1e9]),
+    [
+      ['usage', -1.5],
+      ['adjustment', -2],
+      ['refund', 1],
+      ['grant', 5],
+      ['topup', 100],
+      ['usage', -5],
+    ],
+  )
+  const { balance } = await walletOf(world.store, project)
+  let expected = balance
+  for (const { deltaNanos, balanceAfterNanos } of items) {
+    assert.equal(balanceAfterNanos, String(expected))
+    expected -= BigInt(deltaNanos)
+  }
+  assert.equal(expected, 0n, 'the ledger begins with nothing')
+  assert.equal(items[2]?.call, `chatcmpl-${first.replaceAll('-', '')}`)
+
+  const pages: typeof items = []
+  for (let after: string | null = ''; after !== null;) {
+    const page = await ledgerOf(owner, project, `?limit=1${after && `&after=${after}`}`)
+    pages.push(...page.items)
+    after = page.next
+  }
+  assert.deepEqual(pages, items, 'page by page it is the same list')
+  const grants = await ledgerOf(owner, project, '?kind=grant')
+  assert.deepEqual(grants.items, [items[3]], 'a filter changes neither the row nor its balance')
+
+  const today = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS).toISOString()
+  const older = await ledgerOf(owner, project, `?to=${today}`)
+  assert.deepEqual(
+    older.items.map(({ balanceAfterNanos }) => balanceAfterNanos),
+    [String(-5n * DOLLAR)],
+  )
+  const newer = await ledgerOf(owner, project, `?from=${today}`)
+  assert.deepEqual(newer.items, items.slice(0, 5))
+
+  const { text, headers } = await must(owner.send(`GET /api/projects/${project}/ledger.csv`))
+  assert.match(String(headers.get('content-disposition')), /ledger\.csv/)
+  assert.equal(text.trim().split('\r\n').length, 7)
+  assert.match(text, /Usage,,1\.50,/)
+})
+
+test('every kind of movement has a name', () => {
+  assert.equal(titleOfMovement('refund', 1n), 'Refund')
+  assert.equal(titleOfMovement('refund', -1n), 'Payment refunded')
+  assert.equal(titleOfMovement('late_charge', -1n), 'Late charge')
+})
+
+test('a top-up opens a page of Stripe, comes back to the wallet, and is credited when Stripe says that it was paid', async () => {
+  const project = await newProject(owner)
+  const { body } = await must(
+    owner.send(`POST /api/projects/${project}/checkouts`, { body: { amountNanos: String(25n * DOLLAR) } }),
+  )
+  const order = stripe.checkouts.at(-1)
+  assert.equal(order?.['line_items[0][price_data][unit_amount]'], '2500')
+  assert.equal(order?.success_url, `http://console.test/projects/${project}/wallet?paid={CHECKOUT_SESSION_ID}`)
+  assert.equal(body.url, `${stripe.url}/pay/${body.id}`)
+  const state = async () => (await must(owner.send(`GET /api/projects/${project}/checkouts/${body.id}`))).body.state
+  assert.equal(await state(), 'created')
+  const paid = eventOf('checkout.session.completed', {
+    id: body.id,
+    payment_status: 'paid',
+    payment_intent: 'pi_console',
+    amount_total: 2_500,
+    currency: 'usd',
+  })
+  const told = await fetch(`${world.consoleUrl}/webhooks/stripe`, {
+    method: 'POST',
+    body: paid,
+    headers: { 'content-type': 'application/json', 'stripe-signature': signatureOf(paid) },
+  })
+  assert.equal(told.status, 200)
+  assert.equal(await state(), 'paid')
+  const { items } = await ledgerOf(owner, project)
+  assert.deepEqual(
+    items.map(({ kind, deltaNanos }) => [kind, deltaNanos]),
+    [['topup', String(25n * DOLLAR)]],
+  )
+  const { body: log } = await must(
+    owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=wallet.checkout_opened`),
+  )
+  assert.equal(log.items[0].details.amount, '$25.00')
+})
+
+test('an amount that is too small, too large or not in whole cents is refused beside its field', async () => {
+  const project = await newProject(owner)
+  for (const amountNanos of [
+    '0',
+    String(4n * DOLLAR),
+    String(10_001n * DOLLAR),
+    String(25n * DOLLAR + 1n),
+    '-5',
+    'x',
+  ]) {
+    const { status, body } = await owner.send(`POST /api/projects/${project}/checkouts`, { body: { amountNanos } })
+    assert.equal(status, 422, amountNanos)
+    assert.equal(body.fields[0].path, 'amountNanos')
+  }
+})
+
+test('when Stripe is away, nothing is written and the answer quotes no key', async () => {
+  const project = await newProject(owner)
+  stripe.failures.push(500, 500, 500)
+  const { status, text } = await owner.send(`POST /api/projects/${project}/checkouts`, {
+    body: { amountNanos: String(25n * DOLLAR) },
+  })
+  assert.equal(status, 502)
+  assert.ok(!text.includes('sk_test'))
+  const payments = await world.store.db
+    .selectFrom('payments')
+    .select('session_id')
+    .where('project_id', '=', project)
+    .execute()
+  assert.deepEqual(payments, [])
+})
+
+test('owners get one mail each time the balance falls below the alert, and none while it stays there', async () => {
+  const project = await fundedProject(20n)
+  const set = (thresholdNanos: string | null) =>
+    owner.send(`PUT /api/projects/${project}/wallet-alert`, { body: { thresholdNanos } })
+  assert.equal((await set('0')).status, 422)
+  await must(set(String(10n * DOLLAR)))
+  const tell = () => tellLowBalances({ db: world.store.db, secrets: world.secrets, consoleUrl: 'http://console.test' })
+  const mails = async () =>
+    Number(
+      (
+        await world.store.db
+          .selectFrom('mails')
+          .select(({ fn }) => fn.countAll<bigint>().as('n'))
+          .where('template', '=', 'low_balance')
+          .executeTakeFirstOrThrow()
+      ).n,
+    )
+  await tell()
+  assert.equal(await mails(), 0, 'there is enough')
+  await addUsage(project, 0, [11n * DOLLAR])
+  await Promise.all([tell(), tell(), tell()])
+  assert.equal(await mails(), 1, 'three workers at once send one mail')
+  await tell()
+  assert.equal(await mails(), 1, 'it stays below')
+  await credit(world.store, project, 10n * DOLLAR)
+  await tell()
+  await addUsage(project, 0, [10n * DOLLAR])
+  await tell()
+  assert.equal(await mails(), 2, 'it has fallen again')
+  await until(() => world.mails.some(({ to, text }) => to === owner.email && text.includes('$9.00')), 20_000)
+  const { body } = await must(owner.send('GET /api/me'))
+  const summary = body.publishers[0].projects.find(({ id }: { id: string }) => id === project)
+  assert.equal(summary.alertNanos, String(10n * DOLLAR))
+  await must(set(null))
+  assert.equal((await must(owner.send(`GET /api/projects/${project}/wallet`))).body.alertNanos, null)
+})
+
+test('a member who is not an admin reads the wallet and changes nothing; a stranger does not know of it', async () => {
+  const project = await fundedProject()
+  const viewer = await newPerson(world)
+  const user = await world.store.db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', viewer.email)
+    .executeTakeFirstOrThrow()
+  await world.store.db
+    .insertInto('memberships')
+    .values({ publisher_id: owner.publisherId, user_id: user.id, role: 'developer' })
+    .execute()
+  await must(viewer.send(`GET /api/projects/${project}/wallet`))
+  const body = { amountNanos: String(25n * DOLLAR) }
+  assert.equal((await viewer.send(`POST /api/projects/${project}/checkouts`, { body })).status, 403)
+  const alert = { thresholdNanos: '1' }
+  assert.equal((await viewer.send(`PUT /api/projects/${project}/wallet-alert`, { body: alert })).status, 403)
+  const stranger = await newPerson(world)
+  for (const path of ['wallet', 'ledger', 'ledger.csv', 'checkouts/cs_test_1'])
+    assert.equal((await stranger.send(`GET /api/projects/${project}/${path}`)).status, 404, path)
+})
+
+test('what a real call costs is in the ledger as soon as it has ended', async () => {
+  const project = await newProject(owner)
+  await setDomainVerified(world.store.db, project, new Date())
+  await credit(world.store, project, DOLLAR)
+  const keys = await addKeyPair(world.store, world.secrets, project)
+  const response = await complete(
+    { ...world, project: { ...keys, id: project, publisherId: owner.publisherId } },
+    chatBody('tokens=5'),
+  )
+  assert.equal(response.status, 200, await response.text())
+  await until(async () => (await walletOf(world.store, project)).openHolds === 0)
+  const { items } = await ledgerOf(owner, project)
+  assert.equal(items[0]?.kind, 'usage')
+  assert.ok(BigInt(items[0]?.deltaNanos ?? 0) < 0n)
+  assert.equal(BigInt(items[0]?.balanceAfterNanos ?? 0), (await walletOf(world.store, project)).balance)
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Client } from 'pg'
+import { withTenant } from '../../src/store/tenancy.ts'
+import { insertInvitation, rowsAs, type Rows } from '../support/tenancy.ts'
+import { addProject, createWorld, type TestProject, type World } from '../support/world.ts'
+
+let world: World
+let mine: TestProject
+let theirs: TestProject
+let client: Client
+
+before(async () => {
+  world = await createWorld()
+  mine = world.project
+  theirs = await addProject(world.store, world.secrets)
+  client = new Client({ connectionString: world.env.DATABASE_URL })
+  await client.connect()
+})
+after(async () => {
+  await client.end()
+  await world.close()
+})
+
+/** What all publishers may read: it says nothing of any of them. */
+const SHARED = ['models', 'price_versions', 'usage_progress']
+
+/** Every table that says whose its rows are. */
+const OWNED = `
+  select distinct c.relname as name, c.relrowsecurity as is_walled,
+    exists (select from pg_policy p where p.polrelid = c.oid and p.polroles = array['parley_tenant'::regrole]::oid[]) as has_policy
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
+  where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
+    and (a.attname in ('project_id', 'publisher_id') or c.relname in ('publishers', 'projects', 'transfers'))
+  order by 1`
+
+test('every table that belongs to a publisher or a project has row security and a policy', async () => {
+  const { rows } = await client.query<{ name: string; is_walled: boolean; has_policy: boolean }>(OWNED)
+  assert.ok(rows.length >= 16, `${rows.length}`)
+  assert.deepEqual(
+    rows.filter(({ is_walled, has_policy }) => !is_walled || !has_policy),
+    [],
+  )
+})
+
+test('the tenant role can be nobody, pass by no policy, and reads no table of the sign-in library nor of providers', async () => {
+  const { rows: roles } = await client.query(
+    "select rolcanlogin, rolbypassrls, rolsuper from pg_roles where rolname = 'parley_tenant'",
+  )
+  assert.deepEqual(roles, [{ rolcanlogin: false, rolbypassrls: false, rolsuper: false }])
+  const { rows: readable } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relkind in ('r', 'p', 'v') and relnamespace = 'public'::regnamespace
+     and has_table_privilege('parley_tenant', oid, 'select')`,
+  )
+  const names = readable.map(({ name }) => name)
+  for (const secret of [
+    'users',
+    'sessions',
+    'credentials',
+    'verifications',
+    'two_factors',
+    'throttles',
+    'mails',
+    'provider_keys',
+    'providers',
+    'deployments',
+  ])
+    assert.ok(!names.includes(secret), secret)
+  assert.deepEqual(
+    names.filter((name) => /_\d{8}$/.test(name)),
+    [],
+    'no partition is read past the policy of its table',
+  )
+  const { rows: unwalled } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace
+     and has_table_privilege('parley_tenant', oid, 'select') and not relrowsecurity order by 1`,
+  )
+  assert.deepEqual(
+    unwalled.map(({ name }) => name),
+    SHARED,
+  )
+})
+
+test("a tenant's transaction sees its own rows only, also when the statement has no where", async () => {
+  const { db } = world.store
+  const { rows: tables } = await client.query<{ name: string }>(OWNED)
+  const own: Rows = {}
+  for (const { name } of tables) {
+    const readable = await client.query<{ yes: boolean }>(
+      "select has_table_privilege('parley_tenant', $1, 'select') as yes",
+      [name],
+    )
+    if (!readable.rows[0]?.yes) continue
+    const rows = await rowsAs(db, { publisherId: mine.publisherId, projectId: mine.id }, name)
+    const text = JSON.stringify(rows)
+    assert.ok(!text.includes(theirs.id) && !text.includes(theirs.publisherId), name)
+    own[name] = rows
+  }
+  for (const name of ['publishers', 'projects', 'domains', 'key_pairs', 'wallets', 'accounts', 'transfers'])
+    assert.equal(own[name]?.length, 1, name)
+  const journal = JSON.stringify(await rowsAs(db, { publisherId: mine.publisherId, projectId: mine.id }, 'journal'))
+  assert.ok(journal.includes(mine.id) && !journal.includes(theirs.id))
+})
+
+test('a tenant that names somebody else, or nobody, sees nothing', async () => {
+  const { db } = world.store
+  const mixed = { publisherId: mine.publisherId, projectId: theirs.id }
+  for (const name of ['projects', 'domains', 'key_pairs', 'wallets', 'accounts', 'payments'])
+    assert.deepEqual(await rowsAs(db, mixed, name), [], name)
+  await client.query('begin')
+  await client.query('set local role parley_tenant')
+  for (const name of ['publishers', 'projects', 'domains', 'key_pairs', 'wallets', 'charges', 'transfers', 'members'])
+    assert.equal((await client.query(`select * from ${name}`)).rowCount, 0, name)
+  await client.query('rollback')
+})
+
+test('a tenant writes into nobody else, moves no money and changes no log', async () => {
+  const { db } = world.store
+  const tenant = { publisherId: mine.publisherId, projectId: mine.id }
+  const refused = (work: Parameters<typeof withTenant>[2], code: string) =>
+    assert.rejects(withTenant(db, tenant, work), (error: { code?: string }) => error.code === code)
+  const other = { id: '0190b3a0-0000-7000-8000-000000000001', publisherId: theirs.publisherId }
+  await refused((tx) => insertInvitation(tx, other), '42501')
+  await refused(
+    (tx) => tx.insertInto('projects').values({ id: other.id, publisher_id: theirs.publisherId, name: 'x' }).execute(),
+    '42501',
+  )
+  await refused((tx) => tx.updateTable('wallets').set({ balance_nanos: 1n }).execute(), '42501')
+  await refused((tx) => tx.updateTable('publishers').set({ activated_at: new Date() }).execute(), '42501')
+  await refused((tx) => tx.updateTable('audit_log').set({ actor: 'x' }).execute(), '42501')
+  await refused((tx) => tx.deleteFrom('charges').execute(), '42501')
+  await refused((tx) => tx.selectFrom('users').selectAll().execute(), '42501')
+  const taken = await withTenant(db, tenant, (tx) =>
+    tx.updateTable('key_pairs').set({ active: false }).where('project_id', '=', theirs.id).executeTakeFirst(),
+  )
+  assert.equal(taken.numUpdatedRows, 0n)
+})
+
+test('a connection that goes back to the pool carries neither the role nor the names of the last tenant', async () => {
+  const { db } = world.store
+  await withTenant(db, { publisherId: mine.publisherId }, (tx) => tx.selectFrom('projects').selectAll().execute())
+  await assert.rejects(withTenant(db, { publisherId: mine.publisherId }, () => Promise.reject(new Error('midway'))))
+  const all = await Promise.all(Array.from({ length: 10 }, () => db.selectFrom('projects').select('id').execute()))
+  assert.ok(all.every((rows) => rows.length === 2))
+})

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { contract } from '../../src/console/contract.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
+import {
+  createConsoleWorld,
+  newPerson,
+  openBrowser,
+  type Answer,
+  type Browser,
+  type ConsoleWorld,
+  type Person,
+} from '../support/console.ts'
+import { startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
+
+let world: ConsoleWorld
+let stripe: StripeStandIn
+let mine: TenantIds
+let me: Person
+let theirs: TenantIds
+let they: Person
+
+before(async () => {
+  stripe = await startStripe()
+  world = await createConsoleWorld({
+    env: {
+      PARLEY_STRIPE_SECRET_KEY: STRIPE_KEY,
+      PARLEY_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+      PARLEY_STRIPE_API_BASE: stripe.url,
+    },
+  })
+  me = await newPerson(world, { name: 'Me Myself' })
+  mine = await seedTenant(world, me)
+  they = await newPerson(world, { name: 'Zanzibar Gazette' })
+  theirs = await seedTenant(world, they)
+})
+after(async () => {
+  await world.close()
+  await stripe.close()
+})
+
+interface AnySample {
+  params?: Record<string, keyof TenantIds>
+  body?: unknown
+  query?: Record<string, string>
+}
+
+const samples = SAMPLES as Record<string, AnySample>
+const naming = Object.keys(contract).filter((key) => key.includes('/:'))
+/** The same, once the first test is green. */
+const sampled = naming.filter((key) => samples[key])
+
+function send(browser: Browser, key: string, ids: Record<string, string>): Promise<Answer> {
+  const sample = samples[key] ?? {}
+  const address = key.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? assert.fail(`${key}: no id for ${name}`))
+  const query = new URLSearchParams(sample.query).toString()
+  return browser.send(query === '' ? address : `${address}?${query}`, { body: sample.body })
+}
+
+/** The ids that the sample's own parameters stand for, of this tenant. */
+function idsFor(key: string, ids: TenantIds): Record<string, string> {
+  const others = Object.entries(samples[key]?.params ?? {}).map(([name, id]) => [name, ids[id]])
+  return { publisher: ids.publisher, project: ids.project, ...Object.fromEntries(others) }
+}
+
+/** All that a caller can see of an answer, but for what differs from one request to the next anyway. */
+function visible({ status, text, headers }: Answer): object {
+  const kept = [...headers].filter(([name]) => !['x-request-id', 'date', 'set-cookie'].includes(name))
+  return { status, text, headers: kept }
+}
+
+test('every route that names something by an id has a sample in test/support/console-samples.ts', () => {
+  assert.deepEqual(Object.keys(samples).toSorted(), naming.toSorted())
+})
+
+test('each sample is answered when the ids are the caller’s own', async () => {
+  for (const key of sampled) {
+    const person = key.startsWith('GET') ? me : await newPerson(world)
+    const ids = key.startsWith('GET') ? mine : await seedTenant(world, person)
+    const { status, text } = await send(person, key, idsFor(key, ids))
+    assert.equal(status, 200, `${key}: ${text}`)
+  }
+})
+
+test('what is somebody else’s is answered like what is not there, byte for byte, whichever id is asked for', async () => {
+  const secrets = [they.name, they.email, ...Object.values(theirs)]
+  for (const key of sampled) {
+    const own = idsFor(key, mine)
+    for (const [, name = ''] of key.matchAll(/:(\w+)/g)) {
+      const absent = visible(await send(me, key, { ...own, [name]: uuidv7() }))
+      assert.equal((absent as { status: number }).status, 404, `${key} ${name}`)
+      for (const [kind, id] of Object.entries(theirs)) {
+        const answer = await send(me, key, { ...own, [name]: id })
+        assert.deepEqual(visible(answer), absent, `${key}: ${name} = their ${kind}`)
+        assert.ok(!secrets.some((secret) => answer.text.includes(secret)), key)
+      }
+    }
+    const allTheirs = await send(me, key, idsFor(key, theirs))
+    assert.equal(allTheirs.status, 404, key)
+  }
+  const still = await send(
+    they,
+    'GET /api/publishers/:publisher/team',
+    idsFor('GET /api/publishers/:publisher/team', theirs),
+  )
+  assert.equal(still.body.members.length, 2, 'and nothing of theirs has changed')
+})
+
+test('who is not signed in learns nothing of any id', async () => {
+  const nobody = openBrowser(world)
+  for (const key of sampled) {
+    const answers = await Promise.all([
+      send(nobody, key, idsFor(key, theirs)),
+      send(nobody, key, { ...idsFor(key, theirs), publisher: uuidv7(), project: uuidv7() }),
+    ])
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [401, 401],
+      key,
+    )
+    assert.deepEqual(visible(answers[0]), visible(answers[1]), key)
+  }
+})
+
+test('a member with a lower role than the route asks for is refused, whatever they send', async () => {
+  const { db } = world.store
+  const guest = await newPerson(world)
+  await db
+    .insertInto('memberships')
+    .values({ publisher_id: mine.publisher, user_id: (await guest.send('GET /api/me')).body.user.id, role: 'viewer' })
+    .execute()
+  for (const key of sampled) {
+    const entry = contract[key as keyof typeof contract] as { role?: string }
+    if (entry.role === undefined || entry.role === 'viewer') continue
+    const { status, body } = await send(guest, key, idsFor(key, mine))
+    assert.deepEqual(
+      [status, body.message],
+      [403, `This needs the role ${entry.role}, and you are viewer. Ask an owner or an admin of the account.`],
+      key,
+    )
+  }
+})

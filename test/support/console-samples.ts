@@ -1,0 +1,171 @@
+import { sql } from 'kysely'
+import type { BodyOf, Contract, ParamOf, QueryOf, RouteKey } from '../../src/console/contract.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { recordTurn } from '../../src/store/conversations.ts'
+import { setDomainVerified } from '../../src/store/domains.ts'
+import { insertPayment } from '../../src/store/payments.ts'
+import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
+import { addSettledCall } from './ledger.ts'
+import { addKeyPair, credit } from './world.ts'
+
+/**
+ * One valid request for every route that names something by an id, for tests that go through all of them: a route without
+ * a sample does not compile, and fails its test. A parameter is the name of one of the ids that `seedTenant` makes.
+ */
+type NamingKey = {
+  [Key in RouteKey]: [ParamOf<Key>] extends [never] ? never : Key
+}[RouteKey]
+
+type OtherParam<Key extends RouteKey> = Exclude<ParamOf<Key>, 'publisher' | 'project'>
+type Sample<Key extends RouteKey> = ([OtherParam<Key>] extends [never]
+  ? object
+  : { params: Record<OtherParam<Key>, keyof TenantIds> }) &
+  (Contract[Key] extends { body: unknown } ? { body: BodyOf<Key> } : object) & { query?: QueryOf<Key> }
+
+export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
+  'GET /api/publishers/:publisher/projects': {},
+  'POST /api/publishers/:publisher/projects': { body: { name: 'Sample', domain: 'sample.example.com' } },
+  'GET /api/projects/:project': {},
+  'PATCH /api/projects/:project': { body: { name: 'Sample' } },
+  'GET /api/projects/:project/onboarding': {},
+  'POST /api/projects/:project/onboarding/dismiss': {},
+  'GET /api/projects/:project/home': {},
+  'GET /api/projects/:project/models': {},
+  'GET /api/projects/:project/quick-start': {},
+  'POST /api/projects/:project/playground': {
+    body: { model: 'sim-small', messages: [{ role: 'user', content: 'Sample' }] },
+  },
+  'POST /api/projects/:project/playground/code': {
+    body: { model: 'sim-small', messages: [{ role: 'user', content: 'Sample' }] },
+  },
+  'GET /api/projects/:project/domain': {},
+  'POST /api/projects/:project/domain/check': {},
+  'PATCH /api/projects/:project/domain': { body: { name: 'other.example.com' } },
+  'GET /api/projects/:project/keys': {},
+  'POST /api/projects/:project/keys': { body: { name: 'Sample' } },
+  'POST /api/projects/:project/keys/:key/roll': { params: { key: 'key' }, body: { overlapSeconds: 60 } },
+  'POST /api/projects/:project/keys/:key/end': { params: { key: 'rolledKey' } },
+  'PATCH /api/projects/:project/keys/:key': { params: { key: 'key' }, body: { active: false } },
+  'DELETE /api/projects/:project/keys/:key': { params: { key: 'key' } },
+  'GET /api/publishers/:publisher/team': {},
+  'POST /api/publishers/:publisher/invitations': { body: { email: 'sample@example.com', role: 'viewer' } },
+  'DELETE /api/publishers/:publisher/invitations/:invitation': { params: { invitation: 'invitation' } },
+  'PATCH /api/publishers/:publisher/members/:member': { params: { member: 'member' }, body: { role: 'viewer' } },
+  'DELETE /api/publishers/:publisher/members/:member': { params: { member: 'member' } },
+  'POST /api/publishers/:publisher/leave': {},
+  'GET /api/publishers/:publisher/audit-log': {},
+  'GET /api/publishers/:publisher/audit-log.csv': {},
+  'PATCH /api/publishers/:publisher': { body: { name: 'Sample' } },
+  'GET /api/projects/:project/usage': {},
+  'GET /api/projects/:project/usage.csv': {},
+  'GET /api/publishers/:publisher/usage': {},
+  'GET /api/projects/:project/costs': {},
+  'GET /api/projects/:project/costs.csv': {},
+  'GET /api/projects/:project/calls': {},
+  'GET /api/projects/:project/calls/:call': { params: { call: 'call' } },
+  'GET /api/projects/:project/calls.csv': {},
+  'GET /api/projects/:project/call-filters': {},
+  'GET /api/projects/:project/conversations': {},
+  'GET /api/projects/:project/conversations/:conversation': { params: { conversation: 'conversation' } },
+  'GET /api/projects/:project/conversations/:conversation/messages': { params: { conversation: 'conversation' } },
+  'GET /api/projects/:project/conversations/:conversation/conversation.json': {
+    params: { conversation: 'conversation' },
+  },
+  'GET /api/projects/:project/conversations/:conversation/conversation.md': {
+    params: { conversation: 'conversation' },
+  },
+  'DELETE /api/projects/:project/conversations/:conversation': { params: { conversation: 'conversation' } },
+  'GET /api/projects/:project/wallet': {},
+  'GET /api/projects/:project/ledger': {},
+  'GET /api/projects/:project/ledger.csv': {},
+  'PUT /api/projects/:project/wallet-alert': { body: { thresholdNanos: '5000000000' } },
+  'POST /api/projects/:project/checkouts': { body: { amountNanos: '25000000000' } },
+  'GET /api/projects/:project/checkouts/:checkout': { params: { checkout: 'checkout' } },
+  'GET /api/projects/:project/settings': {},
+  'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
+  'DELETE /api/projects/:project': { body: { leavesCredit: true } },
+  'DELETE /api/me/sessions/:session': { params: { session: 'session' } },
+  'POST /api/me/invitations/:invitation/accept': { params: { invitation: 'invitationToMe' } },
+  'POST /api/me/invitations/:invitation/decline': { params: { invitation: 'invitationToMe' } },
+}
+
+/** Everything of a publisher that has an id which a route may be asked for. */
+export type TenantIds = Awaited<ReturnType<typeof seedTenant>>
+
+export async function seedTenant(world: ConsoleWorld, person: Person) {
+  const { db } = world.store
+  const publisher = person.publisherId
+  const project = await newProject(person, `${person.name} site`, `${publisher.slice(-12)}.example.com`)
+  const invited = await must(
+    person.send(`POST /api/publishers/${publisher}/invitations`, {
+      body: { email: `guest-${publisher}@example.com`, role: 'viewer' },
+    }),
+  )
+  // Somebody else, who is there only to be a member and to have invited this person. The publisher has two owners then.
+  const member = uuidv7()
+  const elsewhere = uuidv7()
+  const invitationToMe = uuidv7()
+  await db
+    .insertInto('users')
+    .values({ id: member, name: `${person.name} II`, email: `${member}@example.com` })
+    .execute()
+  await db.insertInto('memberships').values({ publisher_id: publisher, user_id: member, role: 'owner' }).execute()
+  await db
+    .insertInto('publishers')
+    .values({ id: elsewhere, name: `${person.name} elsewhere` })
+    .execute()
+  await db
+    .insertInto('invitations')
+    .values({
+      id: invitationToMe,
+      publisher_id: elsewhere,
+      email: person.email,
+      role: 'viewer',
+      invited_by: 'Somebody',
+      expires_at: sql`now() + interval '1 day'`,
+    })
+    .execute()
+  const { body } = await must(person.send('GET /api/me/sessions'))
+  await addKeyPair(world.store, world.secrets, project)
+  const key = await db.selectFrom('key_pairs').select('id').where('project_id', '=', project).executeTakeFirstOrThrow()
+  const rolledKey = await addRolledKey(world, project, key.id)
+  // Without it nobody makes a key pair.
+  await setDomainVerified(db, project, new Date())
+  const call = uuidv7()
+  await addSettledCall(db, { id: call, projectId: project, keyPairId: key.id })
+  await credit(world.store, project, 1_000_000_000n)
+  const conversation = `talk-${project}`
+  await recordTurn(db, {
+    conversation: { projectId: project, id: conversation },
+    callId: call,
+    messages: [],
+    retentionDays: 1,
+  })
+  const checkout = `cs_test_${project.replaceAll('-', '')}`
+  await insertPayment(db, { sessionId: checkout, projectId: project, amount: 25_000_000_000n, currency: 'usd' })
+  return {
+    publisher,
+    project,
+    call,
+    conversation,
+    checkout,
+    invitation: String(invited.body.id),
+    invitationToMe,
+    member,
+    session: String(body.items[0].id),
+    key: key.id,
+    rolledKey,
+  }
+}
+
+/** A pair whose place another has taken. */
+async function addRolledKey({ store, secrets }: ConsoleWorld, project: string, replacedBy: string): Promise<string> {
+  const { publishableKey } = await addKeyPair(store, secrets, project)
+  const { id } = await store.db
+    .updateTable('key_pairs')
+    .set({ replaced_by: replacedBy, expires_at: sql`now() + interval '1 day'` })
+    .where('publishable_key', '=', publishableKey)
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}

@@ -1,0 +1,182 @@
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import { randomBytes } from 'node:crypto'
+import { Client } from 'pg'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { serve } from '../../src/serve.ts'
+import { openStore, type Db } from '../../src/store/database.ts'
+import { must, openBrowser, ORIGIN, PASSWORD, type Browser } from './console.ts'
+
+/** The console on a database with very many calls, for `npm run bench:console` and its small brother in the tests. */
+
+export interface Scale {
+  browser: Browser
+  db: Db
+  place: ScalePlace
+  close(): Promise<void>
+}
+
+export interface ScalePlace {
+  publisher: string
+  /** The project with half of all calls, and one with few. */
+  large: string
+  small: string
+  call: string
+  requestId: string
+  conversation: string
+  key: string
+  /** ISO dates: 30 days back, and the day before yesterday. */
+  monthAgo: string
+  lately: string
+}
+
+/**
+ * Every page's requests, as the web app sends them. A page that reads something which grows with the number of calls adds
+ * its routes here: the bench then holds them to the time below, with ten million.
+ */
+export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string][] = [
+  ['home', ({ large }) => `/api/projects/${large}/home`],
+  ['home of a quiet project', ({ small }) => `/api/projects/${small}/home`],
+  ['onboarding', ({ large }) => `/api/projects/${large}/onboarding`],
+  ['usage, 30 days by model', ({ large }) => `/api/projects/${large}/usage`],
+  ['usage, 60 days by key', ({ large, monthAgo }) => `/api/projects/${large}/usage?by=key&every=day&from=${monthAgo}`],
+  ['usage, 3 days by hour', ({ large, lately }) => `/api/projects/${large}/usage?every=hour&from=${lately}`],
+  ['usage of the publisher', ({ publisher }) => `/api/publishers/${publisher}/usage`],
+  ['usage.csv', ({ large }) => `/api/projects/${large}/usage.csv`],
+  ['costs', ({ large }) => `/api/projects/${large}/costs`],
+  ['costs.csv', ({ large }) => `/api/projects/${large}/costs.csv`],
+  ['calls', ({ large }) => `/api/projects/${large}/calls`],
+  ['calls of a quiet project', ({ small }) => `/api/projects/${small}/calls`],
+  ['calls from long ago', ({ large, monthAgo }) => `/api/projects/${large}/calls?to=${monthAgo}T12:00:00Z`],
+  ['calls that failed', ({ large }) => `/api/projects/${large}/calls?outcome=failed`],
+  ['calls of a model and a key', ({ large, key }) => `/api/projects/${large}/calls?model=mistral-small&key=${key}`],
+  ['calls that cost much', ({ large }) => `/api/projects/${large}/calls?min_cost=0.0285`],
+  ['calls that cost more than any', ({ large }) => `/api/projects/${large}/calls?min_cost=99`],
+  ['calls of a conversation', ({ large, conversation }) => `/api/projects/${large}/calls?conversation=${conversation}`],
+  ['calls of no conversation', ({ large }) => `/api/projects/${large}/calls?conversation=nobody`],
+  ['calls by request id', ({ large, requestId }) => `/api/projects/${large}/calls?id=${requestId}`],
+  ['calls by another request id', ({ large }) => `/api/projects/${large}/calls?id=req_unknown`],
+  ['calls by completion id', ({ large, call }) => `/api/projects/${large}/calls?id=${call}`],
+  ['one call', ({ large, call }) => `/api/projects/${large}/calls/${call}`],
+  ['wallet', ({ large }) => `/api/projects/${large}/wallet`],
+  ['ledger', ({ large }) => `/api/projects/${large}/ledger`],
+  ['ledger of a rare kind', ({ large }) => `/api/projects/${large}/ledger?kind=grant`],
+  ['ledger from long ago', ({ large, monthAgo }) => `/api/projects/${large}/ledger?to=${monthAgo}T00:00:00Z`],
+  ['ledger.csv', ({ large }) => `/api/projects/${large}/ledger.csv`],
+  ['conversations', ({ large }) => `/api/projects/${large}/conversations`],
+  ['project settings', ({ large }) => `/api/projects/${large}/settings`],
+  ['what calls can be filtered by', ({ large }) => `/api/projects/${large}/call-filters`],
+]
+
+/** Signs a new person in, who becomes a member of the seeded publisher. */
+export async function openScale(url: string, largeProject: string): Promise<Scale> {
+  const env = {
+    DATABASE_URL: url,
+    PARLEY_SECRET: randomBytes(32).toString('base64'),
+    PARLEY_AUTO_MIGRATE: 'false',
+    PARLEY_OPS_PORT: '0',
+    PARLEY_CONSOLE_PORT: '0',
+    PARLEY_CONSOLE_URL: ORIGIN,
+  }
+  const running = await serve(readConfig(env), ['console'], createLog('silent'))
+  const store = openStore({ url, applicationName: 'parley scale', poolMax: 2, statementTimeoutMs: 60_000 })
+  const browser = openBrowser({ consoleUrl: String(running.consoleUrl) })
+  const email = `scale-${randomBytes(6).toString('hex')}@example.com`
+  await must(browser.send('POST /api/auth/sign-up/email', { body: { name: 'Scale', email, password: PASSWORD } }))
+  await must(browser.send('POST /api/auth/sign-in/email', { body: { email, password: PASSWORD } }))
+  return {
+    browser,
+    db: store.db,
+    place: await placeOf(store.db, largeProject, email),
+    async close() {
+      await running.stop()
+      await store.close()
+    },
+  }
+}
+
+async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace> {
+  const { publisher_id: publisher } = await db
+    .selectFrom('projects')
+    .select('publisher_id')
+    .where('id', '=', large)
+    .executeTakeFirstOrThrow()
+  const user = await db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()
+  await db.insertInto('memberships').values({ publisher_id: publisher, user_id: user.id, role: 'viewer' }).execute()
+  const { id: small } = await db
+    .selectFrom('projects')
+    .select('id')
+    .where('publisher_id', '=', publisher)
+    .where('id', '<>', large)
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  const call = await db
+    .selectFrom('calls')
+    .select(['id', 'request_id', 'conversation_id', 'key_pair_id'])
+    .where('project_id', '=', large)
+    .where('conversation_id', 'is not', null)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+  return {
+    publisher,
+    large,
+    small,
+    call: call.id,
+    requestId: call.request_id,
+    conversation: String(call.conversation_id),
+    key: call.key_pair_id,
+    monthAgo: daysAgo(30),
+    lately: daysAgo(2),
+  }
+}
+
+export interface Scan {
+  relation: string
+  /** Rows that it read, returned or not. */
+  rows: number
+}
+
+/** A database whose selects are also explained: each statement's scans, as far as they were run at all. */
+export async function openExplained(url: string): Promise<{ db: Db; scans: Scan[]; close(): Promise<void> }> {
+  const client = new Client({ connectionString: url, statement_timeout: 60_000 })
+  await client.connect()
+  const scans: Scan[] = []
+  const explained = {
+    async query(text: string, values: unknown[]) {
+      if (/\bfrom\b/i.test(text) && !/set_config/.test(text) && /^\s*select/i.test(text)) {
+        const { rows } = await client.query(`explain (analyze, timing off, format json) ${text}`, values)
+        collectScans(rows[0]['QUERY PLAN'][0].Plan, scans)
+      }
+      return client.query(text, values)
+    },
+    release: () => undefined,
+  }
+  const pool: PostgresPool = {
+    options: {},
+    connect: () => Promise.resolve(explained as unknown as PostgresPoolClient),
+    end: () => client.end(),
+  }
+  const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) }) as unknown as Db
+  return { db, scans, close: () => db.destroy() }
+}
+
+interface PlanNode {
+  'Node Type': string
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Index Recheck'?: number
+  Plans?: PlanNode[]
+}
+
+function collectScans(node: PlanNode, scans: Scan[]): void {
+  const loops = node['Actual Loops']
+  if (node['Relation Name'] !== undefined && loops > 0) {
+    const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
+    scans.push({ relation: node['Relation Name'], rows: (node['Actual Rows'] + removed) * loops })
+  }
+  for (const child of node.Plans ?? []) collectScans(child, scans)
+}
