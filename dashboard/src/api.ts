@@ -1,0 +1,108 @@
+/**
+ * The one way to the server: `api('GET /api/projects/:project/keys', { params })`. The key is method and path, and its
+ * types come from the server's contract, so that nothing of the schemas themselves reaches the browser.
+ */
+import type { BodyOf, Contract, ParamOf, QueryOf, ReplyOf } from '../../src/console/contract.ts'
+
+export type Endpoint = keyof Contract
+type Params<K extends string> = [ParamOf<K>] extends [never]
+  ? { params?: undefined }
+  : { params: Record<ParamOf<K>, string> }
+type Query<K extends Endpoint> = [QueryOf<K>] extends [undefined]
+  ? { query?: undefined }
+  : { query?: Partial<QueryOf<K>> }
+type Body<K extends Endpoint> = [BodyOf<K>] extends [undefined] ? { body?: undefined } : { body: BodyOf<K> }
+
+export type Call<K extends Endpoint> = Params<K> & Query<K> & Body<K>
+export type Reply<K extends Endpoint> = ReplyOf<K>
+/** One row of a list's reply. */
+export type Item<K extends Endpoint> = Reply<K> extends { items: (infer I)[] } ? I : never
+
+export interface FieldError {
+  path: string
+  message: string
+}
+
+export class ApiError extends Error {
+  readonly status: number
+  readonly fields: FieldError[]
+  readonly requestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    status: number,
+    message: string,
+    details: { fields?: FieldError[]; requestId?: string; retryAfterSeconds?: number } = {},
+  ) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.fields = details.fields ?? []
+    this.requestId = details.requestId
+    this.retryAfterSeconds = details.retryAfterSeconds
+  }
+}
+
+const NO_ANSWER = 'The server cannot be reached. Check your connection and try again.'
+const NO_SENTENCE = 'Something went wrong on our side. Try again in a moment.'
+
+export async function api<K extends Endpoint>(endpoint: K, call: Call<K>, signal?: AbortSignal): Promise<Reply<K>> {
+  const { params, query, body } = call as { params?: Record<string, string>; query?: object; body?: unknown }
+  const [method = 'GET', path = ''] = endpoint.split(' ')
+  const answer = await send(method, `${pathFor(path, params ?? {})}${searchFor(query ?? {})}`, body, signal)
+  return answer as Reply<K>
+}
+
+/** The address of a GET endpoint, for what the browser itself loads: downloads and event streams. */
+export function addressOf<K extends Endpoint>(endpoint: K, call: Call<K>): string {
+  const { params, query } = call as { params?: Record<string, string>; query?: object }
+  return `${pathFor(endpoint.slice(endpoint.indexOf(' ') + 1), params ?? {})}${searchFor(query ?? {})}`
+}
+
+export async function send(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+  let response: Response
+  try {
+    response = await fetch(address, {
+      method,
+      credentials: 'same-origin',
+      headers: body === undefined ? { accept: 'application/json' } : { 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ApiError(0, NO_ANSWER)
+  }
+  const answer = await jsonOf(response)
+  if (!response.ok) throw errorOf(response, answer)
+  return answer
+}
+
+function pathFor(path: string, params: Record<string, string>): string {
+  return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+}
+
+function searchFor(query: object): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return search === '' ? '' : `?${search}`
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text()
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function errorOf(response: Response, answer: unknown): ApiError {
+  const { message, fields } = (answer ?? {}) as { message?: unknown; fields?: FieldError[] }
+  const retryAfter = Number(response.headers.get('retry-after') ?? NaN)
+  return new ApiError(response.status, typeof message === 'string' && message !== '' ? message : NO_SENTENCE, {
+    fields: Array.isArray(fields) ? fields : [],
+    ...(response.headers.has('x-request-id') && { requestId: String(response.headers.get('x-request-id')) }),
+    ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
+  })
+}

@@ -1,0 +1,22 @@
+/** What a chart draws; the library that draws it is loaded with the first one. */
+export interface ChartSeries {
+  id: string
+  label: string
+  colour: string
+}
+
+export interface ChartPoint {
+  /** ISO */
+  at: string
+  values: Record<string, number>
+}
+
+export interface ChartProps {
+  /** What is seen, in a sentence: for who cannot see it. */
+  label: string
+  kind: 'bars' | 'lines'
+  series: ChartSeries[]
+  points: ChartPoint[]
+  every: 'hour' | 'day'
+  format(value: number): string
+}

@@ -1,0 +1,82 @@
+import { Search, X } from 'lucide-react'
+import { useEffect, useEffectEvent, useState, type ReactNode } from 'react'
+import { Button } from './button.tsx'
+import { Input } from './input.tsx'
+import { Select, type Option } from './select.tsx'
+
+/** Filters in one row under the header. `onClear` appears only when there is something to clear. */
+export function FilterBar({ children, onClear }: { children: ReactNode; onClear?: (() => void) | false | undefined }) {
+  return (
+    <div role="search" className="mb-4 flex flex-wrap items-center gap-2">
+      {children}
+      {onClear && (
+        <Button look="ghost" size="sm" icon={<X aria-hidden />} onClick={onClear}>
+          Clear filters
+        </Button>
+      )}
+    </div>
+  )
+}
+
+export interface FilterSelectProps {
+  label: string
+  value: string | undefined
+  onChange(value: string | undefined): void
+  options: Option[]
+  /** What it says when nothing is chosen, such as "All models". */
+  all: string
+}
+
+export function FilterSelect({ label, value, onChange, options, all }: FilterSelectProps) {
+  return (
+    <Select
+      fit="filter"
+      aria-label={label}
+      value={value ?? ''}
+      onChange={(event) => onChange(event.target.value || undefined)}
+      options={[{ value: '', label: all }, ...options]}
+    />
+  )
+}
+
+export interface FilterInputProps {
+  label: string
+  value: string | undefined
+  onChange(value: string | undefined): void
+  placeholder?: string
+}
+
+const PAUSE_MS = 300
+
+/** Tells what was typed after a short pause: every letter would be a request. */
+export function FilterInput({ label, value = '', onChange, placeholder = label }: FilterInputProps) {
+  const [text, setText] = useState(value)
+  const [given, setGiven] = useState(value)
+  // The address has changed from outside, by "back" or by clearing: the field follows.
+  if (given !== value) {
+    setGiven(value)
+    setText(value)
+  }
+  const tell = useEffectEvent(() => onChange(text || undefined))
+  useEffect(() => {
+    if (text === value) return undefined
+    const timer = setTimeout(tell, PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text, value])
+  return (
+    <span className="relative w-full sm:w-40 sm:max-w-56 sm:grow">
+      <Search
+        aria-hidden
+        className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-faint"
+      />
+      <Input
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        className="pl-8 text-sm sm:h-8"
+      />
+    </span>
+  )
+}

@@ -1,0 +1,48 @@
+/**
+ * A page of the console describes itself in `pages/<noun>/page.ts`. The router and the navigation are made from these
+ * descriptions, so a page that does not exist is nowhere offered, and adding one touches no shared file.
+ */
+import type { RouteComponent } from '@tanstack/react-router'
+import type { LucideIcon } from 'lucide-react'
+
+export type Role = 'owner' | 'admin' | 'developer' | 'viewer'
+export type Scope = 'project' | 'publisher' | 'account'
+export type NavGroup = 'project' | 'build' | 'observe' | 'money' | 'manage'
+
+export interface Page {
+  /** What the address begins with: /projects/:project, /publishers/:publisher or /account. */
+  scope: Scope
+  /** What follows it, such as `keys` or `calls/$call`; empty for the first page of the scope. */
+  path: string
+  label: string
+  component: RouteComponent
+  /** Absent for pages that are reached from another page; offered only to those with the role. */
+  nav?: { group: NavGroup; order: number; icon: LucideIcon; role?: Role }
+}
+
+/** Each role includes those after it. */
+const ROLES: Role[] = ['owner', 'admin', 'developer', 'viewer']
+
+export function mayActAs(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) <= ROLES.indexOf(needed)
+}
+
+export function definePage(page: Page): Page {
+  return page
+}
+
+const PREFIXES: Record<Scope, string> = {
+  project: '/projects/$project',
+  publisher: '/publishers/$publisher',
+  account: '/account',
+}
+
+export function patternOf(page: Page): string {
+  return page.path === '' ? PREFIXES[page.scope] : `${PREFIXES[page.scope]}/${page.path}`
+}
+
+export function addressOf(page: Page, place: { project?: string | undefined; publisher?: string | undefined }): string {
+  return patternOf(page)
+    .replace('$project', place.project ?? '')
+    .replace('$publisher', place.publisher ?? '')
+}

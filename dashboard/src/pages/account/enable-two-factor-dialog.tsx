@@ -1,0 +1,79 @@
+import { useState } from 'react'
+import { useForm } from 'react-hook-form'
+import { api } from '../../api.ts'
+import { Button } from '../../components/button.tsx'
+import { CopyField } from '../../components/copy-button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { Form, FormError, FormField } from '../../components/form.tsx'
+import { Input } from '../../components/input.tsx'
+import { toast } from '../../components/toast.tsx'
+import { useChange } from '../../queries.ts'
+import { PasswordDialog } from './password-dialog.tsx'
+import { QrCode } from './qr-code.tsx'
+import { RecoveryCodesDialog } from './recovery-codes.tsx'
+
+interface Enrolment {
+  uri: string
+  recoveryCodes: string[]
+}
+
+/** Password, then the QR code and a first code from the app, then the recovery codes: each step proves the one before. */
+export function EnableTwoFactorDialog({ onClose }: { onClose(): void }) {
+  const [enrolment, setEnrolment] = useState<Enrolment>()
+  const [isConfirmed, setConfirmed] = useState(false)
+  async function begin(password: string): Promise<void> {
+    setEnrolment(await api('POST /api/me/two-factor', { body: { password } }))
+  }
+  if (enrolment === undefined) {
+    return (
+      <PasswordDialog title="Turn on two-factor sign-in" verb="Continue" onClose={onClose} onSubmit={begin}>
+        You need an authenticator app, such as the one of your password manager.
+      </PasswordDialog>
+    )
+  }
+  if (isConfirmed) return <RecoveryCodesDialog codes={enrolment.recoveryCodes} onClose={onClose} />
+  return <ScanDialog uri={enrolment.uri} onClose={onClose} onConfirmed={() => setConfirmed(true)} />
+}
+
+function ScanDialog({ uri, onClose, onConfirmed }: { uri: string; onClose(): void; onConfirmed(): void }) {
+  const form = useForm({ defaultValues: { code: '' } })
+  const confirm = useChange('POST /api/me/two-factor/confirm', ['GET /api/me'])
+  async function verify({ code }: { code: string }): Promise<void> {
+    await confirm.mutateAsync({ body: { code: code.replaceAll(/\s/g, '') } })
+    toast('Two-factor sign-in is on.')
+    onConfirmed()
+  }
+  const secret = new URL(uri).searchParams.get('secret') ?? ''
+  return (
+    <Dialog
+      isOpen
+      isSticky
+      onClose={onClose}
+      title="Scan the code"
+      description="With your authenticator app, or write the secret into it."
+    >
+      <Form form={form} onSubmit={verify}>
+        <QrCode text={uri} />
+        <CopyField text={secret} label="the secret" />
+        <FormField form={form} name="code" label="Six digits from the app" rules={{ required: 'Write the code.' }}>
+          {(field) => (
+            <Input
+              {...field}
+              inputMode="numeric"
+              autoComplete="one-time-code"
+              maxLength={7}
+              className="font-mono tracking-widest"
+            />
+          )}
+        </FormField>
+        <FormError form={form} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+            Turn on
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

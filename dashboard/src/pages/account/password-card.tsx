@@ -1,0 +1,50 @@
+import { useForm } from 'react-hook-form'
+import { Button } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { Form, FormError, FormField } from '../../components/form.tsx'
+import { PasswordInput } from '../../components/input.tsx'
+import { toast } from '../../components/toast.tsx'
+import { useChange } from '../../queries.ts'
+import { PASSWORD_RULES } from '../sign/password-rules.ts'
+
+export function PasswordCard() {
+  const form = useForm({ defaultValues: { currentPassword: '', newPassword: '' } })
+  const change = useChange('POST /api/me/password', ['GET /api/me/sessions'])
+  async function save(body: { currentPassword: string; newPassword: string }): Promise<void> {
+    await change.mutateAsync({ body })
+    form.reset()
+    toast('Your password is changed. You are signed out everywhere else.')
+  }
+  const footer = (
+    <>
+      <p className="text-sm text-muted">Signs you out everywhere else.</p>
+      <Button type="submit" form="password" isBusy={form.formState.isSubmitting}>
+        Change password
+      </Button>
+    </>
+  )
+  return (
+    <Card title="Password" footer={footer}>
+      <Form form={form} onSubmit={save} id="password" className="sm:grid sm:grid-cols-2">
+        <FormField
+          form={form}
+          name="currentPassword"
+          label="Current password"
+          rules={{ required: 'Write your password.' }}
+        >
+          {(field) => <PasswordInput {...field} autoComplete="current-password" />}
+        </FormField>
+        <FormField
+          form={form}
+          name="newPassword"
+          label="New password"
+          hint="At least 12 characters."
+          rules={PASSWORD_RULES}
+        >
+          {(field) => <PasswordInput {...field} autoComplete="new-password" />}
+        </FormField>
+        <FormError form={form} />
+      </Form>
+    </Card>
+  )
+}

@@ -1,0 +1,64 @@
+import { useState } from 'react'
+import { api } from '../../api.ts'
+import { Status } from '../../components/badge.tsx'
+import { Button } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { toast } from '../../components/toast.tsx'
+import { useChange } from '../../queries.ts'
+import { useMe } from '../../session.ts'
+import { EnableTwoFactorDialog } from './enable-two-factor-dialog.tsx'
+import { PasswordDialog } from './password-dialog.tsx'
+import { RecoveryCodesDialog } from './recovery-codes.tsx'
+
+type Open = 'enable' | 'disable' | 'codes'
+
+export function TwoFactorCard() {
+  const { user } = useMe()
+  const [open, setOpen] = useState<Open>()
+  const [codes, setCodes] = useState<string[]>()
+  const disable = useChange('POST /api/me/two-factor/disable', ['GET /api/me'])
+  const isOn = user.twoFactorEnabled
+
+  async function turnOff(password: string): Promise<void> {
+    await disable.mutateAsync({ body: { password } })
+    setOpen(undefined)
+    toast('Two-factor sign-in is off.')
+  }
+  async function renewCodes(password: string): Promise<void> {
+    const { recoveryCodes } = await api('POST /api/me/two-factor/recovery-codes', { body: { password } })
+    setOpen(undefined)
+    setCodes(recoveryCodes)
+  }
+  const close = () => setOpen(undefined)
+  return (
+    <Card
+      title="Two-factor sign-in"
+      description="Besides the password, a code from an app on your phone: a stolen password alone opens nothing."
+      action={<Status tone={isOn ? 'good' : 'neutral'}>{isOn ? 'On' : 'Off'}</Status>}
+    >
+      <div className="flex flex-wrap gap-2">
+        {!isOn && <Button onClick={() => setOpen('enable')}>Turn on</Button>}
+        {isOn && <Button onClick={() => setOpen('codes')}>New recovery codes</Button>}
+        {isOn && <Button onClick={() => setOpen('disable')}>Turn off</Button>}
+      </div>
+      {open === 'enable' && <EnableTwoFactorDialog onClose={close} />}
+      {open === 'disable' && (
+        <PasswordDialog
+          title="Turn off two-factor sign-in?"
+          verb="Turn off"
+          look="danger"
+          onClose={close}
+          onSubmit={turnOff}
+        >
+          From then on your password alone signs you in.
+        </PasswordDialog>
+      )}
+      {open === 'codes' && (
+        <PasswordDialog title="New recovery codes" verb="Make new codes" onClose={close} onSubmit={renewCodes}>
+          The ones that you have stop working.
+        </PasswordDialog>
+      )}
+      {codes && <RecoveryCodesDialog codes={codes} onClose={() => setCodes(undefined)} />}
+    </Card>
+  )
+}

@@ -1,0 +1,115 @@
+import { Download, ScrollText } from 'lucide-react'
+import { addressOf, type Item } from '../../api.ts'
+import { buttonClasses } from '../../components/button.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { Nothing, Time } from '../../components/figures.tsx'
+import { FilterBar, FilterInput, FilterSelect } from '../../components/filter-bar.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { useFilters } from '../../filters.ts'
+import { useApi, useApiList } from '../../queries.ts'
+import { usePublisher } from '../../session.ts'
+
+type Entry = Item<'GET /api/publishers/:publisher/audit-log'>
+
+export function AuditLogPage() {
+  const publisher = usePublisher()
+  const params = { publisher: publisher.id }
+  const [filters, setFilters] = useFilters(['action', 'actor', 'project'] as const)
+  const log = useApiList('GET /api/publishers/:publisher/audit-log', { params, query: filters })
+  const team = useApi('GET /api/publishers/:publisher/team', { params })
+  const isFiltered = Object.keys(filters).length > 0
+  const download = (
+    <a
+      href={addressOf('GET /api/publishers/:publisher/audit-log.csv', { params, query: filters })}
+      download
+      className={buttonClasses()}
+    >
+      <Download aria-hidden /> CSV
+    </a>
+  )
+  return (
+    <>
+      <PageHeader
+        title="Audit log"
+        context={publisher.name}
+        description="Every change that somebody made: who, what, when, and from where."
+        action={download}
+      />
+      <FilterBar onClear={isFiltered && (() => setFilters({ action: '', actor: '', project: '' }))}>
+        <FilterInput
+          label="Action"
+          placeholder="Such as key.created"
+          value={filters.action}
+          onChange={(action) => setFilters({ action: action ?? '' })}
+        />
+        <FilterSelect
+          label="Who"
+          all="Everybody"
+          value={filters.actor}
+          onChange={(actor) => setFilters({ actor: actor ?? '' })}
+          options={(team.data?.members ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+        />
+        <FilterSelect
+          label="Project"
+          all="All projects"
+          value={filters.project}
+          onChange={(project) => setFilters({ project: project ?? '' })}
+          options={publisher.projects.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+      </FilterBar>
+      <DataTable
+        label="Audit log"
+        columns={columnsFor(publisher.projects)}
+        rows={log.items}
+        keyOf={({ seq }) => seq}
+        error={log.error}
+        onRetry={log.retry}
+        hasMore={log.hasMore}
+        isLoadingMore={log.isLoadingMore}
+        onLoadMore={log.loadMore}
+        empty={
+          <EmptyState icon={ScrollText} title={isFiltered ? 'Nothing fits these filters' : 'Nothing has happened yet'}>
+            Signing in, keys, domains, payments and team changes are written down here and cannot be altered.
+          </EmptyState>
+        }
+      />
+    </>
+  )
+}
+
+function columnsFor(projects: { id: string; name: string }[]): Column<Entry>[] {
+  return [
+    { label: 'Action', isTitle: true, cell: ({ action }) => <code className="font-mono text-sm">{action}</code> },
+    { label: 'Who', width: 'w-44', cell: ({ actor }) => <span className="block max-w-44 truncate">{actor}</span> },
+    { label: 'What', cell: (entry) => <Subject entry={entry} /> },
+    {
+      label: 'Project',
+      width: 'w-36',
+      cell: ({ projectId }) => projects.find(({ id }) => id === projectId)?.name ?? <Nothing />,
+    },
+    {
+      label: 'Address',
+      width: 'w-36',
+      cell: ({ ip }) => (ip ? <code className="font-mono text-sm">{ip}</code> : <Nothing />),
+    },
+    { label: 'When', width: 'w-32', align: 'right', cell: ({ at }) => <Time iso={at} as="age" /> },
+  ]
+}
+
+function Subject({ entry }: { entry: Entry }) {
+  const details = Object.entries(entry.details).map(([name, value]) => `${name}: ${textOf(value)}`)
+  if (entry.subject === null && details.length === 0) return <Nothing />
+  return (
+    <span
+      className="block max-w-72 truncate text-sm text-muted"
+      title={[entry.subject, ...details].filter(Boolean).join('\n')}
+    >
+      {[entry.subject, ...details].filter(Boolean).join(' · ')}
+    </span>
+  )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

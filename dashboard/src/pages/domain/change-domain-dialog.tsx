@@ -1,0 +1,52 @@
+import { useForm } from 'react-hook-form'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { Form, FormError, FormField } from '../../components/form.tsx'
+import { Input } from '../../components/input.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { toast } from '../../components/toast.tsx'
+import { useChange } from '../../queries.ts'
+import { useProject } from '../../session.ts'
+
+export function ChangeDomainDialog({ onClose, current }: { onClose(): void; current: string }) {
+  const project = useProject()
+  const form = useForm({ defaultValues: { name: '' } })
+  const change = useChange('PATCH /api/projects/:project/domain', ['GET /api/projects/:project/domain', 'GET /api/me'])
+  async function save(body: { name: string }): Promise<void> {
+    const { displayName } = await change.mutateAsync({ params: { project: project.id }, body })
+    toast(`The domain is now ${displayName}. Prove it next.`)
+    onClose()
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Change the domain"
+      description={`${project.name} now stands for ${current}.`}
+    >
+      <Form form={form} onSubmit={save}>
+        <FormField
+          form={form}
+          name="name"
+          label="New domain"
+          hint="Without https:// and without a path. Names in other scripts are fine."
+          rules={{ required: 'Write a domain like example.com.' }}
+        >
+          {(field) => (
+            <Input {...field} autoComplete="off" autoCapitalize="none" spellCheck={false} placeholder="example.com" />
+          )}
+        </FormField>
+        <Notice tone="warn">
+          The new domain has to be proven anew. Until then, calls of this project are refused with 403.
+        </Notice>
+        <FormError form={form} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+            Change domain
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,11 @@
+import { lazyRouteComponent } from '@tanstack/react-router'
+import { Globe } from 'lucide-react'
+import { definePage } from '../../page.ts'
+
+export const page = definePage({
+  scope: 'project',
+  path: 'domain',
+  label: 'Domain',
+  component: lazyRouteComponent(() => import('./domain-page.tsx'), 'DomainPage'),
+  nav: { group: 'build', order: 15, icon: Globe },
+})

@@ -1,0 +1,67 @@
+import { Badge } from '../../components/badge.tsx'
+import { Card } from '../../components/card.tsx'
+import { CopyField } from '../../components/copy-button.tsx'
+import type { Domain } from './domain.ts'
+
+/** A row of label and value. `code` is copied, so it never wraps. */
+function Line({ label, text, name }: { label: string; text: string; name: string }) {
+  return (
+    <div className="grid items-center gap-x-4 gap-y-1 sm:grid-cols-[6rem_minmax(0,1fr)]">
+      <span className="text-sm text-muted">{label}</span>
+      <CopyField text={text} label={name} />
+    </div>
+  )
+}
+
+export function RecordProof({ domain: { record } }: { domain: Domain }) {
+  return (
+    <Card
+      title={
+        <>
+          Prove it by a DNS record <Badge>recommended</Badge>
+        </>
+      }
+      description="Add this TXT record where the DNS of your domain is managed. It changes nothing for your visitors."
+    >
+      <div className="flex flex-col gap-3">
+        <Line label="Type" text="TXT" name="record type" />
+        <Line label="Name" text={record.name} name="record name" />
+        <Line label="Value" text={record.value} name="record value" />
+        <p className="text-sm text-muted">
+          Many DNS forms add <span className="font-mono text-ink">.{record.zone}</span> by themselves: there, write only{' '}
+          <span className="font-mono break-all text-ink">{record.host}</span> as the name. Keep the record as long as
+          the project is in use.
+        </p>
+      </div>
+    </Card>
+  )
+}
+
+export function FileProof({ domain: { file } }: { domain: Domain }) {
+  return (
+    <Card
+      title="Or by a file on your website"
+      description="For those who cannot change the DNS. The file must be public, over https, and without a redirect."
+    >
+      <div className="flex flex-col gap-3">
+        <Line label="Address" text={file.url} name="file address" />
+        <Line label="Content" text={file.content} name="file content" />
+      </div>
+    </Card>
+  )
+}
+
+/** People take the two for one name, and look for the mistake everywhere else. */
+export function NamesCard({ domain: { displayName, twin } }: { domain: Domain }) {
+  if (twin === null) return null
+  return (
+    <Card title="With or without www">
+      <p className="text-muted">
+        <span className="font-mono break-all text-ink">{displayName}</span> and{' '}
+        <span className="font-mono break-all text-ink">{twin}</span> are two different names. This project stands for
+        the first, and only a proof for that very name counts. Which of the two your visitors see makes no difference to
+        calls.
+      </p>
+    </Card>
+  )
+}

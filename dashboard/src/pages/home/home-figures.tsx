@@ -1,0 +1,69 @@
+import { Duration, Money, Nothing } from '../../components/figures.tsx'
+import { Stat } from '../../components/stat.tsx'
+import { formatCount, formatMoney, formatShare } from '../../formats.ts'
+import type { Home } from './onboarding.ts'
+
+/** The numbers that one looks at every day, each with what it was before. */
+export function HomeFigures({ home }: { home: Home | undefined }) {
+  const { spent, week } = home ?? {}
+  const rate = week && rateOf(week.failed, week.calls)
+  return (
+    <section aria-label="Figures" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <Stat
+        label="Balance"
+        value={home && <Money nanos={home.balanceNanos} />}
+        note={home && home.heldNanos !== '0' && `${formatMoney(home.heldNanos)} held by running calls`}
+      />
+      <Stat label="Spent today" {...spentIn(spent?.today)} note={noteOf(spent?.today, 'vs yesterday')} />
+      <Stat label="Spent in 7 days" {...spentIn(spent?.week)} note={noteOf(spent?.week, 'vs 7 days before')} />
+      <Stat label="Spent in 30 days" {...spentIn(spent?.month)} note={noteOf(spent?.month, 'vs 30 days before')} />
+      <Stat
+        label="Calls in 7 days"
+        value={week && formatCount(week.calls)}
+        delta={week && change(week.calls, week.previousCalls)}
+      />
+      <Stat
+        label="Error rate in 7 days"
+        value={week && (rate === null ? <Nothing /> : formatShare(rate ?? 0))}
+        note={week && (rate === null ? 'no calls yet' : `${formatCount(week.failed)} failed`)}
+      />
+      <Stat
+        label="First token, median"
+        value={week && <Duration ms={week.firstTokenMs.p50} />}
+        delta={week && change(week.firstTokenMs.p50, week.previousFirstTokenMs.p50)}
+        more="bad"
+        note={week?.firstTokenMs.p50 == null && 'no calls yet'}
+      />
+      <Stat
+        label="First token, 95 %"
+        value={week && <Duration ms={week.firstTokenMs.p95} />}
+        delta={week && change(week.firstTokenMs.p95, week.previousFirstTokenMs.p95)}
+        more="bad"
+        note={week?.firstTokenMs.p95 == null && 'no calls yet'}
+      />
+    </section>
+  )
+}
+
+type Compared = Home['spent']['today']
+
+function spentIn(compared: Compared | undefined) {
+  return {
+    value: compared && <Money nanos={compared.nanos} />,
+    delta: compared && change(Number(compared.nanos), Number(compared.previousNanos)),
+  }
+}
+
+function noteOf(compared: Compared | undefined, words: string) {
+  if (compared === undefined || compared.previousNanos === '0') return undefined
+  return <span className="truncate max-sm:sr-only">{words}</span>
+}
+
+/** Against nothing there is no change to speak of. */
+function change(now: number | null, before: number | null): number | null {
+  return now === null || before === null || before === 0 ? null : now / before - 1
+}
+
+function rateOf(failed: number, calls: number): number | null {
+  return calls === 0 ? null : failed / calls
+}

@@ -1,0 +1,11 @@
+import { lazyRouteComponent } from '@tanstack/react-router'
+import { House } from 'lucide-react'
+import { definePage } from '../../page.ts'
+
+export const page = definePage({
+  scope: 'project',
+  path: '',
+  label: 'Home',
+  component: lazyRouteComponent(() => import('./home-page.tsx'), 'HomePage'),
+  nav: { group: 'project', order: 0, icon: House },
+})

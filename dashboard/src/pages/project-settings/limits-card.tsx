@@ -1,0 +1,26 @@
+import { Card } from '../../components/card.tsx'
+import { formatCountExactly } from '../../formats.ts'
+import type { Settings } from './settings.ts'
+
+export function LimitsCard({ limits }: { limits: Settings['limits'] }) {
+  const rows: [string, number | string | null][] = [
+    ['Requests per minute', limits.requestsPerMinute],
+    ['Tokens per minute', limits.tokensPerMinute],
+    ['Calls at the same time', limits.concurrentCalls],
+  ]
+  return (
+    <Card
+      title="Limits"
+      description="Set by the operator. A call beyond them is refused with status 429 and may be sent again."
+    >
+      <dl className="grid gap-3 sm:grid-cols-3">
+        {rows.map(([label, limit]) => (
+          <div key={label}>
+            <dt className="text-sm text-muted">{label}</dt>
+            <dd className="tabular font-medium">{limit === null ? 'No limit' : formatCountExactly(limit)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}

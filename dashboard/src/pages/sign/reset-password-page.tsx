@@ -1,0 +1,50 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useForm } from 'react-hook-form'
+import { api } from '../../api.ts'
+import { Button } from '../../components/button.tsx'
+import { Form, FormError, FormField } from '../../components/form.tsx'
+import { PasswordInput } from '../../components/input.tsx'
+import { Link } from '../../components/link.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { toast } from '../../components/toast.tsx'
+import { FrameCard } from '../../shell/frame-card.tsx'
+import { useLinkToken } from './link-token.ts'
+import { PASSWORD_RULES } from './password-rules.ts'
+
+export function ResetPasswordPage() {
+  const token = useLinkToken()
+  const navigate = useNavigate()
+  const form = useForm({ defaultValues: { newPassword: '' } })
+  async function reset({ newPassword }: { newPassword: string }): Promise<void> {
+    await api('POST /api/auth/reset-password', { body: { token, newPassword } })
+    toast('Your password is changed. Sign in with the new one.')
+    await navigate({ to: '/sign-in' })
+  }
+  const again = <Link to="/forgot-password">Have another link sent</Link>
+  if (token === '') {
+    return (
+      <FrameCard title="This link is not complete" below={again}>
+        <Notice tone="warn">Copy the entire link from the mail, or have another one sent.</Notice>
+      </FrameCard>
+    )
+  }
+  return (
+    <FrameCard title="Choose a new password" description="Every open session of yours ends." below={again}>
+      <Form form={form} onSubmit={reset}>
+        <FormField
+          form={form}
+          name="newPassword"
+          label="New password"
+          hint="At least 12 characters."
+          rules={PASSWORD_RULES}
+        >
+          {(field) => <PasswordInput {...field} autoComplete="new-password" autoFocus />}
+        </FormField>
+        <FormError form={form} />
+        <Button type="submit" look="primary" size="lg" isBusy={form.formState.isSubmitting}>
+          Change password
+        </Button>
+      </Form>
+    </FrameCard>
+  )
+}

@@ -1,0 +1,66 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useForm } from 'react-hook-form'
+import { api } from '../../api.ts'
+import { Button } from '../../components/button.tsx'
+import { Form, FormError, FormField } from '../../components/form.tsx'
+import { Input, PasswordInput } from '../../components/input.tsx'
+import { Link } from '../../components/link.tsx'
+import { safeNext } from '../../safe-next.ts'
+import { FrameCard } from '../../shell/frame-card.tsx'
+import { SecondFactor } from './second-factor.tsx'
+
+export function SignInPage() {
+  const { next } = useSearch({ strict: false }) as { next?: string }
+  const [needsCode, setNeedsCode] = useState(false)
+  const enter = useEnter(next)
+  const form = useForm({ defaultValues: { email: '', password: '' } })
+  if (needsCode) return <SecondFactor onDone={enter} onBack={() => setNeedsCode(false)} />
+
+  async function signIn(body: { email: string; password: string }): Promise<void> {
+    const { twoFactor } = await api('POST /api/auth/sign-in/email', { body })
+    if (twoFactor) setNeedsCode(true)
+    else await enter()
+  }
+
+  return (
+    <FrameCard
+      title="Sign in"
+      below={
+        <>
+          New to Parley? <Link to="/sign-up">Create an account</Link>
+        </>
+      }
+    >
+      <Form form={form} onSubmit={signIn}>
+        <FormField form={form} name="email" label="E-mail" rules={{ required: 'Write your e-mail address.' }}>
+          {(field) => <Input {...field} type="email" autoComplete="username" autoFocus />}
+        </FormField>
+        <FormField
+          form={form}
+          name="password"
+          label="Password"
+          aside={<Link to="/forgot-password">Forgot it?</Link>}
+          rules={{ required: 'Write your password.' }}
+        >
+          {(field) => <PasswordInput {...field} autoComplete="current-password" />}
+        </FormField>
+        <FormError form={form} />
+        <Button type="submit" look="primary" size="lg" isBusy={form.formState.isSubmitting}>
+          Sign in
+        </Button>
+      </Form>
+    </FrameCard>
+  )
+}
+
+/** Whoever was here before is forgotten, then on to where the link led. */
+function useEnter(next: string | undefined): () => Promise<void> {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  return async () => {
+    client.clear()
+    await navigate({ href: safeNext(next), replace: true })
+  }
+}

@@ -1,0 +1,61 @@
+import type { Reply } from '../../api.ts'
+import type { ChartProps } from '../../components/chart-data.ts'
+import { OTHER_COLOUR } from '../../components/chart-colours.ts'
+import { formatCount, formatMoney } from '../../formats.ts'
+
+/** What the chart of the usage page stacks. */
+export const SHOWN = [
+  ['spend', 'Spend'],
+  ['calls', 'Calls'],
+  ['tokens', 'Tokens'],
+  ['failed', 'Failed calls'],
+] as const
+export type Shown = (typeof SHOWN)[number][0]
+
+export function shownOf(text: string | undefined): Shown {
+  return SHOWN.find(([value]) => value === text)?.[0] ?? 'calls'
+}
+
+export type Usage = Reply<'GET /api/projects/:project/usage'>
+type PointGroup = Usage['points'][number]['groups'][number]
+
+/** More colours than this cannot be told apart; the rest is one part. */
+const GROUPS_MAX = 5
+const OTHER = 'other'
+
+export function tokensIn({ input, cachedInput, cacheWrite, output, reasoning }: PointGroup['tokens']): number {
+  return input + cachedInput + cacheWrite + output + reasoning
+}
+
+function valueOf(group: PointGroup, shown: Shown): number {
+  if (shown === 'spend') return Number(group.chargedNanos)
+  return shown === 'tokens' ? tokensIn(group.tokens) : shown === 'calls' ? group.calls : group.failed
+}
+
+export function formatShown(value: number, shown: Shown): string {
+  return shown === 'spend' ? formatMoney(BigInt(Math.round(value))) : formatCount(Math.round(value * 10) / 10)
+}
+
+export function chartOf(usage: Usage, shown: Shown, colours: Map<string, string>): ChartProps {
+  const tops = usage.groups.slice(0, usage.groups.length > GROUPS_MAX + 1 ? GROUPS_MAX : GROUPS_MAX + 1)
+  const series = tops.map(({ id, label }) => ({ id, label, colour: colours.get(id) ?? OTHER_COLOUR }))
+  if (usage.groups.length > tops.length) series.push({ id: OTHER, label: 'Other', colour: OTHER_COLOUR })
+  const known = new Set(tops.map(({ id }) => id))
+  const points = usage.points.map(({ at, groups }) => {
+    const values: Record<string, number> = {}
+    for (const group of groups) {
+      const id = known.has(group.id) ? group.id : OTHER
+      values[id] = (values[id] ?? 0) + valueOf(group, shown)
+    }
+    return { at, values }
+  })
+  const what = SHOWN.find(([value]) => value === shown)?.[1] ?? ''
+  return {
+    label: `${what} by ${usage.by}, per ${usage.every} in UTC. The table below has the same numbers.`,
+    kind: 'bars',
+    series,
+    points,
+    every: usage.every,
+    format: (value) => formatShown(value, shown),
+  }
+}

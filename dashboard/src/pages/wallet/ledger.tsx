@@ -1,0 +1,182 @@
+import { Activity, ArrowDownLeft, ArrowUpRight, Download, ReceiptText } from 'lucide-react'
+import { useState } from 'react'
+import { addressOf, type Item } from '../../api.ts'
+import { buttonClasses } from '../../components/button.tsx'
+import { classes } from '../../components/classes.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { Money, Nothing, Time } from '../../components/figures.tsx'
+import { FilterBar, FilterSelect } from '../../components/filter-bar.tsx'
+import { Link } from '../../components/link.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { useFilters } from '../../filters.ts'
+import { formatCount } from '../../formats.ts'
+import { useApiList } from '../../queries.ts'
+import { useProject } from '../../session.ts'
+
+type Entry = Item<'GET /api/projects/:project/ledger'>
+type Kind = Entry['kind']
+
+const KINDS: { value: Kind; label: string }[] = [
+  { value: 'usage', label: 'Usage' },
+  { value: 'topup', label: 'Top-ups' },
+  { value: 'grant', label: 'Credit granted' },
+  { value: 'ad_revenue', label: 'Earnings' },
+  { value: 'refund', label: 'Refunds' },
+  { value: 'chargeback', label: 'Chargebacks' },
+  { value: 'adjustment', label: 'Adjustments' },
+  { value: 'reversal', label: 'Reversals' },
+  { value: 'late_charge', label: 'Late charges' },
+]
+const PERIODS = [
+  { value: '7', label: 'Last 7 days' },
+  { value: '30', label: 'Last 30 days' },
+  { value: '90', label: 'Last 90 days' },
+  { value: '365', label: 'Last 12 months' },
+]
+const DAY_MS = 86_400_000
+
+export function Ledger() {
+  const project = useProject()
+  const [nowMs] = useState(() => Date.now())
+  const [filters, setFilters] = useFilters(['kind', 'days'] as const)
+  const params = { project: project.id }
+  const query = { ...(filters.kind && { kind: filters.kind as Kind }), ...fromOf(filters.days, nowMs) }
+  const ledger = useApiList('GET /api/projects/:project/ledger', { params, query })
+  const isFiltered = filters.kind !== undefined || filters.days !== undefined
+  return (
+    <section aria-labelledby="ledger">
+      <div className="mb-3 flex items-center justify-between gap-4">
+        <h2 id="ledger" className="text-base font-semibold">
+          Ledger
+        </h2>
+        <a
+          href={addressOf('GET /api/projects/:project/ledger.csv', { params, query })}
+          download
+          className={buttonClasses()}
+        >
+          <Download aria-hidden /> CSV
+        </a>
+      </div>
+      <FilterBar onClear={isFiltered && (() => setFilters({ kind: '', days: '' }))}>
+        <FilterSelect
+          label="Type"
+          all="All types"
+          value={filters.kind}
+          onChange={(kind) => setFilters({ kind: kind ?? '' })}
+          options={KINDS}
+        />
+        <FilterSelect
+          label="Period"
+          all="All time"
+          value={filters.days}
+          onChange={(days) => setFilters({ days: days ?? '' })}
+          options={PERIODS}
+        />
+      </FilterBar>
+      <DataTable
+        label="Ledger"
+        columns={columnsFor(project.id)}
+        rows={ledger.items}
+        keyOf={({ id }) => id}
+        error={ledger.error}
+        onRetry={ledger.retry}
+        hasMore={ledger.hasMore}
+        isLoadingMore={ledger.isLoadingMore}
+        onLoadMore={ledger.loadMore}
+        empty={
+          <EmptyState icon={ReceiptText} title={isFiltered ? 'Nothing fits these filters' : 'Nothing has moved yet'}>
+            Every top-up, grant and refund appears here, and what calls cost, summed for each day in UTC.
+          </EmptyState>
+        }
+      />
+    </section>
+  )
+}
+
+/** Whole days, so that the same choice is the same request. */
+function fromOf(days: string | undefined, nowMs: number): { from?: string } {
+  if (!PERIODS.some(({ value }) => value === days)) return {}
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
+  return { from: new Date(today - (Number(days) - 1) * DAY_MS).toISOString() }
+}
+
+function columnsFor(projectId: string): Column<Entry>[] {
+  return [
+    { label: 'Type', isTitle: true, cell: (entry) => <Kind entry={entry} /> },
+    { label: 'Time', width: 'w-44', cell: (entry) => <When entry={entry} /> },
+    { label: 'Reference', cell: (entry) => <Reference entry={entry} projectId={projectId} /> },
+    { label: 'Amount', align: 'right', width: 'w-32', cell: ({ deltaNanos }) => <Amount nanos={deltaNanos} /> },
+    {
+      label: 'Balance after',
+      align: 'right',
+      width: 'w-32',
+      cell: ({ balanceAfterNanos }) => <Money nanos={balanceAfterNanos} className="text-muted" />,
+    },
+  ]
+}
+
+function Kind({ entry }: { entry: Entry }) {
+  const isIn = BigInt(entry.deltaNanos) > 0n
+  const Icon = entry.kind === 'usage' ? Activity : isIn ? ArrowDownLeft : ArrowUpRight
+  return (
+    <span className="flex items-center gap-2.5">
+      <Icon className={classes('size-4 shrink-0', isIn ? 'text-good' : 'text-muted')} aria-hidden />
+      <span className="font-medium whitespace-nowrap">{entry.title}</span>
+    </span>
+  )
+}
+
+function When({ entry }: { entry: Entry }) {
+  if (entry.kind !== 'usage') return <Time iso={entry.at} />
+  return (
+    <time
+      dateTime={entry.id}
+      title={`All calls that began on ${entry.id} in UTC`}
+      className="tabular whitespace-nowrap"
+    >
+      {dayOf(entry.at)}
+    </time>
+  )
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', year: 'numeric', month: 'short', day: 'numeric' })
+
+function dayOf(iso: string): string {
+  return `${DAY.format(new Date(iso))} (UTC)`
+}
+
+function Reference({ entry, projectId }: { entry: Entry; projectId: string }) {
+  if (entry.kind === 'usage') {
+    const calls = entry.calls === null ? 'Calls' : entry.calls === '1' ? '1 call' : `${formatCount(entry.calls)} calls`
+    return (
+      <Link
+        to={`/projects/${projectId}/calls`}
+        search={{ range: 'custom', from: entry.id, to: entry.id }}
+        className="text-sm"
+      >
+        {calls}
+      </Link>
+    )
+  }
+  if (entry.call !== null) {
+    return (
+      <Link to={`/projects/${projectId}/calls/${entry.call}`} className="text-sm">
+        See the call
+      </Link>
+    )
+  }
+  const said = entry.reason ?? entry.reference
+  if (!said) return <Nothing />
+  return (
+    <span
+      title={[entry.reason, entry.reference].filter(Boolean).join('\n')}
+      className="block max-w-72 truncate text-sm text-muted max-sm:max-w-48"
+    >
+      {said}
+    </span>
+  )
+}
+
+function Amount({ nanos }: { nanos: string }) {
+  return <Money nanos={nanos} sign className={BigInt(nanos) > 0n ? 'font-medium text-good' : 'font-medium'} />
+}

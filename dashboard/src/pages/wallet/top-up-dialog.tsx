@@ -1,0 +1,90 @@
+import { useForm, useWatch } from 'react-hook-form'
+import type { Reply } from '../../api.ts'
+import { Button } from '../../components/button.tsx'
+import { classes } from '../../components/classes.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { Form, FormError, FormField } from '../../components/form.tsx'
+import { Input } from '../../components/input.tsx'
+import { formatMoney, parseMoney } from '../../formats.ts'
+import { useChange } from '../../queries.ts'
+import { useProject } from '../../session.ts'
+
+const PRESETS = ['10', '25', '50', '100']
+
+export interface TopUpDialogProps {
+  topUp: Reply<'GET /api/projects/:project/wallet'>['topUp']
+  onClose(): void
+}
+
+export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
+  const project = useProject()
+  const open = useChange('POST /api/projects/:project/checkouts')
+  const form = useForm({ defaultValues: { amountNanos: '25' } })
+  const text = useWatch({ control: form.control, name: 'amountNanos' })
+  const nanos = parseMoney(text)
+  const range = `From ${formatMoney(topUp.minNanos)} to ${formatMoney(topUp.maxNanos)}, in whole cents.`
+
+  async function pay(): Promise<void> {
+    const { url } = await open.mutateAsync({ params: { project: project.id }, body: { amountNanos: nanos ?? '' } })
+    window.location.assign(url)
+    // Until the payment page is there, the button stays busy.
+    await new Promise(() => {})
+  }
+
+  const actions = (
+    <>
+      <Button onClick={onClose}>Cancel</Button>
+      <Button type="submit" form="top-up" look="primary" isBusy={form.formState.isSubmitting}>
+        {nanos === undefined ? 'Continue to payment' : `Pay ${formatMoney(nanos)}`}
+      </Button>
+    </>
+  )
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`Top up ${project.name}`}
+      description="You pay on a page of Stripe and come back here, where the credit appears within seconds."
+      actions={actions}
+    >
+      <Form form={form} onSubmit={pay} id="top-up">
+        <div role="group" aria-label="Amounts" className="grid grid-cols-4 gap-2">
+          {PRESETS.map((amount) => (
+            <button
+              key={amount}
+              type="button"
+              aria-pressed={text === amount}
+              onClick={() => form.setValue('amountNanos', amount, { shouldValidate: true })}
+              className={classes(
+                'tabular h-12 rounded-md border font-medium transition-colors',
+                text === amount
+                  ? 'border-accent-text bg-accent-soft text-accent-text'
+                  : 'border-line-strong bg-surface hover:bg-hover',
+              )}
+            >
+              ${amount}
+            </button>
+          ))}
+        </div>
+        <FormField
+          form={form}
+          name="amountNanos"
+          label="Amount in US dollars"
+          hint={range}
+          rules={{ validate: (typed) => isPayable(parseMoney(typed), topUp) || range }}
+        >
+          {(field) => <Input {...field} inputMode="decimal" autoComplete="off" className="font-mono" />}
+        </FormField>
+        <FormError form={form} />
+      </Form>
+    </Dialog>
+  )
+}
+
+const NANOS_PER_CENT = 10_000_000n
+
+function isPayable(nanos: string | undefined, { minNanos, maxNanos }: TopUpDialogProps['topUp']): boolean {
+  if (nanos === undefined) return false
+  const amount = BigInt(nanos)
+  return amount >= BigInt(minNanos) && amount <= BigInt(maxNanos) && amount % NANOS_PER_CENT === 0n
+}

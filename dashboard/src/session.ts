@@ -1,0 +1,68 @@
+/** Who is signed in, and which project and publisher the page is about. */
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import type { Reply } from './api.ts'
+import { mayActAs, type Role } from './page.ts'
+import { queryOf } from './queries.ts'
+
+export type Me = Reply<'GET /api/me'>
+export type Membership = Me['publishers'][number]
+export type ProjectOfMine = Membership['projects'][number]
+
+export const meQuery = { ...queryOf('GET /api/me', {}), staleTime: 60_000 }
+
+/** For pages behind the guard, which has loaded this before any of them is drawn. */
+export function useMe(): Me {
+  const { data } = useQuery(meQuery)
+  if (data === undefined) throw new Error('a page behind the sign-in was drawn without a session')
+  return data
+}
+
+export interface Place {
+  publisher: Membership | undefined
+  project: ProjectOfMine | undefined
+}
+
+const LAST_PROJECT = 'parley.project'
+
+/** What the address names, or on pages that name nothing the project that was looked at last. */
+export function usePlace(): Place {
+  const me = useMe()
+  const params = useParams({ strict: false }) as { project?: string; publisher?: string }
+  return placeOf(me, params)
+}
+
+export function placeOf(me: Me, params: { project?: string; publisher?: string }): Place {
+  const projectId = params.project ?? localStorage.getItem(LAST_PROJECT) ?? undefined
+  const owner =
+    me.publishers.find(({ id }) => id === params.publisher) ??
+    me.publishers.find(({ projects }) => projects.some(({ id }) => id === projectId)) ??
+    me.publishers.find(({ projects }) => projects.length > 0) ??
+    me.publishers[0]
+  return { publisher: owner, project: owner?.projects.find(({ id }) => id === projectId) ?? owner?.projects[0] }
+}
+
+export function rememberProject(id: string): void {
+  localStorage.setItem(LAST_PROJECT, id)
+}
+
+export interface CurrentProject extends ProjectOfMine {
+  publisher: Membership
+  role: Role
+  /** Whether the signed-in person may do what needs this role here. */
+  may(role: Role): boolean
+}
+
+/** For pages under /projects/:project. The route has made sure that the project is one of the caller's. */
+export function useProject(): CurrentProject {
+  const { publisher, project } = usePlace()
+  if (publisher === undefined || project === undefined) throw new Error('a project page was drawn without a project')
+  return { ...project, publisher, role: publisher.role, may: (role) => mayActAs(publisher.role, role) }
+}
+
+/** For pages under /publishers/:publisher. */
+export function usePublisher(): Membership & { may(role: Role): boolean } {
+  const { publisher } = usePlace()
+  if (publisher === undefined) throw new Error('a publisher page was drawn without a publisher')
+  return { ...publisher, may: (role) => mayActAs(publisher.role, role) }
+}

@@ -1,0 +1,24 @@
+import { Compass } from 'lucide-react'
+import { Link } from '../components/link.tsx'
+import { DocumentTitle } from '../components/page-header.tsx'
+import { EmptyState } from '../components/states.tsx'
+
+export function NotFoundPage() {
+  return (
+    <main className="mx-auto max-w-lg py-[12vh]">
+      <DocumentTitle title="Not found" />
+      <EmptyState
+        icon={Compass}
+        level={1}
+        title="There is no such page"
+        action={
+          <Link to="/" look="secondary">
+            Back to the console
+          </Link>
+        }
+      >
+        The address may be mistyped, or what it names is not yours or was deleted.
+      </EmptyState>
+    </main>
+  )
+}

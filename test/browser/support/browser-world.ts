@@ -1,0 +1,185 @@
+/** A whole Parley and a real Chromium in front of it. What a page must never do is watched from its first byte. */
+import { AxeBuilder } from '@axe-core/playwright'
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { cp, mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium, type BrowserContext, type Page } from 'playwright-core'
+import { WEB_ROOT } from '../../../src/console/web.ts'
+import {
+  createConsoleWorld,
+  newPerson,
+  newProject,
+  ORIGIN,
+  type ConsoleWorld,
+  type Person,
+} from '../../support/console.ts'
+import type { WorldOptions } from '../../support/world.ts'
+
+const WIDE = { width: 1280, height: 800 }
+export const PHONE = { width: 360, height: 740 }
+
+export interface Visitor {
+  page: Page
+  context: BrowserContext
+}
+
+export interface SignedUp extends Visitor {
+  person: Person
+  project: { id: string }
+}
+
+export interface VisitOptions {
+  viewport?: { width: number; height: number }
+  colorScheme?: 'light' | 'dark'
+}
+
+export interface CheckOptions {
+  /** Every rule in both themes. Otherwise the dark one is looked at for colours alone, since nothing else differs. */
+  isThorough?: boolean
+}
+
+export interface BrowserWorld extends ConsoleWorld {
+  /** Where the browser finds the console; addresses in mails begin with it, too. */
+  origin: string
+  /** Somebody who is not signed in. */
+  visit(options?: VisitOptions): Promise<Visitor>
+  /** Somebody with a confirmed address and a project, signed in. */
+  signedUp(options?: VisitOptions): Promise<SignedUp>
+  /** Lets somebody who was made through the API look through a browser. */
+  visitAs(person: Person, options?: VisitOptions): Promise<Visitor>
+  /** Axe in both themes, and everything that the page did since it was opened: see `faultsOf`. */
+  check(page: Page, options?: CheckOptions): Promise<void>
+}
+
+export async function createBrowserWorld(options: Pick<WorldOptions, 'env' | 'roles'> = {}): Promise<BrowserWorld> {
+  const webRoot = await copyOfWeb()
+  const world = await createConsoleWorld({ ...options, webRoot })
+  const { host } = new URL(world.consoleUrl)
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      // The console's name leads to this world; the clipboard and others want an origin that counts as secure.
+      `--host-resolver-rules=MAP ${new URL(ORIGIN).hostname} ${host}`,
+      `--unsafely-treat-insecure-origin-as-secure=${ORIGIN}`,
+    ],
+  })
+  let visitors = 0
+
+  async function visit({ viewport = WIDE, colorScheme = 'light' }: VisitOptions = {}): Promise<Visitor> {
+    const context = await browser.newContext({
+      baseURL: ORIGIN,
+      viewport,
+      colorScheme,
+      reducedMotion: 'reduce',
+      // Everybody comes from an address of their own: throttles of one test do not reach the next.
+      extraHTTPHeaders: { 'x-forwarded-for': `10.8.0.${(visitors += 1)}` },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await context.addInitScript(WATCH)
+    const page = await context.newPage()
+    watch(page)
+    return { page, context }
+  }
+  async function visitAs(person: Person, how?: VisitOptions): Promise<Visitor> {
+    const visitor = await visit(how)
+    const cookies = [...person.cookies].map(([name, value]) => ({
+      name,
+      value: decodeURIComponent(value),
+      url: ORIGIN,
+    }))
+    await visitor.context.addCookies(cookies.map((cookie) => ({ ...cookie, value: encodeURIComponent(cookie.value) })))
+    return visitor
+  }
+
+  return {
+    ...world,
+    origin: ORIGIN,
+    visit,
+    visitAs,
+    check,
+    async signedUp(how) {
+      const person = await newPerson(world)
+      const project = { id: await newProject(person, 'Recipes', 'recipes.example.com') }
+      return { ...(await visitAs(person, how)), person, project }
+    },
+    async close() {
+      await browser.close()
+      await world.close()
+    },
+  }
+}
+
+/** What was built when the tests began: whoever builds again meanwhile does not pull files away under them. */
+async function copyOfWeb(): Promise<string> {
+  const page = await readFile(join(WEB_ROOT, 'index.html'), 'utf8').catch(() => '')
+  assert.ok(page, 'the web app is not built: run `npm run build` first')
+  const copy = await mkdtemp(join(tmpdir(), 'parley-web-'))
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+  const copied = await cp(WEB_ROOT, copy, { recursive: true }).then(
+    () => readFile(join(copy, 'index.html'), 'utf8'),
+    () => '',
+  )
+  assert.equal(copied, page, 'the web app was being built when the tests began: run them again')
+  return copy
+}
+
+/** Runs in the page before anything else. */
+const WATCH = `
+  window.parleyFaults = []
+  document.addEventListener('securitypolicyviolation', (event) =>
+    window.parleyFaults.push('content security policy: ' + event.violatedDirective + ' ' + event.blockedURI))
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      if (entry.hadRecentInput) continue
+      const nodes = entry.sources.map(({ node }) => node && (node.outerHTML ?? node.textContent).slice(0, 160))
+      window.parleyFaults.push('layout shift ' + entry.value.toFixed(4) + ' of ' + nodes.join(' | '))
+    }
+  }).observe({ type: 'layout-shift', buffered: true })
+`
+
+const errorsOf = new WeakMap<Page, string[]>()
+
+function watch(page: Page): void {
+  const errors: string[] = []
+  errorsOf.set(page, errors)
+  page.on('pageerror', (error) => errors.push(`uncaught: ${error.message}`))
+  page.on('console', (message) => {
+    // The browser writes one such line for every 4xx; whether that is a fault is for the test to say.
+    const isAnswer = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isAnswer) errors.push(`console: ${message.text()}`)
+  })
+}
+
+/** Breaches of the content security policy, layout shifts, uncaught and logged errors since the page was opened. */
+export async function faultsOf(page: Page): Promise<string[]> {
+  const found = await page.evaluate<string[]>('window.parleyFaults')
+  return [...found, ...(errorsOf.get(page) ?? [])]
+}
+
+async function check(page: Page, { isThorough = false }: CheckOptions = {}): Promise<void> {
+  await page.waitForLoadState('networkidle')
+  assert.deepEqual(await faultsOf(page), [], `faults of ${page.url()}`)
+  const before = await page.evaluate<string>('document.documentElement.dataset.theme')
+  for (const theme of ['light', 'dark']) {
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {})))')
+    const violations = await violationsOf(page, theme === 'dark' && !isThorough)
+    assert.deepEqual(violations, [], `accessibility of ${page.url()} in the ${theme} theme`)
+  }
+  await page.evaluate(`document.documentElement.dataset.theme = '${before}'`)
+}
+
+async function violationsOf(page: Page, isColoursOnly: boolean): Promise<string[]> {
+  // Describing everything that is in order, too, would take most of the time.
+  const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] })
+  // A menu floats over the page and belongs to none of its regions.
+  const isMenuOpen = (await page.getByRole('menu').count()) > 0
+  const chosen = isColoursOnly ? axe.withRules(['color-contrast']) : axe.disableRules(isMenuOpen ? ['region'] : [])
+  const { violations } = await chosen.analyze()
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  )
+}
