@@ -1,4 +1,18 @@
 # One image for every role: "serve" with all of them by default, any other parley command on demand.
+
+# The console's web app is built with packages that the image itself has no use for.
+FROM node:24.21.0-bookworm-slim AS build
+
+WORKDIR /parley
+
+# Packages change less often than the sources: their layer is built first and used again.
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
+
+COPY tsconfig.json ./
+COPY dashboard dashboard
+RUN npm run build
+
 FROM node:24.21.0-bookworm-slim
 
 ENV NODE_ENV=production \
@@ -8,17 +22,18 @@ ENV NODE_ENV=production \
 
 WORKDIR /parley
 
-# Packages change less often than the sources: their layer is built first and used again.
+# React is an optional companion of a package that we run: without the second --omit it would come along unused.
 COPY package.json package-lock.json .npmrc ./
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --no-audit --no-fund
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --no-audit --no-fund
 
-# There is no build: Node runs the TypeScript sources as they are.
+# The server needs no build: Node runs its TypeScript sources as they are.
 COPY bin bin
 COPY migrations migrations
 COPY prices prices
 COPY simulator simulator
 COPY scripts/seed.ts scripts/
 COPY src src
+COPY --from=build /parley/dashboard/dist dashboard/dist
 
 # Everything above belongs to root and is read-only for the process.
 USER node
