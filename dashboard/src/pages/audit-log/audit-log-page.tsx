@@ -43,13 +43,16 @@ export function AuditLogPage() {
           value={filters.action}
           onChange={(action) => setFilters({ action: action ?? '' })}
         />
-        <FilterSelect
-          label="Who"
-          all="Everybody"
-          value={filters.actor}
-          onChange={(actor) => setFilters({ actor: actor ?? '' })}
-          options={(team.data?.members ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-        />
+        <span className="w-40 [&_select]:w-full [&>span]:w-full">
+          {/* As wide with the names as before they are known. */}
+          <FilterSelect
+            label="Who"
+            all="Everybody"
+            value={filters.actor}
+            onChange={(actor) => setFilters({ actor: actor ?? '' })}
+            options={(team.data?.members ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          />
+        </span>
         <FilterSelect
           label="Project"
           all="All projects"

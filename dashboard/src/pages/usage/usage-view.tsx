@@ -56,18 +56,23 @@ export function UsageView({ usage, show, projectId }: UsageViewProps) {
           </EmptyState>
         }
       />
-      <div className="grid gap-4 lg:grid-cols-2">
-        <Card
-          title="Time to the first token"
-          description="Half of the calls were faster than p50, 19 of 20 faster than p95. Within a few percent."
-        >
-          <Chart data={data && latencyOf(data)} />
-        </Card>
-        <Card title="How calls ended" description="Failed calls are never charged.">
-          <Endings data={data} />
-        </Card>
-      </div>
-      {data && <UsageRows usage={data} />}
+      {/* How many rows the table has is known with the data. What stands below comes with it, and so never moves. */}
+      {data && (
+        <>
+          <div className="grid gap-4 lg:grid-cols-2">
+            <Card
+              title="Time to the first token"
+              description="Half of the calls were faster than p50, 19 of 20 faster than p95. Within a few percent."
+            >
+              <Chart data={latencyOf(data)} />
+            </Card>
+            <Card title="How calls ended" description="Failed calls are never charged.">
+              <Endings data={data} />
+            </Card>
+          </div>
+          <UsageRows usage={data} />
+        </>
+      )}
     </div>
   )
 }

@@ -34,7 +34,7 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
   const actions = (
     <>
       <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" form="top-up" look="primary" isBusy={form.formState.isSubmitting}>
+      <Button type="submit" form="top-up" className="min-w-44" look="primary" isBusy={form.formState.isSubmitting}>
         {nanos === undefined ? 'Continue to payment' : `Pay ${formatMoney(nanos)}`}
       </Button>
     </>
