@@ -15,7 +15,8 @@ async function openPlayground(options?: VisitOptions) {
   await credit(world.store, visitor.project.id, 25_000_000_000n)
   await visitor.page.goto(`${world.origin}/projects/${visitor.project.id}/playground`)
   const question = visitor.page.getByLabel('Your message')
-  await question.waitFor()
+  // Before there is a model, nothing is sent.
+  await visitor.page.getByText('per million tokens').waitFor()
   return { ...visitor, question, answer: (n: number) => visitor.page.getByRole('article', { name: `Answer ${n}` }) }
 }
 

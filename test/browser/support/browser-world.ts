@@ -36,9 +36,14 @@ export interface VisitOptions {
 }
 
 export interface CheckOptions {
-  /** Every rule in both themes. Otherwise the dark one is looked at for colours alone, since nothing else differs. */
-  isThorough?: boolean
+  /** Which themes every rule is tried in; in the others only colours are looked at, since nothing else differs. */
+  themes?: readonly Theme[]
+  /** Leaves the other themes out altogether. */
+  isOnly?: boolean
 }
+
+const THEMES = ['light', 'dark'] as const
+type Theme = (typeof THEMES)[number]
 
 export interface BrowserWorld extends ConsoleWorld {
   /** Where the browser finds the console; addresses in mails begin with it, too. */
@@ -159,14 +164,14 @@ export async function faultsOf(page: Page): Promise<string[]> {
   return [...found, ...(errorsOf.get(page) ?? [])]
 }
 
-async function check(page: Page, { isThorough = false }: CheckOptions = {}): Promise<void> {
+async function check(page: Page, { themes = ['light'], isOnly = false }: CheckOptions = {}): Promise<void> {
   await page.waitForLoadState('networkidle')
   assert.deepEqual(await faultsOf(page), [], `faults of ${page.url()}`)
   const before = await page.evaluate<string>('document.documentElement.dataset.theme')
-  for (const theme of ['light', 'dark']) {
+  for (const theme of isOnly ? themes : THEMES) {
     await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
     await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {})))')
-    const violations = await violationsOf(page, theme === 'dark' && !isThorough)
+    const violations = await violationsOf(page, !themes.includes(theme))
     assert.deepEqual(violations, [], `accessibility of ${page.url()} in the ${theme} theme`)
   }
   await page.evaluate(`document.documentElement.dataset.theme = '${before}'`)
