@@ -1,19 +1,17 @@
 import { Search, X } from 'lucide-react'
 import { useEffect, useEffectEvent, useState, type ReactNode } from 'react'
-import { Button } from './button.tsx'
+import { IconButton } from './icon-button.tsx'
 import { Input } from './input.tsx'
 import { Select, type Option } from './select.tsx'
 
-/** Filters in one row under the header. `onClear` appears only when there is something to clear. */
+/** Filters in one row under the header. `onClear` appears only when there is something to clear; its room is always there. */
 export function FilterBar({ children, onClear }: { children: ReactNode; onClear?: (() => void) | false | undefined }) {
   return (
     <div role="search" className="mb-4 flex flex-wrap items-center gap-2">
       {children}
-      {onClear && (
-        <Button look="ghost" size="sm" icon={<X aria-hidden />} onClick={onClear}>
-          Clear filters
-        </Button>
-      )}
+      <span className={onClear ? undefined : 'invisible'}>
+        <IconButton label="Clear filters" icon={<X aria-hidden />} onClick={onClear || undefined} />
+      </span>
     </div>
   )
 }

@@ -158,7 +158,7 @@ function Filters({ filters, onChange, onClear }: FiltersProps) {
 /** As wide with its options as before they are known: filters must not move when those arrive. */
 function FilterChoice(props: FilterSelectProps) {
   return (
-    <span className="w-32 max-sm:w-[calc(50%-0.25rem)] [&_select]:w-full [&>span]:w-full">
+    <span className="w-30 max-sm:w-[calc(50%-0.25rem)] [&_select]:w-full [&>span]:w-full">
       <FilterSelect {...props} />
     </span>
   )
