@@ -3,13 +3,14 @@
  * migrates and fills a database of its own, starts a simulated provider, a mailbox, the gateway, the worker and the
  * console, and says what to paste.
  */
+import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join, relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import { Client } from 'pg'
 import { createSimulator } from '../simulator/server.ts'
 import { curlFor } from '../src/cli/curl.ts'
@@ -102,6 +103,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   await store.close()
   say('seeded: two models, and a project with $10.00')
 
+  await buildWebApp()
   const log = createLog(config.PARLEY_LOG_LEVEL)
   const running = await serve(config, ['gateway', 'worker', 'console'], log)
   started.push(async () => {
@@ -115,6 +117,15 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`)
   await writeFile(join(stateDir, 'env'), lines.join(''), { mode: 0o600 })
   return { running, demo }
+}
+
+/** Once: whoever works on the web app runs `npm run dev:dashboard` beside this. */
+async function buildWebApp(): Promise<void> {
+  const root = join(import.meta.dirname, '..')
+  const isBuilt = await stat(join(root, 'dashboard/dist/index.html')).catch(() => undefined)
+  if (isBuilt) return
+  say('building the web app of the console, this first time')
+  await promisify(execFile)('npm', ['run', 'build'], { cwd: root })
 }
 
 function instructions(running: Running, demo: Demo): string {

@@ -52,7 +52,7 @@ test('npm run dev prints requests that work when pasted, and Ctrl-C leaves nothi
     env: { DATABASE_URL: adminUrl },
   })
   try {
-    const output = await dev.untilPrinted(/Ctrl-C stops everything\.\n/, 30_000)
+    const output = await dev.untilPrinted(/Ctrl-C stops everything\.\n/, 90_000)
     assert.match(output, /port 8080 is taken, using \d+/)
     const [json, stream, models] = pastedFrom(output, 'curl ')
 
