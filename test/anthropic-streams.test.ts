@@ -1,26 +1,10 @@
 import type { Chunk } from '../src/rules/chunk.ts'
-import type { Usage } from '../src/rules/usage.ts'
 import { createReader } from '../src/providers/anthropic.ts'
+import { finish, text, toolCall, usage } from './support/chunks.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
-
-function text(value: string): Chunk {
-  return { type: 'text', text: value }
-}
 
 function reasoning(value: string): Chunk {
   return { type: 'reasoning', text: value }
-}
-
-function toolCall(index: number, fragment: string, id?: string, name?: string): Chunk {
-  return { type: 'tool_call', index, id, name, arguments: fragment }
-}
-
-function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls'): Chunk {
-  return { type: 'finish', reason }
-}
-
-function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
-  return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
 }
 
 testStoredStreams({

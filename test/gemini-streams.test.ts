@@ -3,24 +3,13 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createReader } from '../src/providers/gemini.ts'
-import type { Chunk, FinishReason } from '../src/rules/chunk.ts'
-import { completionTokensOf, promptTokensOf, type Usage } from '../src/rules/usage.ts'
+import type { Chunk } from '../src/rules/chunk.ts'
+import { completionTokensOf, promptTokensOf } from '../src/rules/usage.ts'
+import { finish, text, usage } from './support/chunks.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
-
-function text(value: string): Chunk {
-  return { type: 'text', text: value }
-}
 
 function toolCall(index: number, id: string, name: string, args: string): Chunk {
   return { type: 'tool_call', index, id, name, arguments: args }
-}
-
-function finish(reason: FinishReason): Chunk {
-  return { type: 'finish', reason }
-}
-
-function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
-  return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
 }
 
 const EXPECTED: Record<string, readonly Chunk[]> = {
