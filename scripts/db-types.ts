@@ -37,6 +37,7 @@ const TYPES: Record<string, string> = {
   timestamptz: 'Date',
   uuid: 'string',
   varchar: 'string',
+  xid8: 'string',
 }
 
 /** Extensions bring tables of their own, which are not ours to query. */

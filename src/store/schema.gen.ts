@@ -8,6 +8,15 @@ export interface Accounts {
   created_at: Generated<Date>
 }
 
+export interface Advertisers {
+  id: string
+  name: string
+  legal_name: string | null
+  domain: string
+  status: Generated<string>
+  created_at: Generated<Date>
+}
+
 export interface AuditCheckpoint {
   only_row: Generated<boolean>
   through: Date
@@ -56,6 +65,21 @@ export interface Calls {
   created_at: Generated<Date>
 }
 
+export interface Campaigns {
+  id: string
+  advertiser_id: string
+  name: string
+  status: Generated<string>
+  starts_at: Date | null
+  ends_at: Date | null
+  bid_nanos: bigint
+  daily_budget_nanos: bigint | null
+  total_budget_nanos: bigint | null
+  context_hints: Generated<string[]>
+  negative_hints: Generated<string[]>
+  created_at: Generated<Date>
+}
+
 export interface CatalogueVersion {
   only_row: Generated<boolean>
   version: Generated<bigint>
@@ -80,6 +104,18 @@ export interface Charges {
   outcome: string
   held_at: Date
   settled_at: Generated<Date>
+}
+
+export interface ConversationRestraints {
+  project_id: string
+  digest: Buffer
+  turns: Generated<number>
+  is_sensitive: Generated<boolean>
+  served: Generated<number>
+  last_turn: number | null
+  offers: Generated<string[]>
+  advertisers: Generated<string[]>
+  expires_at: Date
 }
 
 export interface ConversationSums {
@@ -151,6 +187,31 @@ export interface Domains {
   next_check_at: Generated<Date | null>
   misses: Generated<number>
   findings: unknown
+}
+
+export interface FeedRuns {
+  id: string
+  feed_id: string
+  format: string
+  state: Generated<string>
+  reason: string | null
+  rows_read: Generated<bigint>
+  added: Generated<bigint>
+  changed: Generated<bigint>
+  unchanged: Generated<bigint>
+  rejected: Generated<bigint>
+  removed: Generated<bigint>
+  rejections: Generated<unknown>
+  started_at: Generated<Date>
+  finished_at: Date | null
+}
+
+export interface Feeds {
+  id: string
+  advertiser_id: string
+  campaign_id: string
+  name: string
+  created_at: Generated<Date>
 }
 
 export interface Gateways {
@@ -230,6 +291,15 @@ export interface Mails {
   created_at: Generated<Date>
 }
 
+export interface Matchers {
+  id: string
+  host: string
+  state: string
+  problem: string | null
+  offers: Generated<bigint>
+  beat_at: Generated<Date>
+}
+
 export interface Members {
   publisher_id: string | null
   user_id: string | null
@@ -274,6 +344,56 @@ export interface Models {
   enabled: Generated<boolean>
   created_at: Generated<Date>
   margin_bps: Generated<number>
+}
+
+export interface Monetization {
+  project_id: string
+  mode: Generated<string>
+  label: Generated<string>
+  format: Generated<string>
+  audience: Generated<string>
+  min_relevance: Generated<number>
+  first_turn: Generated<number>
+  min_turn_gap: Generated<number>
+  max_per_conversation: Generated<number>
+  floor_nanos: Generated<bigint>
+  blocked_categories: Generated<string[]>
+  blocked_advertisers: Generated<string[]>
+  blocked_domains: Generated<string[]>
+  excluded_topics: Generated<string[]>
+  changed_at: Generated<Date>
+}
+
+export interface Offers {
+  id: string
+  advertiser_id: string
+  campaign_id: string
+  feed_id: string
+  item_id: string
+  item_group_id: string | null
+  title: string
+  description: Generated<string>
+  brand: string | null
+  link: string
+  image_link: string | null
+  price: string | null
+  currency: string | null
+  availability: Generated<string>
+  condition: string | null
+  gtin: string | null
+  category: Generated<string>
+  language: Generated<string>
+  headline: string
+  benefit: Generated<string>
+  review: Generated<string>
+  review_reason: string | null
+  content_hash: Buffer
+  text_hash: Buffer
+  missing_runs: Generated<number>
+  removed_at: Date | null
+  expires_at: Date
+  changed_in: Generated<string>
+  created_at: Generated<Date>
 }
 
 export interface PaymentReturns {
@@ -356,6 +476,34 @@ export interface Publishers {
   trial_credit_nanos: Generated<bigint>
 }
 
+export interface RecommendationOutcomes {
+  project_id: string
+  hour: Date
+  outcome: string
+  calls: bigint
+}
+
+export interface RecommendationSwitch {
+  one: Generated<boolean>
+  is_on: Generated<boolean>
+  changed_at: Generated<Date>
+}
+
+export interface Recommendations {
+  id: string
+  project_id: string
+  call_id: string
+  advertiser_id: string
+  campaign_id: string
+  offer_id: string
+  turn: number
+  price_nanos: bigint
+  relevance: number
+  label: string
+  state: string
+  created_at: Generated<Date>
+}
+
 export interface RetentionCuts {
   project_id: string
   days: number
@@ -373,6 +521,12 @@ export interface Sessions {
   user_agent: string | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
+}
+
+export interface TextVectors {
+  model: string
+  digest: Buffer
+  vector: Buffer
 }
 
 export interface Throttles {
@@ -505,17 +659,22 @@ export interface Wallets {
 
 export interface Database {
   accounts: Accounts
+  advertisers: Advertisers
   audit_checkpoint: AuditCheckpoint
   audit_log: AuditLog
   audit_sums: AuditSums
   calls: Calls
+  campaigns: Campaigns
   catalogue_version: CatalogueVersion
   charges: Charges
+  conversation_restraints: ConversationRestraints
   conversation_sums: ConversationSums
   conversations: Conversations
   credentials: Credentials
   deployments: Deployments
   domains: Domains
+  feed_runs: FeedRuns
+  feeds: Feeds
   gateways: Gateways
   holds: Holds
   idempotency_keys: IdempotencyKeys
@@ -523,11 +682,14 @@ export interface Database {
   journal: Journal
   key_pairs: KeyPairs
   mails: Mails
+  matchers: Matchers
   members: Members
   memberships: Memberships
   messages: Messages
   migrations: Migrations
   models: Models
+  monetization: Monetization
+  offers: Offers
   payment_returns: PaymentReturns
   payments: Payments
   price_versions: PriceVersions
@@ -535,8 +697,12 @@ export interface Database {
   provider_keys: ProviderKeys
   providers: Providers
   publishers: Publishers
+  recommendation_outcomes: RecommendationOutcomes
+  recommendation_switch: RecommendationSwitch
+  recommendations: Recommendations
   retention_cuts: RetentionCuts
   sessions: Sessions
+  text_vectors: TextVectors
   throttles: Throttles
   transfers: Transfers
   trial_addresses: TrialAddresses

@@ -1,0 +1,105 @@
+/** What gateways ask a matcher, what it answers, and every way in which a reply can end without a recommendation. */
+
+/** Why a call had a recommendation or had none. Counted for publishers; the order is that of the checks. */
+export const OUTCOMES = [
+  'served',
+  'test',
+  // Before anything is asked of a matcher.
+  'opted_out',
+  'audience',
+  'format',
+  'capped',
+  'language',
+  'too_long',
+  'excluded_topic',
+  // The matcher's word.
+  'unavailable',
+  'sensitive',
+  'not_commercial',
+  'no_match',
+  'below_relevance',
+  'below_floor',
+  // When the answer is there.
+  'answer_shape',
+  'answer_sensitive',
+  'answer_unrelated',
+  'deadline',
+  'aborted',
+] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+/** What a project's publisher allows. */
+export interface MonetizationSettings {
+  mode: 'off' | 'test' | 'on'
+  label: string
+  format: 'markdown' | 'plain'
+  audience: 'general' | 'teen' | 'child'
+  minRelevance: number
+  firstTurn: number
+  minTurnGap: number
+  maxPerConversation: number
+  floorNanos: bigint
+  blockedCategories: readonly string[]
+  blockedAdvertisers: readonly string[]
+  blockedDomains: readonly string[]
+  excludedTopics: readonly string[]
+}
+
+export interface MatchRequest {
+  /** What was said, oldest first; the last one is the user's. Nothing of the system prompt. */
+  turns: readonly Turn[]
+  /** On top of the installation's own. */
+  minRelevance: number
+  floorNanos: string
+  blockedCategories: readonly string[]
+  blockedAdvertisers: readonly string[]
+  blockedDomains: readonly string[]
+  /** Recommended before in this conversation. */
+  seenOffers: readonly string[]
+  /** Give up when this has passed. */
+  deadlineMs: number
+}
+
+export interface Turn {
+  role: 'user' | 'assistant'
+  text: string
+}
+
+export type MatchReply =
+  | { outcome: 'matched'; match: Match }
+  | {
+      outcome: Extract<
+        Outcome,
+        'unavailable' | 'sensitive' | 'not_commercial' | 'no_match' | 'below_relevance' | 'below_floor' | 'deadline'
+      >
+    }
+
+/** The winner of an auction among offers that fit. */
+export interface Match {
+  offerId: string
+  campaignId: string
+  advertiserId: string
+  advertiser: string
+  headline: string
+  benefit: string
+  /** In the feed's words, "249.00 EUR"; undefined: no price is shown. */
+  price: { amount: string; currency: string } | undefined
+  relevance: number
+  /** What a click would cost. */
+  priceNanos: string
+  /** Its sentence vector, base64 of 384 int8: sent back to be compared with the answer. */
+  vector: string
+}
+
+/** Asked when the answer is complete: is the offer still about what was answered? */
+export interface AnswerRequest {
+  answer: string
+  vector: string
+  deadlineMs: number
+}
+
+export interface AnswerReply {
+  /** Cosine of answer and offer. */
+  cosine: number
+  isSensitive: boolean
+}
