@@ -18,13 +18,18 @@ FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \
     PARLEY_HOST=0.0.0.0 \
     PARLEY_CONSOLE_HOST=0.0.0.0 \
-    PARLEY_OPS_HOST=0.0.0.0
+    PARLEY_OPS_HOST=0.0.0.0 \
+    PARLEY_MATCHER_DIR=/tmp/parley/matcher
 
 WORKDIR /parley
 
-# React is an optional companion of a package that we run: without the second --omit it would come along unused.
+# Optional packages stay in: the matcher's engine has its native part among them. What goes: the optional companions of
+# packages that we run otherwise, and the encoder's runtime for other platforms.
 COPY package.json package-lock.json .npmrc ./
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --no-audit --no-fund
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --no-audit --no-fund \
+  && rm -r node_modules/react node_modules/react-dom node_modules/scheduler node_modules/@types node_modules/undici-types \
+  && find node_modules/onnxruntime-node/bin -mindepth 2 -maxdepth 2 -type d ! -name linux -exec rm -r {} + \
+  && find node_modules/onnxruntime-node/bin -mindepth 3 -maxdepth 3 -type d ! -name "$(node -p process.arch)" -exec rm -r {} +
 
 # The server needs no build: Node runs its TypeScript sources as they are.
 COPY bin bin

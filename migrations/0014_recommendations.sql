@@ -37,6 +37,10 @@ create table feeds (
   advertiser_id uuid not null references advertisers,
   campaign_id uuid not null references campaigns,
   name text not null check (length(name) between 1 and 200),
+  -- None of its offers is recommended after this: the last run that was published, and 30 days. Kept here and not with
+  -- each offer, because a run that brings the same again must not touch a million rows that matchers would then read
+  -- again. Matchers keep it in memory, like the state of campaigns. Null: no run was published yet.
+  expires_at timestamptz,
   created_at timestamptz not null default now(),
   unique (advertiser_id, name)
 );
@@ -55,6 +59,8 @@ create table feed_runs (
   unchanged int8 not null default 0,
   rejected int8 not null default 0,
   removed int8 not null default 0,
+  -- Offered before and not in this run: the next one without them removes them.
+  missing int8 not null default 0,
   -- [{row, item, reason}], the first of them.
   rejections jsonb not null default '[]' check (jsonb_typeof(rejections) = 'array'),
   started_at timestamptz not null default now(),
@@ -89,15 +95,15 @@ create table offers (
   benefit text not null default '' check (length(benefit) <= 110),
   review text not null default 'approved' check (review in ('approved', 'pending', 'rejected')),
   review_reason text check (length(review_reason) <= 500),
-  -- Of everything above: an import that brings the same again changes nothing.
+  -- When a person decided; null: the rules did. A change of the words asks again.
+  reviewed_at timestamptz,
+  -- Of everything that the feed says of it: an import that brings the same again changes nothing.
   content_hash bytea not null check (length(content_hash) = 32),
   -- Of what is searched and embedded.
   text_hash bytea not null check (length(text_hash) = 32),
-  -- In how many runs in a row it was missing; at two it is removed.
+  -- In how many runs in a row it was missing; at two it is removed. Until when it may be recommended: feeds.expires_at.
   missing_runs int2 not null default 0,
   removed_at timestamptz,
-  -- Not offered after this day: the last run that had it, and 30 days.
-  expires_at timestamptz not null,
   -- The transaction that changed it last: matchers ask for what changed since the oldest one that was still open when
   -- they asked before, so that no late commit is missed, which a counter or a time would.
   changed_in xid8 not null default pg_current_xact_id(),
@@ -106,9 +112,11 @@ create table offers (
 );
 create index offers_changed on offers (changed_in, id);
 create index offers_of_feed on offers (feed_id, id);
+-- That an offer was missing from a run changes nothing that a matcher has to know.
 create function note_change() returns trigger language plpgsql as $$
 begin
-  new.changed_in := pg_current_xact_id();
+  old.missing_runs := new.missing_runs;
+  if old is distinct from new then new.changed_in := pg_current_xact_id(); end if;
   return new;
 end $$;
 create trigger offers_changed before update on offers for each row execute function note_change();
@@ -219,7 +227,8 @@ create policy tenant on conversation_restraints to parley_tenant using (project_
 -- Publishers see whose recommendations stand in their replies, and of offers only what readers were shown.
 grant select (id, name, domain, status) on advertisers to parley_tenant;
 grant select (id, advertiser_id, headline, benefit, link, category) on offers to parley_tenant;
-grant select on recommendation_switch, matchers to parley_tenant;
+grant select on recommendation_switch to parley_tenant;
+grant select (state, offers, beat_at) on matchers to parley_tenant;
 
 -- As before, and for recommendations too.
 create or replace function ensure_partitions(days_ahead int default 14) returns int language plpgsql as $$

@@ -1,7 +1,7 @@
 /**
  * `npm run dev`: a whole Parley on this machine, without Docker, an account or a setting. Finds or starts PostgreSQL,
- * migrates and fills a database of its own, starts a simulated provider, a mailbox, the gateway, the worker and the
- * console, and says what to paste.
+ * migrates and fills a database of its own, starts a simulated provider, a mailbox, the gateway, the worker, the console
+ * and the matcher, and says what to paste.
  */
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -23,9 +23,11 @@ import { migrate } from '../src/store/migrate.ts'
 import { openMailbox } from './mailbox.ts'
 import { findOrStartPostgres } from './postgres.ts'
 import { DEMO_USER, seedDemo, seedDemoUser, type Demo } from './seed.ts'
+import { seedOffers } from './seed-offers.ts'
 
 const GATEWAY_PORT = 8080
 const CONSOLE_PORT = 8081
+const MATCHER_PORT = 8082
 const OPS_PORT = 9090
 const SIMULATOR_PORT = 9100
 const PORTS_TRIED = 100
@@ -79,6 +81,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   const gatewayPort = await freePort(GATEWAY_PORT)
   // Beside the gateway's, should that one have moved.
   const consolePort = await freePort(Math.max(CONSOLE_PORT, gatewayPort + 1))
+  const matcherPort = await freePort(Math.max(MATCHER_PORT, consolePort + 1))
   const env = {
     DATABASE_URL: databaseUrl,
     PARLEY_SECRET: await ownSecret(),
@@ -86,6 +89,9 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
     PARLEY_PUBLIC_URL: `http://127.0.0.1:${gatewayPort}`,
     PARLEY_CONSOLE_PORT: String(consolePort),
     PARLEY_CONSOLE_URL: `http://127.0.0.1:${consolePort}`,
+    PARLEY_MATCHER_PORT: String(matcherPort),
+    PARLEY_MATCHER_URL: `http://127.0.0.1:${matcherPort}`,
+    PARLEY_MATCHER_DIR: join(stateDir, 'matcher'),
     PARLEY_SMTP_URL: mailbox.url,
     PARLEY_OPS_PORT: String(await freePort(OPS_PORT)),
   }
@@ -100,12 +106,13 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   const store = openStore({ url: databaseUrl, applicationName: 'parley dev', poolMax: 2 })
   const demo = await seedDemo(store, createSecrets(config.PARLEY_SECRET), `${simulator.url}/v1`)
   await seedDemoUser(store.db, demo.publisherId)
+  await seedOffers(store.db, demo.projectId)
   await store.close()
-  say('seeded: two models, and a project with $10.00')
+  say('seeded: models, an advertiser with a few offers, and a project with $10.00')
 
   await buildWebApp()
   const log = createLog(config.PARLEY_LOG_LEVEL)
-  const running = await serve(config, ['gateway', 'worker', 'console'], log)
+  const running = await serve(config, ['gateway', 'worker', 'console', 'matcher'], log)
   started.push(async () => {
     await running.stop()
     // Connections that are just being closed would report that PostgreSQL goes away, which is what was asked for.
@@ -146,6 +153,10 @@ Its models:
 
 curl -sS ${url}/v1/models \\
   ${keys}
+
+A reply that ends with a recommendation (the matcher is ready after some seconds):
+
+${curlFor({ ...call, model: demo.guide, question: 'Which headphones are good for long flights?' })}
 
 Its console, where the playground and the quick start of the same project are:
 

@@ -28,6 +28,7 @@ export interface Demo {
   publishableKey: string
   secretKey: string
   models: string[]
+  guide: string
 }
 
 const NAME = 'Demo'
@@ -38,6 +39,14 @@ const MODELS = [
   { id: 'parley-small', upstreamModel: 'sim-mini', price: priceOf('0.15', '0.075', '0.60') },
   { id: 'parley-large', upstreamModel: 'sim', price: priceOf('2.50', '1.25', '10') },
 ]
+/** Always says the same, about something that a recommendation can follow: simulated models say nothing in particular. */
+const GUIDE = {
+  id: 'parley-guide',
+  upstreamModel: `sim?text=${encodeURIComponent(
+    'For long flights, over-ear headphones with active noise cancelling are the most comfortable choice. Look for at least 30 hours of battery, a case that folds flat, and a cable for the seat’s own screen.',
+  )}`,
+  price: priceOf('0.15', '0.075', '0.60'),
+}
 
 /** In dollars per million tokens. */
 function priceOf(inputText: string, cachedInputText: string, outputText: string) {
@@ -50,7 +59,7 @@ function priceOf(inputText: string, cachedInputText: string, outputText: string)
 export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: string): Promise<Demo> {
   const { db } = store
   const providerId = await seedProvider(db, secrets, upstreamBaseUrl)
-  for (const model of MODELS) await seedModel(db, providerId, model)
+  for (const model of [...MODELS, GUIDE]) await seedModel(db, providerId, model)
   const { publisherId, projectId } = await seedProject(db)
   const former = (await listKeyPairs(db, projectId)).filter((pair) => pair.active && pair.name === KEY_PAIR)
   for (const pair of former) await setKeyPairActive(db, pair.publishable_key, false)
@@ -61,6 +70,7 @@ export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: 
     publishableKey: pair.publishable,
     secretKey: pair.secret,
     models: MODELS.map((model) => model.id),
+    guide: GUIDE.id,
   }
 }
 

@@ -38,6 +38,10 @@ const schema = z.object({
   PARLEY_CONSOLE_URL: origin.default('http://127.0.0.1:8081'),
   PARLEY_PUBLIC_URL: origin.default('http://127.0.0.1:8080'),
   PARLEY_GATEWAY_INTERNAL_URL: origin.optional(),
+  PARLEY_MATCHER_HOST: z.string().default('127.0.0.1'),
+  PARLEY_MATCHER_PORT: port.default(8082),
+  PARLEY_MATCHER_DIR: z.string().default('./.parley/matcher'),
+  PARLEY_MATCHER_URL: origin.default('http://127.0.0.1:8082'),
   PARLEY_SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://, for example smtps://user:password@mail.example.com')

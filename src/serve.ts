@@ -7,13 +7,14 @@ import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
 import { errorFields, type Log } from './platform/log.ts'
-import { createMetrics } from './platform/metrics.ts'
-import { createSecrets } from './platform/secrets.ts'
-import { openStore } from './store/database.ts'
+import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { createSecrets, type Secrets } from './platform/secrets.ts'
+import { matcherTokenOf } from './recommend/wire.ts'
+import { openStore, type Db } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { createWorker } from './worker/worker.ts'
 
-export const ROLES = ['gateway', 'worker', 'console'] as const
+export const ROLES = ['gateway', 'worker', 'console', 'matcher'] as const
 export type Role = (typeof ROLES)[number]
 
 export interface Running {
@@ -21,6 +22,8 @@ export interface Running {
   url: string | undefined
   /** Where the console listens; undefined when that role does not run here. */
   consoleUrl: string | undefined
+  /** Where the matcher listens; undefined when that role does not run here. */
+  matcherUrl: string | undefined
   opsUrl: string
   /** Drains: finishes what runs, settles it, and ends. */
   stop(): Promise<void>
@@ -47,6 +50,8 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
         secrets,
         leaseMs: config.PARLEY_LEASE_MS,
         callsMax: config.PARLEY_CALLS_MAX,
+        publicUrl: config.PARLEY_PUBLIC_URL,
+        matcherUrl: config.PARLEY_MATCHER_URL,
       })
     : undefined
   const checkDomain = createCheckDomain({ dnsServers: config.PARLEY_DNS_SERVERS })
@@ -64,8 +69,9 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
         webRoot,
       })
     : undefined
+  const matching = roles.includes('matcher') ? await createMatching(config, store.db, log, metrics, secrets) : undefined
   const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
-  const urls = await listen(config, ops, app, consoleApp)
+  const urls = await listen(config, ops, { app, consoleApp, matcherApp: matching?.app })
   // Only now: a process that finds its ports taken has done nothing yet.
   const worker = roles.includes('worker')
     ? createWorker({
@@ -79,13 +85,15 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
         consoleUrl: config.PARLEY_CONSOLE_URL,
       })
     : undefined
+  matching?.matcher.start()
   log.info({ roles, ...urls }, 'listening')
 
   return {
     ...urls,
     stop: once(async () => {
       worker?.stop()
-      await Promise.all([gateway && app && drain(gateway, app, config), consoleApp && close(consoleApp)])
+      const ended = [consoleApp && close(consoleApp), matching && close(matching.app).then(matching.matcher.stop)]
+      await Promise.all([gateway && app && drain(gateway, app, config), ...ended])
       await ops.close()
       await store.close()
     }),
@@ -95,15 +103,16 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
 async function listen(
   config: Config,
   ops: FastifyApp,
-  app: FastifyApp | undefined,
-  consoleApp: FastifyApp | undefined,
+  { app, consoleApp, matcherApp }: Record<'app' | 'consoleApp' | 'matcherApp', FastifyApp | undefined>,
 ): Promise<Omit<Running, 'stop'>> {
   await ops.listen({ host: config.PARLEY_OPS_HOST, port: config.PARLEY_OPS_PORT })
   await app?.listen({ host: config.PARLEY_HOST, port: config.PARLEY_PORT })
   await consoleApp?.listen({ host: config.PARLEY_CONSOLE_HOST, port: config.PARLEY_CONSOLE_PORT })
+  await matcherApp?.listen({ host: config.PARLEY_MATCHER_HOST, port: config.PARLEY_MATCHER_PORT })
   return {
     url: app && urlOf(app.server.address()),
     consoleUrl: consoleApp && urlOf(consoleApp.server.address()),
+    matcherUrl: matcherApp && urlOf(matcherApp.server.address()),
     opsUrl: urlOf(ops.server.address()),
   }
 }
@@ -132,6 +141,14 @@ function paymentsOf(config: Config): Pick<ConsoleOptions, 'stripe' | 'webhookSec
 async function createConsole(options: ConsoleOptions): Promise<FastifyApp> {
   const { createConsoleServer } = await import('./console/server.ts')
   return createConsoleServer(options)
+}
+
+/** Loaded only where it runs: the language tables and what surrounds the model take 0.3 s and 60 MB. */
+async function createMatching(config: Config, db: Db, log: Log, metrics: Metrics, secrets: Secrets) {
+  const { createMatcher } = await import('./matcher/matcher.ts')
+  const { createMatcherServer } = await import('./matcher/server.ts')
+  const matcher = createMatcher({ db, log, metrics, directory: config.PARLEY_MATCHER_DIR })
+  return { matcher, app: createMatcherServer({ matcher, token: matcherTokenOf(secrets), log }) }
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

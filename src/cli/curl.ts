@@ -7,11 +7,19 @@ export interface ExampleCall {
   secretKey: string
   model: string
   stream?: boolean
+  question?: string
 }
 
 /** A request to paste into a shell. */
-export function curlFor({ url, publishableKey, secretKey, model, stream = false }: ExampleCall): string {
-  const body = { model, messages: [{ role: 'user', content: 'Say hello.' }], ...(stream && { stream }) }
+export function curlFor({
+  url,
+  publishableKey,
+  secretKey,
+  model,
+  stream = false,
+  question = 'Say hello.',
+}: ExampleCall): string {
+  const body = { model, messages: [{ role: 'user', content: question }], ...(stream && { stream }) }
   return [
     `curl ${stream ? '-sSN' : '-sS'} ${url}/v1/chat/completions`,
     `-H 'content-type: application/json'`,

@@ -13,6 +13,10 @@ const LISTS = {
   route: 'parley model show MODEL',
   conversation: 'parley conversation list PROJECT',
   transfer: 'parley wallet ledger PROJECT',
+  advertiser: 'parley advertiser list',
+  campaign: 'parley campaign list',
+  offer: 'parley offers list',
+  feed: 'parley offers runs',
 }
 type Noun = keyof typeof LISTS
 
@@ -22,9 +26,13 @@ export function unknownId(noun: Noun, id: string): CliError {
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
+export function isId(text: string): boolean {
+  return UUID.test(text)
+}
+
 /** Checked here because the store would answer a malformed id with an error that names no remedy. */
 export function expectId(noun: Noun, id: string): void {
-  if (UUID.test(id)) return
+  if (isId(id)) return
   throw new CliError(`"${id}" is not the id of a ${noun}, which is a uuid. List them with: ${LISTS[noun]}`)
 }
 

@@ -4,7 +4,12 @@ import type { Command } from 'commander'
 import { createProgram } from './program.ts'
 
 const notHere = () => Promise.reject(new Error('not here'))
-const program = createProgram({ roles: ['gateway', 'worker'], serve: notHere, openCheckout: notHere })
+const program = createProgram({
+  roles: ['gateway', 'worker'],
+  usualRoles: ['gateway', 'worker'],
+  serve: notHere,
+  openCheckout: notHere,
+})
 
 function leavesOf(command: Command, path: string): [path: string, leaf: Command][] {
   const children = command.commands.filter((child) => child.name() !== 'help')

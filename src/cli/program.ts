@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
+import { addAdvertiserCommands } from './advertisers.ts'
 import { addAuditCommand } from './audit.ts'
+import { addCampaignCommands } from './campaigns.ts'
 import type { OpenCheckout } from './checkout.ts'
 import { addConversationCommands } from './conversations.ts'
 import { addDoctorCommand } from './doctor.ts'
@@ -10,10 +12,12 @@ import { CliError } from './failures.ts'
 import { addKeyCommands } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addModelCommands } from './models.ts'
+import { addOfferCommands } from './offers.ts'
 import { addProjectCommands } from './projects.ts'
 import { addProviderCommands } from './providers.ts'
 import { addPublisherCommands } from './publishers.ts'
 import { addReceiptCommand } from './receipts.ts'
+import { addRecommendationCommands } from './recommendations.ts'
 import { addSecretsCommands } from './secrets.ts'
 import { addServeCommand, type Serving } from './serve.ts'
 import { addWalletCommands } from './wallets.ts'
@@ -59,6 +63,10 @@ export function createProgram<Role extends string>(planes: Planes<Role>): Comman
   addWalletCommands(program, planes.openCheckout)
   addProviderCommands(program)
   addModelCommands(program)
+  addAdvertiserCommands(program)
+  addCampaignCommands(program)
+  addOfferCommands(program)
+  addRecommendationCommands(program)
   addSecretsCommands(program)
   addConversationCommands(program)
   addReceiptCommand(program)

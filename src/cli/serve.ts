@@ -6,6 +6,8 @@ import { sentenceOf, codeOf } from './failures.ts'
 /** The servers, which this plane does not know: main.ts hands them in. */
 export interface Serving<Role extends string> {
   roles: readonly Role[]
+  /** When none is named. */
+  usualRoles: readonly Role[]
   serve(config: Config, roles: readonly Role[], log: Log): Promise<{ stop(): Promise<void> }>
 }
 
@@ -20,18 +22,24 @@ Roles:
   gateway  answers requests: /v1
   worker   does the background work: mails, usage, domains, audit
   console  serves the publishers' web app, its API, and what Stripe tells of payments
+  matcher  finds what to recommend, for the gateways of its host; in a process of its own
 
 Example:
-  parley serve gateway worker console`
+  parley serve gateway worker console
+  parley serve matcher`
 
 export function addServeCommand<Role extends string>(program: Command, serving: Serving<Role>): void {
   program
     .command('serve')
     .description("answer requests (gateway), do the background work (worker), serve the publishers' web app (console)")
-    .addArgument(new Argument('[roles...]', 'what this process does (default: everything)').choices(serving.roles))
+    .addArgument(
+      new Argument('[roles...]', 'what this process does (default: gateway, worker and console)').choices(
+        serving.roles,
+      ),
+    )
     .showHelpAfterError('Run "parley serve --help" to see how it is used.')
     .addHelpText('after', HELP)
-    .action((roles: Role[]) => serveUntilSignal(serving, roles.length > 0 ? [...new Set(roles)] : serving.roles))
+    .action((roles: Role[]) => serveUntilSignal(serving, roles.length > 0 ? [...new Set(roles)] : serving.usualRoles))
 }
 
 async function serveUntilSignal<Role extends string>(serving: Serving<Role>, roles: readonly Role[]): Promise<void> {
@@ -92,6 +100,7 @@ export function framesOf(error: unknown): string[] {
 
 function variableOf(port: number | undefined, config: Config): string {
   if (port === config.PARLEY_OPS_PORT) return 'PARLEY_OPS_PORT'
+  if (port === config.PARLEY_MATCHER_PORT) return 'PARLEY_MATCHER_PORT'
   return port === config.PARLEY_CONSOLE_PORT ? 'PARLEY_CONSOLE_PORT' : 'PARLEY_PORT'
 }
 

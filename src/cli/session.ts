@@ -34,9 +34,10 @@ type Action<Args extends unknown[]> = (...args: [...Args, Command]) => Promise<v
 /** Runs a command that needs the store: opens it, prints what the command returns, and closes it again. */
 export function withStore<Args extends unknown[]>(
   work: (session: Session, ...args: Args) => Promise<Output>,
+  options: { statementTimeoutMs?: number } = {},
 ): Action<Args> {
   return withConfig(async (config, ...args: Args) => {
-    const store = openStore({ url: config.DATABASE_URL, applicationName: 'parley command', poolMax: 2 })
+    const store = openStore({ url: config.DATABASE_URL, applicationName: 'parley command', poolMax: 2, ...options })
     try {
       return await work({ config, db: store.db, secrets: createSecrets(config.PARLEY_SECRET) }, ...args)
     } finally {

@@ -7,6 +7,7 @@ import { conversationRoutes } from './conversations.ts'
 import { domainRoutes } from './domains.ts'
 import { homeRoutes } from './home.ts'
 import { keyRoutes } from './keys.ts'
+import { monetizationRoutes } from './monetization.ts'
 import { projectSettingsRoutes } from './project-settings.ts'
 import { playgroundRoutes } from './playground.ts'
 import { projectRoutes } from './projects.ts'
@@ -47,6 +48,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   callRoutes(scope, world)
   conversationRoutes(scope, world)
   walletRoutes(scope, world)
+  monetizationRoutes(scope, world)
   projectSettingsRoutes(scope, world)
 }
 

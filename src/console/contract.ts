@@ -7,6 +7,7 @@ import { conversations } from './contract/conversations.ts'
 import type { Entry } from './contract/fields.ts'
 import { home } from './contract/home.ts'
 import { keys } from './contract/keys.ts'
+import { monetization } from './contract/monetization.ts'
 import { playground } from './contract/playground.ts'
 import { projectSettings } from './contract/project-settings.ts'
 import { projects } from './contract/projects.ts'
@@ -36,6 +37,7 @@ export const contract = {
   ...calls,
   ...conversations,
   ...wallet,
+  ...monetization,
   ...projectSettings,
 }
 

@@ -6,7 +6,9 @@ import type { Metrics } from '../platform/metrics.ts'
 import { createPasswords } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
+import { proofOf } from '../recommend/proof.ts'
 import { ParleyError } from '../rules/errors.ts'
+import type { SafetyProof } from '../rules/monetization.ts'
 import { CLIENT_HEADERS_TIMEOUT_MS, CLIENT_REQUEST_TIMEOUT_MS, HEADER_BYTES_MAX } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import { apiRoutes } from './api.ts'
@@ -33,6 +35,8 @@ export interface ConsoleOptions {
   stripe?: StripeAccount | undefined
   /** Without it nothing can be proven to come from Stripe, so then the endpoint does not exist. */
   webhookSecret: string | undefined
+  /** Whether this version may show recommendations to readers; what the safety bench has shown unless given. */
+  proof?: () => SafetyProof
   /** Where the built web app is. */
   webRoot?: string
 }
@@ -91,9 +95,10 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
 
 function worldOf(options: ConsoleOptions): World {
   const { db, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
+  const { proof = () => proofOf() } = options
   const passwords = createPasswords()
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
-  return { db, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe }
+  return { db, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe, proof }
 }
 
 /** One of a bounded set, for metrics. */

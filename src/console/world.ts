@@ -3,6 +3,7 @@ import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Passwords } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
+import type { SafetyProof } from '../rules/monetization.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
 import type { Auth } from './auth.ts'
@@ -38,5 +39,7 @@ export interface World {
   checkDomain: CheckDomain
   /** Undefined: nothing can be paid here. */
   stripe: StripeAccount | undefined
+  /** Whether this version may show recommendations to readers. */
+  proof: () => SafetyProof
   installation: Installation
 }

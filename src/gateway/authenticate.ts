@@ -7,7 +7,10 @@ import { isUnavailable, type Db } from '../store/database.ts'
 import { findKeyRecords, type KeyRecord } from '../store/keys.ts'
 
 /** Who calls: a proven key pair of an activated publisher's project with a verified domain. */
-export type Caller = Pick<KeyRecord, 'keyPairId' | 'projectId' | 'allowedModels' | 'contentRetentionDays'>
+export type Caller = Pick<
+  KeyRecord,
+  'keyPairId' | 'projectId' | 'allowedModels' | 'contentRetentionDays' | 'isPlayground' | 'monetization'
+>
 
 export interface Keys {
   publishable: string | undefined

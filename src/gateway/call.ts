@@ -16,6 +16,8 @@ export interface Call {
   readonly conversationId: string | undefined
   /** A call that has one runs to its end even when its caller is gone: the retry is answered from its result. */
   readonly idempotencyKey: string | undefined
+  /** The header x-monetization: anything but "on" asks for no recommendation. */
+  readonly monetizationHeader: string | undefined
   readonly createdAt: Date
   /** Monotonic, for durations. */
   readonly startedMs: number

@@ -17,6 +17,8 @@ import { createCatalogueView, type CatalogueView } from './catalogue.ts'
 import { createConversations, type Conversations } from './conversations.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { createLease } from './lease.ts'
+import { createLinks, type Links } from './links.ts'
+import { createRecommendations, type Recommendations } from './recommendations.ts'
 import { createTypicalOutput, type TypicalOutput } from './typical-output.ts'
 import { createUpstreams, type Upstreams } from './upstreams.ts'
 
@@ -28,6 +30,8 @@ export interface Gateway {
   readonly upstreams: Upstreams
   readonly conversations: Conversations
   readonly idempotency: Idempotency
+  readonly recommendations: Recommendations
+  readonly links: Links
   readonly ledger: Ledger
   readonly typicalOutput: TypicalOutput
   readonly running: RunningCalls
@@ -49,6 +53,10 @@ export interface GatewayOptions {
   metrics: Metrics
   leaseMs: number
   callsMax: number
+  /** Where callers reach this gateway: links in recommendations begin with it. */
+  publicUrl: string
+  /** Where the matcher of this host answers. */
+  matcherUrl: string
   transport?: TransportOptions
   /** How often it looks for changes that it was not told of. */
   cataloguePollMs?: number
@@ -58,15 +66,8 @@ const CATALOGUE_POLL_MS = 1_000
 const PARTITIONS_EVERY_MS = 6 * 3_600_000
 const TOUCH_EVERY_MS = 30_000
 
-export function createGateway({
-  store,
-  secrets,
-  log,
-  metrics,
-  leaseMs,
-  callsMax,
-  ...options
-}: GatewayOptions): Gateway {
+export function createGateway(options: GatewayOptions): Gateway {
+  const { store, secrets, log, metrics, leaseMs, callsMax } = options
   const id = uuidv7()
   const beatMs = leaseMs / BEATS_PER_LEASE
   const transport = createTransport(options.transport)
@@ -82,6 +83,7 @@ export function createGateway({
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange })
   const digestKey = secrets.keyFor('message-digests')
   const conversations = createConversations({ db: store.db, digestKey, log, metrics })
+  const recommendations = createRecommendations({ ...options, db: store.db })
   const ledger = openLedger(store, id, metrics)
   const lease = createLease({ db: store.db, gatewayId: id, ledger, running, metrics, beatMs })
 
@@ -105,6 +107,8 @@ export function createGateway({
     upstreams,
     conversations,
     idempotency: createIdempotency({ db: store.db, secrets, gatewayId: id, leaseMs }),
+    recommendations,
+    links: createLinks(store.db, secrets),
     ledger,
     typicalOutput: createTypicalOutput(),
     running,
@@ -121,7 +125,7 @@ export function createGateway({
       await emptied(running, graceMs)
       for (const job of jobs) job.stop()
       await changes.stop()
-      await Promise.all([conversations.idle(), ledger.idle(), lastUsed.write().catch(() => {})])
+      await Promise.all([conversations.idle(), ledger.idle(), recommendations.stop(), lastUsed.write().catch(() => {})])
       await removeGateway(store.db, id).catch(() => {})
       await transport.close()
     },

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Secrets } from '../platform/secrets.ts'
 import type { Message } from '../rules/chat-request.ts'
-import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/chunk.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../rules/limits.ts'
 import type { Usage } from '../rules/usage.ts'
@@ -12,6 +12,8 @@ import type { Call } from './call.ts'
 /** What is kept of an answer, so that a retry gets the same one. */
 export interface StoredAnswer {
   message: Message
+  /** What stood after it: a retry gets the same. */
+  recommendation: RecommendationChunk | undefined
   finishReason: FinishReason
   usage: Usage
   /** Unix seconds. */
@@ -100,7 +102,7 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
 }
 
 /** A stored answer as the pieces that a stream or a JSON body is made of. */
-export function* chunksOf({ message, finishReason, usage }: StoredAnswer): Generator<Chunk> {
+export function* chunksOf({ message, recommendation, finishReason, usage }: StoredAnswer): Generator<ReplyChunk> {
   if (typeof message.content === 'string' && message.content !== '') yield { type: 'text', text: message.content }
   if (message.role === 'assistant') {
     if (message.refusal) yield { type: 'refusal', text: message.refusal }
@@ -108,6 +110,7 @@ export function* chunksOf({ message, finishReason, usage }: StoredAnswer): Gener
       yield { type: 'tool_call', index, id: call.id, name: call.function.name, arguments: call.function.arguments }
     }
   }
+  if (recommendation) yield recommendation
   yield { type: 'finish', reason: finishReason }
   yield { type: 'usage', usage }
 }

@@ -5,7 +5,7 @@ import type { Gateway } from './gateway.ts'
 
 /** One structured line per request, and its numbers. Fields are listed one by one: nothing of what was said, no key. */
 
-const KNOWN_ROUTES = new Set(['/v1/chat/completions', '/v1/models', '/v1/receipts/:id'])
+const KNOWN_ROUTES = new Set(['/v1/chat/completions', '/v1/models', '/v1/receipts/:id', '/r/:token', '/w/:token'])
 
 /** A request that ended before it became a call, or that asked for the models. */
 export function observeRequest({ log, metrics }: Gateway, request: FastifyRequest, status: number): void {

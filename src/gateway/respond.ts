@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { HEARTBEAT_MS, SLOW_READER_MS } from '../rules/limits.ts'
-import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import type { FinishReason, ReplyChunk } from '../rules/chunk.ts'
 import { asParleyError, ParleyError } from '../rules/errors.ts'
 import { HungUp } from './call.ts'
 import { NO_USAGE } from '../rules/usage.ts'
@@ -27,7 +27,7 @@ export interface RespondOptions {
 /** `headOf` is asked when the first chunk is there: only then is it known whether the answer is a stored one. */
 export async function respondWithJson(
   res: ServerResponse,
-  chunks: AsyncIterable<Chunk>,
+  chunks: AsyncIterable<ReplyChunk>,
   headOf: () => CompletionHead,
 ): Promise<void> {
   const reply = replyOf()
@@ -41,7 +41,11 @@ export async function respondWithJson(
   const head = headOf()
   if (res.destroyed) return
   setCompletionHeaders(res, head)
-  sendJson(res, 200, completionBodyOf(head, reply.message(), finishReason, usage))
+  sendJson(
+    res,
+    200,
+    completionBodyOf(head, { message: reply.message(), finishReason, usage, sponsored: reply.sponsored }),
+  )
 }
 
 function setCompletionHeaders(res: ServerResponse, head: CompletionHead): void {
@@ -68,7 +72,7 @@ function sendJson(res: ServerResponse, status: number, body: object): void {
  */
 export async function respondWithEvents(
   res: ServerResponse,
-  chunks: AsyncIterable<Chunk>,
+  chunks: AsyncIterable<ReplyChunk>,
   headOf: () => CompletionHead,
   options: RespondOptions,
 ): Promise<void> {

@@ -36,7 +36,7 @@ declare module 'fastify' {
 /** What a known path answers to, for telling 405 from 404. */
 function methodsOf(path: string): string | undefined {
   if (path === '/v1/chat/completions') return 'POST'
-  return path === '/v1/models' || /^\/v1\/receipts\/[^/]+$/.test(path) ? 'GET, HEAD' : undefined
+  return path === '/v1/models' || /^\/(?:v1\/receipts|r|w)\/[^/]+$/.test(path) ? 'GET, HEAD' : undefined
 }
 
 export interface ServerOptions {
@@ -99,6 +99,8 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
   app.post('/v1/chat/completions', authenticated, (request, reply) =>
     answerCompletion(gateway, options, request, reply),
   )
+  app.get('/r/:token', (request, reply) => gateway.links.offer(request, reply))
+  app.get('/w/:token', (request, reply) => gateway.links.why(request, reply))
   return app
 }
 
@@ -117,6 +119,7 @@ async function answerCompletion(
     body,
     conversationId: headerOf(request, 'x-conversation-id'),
     idempotencyKey: headerOf(request, 'idempotency-key'),
+    monetizationHeader: headerOf(request, 'x-monetization'),
     createdAt: new Date(),
     startedMs: request.startedMs,
     signal: abort.signal,

@@ -1,5 +1,5 @@
 import type { Message } from '../rules/chat-request.ts'
-import type { Chunk, ContentChunk, FinishReason } from '../rules/chunk.ts'
+import type { ContentChunk, FinishReason, RecommendationChunk, ReplyChunk, Sponsored } from '../rules/chunk.ts'
 import type { ParleyError } from '../rules/errors.ts'
 import { STATUS_CODES } from 'node:http'
 import type { Model } from '../rules/routing.ts'
@@ -20,16 +20,20 @@ export interface CompletionHead {
 export function createEventWriter(head: CompletionHead) {
   const { id, created, model } = head
   const start = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)}`
-  const choice = (delta: object, finishReason: FinishReason | null) =>
-    `${start},"choices":[{"index":0,"delta":${JSON.stringify(delta)},"finish_reason":${JSON.stringify(finishReason)}}]}\n\n`
+  const choice = (delta: object, finishReason: FinishReason | null, sponsored?: Sponsored) =>
+    `${start},"choices":[{"index":0,"delta":${JSON.stringify(delta)},"finish_reason":${JSON.stringify(finishReason)}}]${
+      sponsored === undefined ? '' : `,"sponsored":${JSON.stringify(sponsored)}`
+    }}\n\n`
   return {
     opening: () => choice({ role: 'assistant', content: '' }, null),
-    event(chunk: Chunk): string {
+    event(chunk: ReplyChunk): string {
       switch (chunk.type) {
         case 'finish':
           return choice({}, chunk.reason)
         case 'usage':
           return `${start},"choices":[],"usage":${JSON.stringify(usageBodyOf(chunk.usage))}}\n\n`
+        case 'recommendation':
+          return choice({ content: chunk.text }, null, chunk.sponsored)
         default:
           return choice(deltaOf(chunk), null)
       }
@@ -73,16 +77,24 @@ export function replyOf() {
   let text = ''
   let refusal = ''
   const toolCalls: ToolCall[] = []
+  let sponsored: Sponsored | undefined
   return {
-    add(chunk: ContentChunk): void {
+    add(chunk: ContentChunk | RecommendationChunk): void {
       if (chunk.type === 'text') text += chunk.text
-      else if (chunk.type === 'refusal') refusal += chunk.text
+      else if (chunk.type === 'recommendation') {
+        text += chunk.text
+        sponsored = chunk.sponsored
+      } else if (chunk.type === 'refusal') refusal += chunk.text
       else if (chunk.type === 'tool_call') {
         const call = (toolCalls[chunk.index] ??= { id: '', type: 'function', function: { name: '', arguments: '' } })
         call.id ||= chunk.id ?? ''
         call.function.name += chunk.name ?? ''
         call.function.arguments += chunk.arguments
       }
+    },
+    /** Whether it ends with a recommendation, and what that is. */
+    get sponsored(): Sponsored | undefined {
+      return sponsored
     },
     message(): Message {
       const calls = toolCalls.filter(Boolean)
@@ -96,13 +108,20 @@ export function replyOf() {
   }
 }
 
-export function completionBodyOf(head: CompletionHead, message: Message, finishReason: FinishReason, usage: Usage) {
+export interface Completion {
+  message: Message
+  finishReason: FinishReason
+  usage: Usage
+  sponsored: Sponsored | undefined
+}
+
+export function completionBodyOf(head: CompletionHead, { message, finishReason, usage, sponsored }: Completion) {
   return {
     id: head.id,
     object: 'chat.completion',
     created: head.created,
     model: head.model,
-    choices: [{ index: 0, message, finish_reason: finishReason }],
+    choices: [{ index: 0, message, finish_reason: finishReason, ...(sponsored === undefined ? {} : { sponsored }) }],
     usage: usageBodyOf(usage),
   }
 }

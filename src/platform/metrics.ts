@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 
 const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const MATCH_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.25, 1]
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 /** Everything that is measured, with its labels: bounded sets only (models, outcomes, codes), never ids of callers. */
@@ -59,6 +60,17 @@ export function createMetrics() {
     auditViolations: gauge('audit_violations', 'What breaks an invariant of the ledger. Never above 0.', 'invariant'),
     auditSeconds: gauge('audit_seconds', 'Time of the last audit of its kind.', 'pass'),
     auditFinished: gauge('audit_finished_timestamp_seconds', 'When the ledger was last audited.'),
+    recommendations: counter('recommendations_total', 'Why a reply had a recommendation or had none.', 'outcome'),
+    recommendationsDropped: counter('recommendations_dropped_total', 'Records given up because the store was away.'),
+    matcherReplies: counter('matcher_replies_total', 'What gateways heard when they asked a matcher.', 'outcome'),
+    matches: counter('matches_total', 'What a matcher decided.', 'outcome'),
+    matchSeconds: histogram('match_seconds', 'Time of one match, without the wait for its turn.', MATCH_BUCKETS),
+    matcherWaiting: gauge('matcher_waiting', 'Matches that wait for their turn.'),
+    matcherOffers: gauge('matcher_offers', 'Offers in the index of this matcher.'),
+    matcherFollowed: gauge(
+      'matcher_followed_timestamp_seconds',
+      'When this matcher last knew all offers of the store.',
+    ),
     messagesExpired: counter('messages_expired_total', 'Messages whose text was erased by retention.'),
   }
 }

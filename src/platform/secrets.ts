@@ -26,6 +26,8 @@ export type Purpose =
   | 'console'
   | 'mails'
   | 'playground'
+  | 'matcher'
+  | 'recommendations'
 
 export interface RootSecret {
   version: number

@@ -11,3 +11,23 @@ export type ContentChunk =
   | { type: 'refusal'; text: string }
   | { type: 'reasoning'; text: string }
   | { type: 'tool_call'; index: number; id: string | undefined; name: string | undefined; arguments: string }
+
+/** What callers get: the model's chunks, and sometimes something of ours before the finish. */
+export type ReplyChunk = Chunk | RecommendationChunk
+
+/** Stands between the last piece of an answer and its finish. It is not the model's, and not charged for. */
+export interface RecommendationChunk {
+  type: 'recommendation'
+  /** With what parts it from the answer. */
+  text: string
+  sponsored: Sponsored
+}
+
+/** What programs may want to know of a recommendation in a reply. */
+export interface Sponsored {
+  label: string
+  advertiser: string
+  url: string
+  /** How many characters at the end of the content are the recommendation. */
+  characters: number
+}

@@ -9,11 +9,11 @@ export const OUTCOMES = [
   'audience',
   'format',
   'capped',
-  'language',
-  'too_long',
   'excluded_topic',
   // The matcher's word.
   'unavailable',
+  'language',
+  'too_long',
   'sensitive',
   'not_commercial',
   'no_match',
@@ -22,11 +22,12 @@ export const OUTCOMES = [
   // When the answer is there.
   'answer_shape',
   'answer_sensitive',
-  'answer_unrelated',
   'deadline',
   'aborted',
 ] as const
 export type Outcome = (typeof OUTCOMES)[number]
+/** Why there is none. */
+export type Refusal = Exclude<Outcome, 'served' | 'test'>
 
 /** What a project's publisher allows. */
 export interface MonetizationSettings {
@@ -45,9 +46,19 @@ export interface MonetizationSettings {
   excludedTopics: readonly string[]
 }
 
-export interface MatchRequest {
+/** Asked beside the answer: may this conversation have a recommendation at all? */
+export interface JudgeRequest {
   /** What was said, oldest first; the last one is the user's. Nothing of the system prompt. */
   turns: readonly Turn[]
+  /** Give up when this has passed. */
+  deadlineMs: number
+}
+
+export type JudgeReply = { outcome: 'open' } | { outcome: Refusal }
+
+/** Asked when the answer is complete: what a user has said is the problem, and the answer names what helps with it. */
+export interface MatchRequest extends JudgeRequest {
+  answer: string
   /** On top of the installation's own. */
   minRelevance: number
   floorNanos: string
@@ -56,8 +67,6 @@ export interface MatchRequest {
   blockedDomains: readonly string[]
   /** Recommended before in this conversation. */
   seenOffers: readonly string[]
-  /** Give up when this has passed. */
-  deadlineMs: number
 }
 
 export interface Turn {
@@ -65,14 +74,7 @@ export interface Turn {
   text: string
 }
 
-export type MatchReply =
-  | { outcome: 'matched'; match: Match }
-  | {
-      outcome: Extract<
-        Outcome,
-        'unavailable' | 'sensitive' | 'not_commercial' | 'no_match' | 'below_relevance' | 'below_floor' | 'deadline'
-      >
-    }
+export type MatchReply = { outcome: 'matched'; match: Match } | { outcome: Refusal }
 
 /** The winner of an auction among offers that fit. */
 export interface Match {
@@ -87,19 +89,4 @@ export interface Match {
   relevance: number
   /** What a click would cost. */
   priceNanos: string
-  /** Its sentence vector, base64 of 384 int8: sent back to be compared with the answer. */
-  vector: string
-}
-
-/** Asked when the answer is complete: is the offer still about what was answered? */
-export interface AnswerRequest {
-  answer: string
-  vector: string
-  deadlineMs: number
-}
-
-export interface AnswerReply {
-  /** Cosine of answer and offer. */
-  cosine: number
-  isSensitive: boolean
 }

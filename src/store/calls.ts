@@ -120,7 +120,7 @@ function* windowsOf({ filters, before }: CallSearch): Generator<Window> {
  * project with many calls; should that project have gone quiet, it would read everybody else's calls of the day. With
  * pages that cost nothing, only the number of rows decides.
  */
-async function goByIndexes(tx: Db): Promise<void> {
+export async function goByIndexes(tx: Db): Promise<void> {
   await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
     set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
     set_config('enable_sort', 'off', true), set_config('jit', 'off', true), set_config('seq_page_cost', '0', true),

@@ -1,4 +1,7 @@
+import { sql } from 'kysely'
+import type { MonetizationSettings } from '../rules/matching.ts'
 import type { Db } from './database.ts'
+import { settingsOf, type MonetizationRow } from './monetization.ts'
 
 /** Everything that authentication needs to know of a publishable key, in one row. */
 export interface KeyRecord {
@@ -13,6 +16,9 @@ export interface KeyRecord {
   isDomainVerified: boolean
   allowedModels: readonly string[] | null
   contentRetentionDays: number
+  /** The console's own pair: what it causes is nobody's to bill. */
+  isPlayground: boolean
+  monetization: MonetizationSettings | undefined
 }
 
 /** In the order asked; undefined where there is no such key. */
@@ -22,6 +28,7 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
     .innerJoin('projects as p', 'p.id', 'k.project_id')
     .innerJoin('publishers as u', 'u.id', 'p.publisher_id')
     .leftJoin('domains as d', 'd.project_id', 'p.id')
+    .leftJoin('monetization as m', 'm.project_id', 'p.id')
     .select([
       'k.id as keyPairId',
       'k.project_id as projectId',
@@ -34,14 +41,22 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
       'd.verified_at',
       'p.allowed_models as allowedModels',
       'p.content_retention_days as contentRetentionDays',
+      'k.purpose',
     ])
+    .select(sql<MonetizationRow | null>`case when m.mode <> 'off' then to_json(m) end`.as('monetization'))
     .where('k.publishable_key', 'in', publishableKeys)
     .where('k.deleted_at', 'is', null)
     .execute()
   const found = new Map(
-    rows.map(({ activated_at, verified_at, ...row }) => [
+    rows.map(({ activated_at, verified_at, purpose, monetization, ...row }) => [
       row.publishableKey,
-      { ...row, isAccountActivated: activated_at !== null, isDomainVerified: verified_at !== null },
+      {
+        ...row,
+        isAccountActivated: activated_at !== null,
+        isDomainVerified: verified_at !== null,
+        isPlayground: purpose === 'playground',
+        monetization: monetization ? settingsOf(monetization) : undefined,
+      },
     ]),
   )
   return publishableKeys.map((key) => found.get(key))

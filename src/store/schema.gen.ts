@@ -201,6 +201,7 @@ export interface FeedRuns {
   unchanged: Generated<bigint>
   rejected: Generated<bigint>
   removed: Generated<bigint>
+  missing: Generated<bigint>
   rejections: Generated<unknown>
   started_at: Generated<Date>
   finished_at: Date | null
@@ -211,6 +212,7 @@ export interface Feeds {
   advertiser_id: string
   campaign_id: string
   name: string
+  expires_at: Date | null
   created_at: Generated<Date>
 }
 
@@ -387,11 +389,11 @@ export interface Offers {
   benefit: Generated<string>
   review: Generated<string>
   review_reason: string | null
+  reviewed_at: Date | null
   content_hash: Buffer
   text_hash: Buffer
   missing_runs: Generated<number>
   removed_at: Date | null
-  expires_at: Date
   changed_in: Generated<string>
   created_at: Generated<Date>
 }

@@ -8,6 +8,7 @@ import { expireContent } from '../store/conversations.ts'
 import type { Db } from '../store/database.ts'
 import { forgetDeadGateways } from '../store/gateways.ts'
 import { expireKeys } from '../store/idempotency.ts'
+import { expireRestraints } from '../store/recommendation-records.ts'
 import { cutSome } from '../store/retention-cuts.ts'
 import { expireThrottles } from '../store/throttles.ts'
 import { expireProofs, grantDueTrialCredits } from '../store/users.ts'
@@ -66,6 +67,7 @@ export function createWorker({
   const expireIdempotency = () => expireKeys(db, IDEMPOTENCY_KEPT_MS, ROWS_PER_STATEMENT)
   const expireAccess = () => expireProofs(db, ROWS_PER_STATEMENT)
   const forgetAttempts = () => expireThrottles(db, THROTTLES_KEPT_MS, ROWS_PER_STATEMENT)
+  const forgetRestraints = () => expireRestraints(db, ROWS_PER_STATEMENT)
   const grantTrials = () => grantDueTrialCredits(db, ROWS_PER_STATEMENT)
   const mailer = createMailer({ db, log, secrets, settings: mail })
   const stopping = new AbortController()
@@ -76,6 +78,7 @@ export function createWorker({
     every(EXPIRE_EVERY_MS, cutRetention, 'cut retention', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireText, metrics.messagesExpired), 'expire content', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireIdempotency), 'expire idempotency keys', log),
+    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(forgetRestraints), 'forget restraints', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(grantTrials), 'grant trial credit', log),
     every(MAIL_EVERY_MS, () => mailer.sendDue(), 'send mails', log),
     every(DOMAINS_EVERY_MS, () => checkDueDomains(domains), 'check domains', log),

@@ -1,8 +1,6 @@
 /** The contract: what was decided where the specification leaves a choice, section by section. */
 import type { Sections } from './clauses.ts'
 
-const RECOMMENDATIONS = 'recommendations'
-
 const orderOfChecks = {
   'path-404': 'An unknown path is 404 for everyone, before authentication.',
   'method-405': 'A known path with another method is 405 with Allow, before authentication.',
@@ -72,7 +70,7 @@ const bodies = {
   'id-receipt': "id is the receipt's id.",
   'model-public': 'model is the public model id.',
   usage: 'usage counts what the model read and wrote.',
-  'usage-recommendations': { text: 'Recommendation text is neither counted nor charged.', planned: RECOMMENDATIONS },
+  'usage-recommendations': 'Recommendation text is neither counted nor charged.',
 }
 
 const optionalFields = {
@@ -104,14 +102,8 @@ const streaming = {
   'usage-chunk': 'With include_usage one chunk with choices [] and usage comes between the finish and [DONE].',
   'usage-only-asked': 'Without include_usage there is no usage chunk.',
   'same-head': 'Same id and created on all chunks.',
-  'sponsored-chunks': {
-    text: 'Recommendation text arrives as ordinary content chunks before the finishing chunk.',
-    planned: RECOMMENDATIONS,
-  },
-  'sponsored-field': {
-    text: 'Those chunks, and choices[0] of a completion, carry the extra field sponsored.',
-    planned: RECOMMENDATIONS,
-  },
+  'sponsored-chunks': 'Recommendation text arrives as ordinary content chunks before the finishing chunk.',
+  'sponsored-field': 'Those chunks, and choices[0] of a completion, carry the extra field sponsored.',
   'error-event': 'A failure after the first byte is one event {"error": {message, type, code}}.',
   'error-no-done': 'After the error event there is no [DONE].',
   'error-closes': 'After the error event the socket is closed.',

@@ -1,4 +1,4 @@
-/** The specification's parts 2 to 9, in its order. */
+/** The specification's parts, in its order; of part 1 only what the others do not say again. */
 import type { Sections } from './clauses.ts'
 
 const CLIENT = 'it advises clients'
@@ -98,6 +98,14 @@ const errors = {
 }
 
 export const SPECIFICATION: Sections = {
+  '1 what the service does': {
+    prefix: '1',
+    sentences: {
+      recommendations:
+        'With monetization enabled and fitting products, the reply content may contain recommendations in the normal text.',
+      'no-parsing': 'The caller does no extra parsing for them.',
+    },
+  },
   '2.1 completion request': { prefix: '2.1', sentences: fieldsOfRequest },
   '2.2 message': {
     prefix: '2.2',

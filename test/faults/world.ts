@@ -67,6 +67,8 @@ export async function openWorld(cells: readonly Cell[]): Promise<World> {
     log: createLog('info', { write }),
     leaseMs: LEASE_MS,
     callsMax: 10_000,
+    publicUrl: 'http://127.0.0.1:8080',
+    matcherUrl: 'http://127.0.0.1:9',
     transport: { ca: places.ca, dns: { servers: [places.nameServer], systemLookup: knowsNobody } },
   })
   const app = createServer(gateway)

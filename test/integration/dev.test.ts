@@ -15,6 +15,7 @@ import { findKeyRecords } from '../../src/store/keys.ts'
 import { listProjects } from '../../src/store/projects.ts'
 import { run, start } from '../support/commands.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { until } from '../support/world.ts'
 
 const adminUrl = process.env.PARLEY_TEST_POSTGRES_URL || LOCAL_ADMIN_URL
 /** Of the shape that a later run removes, should this one be killed. */
@@ -54,7 +55,7 @@ test('npm run dev prints requests that work when pasted, and Ctrl-C leaves nothi
   try {
     const output = await dev.untilPrinted(/Ctrl-C stops everything\.\n/, 90_000)
     assert.match(output, /port 8080 is taken, using \d+/)
-    const [json, stream, models] = pastedFrom(output, 'curl ')
+    const [json, stream, models, recommended] = pastedFrom(output, 'curl ')
 
     const completion = JSON.parse((await run('sh', ['-c', String(json)])).stdout)
     assert.equal(completion.object, 'chat.completion')
@@ -63,7 +64,12 @@ test('npm run dev prints requests that work when pasted, and Ctrl-C leaves nothi
     assert.match(events, /^data: \{.*"chat\.completion\.chunk"/)
     assert.match(events, /\ndata: \[DONE\]\n\n$/)
     const listed = JSON.parse((await run('sh', ['-c', String(models)])).stdout)
-    assert.deepEqual(listed.data.map((model: { id: string }) => model.id).toSorted(), ['parley-large', 'parley-small'])
+    const ids = listed.data.map((model: { id: string }) => model.id)
+    assert.deepEqual(ids.toSorted(), ['parley-guide', 'parley-large', 'parley-small'])
+    await until(
+      async () => /\*\*Ad\*\* · Northwind/.test((await run('sh', ['-c', String(recommended)])).stdout),
+      30_000,
+    )
 
     const [, consoleUrl = '', email, password] =
       /^(http\S+)\nsign in as (\S+) with the password (\S+)$/m.exec(output) ?? []
@@ -137,7 +143,7 @@ test('seeding again adds a fresh key pair, ends the former one, and nothing else
     const counts = `select (select count(*)::int from models) as models, (select count(*)::int from deployments) as routes,
       (select count(*)::int from price_versions) as prices, (select count(*)::int from publishers) as publishers,
       (select string_agg(base_url, ' ') from providers) as providers`
-    const expected = { models: 2, routes: 2, prices: 2, publishers: 1, providers: 'http://127.0.0.1:9101/v1' }
+    const expected = { models: 3, routes: 3, prices: 3, publishers: 1, providers: 'http://127.0.0.1:9101/v1' }
     assert.deepEqual(await query(url, counts), [expected])
   } finally {
     await store.close()

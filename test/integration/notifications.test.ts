@@ -33,7 +33,16 @@ after(async () => {
 
 function optionsOf(itsStore: Store) {
   const log = createLog('silent')
-  return { store: itsStore, secrets: world.secrets, log, metrics: createMetrics(), leaseMs: 30_000, callsMax: 10 }
+  return {
+    store: itsStore,
+    secrets: world.secrets,
+    log,
+    metrics: createMetrics(),
+    leaseMs: 30_000,
+    callsMax: 10,
+    publicUrl: 'http://127.0.0.1:8080',
+    matcherUrl: 'http://127.0.0.1:9',
+  }
 }
 
 async function listening(): Promise<number[]> {

@@ -23,7 +23,7 @@ after(async () => {
 })
 
 /** What all publishers may read: it says nothing of any of them. */
-const SHARED = ['models', 'price_versions', 'usage_progress']
+const SHARED = ['models', 'price_versions', 'recommendation_switch', 'usage_progress']
 
 /** Every table that says whose its rows are. */
 const OWNED = `

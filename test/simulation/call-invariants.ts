@@ -1,5 +1,5 @@
 import type { Outcome } from '../../src/rules/charging.ts'
-import type { Chunk } from '../../src/rules/chunk.ts'
+import type { ReplyChunk } from '../../src/rules/chunk.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 import { costOf } from '../../src/rules/pricing.ts'
@@ -194,7 +194,7 @@ function textOf({ answered }: CallRecord): string {
   return [...texts, '|', ...toolCalls].join('')
 }
 
-function isContent(chunk: Chunk): boolean {
+function isContent(chunk: ReplyChunk): boolean {
   return chunk.type !== 'finish' && chunk.type !== 'usage'
 }
 

@@ -1,5 +1,5 @@
 import type { UpstreamErrorKind } from '../../src/providers/provider.ts'
-import type { Chunk } from '../../src/rules/chunk.ts'
+import type { Chunk, ReplyChunk } from '../../src/rules/chunk.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 import type { Settlement } from '../../src/store/ledger.ts'
 import type { Call } from '../../src/gateway/call.ts'
@@ -15,7 +15,7 @@ export interface CallRecord {
   readonly process: Process
   readonly attempts: AttemptRecord[]
   /** What its gateway made of it, whether or not the caller was still there to receive it. */
-  readonly answered: Chunk[]
+  readonly answered: ReplyChunk[]
   /** Why it was cut off from outside, if it was. */
   abortedBy: 'caller' | 'shut_down' | undefined
   /** The reader walked away while a chunk waited for it. */

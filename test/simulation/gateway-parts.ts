@@ -36,11 +36,14 @@ export interface GatewayPartsOptions {
 const NO_DATABASE = undefined as unknown as Db
 const SECRETS = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }])
 
+const notAsked = () => Promise.reject(new Error('nobody follows links here'))
+
 /** What the request path must not touch, or whose content does not matter. */
 const NOT_SIMULATED = {
   db: NO_DATABASE,
   authenticate: () => Promise.reject(new Error('calls are authenticated before they get here')),
   catalogue: { modelsFor: () => [], refresh: () => Promise.resolve(), isLoaded: true },
+  links: { offer: notAsked, why: notAsked },
   log: createLog('silent'),
   metrics: createMetrics(),
   isReady: true,
@@ -80,6 +83,11 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
       routeFor: (caller) => routeOf(recordOf(caller.keyPairId), options.providers),
     },
     upstreams: createUpstreams({ ...NOT_SIMULATED, noteKeyRefusal: () => Promise.resolve() }),
+    recommendations: {
+      strip: (request) => ({ request, history: { turns: 0, recommended: [] } }),
+      begin: () => ({ conclude: () => Promise.resolve(undefined), end: () => undefined }),
+      stop: () => Promise.resolve(),
+    },
     conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
     idempotency,
     ledger,

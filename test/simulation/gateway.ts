@@ -91,6 +91,8 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
       projectId: record.projectId,
       allowedModels: null,
       contentRetentionDays: 30,
+      isPlayground: false,
+      monetization: undefined,
     },
     body: {
       model: plan.model,
@@ -100,6 +102,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
     },
     conversationId: undefined,
     idempotencyKey: plan.key,
+    monetizationHeader: undefined,
     createdAt: new Date(0),
     startedMs: clock.nowMs,
     signal,

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { BodyOf, Contract, ParamOf, QueryOf, RouteKey } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { recordTurn } from '../../src/store/conversations.ts'
+import type { Db } from '../../src/store/database.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { insertPayment } from '../../src/store/payments.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
@@ -21,6 +22,9 @@ type Sample<Key extends RouteKey> = ([OtherParam<Key>] extends [never]
   ? object
   : { params: Record<OtherParam<Key>, keyof TenantIds> }) &
   (Contract[Key] extends { body: unknown } ? { body: BodyOf<Key> } : object) & { query?: QueryOf<Key> }
+
+/** Advertisers belong to the installation, and so to every publisher. */
+const ADVERTISER = '00000000-0000-7000-8000-00000000a11a'
 
 export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/publishers/:publisher/projects': {},
@@ -81,6 +85,17 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'PUT /api/projects/:project/wallet-alert': { body: { thresholdNanos: '5000000000' } },
   'POST /api/projects/:project/checkouts': { body: { amountNanos: '25000000000' } },
   'GET /api/projects/:project/checkouts/:checkout': { params: { checkout: 'checkout' } },
+  'GET /api/projects/:project/monetization': {},
+  'PUT /api/projects/:project/monetization/mode': { body: { mode: 'test' } },
+  'PATCH /api/projects/:project/monetization': { body: { label: 'Sponsored', firstTurn: 2 } },
+  'PUT /api/projects/:project/monetization/blocked-advertisers': {
+    body: { advertiser: ADVERTISER, isBlocked: true },
+  },
+  'GET /api/projects/:project/monetization/preview': { query: { label: 'Ad' } },
+  'GET /api/projects/:project/monetization/outcomes': {},
+  'GET /api/projects/:project/monetization/catalogue': {},
+  'GET /api/projects/:project/monetization/categories': {},
+  'GET /api/projects/:project/recommendations': {},
   'GET /api/projects/:project/settings': {},
   'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
   'DELETE /api/projects/:project': { body: { leavesCredit: true } },
@@ -141,6 +156,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     messages: [],
     retentionDays: 1,
   })
+  await addAdvertiser(db)
   const checkout = `cs_test_${project.replaceAll('-', '')}`
   await insertPayment(db, { sessionId: checkout, projectId: project, amount: 25_000_000_000n, currency: 'usd' })
   return {
@@ -156,6 +172,14 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     key: key.id,
     rolledKey,
   }
+}
+
+async function addAdvertiser(db: Db): Promise<void> {
+  await db
+    .insertInto('advertisers')
+    .values({ id: ADVERTISER, name: 'Sample shop', domain: 'shop.example.com', status: 'active' })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 /** A pair whose place another has taken. */

@@ -64,6 +64,12 @@ export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string][]
   ['ledger from long ago', ({ large, monthAgo }) => `/api/projects/${large}/ledger?to=${monthAgo}T00:00:00Z`],
   ['ledger.csv', ({ large }) => `/api/projects/${large}/ledger.csv`],
   ['conversations', ({ large }) => `/api/projects/${large}/conversations`],
+  ['monetization', ({ large }) => `/api/projects/${large}/monetization`],
+  ['preview of a recommendation', ({ large }) => `/api/projects/${large}/monetization/preview`],
+  ['outcomes of 30 days', ({ large }) => `/api/projects/${large}/monetization/outcomes?range=30d`],
+  ['recommendations', ({ large }) => `/api/projects/${large}/recommendations`],
+  ['advertisers', ({ large }) => `/api/projects/${large}/monetization/catalogue?name=shop`],
+  ['categories of offers', ({ large }) => `/api/projects/${large}/monetization/categories`],
   ['project settings', ({ large }) => `/api/projects/${large}/settings`],
   ['what calls can be filtered by', ({ large }) => `/api/projects/${large}/call-filters`],
 ]

@@ -11,7 +11,12 @@ export async function here(args: readonly string[]): Promise<Finished> {
   const error = mock.method(console, 'error', (text: string) => (printed.stderr += `${text}\n`))
   const notHere = () => Promise.reject(new Error())
   try {
-    const code = await run(['node', 'parley', ...args], { roles: [], serve: notHere, openCheckout: notHere })
+    const code = await run(['node', 'parley', ...args], {
+      roles: [],
+      usualRoles: [],
+      serve: notHere,
+      openCheckout: notHere,
+    })
     return { code, ...printed }
   } finally {
     // The command's exit code is not that of the tests.

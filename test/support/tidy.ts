@@ -31,7 +31,9 @@ const OWNERS: Record<string, RegExp> = {
   pg: IN_STORE,
   kysely: IN_STORE,
   fastify: IN_PLANE_OR_MAIN,
-  undici: /^src\/providers\//,
+  undici: /^src\/providers\/|^src\/recommend\/matcher-client\.ts$/,
+  '@lancedb/lancedb': /^src\/recommend\//,
+  'onnxruntime-node': /^src\/recommend\/embedding\//,
   stripe: /^src\/console\//,
   commander: /^src\/cli\/|^src\/main\.ts$/,
   pino: IN_PLATFORM_OR_OPS,
@@ -104,7 +106,7 @@ export const importCycles: Rule = (files) => {
 export const packageOwners: Rule = (files) =>
   breaches(files, inFolders('src', 'simulator'), (file) =>
     file.imports.flatMap(({ specifier, offset }) => {
-      const name = specifier.split('/')[0] ?? ''
+      const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
       const owner = Object.hasOwn(OWNERS, name) ? OWNERS[name] : undefined
       if (owner === undefined || owner.test(file.path)) return []
       return [{ offset, why: `imports ${name}, which belongs to ${owner.source}: replacing it must touch one folder` }]
@@ -131,7 +133,7 @@ export const environmentReaders: Rule = (files) =>
     (file) => {
       const why = 'reads the environment: only src/config.ts does, where every variable has a name, a type and a check'
       const named = file.imports.filter(({ specifier }) => /^(?:node:)?process$/.test(specifier))
-      return [...matches(file.code, /\bprocess\??\.env\b|\benv\b[^{}]*\}\s*=\s*process\b/g), ...named].map(
+      return [...matches(file.code, /\bprocess\??\.env\b(?!\.\w+ = )|\benv\b[^{}]*\}\s*=\s*process\b/g), ...named].map(
         ({ offset }) => ({ offset, why }),
       )
     },

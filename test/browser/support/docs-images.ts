@@ -31,6 +31,7 @@ const PICTURES: Picture[] = [
   { name: 'call', path: (made) => inProject(`/calls/${made.callId}`)(made) },
   { name: 'conversation', path: (made) => inProject(`/conversations/${made.conversationId}`)(made), theme: 'dark' },
   { name: 'wallet', path: inProject('/wallet') },
+  { name: 'monetization', path: inProject('/monetization') },
 ]
 
 function inProject(rest: string) {

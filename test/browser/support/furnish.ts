@@ -11,6 +11,7 @@ import { recordTurn } from '../../../src/store/conversations.ts'
 import { inTransaction, type Db } from '../../../src/store/database.ts'
 import { must, newPerson, type ConsoleWorld, type Person } from '../../support/console.ts'
 import { addDeployment } from '../../support/world.ts'
+import { furnishMonetization } from './furnish-monetization.ts'
 import { TALK, TALKS } from './talk.ts'
 
 export interface Furnished {
@@ -48,6 +49,7 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   await must(
     person.send(`POST /api/projects/${projectId}/keys`, { body: { name: 'Nightly import', expiresInDays: 90 } }),
   )
+  await furnishMonetization(db, projectId)
   const callId = await newestCall(db, projectId, 'completed')
   const failedCallId = await newestCall(db, projectId, 'upstream_failed')
   return { person, projectId, conversationId, callId, failedCallId }

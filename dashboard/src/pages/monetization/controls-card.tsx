@@ -1,0 +1,214 @@
+import { Controller, useForm, type UseFormReturn } from 'react-hook-form'
+import { Button } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { Field } from '../../components/field.tsx'
+import { Form, FormError, FormField } from '../../components/form.tsx'
+import { Input } from '../../components/input.tsx'
+import { Select } from '../../components/select.tsx'
+import { toast } from '../../components/toast.tsx'
+import { formatMoneyExactly, parseMoney } from '../../formats.ts'
+import { useApi, useChange } from '../../queries.ts'
+import { useProject } from '../../session.ts'
+import { CHANGED, type Monetization } from './monetization.ts'
+import { RelevanceSlider } from './relevance-slider.tsx'
+import { WordList } from './word-list.tsx'
+
+interface Controls {
+  audience: Monetization['audience']
+  minRelevance: number
+  firstTurn: number
+  minTurnGap: number
+  maxPerConversation: number
+  /** In dollars, as it is typed. */
+  floorNanos: string
+  blockedCategories: string[]
+  blockedDomains: string[]
+  excludedTopics: string[]
+}
+type ControlsForm = UseFormReturn<Controls>
+
+const AUDIENCES: { value: Controls['audience']; label: string }[] = [
+  { value: 'general', label: 'General' },
+  { value: 'teen', label: 'Teenagers' },
+  { value: 'child', label: 'Children' },
+]
+
+/** Follows what the server says, except where somebody has begun to type. */
+export function useControls(settings: Monetization): ControlsForm {
+  return useForm<Controls>({ values: controlsOf(settings), resetOptions: { keepDirtyValues: true } })
+}
+
+export function ControlsCard({ controls: form, settings }: { controls: ControlsForm; settings: Monetization }) {
+  const project = useProject()
+  const mayChange = project.may('admin')
+  const change = useChange('PATCH /api/projects/:project/monetization', [...CHANGED])
+  async function save(values: Controls): Promise<void> {
+    const body = { ...values, floorNanos: parseMoney(values.floorNanos) ?? '' }
+    const { mode } = await change.mutateAsync({ params: { project: project.id }, body })
+    form.reset(values)
+    const isEnded = settings.mode === 'on' && mode === 'off'
+    toast(isEnded ? 'Saved. Monetization is off now: it is for a general audience only.' : 'The controls are saved.')
+  }
+  const footer = (
+    <>
+      <p className="text-sm text-muted">
+        {mayChange ? 'Takes effect within seconds.' : 'Only owners and admins change this.'}
+      </p>
+      <Button
+        type="submit"
+        form="controls"
+        look="primary"
+        disabled={!mayChange || !form.formState.isDirty}
+        isBusy={form.formState.isSubmitting}
+      >
+        Save
+      </Button>
+    </>
+  )
+  return (
+    <Card title="When and what" description="How often, how closely, and what may be recommended." footer={footer}>
+      <Form form={form} onSubmit={save} id="controls">
+        <fieldset disabled={!mayChange} className="flex min-w-0 flex-col gap-6">
+          <Audience form={form} isOn={settings.mode === 'on'} />
+          <Controller
+            control={form.control}
+            name="minRelevance"
+            render={({ field, fieldState }) => (
+              <RelevanceSlider value={field.value} onChange={field.onChange} error={fieldState.error?.message} />
+            )}
+          />
+          <Turns form={form} />
+          <Floor form={form} />
+          <Words form={form} />
+        </fieldset>
+        <FormError form={form} />
+      </Form>
+    </Card>
+  )
+}
+
+function Audience({ form, isOn }: { form: ControlsForm; isOn: boolean }) {
+  const hint = `Recommendations are for a general audience only.${isOn ? ' Another one switches them off.' : ''}`
+  return (
+    <FormField form={form} name="audience" label="Who reads the replies" hint={hint}>
+      {(field) => <Select {...field} options={AUDIENCES} className="max-w-60" />}
+    </FormField>
+  )
+}
+
+const TURNS = [
+  { name: 'firstTurn', label: 'Not before reply', most: 50, hint: '1: also the first one.' },
+  { name: 'minTurnGap', label: 'Distance between two', most: 50, hint: 'In replies. 1: every one may.' },
+  { name: 'maxPerConversation', label: 'Most in a conversation', most: 20, hint: 'Each offer once.' },
+] as const
+
+function Turns({ form }: { form: ControlsForm }) {
+  return (
+    <div className="grid gap-4 sm:grid-cols-3">
+      {TURNS.map(({ name, label, most, hint }) => (
+        <FormField
+          key={name}
+          form={form}
+          name={name}
+          label={label}
+          hint={hint}
+          rules={{
+            valueAsNumber: true,
+            validate: (value) =>
+              (Number.isInteger(value) && value >= 1 && value <= most) || `A whole number from 1 to ${most}.`,
+          }}
+        >
+          {(field) => <Input {...field} type="number" min={1} max={most} className="tabular" />}
+        </FormField>
+      ))}
+    </div>
+  )
+}
+
+function Floor({ form }: { form: ControlsForm }) {
+  return (
+    <FormField
+      form={form}
+      name="floorNanos"
+      label="Floor price per click in US dollars"
+      hint="What an advertiser has to pay at least. A high floor means fewer recommendations."
+      rules={{ validate: (text) => parseMoney(text) !== undefined || 'Write an amount like 0.10.' }}
+    >
+      {(field) => <Input {...field} inputMode="decimal" className="max-w-40 font-mono" />}
+    </FormField>
+  )
+}
+
+const WORD_LISTS = [
+  {
+    name: 'blockedCategories',
+    label: 'Blocked categories',
+    noun: 'category',
+    placeholder: 'Such as Toys, or Electronics > Audio',
+    hint: 'Everything whose category begins like this.',
+  },
+  {
+    name: 'blockedDomains',
+    label: 'Blocked domains',
+    noun: 'domain',
+    placeholder: 'Such as competitor.com',
+    hint: 'No offer that leads there, or to a part of it.',
+  },
+  {
+    name: 'excludedTopics',
+    label: 'Excluded topics',
+    noun: 'topic',
+    placeholder: 'Such as election',
+    hint: 'A conversation in which one of these words is used stays free of recommendations.',
+  },
+] as const
+
+function Words({ form }: { form: ControlsForm }) {
+  const project = useProject()
+  const call = { params: { project: project.id } }
+  const { data } = useApi('GET /api/projects/:project/monetization/categories', call)
+  return WORD_LISTS.map(({ name, noun, label, hint, placeholder }) => (
+    <Controller
+      key={name}
+      control={form.control}
+      name={name}
+      render={({ field, fieldState }) => (
+        <Field label={label} hint={hint} error={fieldState.error?.message}>
+          {(control) => (
+            <WordList
+              control={control}
+              noun={noun}
+              words={field.value}
+              onChange={field.onChange}
+              placeholder={placeholder}
+              suggestions={name === 'blockedCategories' ? (data?.items ?? []) : []}
+            />
+          )}
+        </Field>
+      )}
+    />
+  ))
+}
+
+function controlsOf(settings: Monetization): Controls {
+  const { audience, minRelevance, firstTurn, minTurnGap, maxPerConversation } = settings
+  const { blockedCategories, blockedDomains, excludedTopics } = settings
+  return {
+    audience,
+    minRelevance,
+    firstTurn,
+    minTurnGap,
+    maxPerConversation,
+    floorNanos: plainOf(settings.floorNanos),
+    blockedCategories,
+    blockedDomains,
+    excludedTopics,
+  }
+}
+
+/** `0.10` and not `$0.100000000`: it is typed over. No digit that counts is lost. */
+function plainOf(nanos: string): string {
+  return formatMoneyExactly(nanos)
+    .replaceAll(/[$,]/g, '')
+    .replace(/(\.\d\d\d*?)0+$/, '$1')
+}

@@ -1,0 +1,33 @@
+import { Notice } from '../../components/notice.tsx'
+import type { Mode, Monetization } from './monetization.ts'
+
+const WORDS: Record<Exclude<Monetization['matcher'], 'ready'>, [what: string, why: string]> = {
+  paused: [
+    'Recommendations are paused by the operator.',
+    'Replies come without any until they are resumed. Your settings stay as they are.',
+  ],
+  starting: ['The matcher is starting.', 'Until it is ready, replies come without recommendations.'],
+  switched_off: [
+    'The matcher has switched itself off.',
+    'A check has failed, and the operator of this installation sees which. Replies come without recommendations.',
+  ],
+  absent: [
+    'No matcher is running.',
+    'Nobody looks for offers, so replies come without recommendations. The operator of this installation can start one.',
+  ],
+  no_offers: [
+    'There are no offers yet.',
+    'The matcher runs, and no advertiser of this installation has anything to recommend.',
+  ],
+}
+
+/** Why nothing is recommended at this moment, whatever the project allows. */
+export function MatcherNotice({ matcher, mode }: { matcher: Monetization['matcher']; mode: Mode }) {
+  if (matcher === 'ready') return null
+  const [what, why] = WORDS[matcher]
+  return (
+    <Notice tone={mode === 'off' ? 'neutral' : 'warn'}>
+      <strong className="font-medium">{what}</strong> {why}
+    </Notice>
+  )
+}

@@ -1,0 +1,78 @@
+import { useState } from 'react'
+import { Card } from '../../components/card.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { SkeletonLines } from '../../components/skeleton.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { useFilters } from '../../filters.ts'
+import { useApi } from '../../queries.ts'
+import { useProject } from '../../session.ts'
+import { AdvertisersCard } from './advertisers-card.tsx'
+import { ControlsCard, useControls } from './controls-card.tsx'
+import { MatcherNotice } from './matcher-notice.tsx'
+import { ModeCard } from './mode-card.tsx'
+import type { Monetization } from './monetization.ts'
+import { PreviewCard } from './preview-card.tsx'
+import { Results } from './results.tsx'
+
+const EVERY_MS = 15_000
+
+export function MonetizationPage() {
+  const project = useProject()
+  const call = { params: { project: project.id } }
+  const { data, error, refetch } = useApi('GET /api/projects/:project/monetization', call, { everyMs: EVERY_MS })
+  return (
+    <>
+      <PageHeader
+        title="Monetization"
+        context={project.name}
+        description="Replies that may end with one labelled recommendation of a product that fits the conversation."
+      />
+      {error && !data ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : data ? (
+        <Loaded key={project.id} settings={data} />
+      ) : (
+        <Card title="Mode">
+          <SkeletonLines count={9} />
+        </Card>
+      )}
+    </>
+  )
+}
+
+function Loaded({ settings }: { settings: Monetization }) {
+  const [filters, setFilters] = useFilters(['view'] as const)
+  // Who has not begun wants to know what it would look like; everybody else, how it goes. Nothing jumps when that changes.
+  const [first] = useState(settings.mode === 'off' ? 'preview' : 'results')
+  const view = VIEWS.find((each) => each === filters.view) ?? first
+  // Above the tabs: what was typed survives a look at another one.
+  const controls = useControls(settings)
+  return (
+    <div className="flex flex-col gap-6">
+      <MatcherNotice matcher={settings.matcher} mode={settings.mode} />
+      <ModeCard settings={settings} />
+      <Tabs
+        label="Monetization"
+        value={view}
+        onChange={(next) => setFilters({ view: next })}
+        tabs={[
+          { value: 'results', label: 'Results', content: <Results settings={settings} /> },
+          { value: 'preview', label: 'Label and preview', content: <PreviewCard settings={settings} /> },
+          {
+            value: 'controls',
+            label: 'Controls',
+            content: (
+              <div className="flex max-w-3xl flex-col gap-6">
+                <ControlsCard controls={controls} settings={settings} />
+                <AdvertisersCard blocked={settings.blockedAdvertisers} />
+              </div>
+            ),
+          },
+        ]}
+      />
+    </div>
+  )
+}
+
+const VIEWS = ['results', 'preview', 'controls'] as const

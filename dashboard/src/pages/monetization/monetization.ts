@@ -1,0 +1,12 @@
+import type { Item, Reply } from '../../api.ts'
+
+export type Monetization = Reply<'GET /api/projects/:project/monetization'>
+export type Mode = Monetization['mode']
+export type Recommendation = Item<'GET /api/projects/:project/recommendations'>
+
+/** What is read again when something that decides over recommendations has changed. */
+export const CHANGED = [
+  'GET /api/projects/:project/monetization',
+  'GET /api/projects/:project/monetization/preview',
+  'GET /api/projects/:project/recommendations',
+] as const satisfies `GET ${string}`[]

@@ -1,0 +1,11 @@
+import { lazyRouteComponent } from '@tanstack/react-router'
+import { HandCoins } from 'lucide-react'
+import { definePage } from '../../page.ts'
+
+export const page = definePage({
+  scope: 'project',
+  path: 'monetization',
+  label: 'Monetization',
+  component: lazyRouteComponent(() => import('./monetization-page.tsx'), 'MonetizationPage'),
+  nav: { group: 'money', order: 55, icon: HandCoins },
+})

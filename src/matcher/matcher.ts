@@ -1,0 +1,138 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { every, type Repeated } from '../platform/every.ts'
+import { errorFields } from '../platform/log.ts'
+import { uuidv7 } from '../platform/uuid.ts'
+import { EmbedderUnavailable, openEmbedder, type Embedder } from '../recommend/embedding/embedder.ts'
+import { createGates, type Gates } from '../recommend/gates.ts'
+import { readHeads } from '../recommend/heads.ts'
+import { judge, match, type MatchWorld } from '../recommend/match.ts'
+import { proofOf, type Proof } from '../recommend/proof.ts'
+import { rememberVectors } from '../recommend/remembered-vectors.ts'
+import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/matching.ts'
+import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/matchers.ts'
+import { createQueue } from './queue.ts'
+import { startUpkeep, type Upkeep, type UpkeepOptions } from './upkeep.ts'
+
+/**
+ * One process per host that knows all offers and answers the gateways of the host. If it cannot judge conversations as it
+ * was proven to, or has no sentence vectors, it is switched off and says so: there is no lesser way of matching.
+ */
+export interface Matcher {
+  /** Not before its port is taken: two of them on one directory would undo each other's work. */
+  start(): void
+  readonly state: MatcherBeat['state']
+  /** Rejects with `QueueFull` when too many wait; everything else that can go wrong is an outcome. */
+  judge(request: JudgeRequest): Promise<JudgeReply>
+  match(request: MatchRequest): Promise<MatchReply>
+  /** Finishes what runs, and closes the index. */
+  stop(): Promise<void>
+}
+
+export interface MatcherOptions extends Omit<UpkeepOptions, 'onReady'> {
+  /** Where the index and the built model are kept. Nobody else may write there. */
+  directory: string
+  /** How the gates were proven; tests state it. */
+  proof?: Proof
+  openEmbedder?: (cacheDir: string) => Promise<Embedder>
+}
+
+/** Everything that a match needs, once it is there. */
+interface Parts {
+  embedder: Embedder
+  gates: Gates
+  upkeep: Upkeep
+}
+
+const BEAT_EVERY_MS = 5_000
+/** Searches of several matches overlap with the embedding of another; more would only share the same cores. */
+const RUNNING_MAX = 4
+const WAITING_MAX = 64
+const STOP_WITHIN_MS = 5_000
+
+export function createMatcher(options: MatcherOptions): Matcher {
+  const { db, log, metrics, proof = proofOf() } = options
+  const id = uuidv7()
+  const queue = createQueue({ runningMax: RUNNING_MAX, waitingMax: WAITING_MAX })
+  let parts: Parts | undefined
+  let problem: string | undefined
+  let opened: Promise<void> = Promise.resolve()
+  let beating: Repeated | undefined
+
+  function stateNow(): MatcherBeat['state'] {
+    if (problem !== undefined) return 'switched_off'
+    return parts?.upkeep.index === undefined ? 'starting' : 'ready'
+  }
+
+  async function open(): Promise<void> {
+    try {
+      if (proof.isProven) parts = await openParts(options, () => beating?.soon())
+      else problem = proof.why ?? 'The gates are not proven.'
+    } catch (error) {
+      problem = error instanceof EmbedderUnavailable ? error.message : `It cannot start: ${errorFields(error).error}.`
+    }
+    if (problem === undefined) return
+    log.error({ problem }, 'the matcher is switched off')
+    beating?.soon()
+  }
+
+  async function beat(): Promise<void> {
+    const offers = parts?.upkeep.offers ?? 0
+    await beatMatcher(db, { id, host: hostname(), state: stateNow(), problem, offers })
+  }
+
+  /** In its turn, and before it is too late. */
+  async function inTurn<Reply>(
+    { deadlineMs }: JudgeRequest,
+    work: (world: MatchWorld, isLate: () => boolean) => Promise<Reply>,
+  ): Promise<Reply | { outcome: 'unavailable' | 'deadline' }> {
+    // Not worth a place in the line.
+    if (stateNow() !== 'ready') return { outcome: 'unavailable' }
+    metrics.matcherWaiting.set(queue.waiting)
+    const reply = await queue.run(deadlineMs, async (isLate) => {
+      const index = parts?.upkeep.index
+      if (!parts || !index) return { outcome: 'unavailable' as const }
+      return work({ gates: parts.gates, campaigns: parts.upkeep.campaigns, index, now: Date.now }, isLate)
+    })
+    return reply === 'late' ? { outcome: 'deadline' } : reply
+  }
+
+  return {
+    start() {
+      opened = open()
+      beating = every(BEAT_EVERY_MS, beat, 'matcher heartbeat', log)
+    },
+    get state() {
+      return stateNow()
+    },
+    judge: (request) => inTurn(request, (world) => judge(world, request)),
+    async match(request) {
+      const reply = await inTurn(request, (world, isLate) => timed(options, () => match(world, request, isLate)))
+      metrics.matches.inc({ outcome: reply.outcome })
+      return reply
+    },
+    async stop() {
+      beating?.stop()
+      await Promise.race([Promise.all([queue.idle(), opened]), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
+      await parts?.upkeep.stop()
+      await parts?.embedder.close()
+      await removeMatcher(db, id).catch(() => {})
+    },
+  }
+}
+
+async function openParts(options: MatcherOptions, onReady: () => void): Promise<Parts> {
+  const open = options.openEmbedder ?? ((cacheDir: string) => openEmbedder({ cacheDir }))
+  const embedder = await open(options.directory)
+  const gates = createGates({ embedder: rememberVectors(embedder), heads: readHeads() })
+  return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }) }
+}
+
+async function timed<T>({ metrics }: Pick<MatcherOptions, 'metrics'>, work: () => Promise<T>): Promise<T> {
+  const stop = metrics.matchSeconds.startTimer()
+  try {
+    return await work()
+  } finally {
+    stop()
+  }
+}

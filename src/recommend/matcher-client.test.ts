@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, test } from 'node:test'
+import { createMetrics } from '../platform/metrics.ts'
+import type { MatchRequest } from '../rules/matching.ts'
+import { createMatcherClient, type MatcherClient } from './matcher-client.ts'
+
+const NEVER = new AbortController().signal
+const REQUEST: MatchRequest = {
+  turns: [{ role: 'user', text: 'shoes?' }],
+  answer: 'Yes, shoes.',
+  minRelevance: 0,
+  floorNanos: '0',
+  blockedCategories: [],
+  blockedAdvertisers: [],
+  blockedDomains: [],
+  seenOffers: [],
+  deadlineMs: 2_000,
+}
+
+let open: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of open) await close()
+  open = []
+})
+
+async function clientOf(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<MatcherClient> {
+  const server: Server = createServer(answer).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createMatcherClient({ url, token: 'token', metrics: createMetrics() })
+  open.push(
+    () => client.close(),
+    () => server.closeAllConnections(),
+    () => server.close(),
+  )
+  return client
+}
+
+const outcomeOf = async (client: MatcherClient, changes: Partial<MatchRequest> = {}, signal = NEVER) =>
+  (await client.match({ ...REQUEST, ...changes }, signal)).outcome
+
+test('what a matcher says is passed on, and asked for with the token', async () => {
+  const client = await clientOf((request, response) => {
+    assert.equal(request.headers.authorization, 'Bearer token')
+    response.end('{"outcome":"no_match"}')
+  })
+  assert.equal(await outcomeOf(client), 'no_match')
+})
+
+for (const [what, status, body] of [
+  ['a failure', 500, '{}'],
+  ['no room', 503, '{}'],
+  ['no JSON', 200, 'hello'],
+  ['an outcome that nobody knows', 200, '{"outcome":"surely"}'],
+  ['an outcome that is not for a matcher to say', 200, '{"outcome":"served"}'],
+  ['a match without an offer', 200, '{"outcome":"matched"}'],
+  ['more than any answer has', 200, `{"outcome":"no_match","filler":"${'x'.repeat(200_000)}"}`],
+] as const) {
+  test(`${what} is a reason for no recommendation, never an error`, async () => {
+    const client = await clientOf((_request, response) => response.writeHead(status).end(body))
+    assert.equal(await outcomeOf(client), 'unavailable')
+  })
+}
+
+test('a matcher that says nothing costs no more than the deadline', async () => {
+  const client = await clientOf(() => {})
+  const startedMs = performance.now()
+  assert.equal(await outcomeOf(client, { deadlineMs: 50 }), 'deadline')
+  assert.ok(performance.now() - startedMs < 1_000)
+})
+
+test('a caller who hung up is not waited for', async () => {
+  const client = await clientOf(() => {})
+  const hungUp = new AbortController()
+  const asked = outcomeOf(client, {}, hungUp.signal)
+  setTimeout(() => hungUp.abort(), 20)
+  assert.equal(await asked, 'aborted')
+  assert.equal(await outcomeOf(client, {}, hungUp.signal), 'aborted')
+})
+
+test('a dead matcher is not asked again and again, and asked once more after a while', async () => {
+  let asked = 0
+  let isDead = true
+  const client = await clientOf((request, response) => {
+    asked += 1
+    if (isDead) request.socket.destroy()
+    else response.end('{"outcome":"no_match"}')
+  })
+  for (let n = 0; n < 50; n++) assert.equal(await outcomeOf(client), 'unavailable')
+  assert.ok(asked <= 10, `asked ${asked} times`)
+  const startedMs = performance.now()
+  for (let n = 0; n < 1_000; n++) await outcomeOf(client)
+  assert.ok(performance.now() - startedMs < 500)
+  isDead = false
+  await new Promise((resolve) => setTimeout(resolve, 1_050))
+  assert.equal(await outcomeOf(client), 'no_match')
+  assert.equal(await outcomeOf(client), 'no_match')
+})
+
+test('only so many wait at once: the rest are told at once', async () => {
+  const client = await clientOf(() => {})
+  const asked = Array.from({ length: 100 }, () => outcomeOf(client, { deadlineMs: 100 }))
+  const outcomes = await Promise.all(asked)
+  assert.equal(outcomes.filter((outcome) => outcome === 'deadline').length, 64)
+  assert.equal(outcomes.filter((outcome) => outcome === 'unavailable').length, 36)
+})

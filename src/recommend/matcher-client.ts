@@ -1,0 +1,121 @@
+import { Pool } from 'undici'
+import type { Metrics } from '../platform/metrics.ts'
+import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/matching.ts'
+import { judgeReplySchema, matchReplySchema, REPLY_BYTES_MAX } from './wire.ts'
+
+/**
+ * Asks the matcher of this host. Nothing here ever rejects: a recommendation is worth less than the reply that it would
+ * stand in, so every fault, delay or odd answer is a reason for none.
+ */
+export interface MatcherClient {
+  judge(request: JudgeRequest, signal: AbortSignal): Promise<JudgeReply>
+  match(request: MatchRequest, signal: AbortSignal): Promise<MatchReply>
+  close(): Promise<void>
+}
+
+export interface MatcherClientOptions {
+  url: string
+  token: string
+  metrics: Metrics
+}
+
+/** A matcher does about 100 matches a second and each waits 200 ms at most: more than these would only grow old together. */
+const IN_FLIGHT_MAX = 64
+const CONNECTIONS_MAX = 16
+/** After so many faults in a row nobody asks for a while, so that a dead matcher costs microseconds. Then one call tries. */
+const FAULTS_MAX = 5
+const REST_MS = 1_000
+
+type Heard<Reply> = { reply: Reply } | { fault: 'unavailable' | 'deadline' | 'aborted' }
+
+export function createMatcherClient({ url, token, metrics }: MatcherClientOptions): MatcherClient {
+  const pool = new Pool(new URL(url).origin, { connections: CONNECTIONS_MAX, pipelining: 1 })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  let inFlight = 0
+  let faults = 0
+  let restsUntilMs = 0
+
+  function mayAsk(): boolean {
+    if (inFlight >= IN_FLIGHT_MAX) return false
+    const nowMs = performance.now()
+    if (nowMs < restsUntilMs) return false
+    // One call finds out whether it is back; the others rest on until it has.
+    if (faults >= FAULTS_MAX) restsUntilMs = nowMs + REST_MS
+    return true
+  }
+
+  function learn(isFault: boolean): void {
+    faults = isFault ? faults + 1 : 0
+    restsUntilMs = faults >= FAULTS_MAX ? performance.now() + REST_MS : 0
+  }
+
+  async function ask<Reply>(
+    path: string,
+    request: { deadlineMs: number },
+    schema: { safeParse(value: unknown): { success: true; data: Reply } | { success: false } },
+    hungUp: AbortSignal,
+  ): Promise<Heard<Reply>> {
+    if (hungUp.aborted) return { fault: 'aborted' }
+    if (!mayAsk()) return { fault: 'unavailable' }
+    const stopped = new AbortController()
+    const stop = () => stopped.abort()
+    // Not undici's own timers, which are up to half a second late.
+    const timer = setTimeout(stop, request.deadlineMs)
+    hungUp.addEventListener('abort', stop, { once: true })
+    inFlight += 1
+    try {
+      const heard = await post({ pool, headers }, path, request, stopped.signal)
+      const parsed = schema.safeParse(heard)
+      learn(!parsed.success && heard !== NOT_NOW)
+      return parsed.success ? { reply: parsed.data } : { fault: 'unavailable' }
+    } catch {
+      if (hungUp.aborted) return { fault: 'aborted' }
+      learn(true)
+      return { fault: stopped.signal.aborted ? 'deadline' : 'unavailable' }
+    } finally {
+      clearTimeout(timer)
+      hungUp.removeEventListener('abort', stop)
+      inFlight -= 1
+    }
+  }
+
+  return {
+    async judge(request, signal) {
+      const heard = await ask('/judge', request, judgeReplySchema, signal)
+      return 'reply' in heard ? heard.reply : { outcome: heard.fault }
+    },
+    async match(request, signal) {
+      const heard = await ask('/match', request, matchReplySchema, signal)
+      const reply: MatchReply = 'reply' in heard ? heard.reply : { outcome: heard.fault }
+      metrics.matcherReplies.inc({ outcome: reply.outcome })
+      return reply
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+const NOT_NOW = Symbol('not now')
+const DECLINED: ReadonlySet<number> = new Set([400, 413, 503])
+
+async function post(
+  { pool, headers }: { pool: Pool; headers: Record<string, string> },
+  path: string,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const response = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(body), signal })
+  if (response.statusCode !== 200) {
+    await response.body.dump({ limit: REPLY_BYTES_MAX, signal })
+    // Busy is not broken, and neither is who refuses an odd request: one caller's requests must not cost all others
+    // their recommendations.
+    return DECLINED.has(response.statusCode) ? NOT_NOW : undefined
+  }
+  let bytes = 0
+  const pieces: Buffer[] = []
+  for await (const piece of response.body as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > REPLY_BYTES_MAX) return undefined
+    pieces.push(piece)
+  }
+  return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+}

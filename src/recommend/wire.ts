@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import type { Secrets } from '../platform/secrets.ts'
+import { MESSAGES_MAX } from '../rules/limits.ts'
+import { OUTCOMES, type JudgeReply, type JudgeRequest, type MatchReply, type MatchRequest } from '../rules/matching.ts'
+
+/** What gateways and matchers send each other, checked at both ends: they may be of different versions for a while. */
+
+/** A conversation of the longest kind that is judged at all, with room for what JSON adds. */
+export const REQUEST_BYTES_MAX = 4 * 1024 * 1024
+export const REPLY_BYTES_MAX = 64 * 1024
+
+const amountNanos = z.string().regex(/^\d{1,15}$/)
+const uuid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+const deadlineMs = z.number().min(1).max(60_000)
+
+const judgeRequest = z.object({
+  turns: z
+    .array(z.object({ role: z.enum(['user', 'assistant']), text: z.string() }))
+    .min(1)
+    .max(MESSAGES_MAX),
+  deadlineMs,
+})
+export const judgeRequestSchema: z.ZodType<JudgeRequest> = judgeRequest
+
+export const matchRequestSchema: z.ZodType<MatchRequest> = judgeRequest.extend({
+  answer: z.string(),
+  minRelevance: z.number().min(0).max(1),
+  floorNanos: amountNanos,
+  blockedCategories: z.array(z.string()).max(200),
+  blockedAdvertisers: z.array(z.string()).max(1_100),
+  blockedDomains: z.array(z.string()).max(1_000),
+  seenOffers: z.array(z.string()).max(100),
+})
+
+export const matchReplySchema: z.ZodType<MatchReply> = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('matched'),
+    match: z.object({
+      offerId: uuid,
+      campaignId: uuid,
+      advertiserId: uuid,
+      advertiser: z.string().min(1),
+      headline: z.string().min(1),
+      benefit: z.string(),
+      price: z
+        .object({ amount: z.string().regex(/^\d{1,12}(?:\.\d{1,4})?$/), currency: z.string().regex(/^[A-Z]{3}$/) })
+        .optional(),
+      relevance: z.number().min(-10).max(10),
+      priceNanos: z.string().regex(/^[1-9]\d{0,14}$/),
+    }),
+  }),
+  z.object({ outcome: z.enum(OUTCOMES).exclude(['served', 'test']) }),
+]) as z.ZodType<MatchReply>
+
+export const judgeReplySchema: z.ZodType<JudgeReply> = z.object({
+  outcome: z.enum(['open', ...OUTCOMES]).exclude(['served', 'test']),
+})
+
+/** What a gateway shows a matcher: both have the installation's secret. */
+export function matcherTokenOf(secrets: Secrets): string {
+  return secrets.keyFor('matcher').toString('base64url')
+}

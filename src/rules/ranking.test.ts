@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { blend, contenders, rank, searchWordsOf, type Candidate } from './ranking.ts'
+
+function candidateOf(id: string, changes: Partial<Candidate> = {}): Candidate {
+  const facts = { id, campaignId: id, feedId: '', itemGroup: '', category: '', host: '' }
+  return { ...facts, bm25: 0, cosine: 0.5, hintCosine: -1, ...changes }
+}
+
+const idsOf = (ranked: readonly { candidate: Candidate }[]) => ranked.map(({ candidate }) => candidate.id)
+const own = (campaignId: string) => campaignId
+
+test('words count three parts and vectors seven, words as a share of the best', () => {
+  const ranked = rank([candidateOf('near', { cosine: 0.6 }), candidateOf('worded', { bm25: 12, cosine: 0.4 })])
+  assert.deepEqual(idsOf(ranked), ['worded', 'near'])
+  assert.ok(Math.abs((ranked[0]?.fit ?? 0) - (0.3 + 0.7 * 0.4)) < 1e-9)
+  assert.ok(Math.abs((ranked[1]?.fit ?? 0) - 0.7 * 0.6) < 1e-9)
+})
+
+test('a hint speaks for the offers of its campaign, but not for one that has nothing to do with the matter', () => {
+  const [hinted, stranger] = rank([
+    candidateOf('hinted', { cosine: 0.25, hintCosine: 0.7 }),
+    candidateOf('stranger', { cosine: 0.05, hintCosine: 0.7 }),
+  ])
+  assert.equal(hinted?.relevance, 0.7)
+  assert.equal(stranger?.relevance, 0.05)
+})
+
+test('what is below the asked relevance takes no part, however good its words', () => {
+  const ranked = rank([candidateOf('worded', { bm25: 50, cosine: 0.3 }), candidateOf('near', { cosine: 0.5 })])
+  assert.deepEqual(idsOf(contenders(ranked, 0.4, own)), ['near'])
+})
+
+test('bids decide only among offers nearly as good as the best that may be shown', () => {
+  const ranked = rank([
+    candidateOf('best', { cosine: 0.8 }),
+    candidateOf('close', { cosine: 0.7 }),
+    candidateOf('far', { cosine: 0.6 }),
+  ])
+  assert.deepEqual(idsOf(contenders(ranked, 0.4, own)), ['best', 'close'])
+})
+
+test('an advertiser has one contender, its best, and one that is not live has none', () => {
+  const ranked = rank([
+    candidateOf('a1', { cosine: 0.6 }),
+    candidateOf('a2', { cosine: 0.61 }),
+    candidateOf('b1', { cosine: 0.59 }),
+    candidateOf('gone', { cosine: 0.6 }),
+  ])
+  const advertiserOf = (id: string) => (id === 'gone' ? undefined : id.charAt(0))
+  assert.deepEqual(idsOf(contenders(ranked, 0.4, advertiserOf)), ['a2', 'b1'])
+})
+
+test('equal offers come in the order of their ids, whichever way they were found', () => {
+  const same = ['c', 'a', 'b'].map((id) => candidateOf(id))
+  assert.deepEqual(idsOf(rank(same)), ['a', 'b', 'c'])
+  assert.deepEqual(idsOf(rank(same.toReversed())), ['a', 'b', 'c'])
+})
+
+test('a blend is of unit length and leans to the first', () => {
+  const [x, y] = [new Float32Array([1, 0]), new Float32Array([0, 1])]
+  const blended = blend([x, y])
+  assert.ok(Math.abs(Math.hypot(...blended) - 1) < 1e-6)
+  assert.ok((blended[0] ?? 0) > (blended[1] ?? 0) && (blended[1] ?? 0) > 0)
+})
+
+test('what was said last is searched with first, and there is an end to it', () => {
+  assert.equal(searchWordsOf(['A red hat', 'and blue shoes?']), 'and blue shoes red hat')
+  const many = Array.from({ length: 500 }, (_, n) => `word${n}`).join(' ')
+  assert.equal(searchWordsOf([many]).split(' ').length, 48)
+})

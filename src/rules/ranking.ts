@@ -1,0 +1,101 @@
+import type { OfferFacts } from './eligibility.ts'
+
+/**
+ * How well offers fit a conversation. The engine finds candidates by words and by vectors; what is decided with is
+ * computed here, from exact cosines.
+ */
+export interface Candidate extends OfferFacts {
+  /** Of the word search; 0: found by its vector alone. */
+  bm25: number
+  /** Of what was said and the offer's own text. */
+  cosine: number
+  /** Of what was said and the nearest hint of its campaign; -1: it has none. */
+  hintCosine: number
+}
+
+export interface Ranked<T extends Candidate = Candidate> {
+  candidate: T
+  /** What the relevance gate looks at: the better of the offer's own cosine and its campaign's nearest hint. */
+  relevance: number
+  /** What orders them, 0 to 1. */
+  fit: number
+}
+
+/** 0.3 and 0.7 were the best on two labelled product sets and on conversations; half and half was two points worse. */
+const WORDS_SHARE = 0.3
+const VECTOR_SHARE = 0.7
+/**
+ * The least cosine of question and answer with an offer. Below it, products that merely share a subject come up. Chosen on
+ * the development half of our conversations: there 88 % of what passes fits and 1 % is absurd; at 0.4 it is 83 and 2 %.
+ */
+export const RELEVANCE_MIN = 0.42
+/** A hint speaks for a whole campaign, also for what in it has nothing to do with the matter: that stays out. */
+const HINTED_COSINE_MIN = 0.1
+/** Bids decide between offers that are nearly as good as the best, never against it. */
+const NEAR_BEST = 0.1
+
+/** Best first. Equal ones in the order of their ids. */
+export function rank<T extends Candidate>(candidates: readonly T[]): Ranked<T>[] {
+  const best = candidates.reduce((most, { bm25 }) => Math.max(most, bm25), 0)
+  return candidates
+    .map((candidate) => {
+      const isHinted = candidate.cosine >= HINTED_COSINE_MIN
+      const relevance = isHinted ? Math.max(candidate.cosine, candidate.hintCosine) : candidate.cosine
+      const words = best > 0 ? candidate.bm25 / best : 0
+      return { candidate, relevance, fit: WORDS_SHARE * words + VECTOR_SHARE * relevance }
+    })
+    .toSorted((a, b) => b.fit - a.fit || (a.candidate.id < b.candidate.id ? -1 : 1))
+}
+
+/**
+ * Who takes part in the auction: what passes the relevance gate and is nearly as good as the best of it; of every
+ * advertiser one, of every group of variants one.
+ */
+export function contenders<T extends Candidate>(
+  ranked: readonly Ranked<T>[],
+  relevanceMin: number,
+  advertiserOf: (campaignId: string) => string | undefined,
+): Ranked<T>[] {
+  const taken = new Set<string>()
+  const chosen: Ranked<T>[] = []
+  for (const one of ranked) {
+    if (one.relevance < relevanceMin) continue
+    if (chosen[0] !== undefined && one.fit < chosen[0].fit - NEAR_BEST) break
+    const advertiser = advertiserOf(one.candidate.campaignId)
+    // A group's name is its advertiser's own: two advertisers may use the same.
+    if (advertiser === undefined || taken.has(advertiser)) continue
+    taken.add(advertiser)
+    chosen.push(one)
+  }
+  return chosen
+}
+
+/** How much an earlier turn still says about what is wanted now. */
+const EARLIER_TURN = 0.5
+
+/** One direction from what was said lately: the last turn whole, each one before it half as much. Newest first. */
+export function blend(vectors: readonly Float32Array[]): Float32Array {
+  const sum = new Float32Array(vectors[0]?.length ?? 0)
+  let share = 1
+  for (const vector of vectors) {
+    for (let n = 0; n < sum.length; n++) sum[n] = (sum[n] ?? 0) + share * (vector[n] ?? 0)
+    share *= EARLIER_TURN
+  }
+  const length = Math.hypot(...sum)
+  return length === 0 ? sum : sum.map((part) => part / length)
+}
+
+/** More words find more of everything: what was said last comes first, and the rest only fills up. */
+const SEARCHED_WORDS_MAX = 48
+
+/** The words to search with, of what the user said. Oldest first in, newest first out. */
+export function searchWordsOf(said: readonly string[]): string {
+  const words = new Set<string>()
+  for (const text of said.toReversed()) {
+    for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
+      if (words.size >= SEARCHED_WORDS_MAX) return [...words].join(' ')
+      if (word.length > 1) words.add(word)
+    }
+  }
+  return [...words].join(' ')
+}

@@ -1,0 +1,388 @@
+/** Where a recommendation stands in a reply, what it leaves alone, and when there is none; with one fixed offer. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { sql } from 'kysely'
+import OpenAI from 'openai'
+import type { Match } from '../../src/rules/matching.ts'
+import { LABELS } from '../../src/rules/recommendation-block.ts'
+import {
+  addOffer,
+  createFixedMatcher,
+  OFFER_LINK,
+  setMonetization,
+  type FixedMatcher,
+} from '../support/fixed-matcher.ts'
+import { readInjections } from '../support/injections.ts'
+import { addProject, complete, createWorld, eventsOf, until, type TestProject, type World } from '../support/world.ts'
+
+const ANSWER =
+  'For flights, look for over-ear headphones with active noise cancelling, a long battery life and a case that folds flat.'
+const PUBLIC_URL = 'https://api.example.com'
+
+let world: World
+let matcher: FixedMatcher
+let match: Match
+let project: TestProject
+before(async () => {
+  matcher = await createFixedMatcher()
+  world = await createWorld({ env: { PARLEY_MATCHER_URL: matcher.url, PARLEY_PUBLIC_URL: PUBLIC_URL } })
+  match = await addOffer(world.store.db)
+})
+after(async () => {
+  await world.close()
+  await matcher.close()
+})
+beforeEach(async () => {
+  Object.assign(matcher, {
+    reply: { outcome: 'matched', match },
+    judgeReply: { outcome: 'open' },
+    waitMs: 0,
+  })
+  matcher.matches.length = 0
+  matcher.judged.length = 0
+  world.simulator.reset()
+  project = await monetized()
+})
+
+async function monetized(changes: Record<string, unknown> = {}): Promise<TestProject> {
+  const made = await addProject(world.store, world.secrets)
+  await setMonetization(world.store.db, made.id, changes)
+  return made
+}
+
+interface Said {
+  role: string
+  content: string
+}
+const asked = (answer = ANSWER): Said => ({
+  role: 'user',
+  content: `Which headphones are good for flights? [[sim text=${encodeURIComponent(answer)}]]`,
+})
+
+interface Reply {
+  content: string
+  sponsored: { label: string; advertiser: string; url: string; characters: number } | undefined
+  finishReason: string
+  usage: unknown
+  id: string
+}
+
+async function ask(
+  extra: Record<string, unknown> = {},
+  options: { headers?: Record<string, string>; project?: TestProject } = {},
+): Promise<Reply> {
+  const body = { model: 'sim-small', messages: [asked()], ...extra }
+  const response = await complete(world, body, { project, ...options })
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  const { choices, usage, id } = JSON.parse(text)
+  const [{ message, finish_reason: finishReason, sponsored }] = choices
+  return { content: message.content, sponsored, finishReason, usage, id }
+}
+
+async function outcomes(of = project): Promise<Record<string, number>> {
+  const { rows } = await sql<{ outcome: string; calls: bigint }>`
+    select outcome, sum(calls) as calls from recommendation_outcomes where project_id = ${of.id} group by 1`.execute(
+    world.store.db,
+  )
+  return Object.fromEntries(rows.map(({ outcome, calls }) => [outcome, Number(calls)]))
+}
+
+async function untilCounted(expected: Record<string, number>, of = project): Promise<void> {
+  await until(async () => JSON.stringify(await outcomes(of)) === JSON.stringify(expected)).catch(async () =>
+    assert.deepEqual(await outcomes(of), expected),
+  )
+}
+
+test('a fitting answer ends with one labelled recommendation, which is neither counted nor charged', async () => {
+  const free = await ask({}, { project: world.project })
+  const reply = await ask()
+  assert.ok(reply.content.startsWith(`${ANSWER}\n\n**Ad** · ${match.advertiser} — Hush 45`), reply.content)
+  const { sponsored } = reply
+  assert.ok(sponsored)
+  assert.equal(sponsored.label, 'Ad')
+  assert.equal(sponsored.advertiser, match.advertiser)
+  assert.equal(reply.content.slice(0, -sponsored.characters), ANSWER)
+  assert.ok(reply.content.includes(`[See offer](${sponsored.url})`))
+  assert.equal(free.content, ANSWER)
+  assert.equal(free.sponsored, undefined)
+  assert.deepEqual(reply.usage, free.usage)
+  assert.equal(reply.finishReason, 'stop')
+  const charged = async (id: string, { headers }: TestProject) => {
+    const receipt = await fetch(`${world.url}/v1/receipts/${id}`, { headers })
+    return ((await receipt.json()) as { charged_nanos: string }).charged_nanos
+  }
+  assert.equal(await charged(reply.id, project), await charged(free.id, world.project))
+  assert.notEqual(await charged(reply.id, project), '0')
+  await untilCounted({ served: 1 })
+  assert.equal(matcher.authorization, `Bearer ${world.secrets.keyFor('matcher').toString('base64url')}`)
+})
+
+interface Choice {
+  delta: { content: string }
+  finish_reason: string | null
+}
+
+/** A stream's events, without what differs from one call to the next. */
+async function streamed(of: TestProject, extra: object = {}): Promise<Record<string, unknown>[]> {
+  const body = {
+    model: 'sim-small',
+    messages: [asked()],
+    stream: true,
+    stream_options: { include_usage: true },
+    ...extra,
+  }
+  const response = await complete(world, body, { project: of })
+  return eventsOf(await response.text()).map((data) => {
+    if (data === '[DONE]') return { done: true }
+    const { id, created, ...event } = JSON.parse(data) as Record<string, unknown>
+    assert.ok(id && created)
+    return event
+  })
+}
+
+test('a stream with a recommendation is the stream without it, and one content event before the finish', async () => {
+  const free = await streamed(world.project)
+  const events = await streamed(project)
+  const at = events.findIndex((event) => 'sponsored' in event)
+  assert.deepEqual(events.toSpliced(at, 1), free)
+  assert.equal(at, free.length - 3, 'before the finish, the usage and [DONE]')
+  const [choice] = (events[at] as unknown as { choices: Choice[] }).choices
+  assert.match(String(choice?.delta.content), /^\n\n\*\*Ad\*\* · /)
+  assert.equal(choice?.finish_reason, null)
+})
+
+test('the official SDK reads both, with nothing to be told of recommendations', async () => {
+  const texts: string[] = []
+  for (const one of [world.project, project]) {
+    const client = new OpenAI({
+      apiKey: 'unused',
+      baseURL: `${world.url}/v1`,
+      maxRetries: 0,
+      defaultHeaders: { ...one.headers, Authorization: null },
+    })
+    const request = { model: 'sim-small', messages: [asked() as { role: 'user'; content: string }] }
+    const whole = await client.chat.completions.create(request)
+    const stream = client.chat.completions.stream(request)
+    const final = await stream.finalChatCompletion()
+    assert.equal(final.choices[0]?.finish_reason, 'stop')
+    const plain = (text: string | null | undefined) => text?.replaceAll(/\/[rw]\/[\w-]{40}/g, '/link')
+    assert.equal(plain(final.choices[0]?.message.content), plain(whole.choices[0]?.message.content))
+    texts.push(String(plain(whole.choices[0]?.message.content)))
+  }
+  assert.equal(texts[0], ANSWER)
+  assert.ok(texts[1]?.startsWith(`${ANSWER}\n\n**Ad** · `))
+})
+
+test('over five turns the model reads no advertisement, and its prompt costs what it costs without', async () => {
+  const prompts: unknown[][] = []
+  for (const one of [await monetized({ min_turn_gap: 1, max_per_conversation: 20 }), world.project]) {
+    world.simulator.reset()
+    const messages: Said[] = []
+    const usages: unknown[] = []
+    let shown = 0
+    for (let turn = 0; turn < 5; turn++) {
+      messages.push(asked(`${ANSWER} Turn ${turn}.`))
+      matcher.reply = { outcome: 'matched', match: await addOffer(world.store.db) }
+      const reply = await ask({ messages }, { project: one })
+      if (reply.sponsored) shown += 1
+      messages.push({ role: 'assistant', content: reply.content })
+      usages.push(reply.usage)
+    }
+    assert.equal(shown, one === world.project ? 0 : 5)
+    const sent = world.simulator.calls.map(({ body }) => (body as { messages: unknown }).messages)
+    assert.equal(sent.length, 5)
+    assert.doesNotMatch(JSON.stringify(sent), /Northwind|\/r\/|\*\*Ad\*\*/)
+    prompts.push([sent, usages])
+  }
+  assert.deepEqual(prompts[0], prompts[1])
+})
+
+test('whatever an advertiser writes, also what no import lets in, is one escaped line, and no byte of it reaches a model', async () => {
+  const hostile = readInjections()
+  assert.ok(hostile.length >= 120)
+  const own = await monetized({ min_turn_gap: 1, max_per_conversation: 20 })
+  const free = await ask({}, { project: world.project })
+  for (const { text } of hostile) {
+    matcher.reply = { outcome: 'matched', match: { ...match, headline: `x${text}`, benefit: text } }
+    const { content, sponsored, usage } = await ask({}, { project: own })
+    assert.deepEqual(usage, free.usage)
+    assert.ok(sponsored)
+    const line = content.slice(-sponsored.characters).replace(/^\n\n/, '')
+    assert.doesNotMatch(line, /[\p{Cc}\p{Zl}\p{Zp}\u200b-\u200f\u202a-\u202e\u2066-\u2069]/u, text)
+    assert.ok(line.startsWith(`**Ad** · ${match.advertiser} — `), text)
+    assert.equal(line.match(/(?<!\\)\]\(/g)?.length, 2, `no link but ours: ${line}`)
+    assert.doesNotMatch(line, /(?<!\\)[<`]|(?<!\\)!\[/, text)
+    matcher.reply = { outcome: 'no_match' }
+    await ask({ messages: [asked(), { role: 'assistant', content }, asked()] }, { project: own })
+    const { messages: sent } = world.simulator.calls.at(-1)?.body as { messages: unknown }
+    assert.deepEqual(sent, [asked(), { role: 'assistant', content: ANSWER }, asked()])
+  }
+})
+
+test('formats that programs read, and answers that are not an end in prose, have none', async () => {
+  const tools = [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }]
+  const cases: [string, Record<string, unknown>][] = [
+    ['JSON mode', { response_format: { type: 'json_object' } }],
+    ['JSON schema', { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } }],
+    ['tools', { tools }],
+    ['logprobs', { logprobs: true }],
+    ['few tokens', { max_tokens: 20 }],
+    ['cut off', { max_tokens: 64, messages: [{ role: 'user', content: 'Flights? [[sim tokens=500]]' }] }],
+    ['code only', { messages: [asked(`\`\`\`ts\n${'const a = 1\n'.repeat(20)}\`\`\``)] }],
+    ['an open fence', { messages: [asked(`${ANSWER}\n\n\`\`\`ts\nconst a = 1`)] }],
+    ['one word', { messages: [asked('Yes.')] }],
+    ['JSON', { messages: [asked(JSON.stringify({ answer: ANSWER }))] }],
+    ['a helpline', { messages: [asked(`${ANSWER} If you think of suicide, call 988.`)] }],
+  ]
+  for (const stream of [false, true])
+    for (const [name, extra] of cases) {
+      const response = await complete(world, { model: 'sim-small', messages: [asked()], stream, ...extra }, { project })
+      const text = await response.text()
+      assert.equal(response.status, 200, `${name}: ${text}`)
+      assert.doesNotMatch(text, /Northwind|sponsored|\/r\//, name)
+    }
+  assert.equal((await outcomes()).served, undefined)
+})
+
+test('who asks for no recommendation gets none', async () => {
+  for (const headers of [{ 'x-monetization': 'off' }]) assert.equal((await ask({}, { headers })).content, ANSWER)
+  assert.equal((await ask({ metadata: { monetization: 'off' } })).content, ANSWER)
+  await untilCounted({ opted_out: 2 })
+  assert.equal(matcher.judged.length + matcher.matches.length, 0, 'and nobody was asked')
+})
+
+test('recommendations keep their distance: by the links in the history, and by the conversation’s id', async () => {
+  const first = await ask()
+  const history = [asked(), { role: 'assistant', content: first.content }]
+  assert.equal((await ask({ messages: [...history, asked()] })).content, ANSWER)
+  const later = [
+    ...history,
+    asked(),
+    { role: 'assistant', content: ANSWER },
+    asked(),
+    { role: 'assistant', content: ANSWER },
+  ]
+  matcher.matches.length = 0
+  await until(async () => (await outcomes()).served === 1)
+  assert.ok((await ask({ messages: [...later, asked()] })).sponsored)
+  assert.deepEqual(matcher.matches.at(-1)?.seenOffers, [match.offerId], 'what was seen is not asked for again')
+
+  const headers = { 'x-conversation-id': 'trimmed' }
+  const shown: boolean[] = []
+  for (let turn = 0; turn < 7; turn++) {
+    shown.push((await ask({}, { headers })).sponsored !== undefined)
+    await until(async () => Object.values(await outcomes()).reduce((a, b) => a + b, 0) === 4 + turn)
+  }
+  assert.deepEqual(shown, [true, false, false, true, false, false, true])
+})
+
+test('once a conversation was sensitive it stays free, whatever is asked later', async () => {
+  const headers = { 'x-conversation-id': 'delicate' }
+  matcher.judgeReply = { outcome: 'sensitive' }
+  assert.equal((await ask({}, { headers })).sponsored, undefined)
+  await untilCounted({ sensitive: 1 })
+  matcher.judgeReply = { outcome: 'open' }
+  assert.equal((await ask({}, { headers })).sponsored, undefined)
+  await untilCounted({ sensitive: 2 })
+  assert.ok((await ask({}, { headers: { 'x-conversation-id': 'another' } })).sponsored)
+})
+
+test('what was answered has its say: it is what the matcher searches with, and may be a reason for none', async () => {
+  assert.ok((await ask()).sponsored)
+  assert.equal(matcher.matches.at(-1)?.answer, ANSWER)
+  matcher.reply = { outcome: 'answer_sensitive' }
+  assert.equal((await ask()).content, ANSWER)
+  matcher.reply = { outcome: 'below_relevance' }
+  assert.equal((await ask()).content, ANSWER)
+  await untilCounted({ answer_sensitive: 1, below_relevance: 1, served: 1 })
+})
+
+test('a matcher that is slow, silent or says something odd delays no answer by more than its deadline, and breaks none', async () => {
+  for (const odd of [
+    { outcome: 'served' },
+    { outcome: 'matched' },
+    { outcome: 'matched', match: { ...match, offerId: 1 } },
+    'x',
+    undefined,
+  ]) {
+    matcher.reply = odd as FixedMatcher['reply']
+    assert.equal((await ask()).content, ANSWER)
+  }
+  matcher.reply = { outcome: 'matched', match }
+  matcher.waitMs = 3_000
+  const started = performance.now()
+  assert.equal((await ask()).content, ANSWER)
+  assert.ok(performance.now() - started < 1_500)
+})
+
+test('in test mode nothing is shown, and what would have been is written down', async () => {
+  project = await monetized({ mode: 'test' })
+  assert.equal((await ask()).content, ANSWER)
+  await untilCounted({ test: 1 })
+  const recorded = () =>
+    world.store.db
+      .selectFrom('recommendations')
+      .select(['state', 'offer_id', 'price_nanos'])
+      .where('project_id', '=', project.id)
+      .execute()
+  await until(async () => (await recorded()).length > 0)
+  assert.deepEqual(await recorded(), [{ state: 'test', offer_id: match.offerId, price_nanos: 120_000_000n }])
+})
+
+test('a retry with the same Idempotency-Key gets the same recommendation', async () => {
+  const headers = { 'idempotency-key': 'again' }
+  const first = await ask({}, { headers })
+  const second = await ask({}, { headers })
+  assert.ok(first.sponsored)
+  assert.deepEqual(second, first)
+  await untilCounted({ served: 1 })
+})
+
+test('every label of the list can be chosen, and no other', async () => {
+  for (const { label } of LABELS) {
+    await setMonetization(world.store.db, project.id, { label })
+    const own = await monetized({ label })
+    assert.ok((await ask({}, { project: own })).content.startsWith(`${ANSWER}\n\n**${label}** · `))
+  }
+  const own = await monetized({ label: 'Tip' })
+  assert.equal((await ask({}, { project: own })).content, ANSWER)
+})
+
+test('the link leads to the offer and nowhere else, and the other one says why', async () => {
+  const { sponsored, content } = await ask()
+  const path = String(sponsored?.url).slice(PUBLIC_URL.length)
+  const follow = (at: string) => fetch(`${world.url}${at}`, { redirect: 'manual' })
+  await untilCounted({ served: 1 })
+  const offer = await follow(path)
+  assert.equal(offer.status, 302)
+  assert.equal(offer.headers.get('location'), OFFER_LINK)
+  assert.equal(offer.headers.get('referrer-policy'), 'no-referrer')
+  assert.equal(offer.headers.get('cache-control'), 'no-store')
+  const why = await follow(/\(https:\/\/api\.example\.com(\/w\/[^)]+)\)/.exec(content)?.[1] ?? '')
+  assert.equal(why.status, 200)
+  assert.match(await why.text(), new RegExp(match.advertiser))
+  const forged = `/r/${'A'.repeat(39)}B`
+  for (const at of [forged, `${path}x`, path.slice(0, -1), `${path.slice(0, -2)}AA`, '/r/https:%2F%2Fevil.example'])
+    assert.equal((await follow(at)).status, 404, at)
+  const later = await follow(`${path}?to=https://evil.example`)
+  assert.equal(later.headers.get('location'), OFFER_LINK)
+})
+
+test('a caller that is gone before the recommendation has not seen it', async () => {
+  matcher.waitMs = 60
+  const hangUp = new AbortController()
+  const body = { model: 'sim-small', messages: [asked()], stream: true }
+  const response = await complete(world, body, { project, signal: hangUp.signal })
+  const reader = response.body?.getReader()
+  let text = ''
+  while (!text.includes('flat')) text += new TextDecoder().decode((await reader?.read())?.value)
+  hangUp.abort()
+  await untilCounted({ aborted: 1 })
+  const rows = await world.store.db
+    .selectFrom('recommendations')
+    .select('state')
+    .where('project_id', '=', project.id)
+    .execute()
+  assert.ok(rows.every(({ state }) => state === 'aborted'))
+})

@@ -1,0 +1,440 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import type { Message } from '../../src/rules/chat-request.ts'
+import { numberOccurrences } from '../../src/rules/conversations.ts'
+import { OUTCOMES } from '../../src/rules/matching.ts'
+import { DEFAULT_SETTINGS, type SafetyProof } from '../../src/rules/monetization.ts'
+import { completionIdOf } from '../../src/rules/receipts.ts'
+import { recordTurn } from '../../src/store/conversations.ts'
+import { lockMonetization } from '../../src/store/monetization.ts'
+import {
+  addOutcomes,
+  insertRecommendations,
+  type RecommendationRecord,
+} from '../../src/store/recommendation-records.ts'
+import { addMatcher, addOffer, type AddedOffer } from '../support/catalogue.ts'
+import {
+  createConsoleWorld,
+  must,
+  newPerson,
+  newProject,
+  ORIGIN,
+  type ConsoleWorld,
+  type Person,
+} from '../support/console.ts'
+import { openConsoleWith } from '../support/proven-console.ts'
+
+const HOUR_MS = 3_600_000
+const PROVEN: SafetyProof = { isProven: true, prompts: 500, shown: 0 }
+let world: ConsoleWorld
+let owner: Person
+
+before(async () => {
+  world = await createConsoleWorld()
+  owner = await newPerson(world)
+})
+after(() => world.close())
+
+/** The same person at a console of the same installation, for which the safety bench has shown this. */
+async function withProof<T>(proof: SafetyProof, work: (person: Person) => Promise<T>): Promise<T> {
+  const { url, close } = await openConsoleWith(proof, world)
+  try {
+    return await work(atConsole(owner, url))
+  } finally {
+    await close()
+  }
+}
+
+function atConsole(person: Person, consoleUrl: string): Person {
+  return {
+    ...person,
+    async send(key, { body } = {}) {
+      const [method = 'GET', path = ''] = key.split(' ')
+      const cookie = [...person.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+      const headers = { cookie, origin: ORIGIN, ...(body !== undefined && { 'content-type': 'application/json' }) }
+      const answer = await fetch(`${consoleUrl}${path}`, { method, headers, body: body ? JSON.stringify(body) : null })
+      const text = await answer.text()
+      return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) }
+    },
+  }
+}
+
+function read(project: string, path = '', person = owner) {
+  return must(person.send(`GET /api/projects/${project}/monetization${path}`)).then(({ body }) => body)
+}
+
+function change(project: string, body: object, person = owner) {
+  return person.send(`PATCH /api/projects/${project}/monetization`, { body })
+}
+
+function switchTo(mode: string, project: string, person = owner) {
+  return person.send(`PUT /api/projects/${project}/monetization/mode`, { body: { mode } })
+}
+
+function setBlocked(project: string, advertiser: string, isBlocked: boolean) {
+  return owner.send(`PUT /api/projects/${project}/monetization/blocked-advertisers`, {
+    body: { advertiser, isBlocked },
+  })
+}
+
+async function auditOf(action: string) {
+  const { body } = await must(
+    owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=${encodeURIComponent(action)}`),
+  )
+  return body.items as { action: string; subject: string; details: Record<string, unknown> }[]
+}
+
+let shops = 0
+
+function addShopOffer(change: Partial<Parameters<typeof addOffer>[1]> = {}): Promise<AddedOffer> {
+  const n = (shops += 1)
+  return addOffer(world.store.db, {
+    advertiser: `Shop ${n}`,
+    domain: `shop${n}.example.com`,
+    headline: `Thing ${n}`,
+    benefit: 'does it well',
+    category: 'Sports > Tents',
+    price: '12.50',
+    ...change,
+  })
+}
+
+async function recommend(projectId: string, offer: AddedOffer, change: Partial<RecommendationRecord> = {}) {
+  const id = uuidv7()
+  const record: RecommendationRecord = {
+    id,
+    projectId,
+    callId: uuidv7(),
+    ...offer,
+    turn: 2,
+    priceNanos: 250_000_000n,
+    relevance: 0.75,
+    label: 'Ad',
+    state: 'delivered',
+    ...change,
+  }
+  await insertRecommendations(world.store.db, [record])
+  return record
+}
+
+test('a project that has set nothing is off, with the values that the table has for new rows', async () => {
+  const project = await newProject(owner)
+  const { labels, matcher, obstacle, ...settings } = await read(project)
+  assert.deepEqual(settings, { ...DEFAULT_SETTINGS, floorNanos: '0' })
+  assert.ok(labels.some(({ label }: { label: string }) => label === settings.label))
+  assert.equal(matcher, 'absent')
+  assert.ok(obstacle === null || typeof obstacle === 'string')
+  const stored = await world.store.db.transaction().execute((tx) => lockMonetization(tx, project))
+  assert.deepEqual(stored, DEFAULT_SETTINGS)
+})
+
+test('readers are shown recommendations only when the safety check was passed, and every switch is written down', async () => {
+  const project = await newProject(owner)
+  await withProof({ isProven: false, prompts: 0, shown: 0 }, async (person) => {
+    const refused = await switchTo('on', project, person)
+    assert.equal(refused.status, 409)
+    assert.match(refused.body.message, /has not passed the safety check/)
+    assert.equal((await read(project, '', person)).obstacle, refused.body.message)
+    // What readers do not see needs no proof.
+    assert.equal((await switchTo('test', project, person)).status, 200)
+  })
+  await withProof({ isProven: false, prompts: 500, shown: 2 }, async (person) => {
+    assert.match((await switchTo('on', project, person)).body.message, /some sensitive conversations would have had/)
+  })
+  assert.equal((await read(project)).mode, 'test')
+  await withProof(PROVEN, async (person) => {
+    assert.equal((await switchTo('on', project, person)).status, 200)
+    assert.equal((await switchTo('on', project, person)).status, 200)
+    assert.equal((await read(project, '', person)).obstacle, null)
+  })
+  const log = await auditOf('monetization.mode_changed')
+  assert.deepEqual(
+    log.slice(0, 2).map(({ details }) => details),
+    [
+      { before: 'test', after: 'on' },
+      { before: 'off', after: 'test' },
+    ],
+  )
+})
+
+test('nobody but a general audience is shown anything: it cannot be switched on, and another audience switches it off', async () => {
+  await withProof(PROVEN, async (person) => {
+    const project = await newProject(owner)
+    await must(change(project, { audience: 'teen' }, person))
+    const refused = await switchTo('on', project, person)
+    assert.equal(refused.status, 409)
+    assert.match(refused.body.message, /general audience only/)
+    await must(change(project, { audience: 'general' }, person))
+    await must(switchTo('on', project, person))
+    const { body } = await must(change(project, { audience: 'child' }, person))
+    assert.deepEqual(body, { mode: 'off' })
+    assert.equal((await read(project, '', person)).mode, 'off')
+    const [entry] = await auditOf('monetization.changed')
+    assert.deepEqual(entry?.details, { audience: 'general → child', mode: 'on → off' })
+  })
+})
+
+test('what is set is kept as it is meant: each once, spelled as feeds and the DNS do, and nothing else is touched', async () => {
+  const project = await newProject(owner)
+  await must(
+    change(project, {
+      label: 'Werbung',
+      format: 'plain',
+      minRelevance: 0.7,
+      firstTurn: 2,
+      minTurnGap: 4,
+      maxPerConversation: 1,
+      floorNanos: '123456789',
+      blockedCategories: ['Toys>  Games', 'toys > games', ' '],
+      blockedDomains: ['https://Rival.example.com/', 'rival.example.com'],
+      excludedTopics: [' Last  will ', 'last will'],
+    }),
+  )
+  await must(change(project, { firstTurn: 3 }))
+  const { labels: _labels, matcher: _matcher, obstacle: _obstacle, ...settings } = await read(project)
+  assert.deepEqual(settings, {
+    mode: 'off',
+    label: 'Werbung',
+    format: 'plain',
+    audience: 'general',
+    minRelevance: 0.7,
+    firstTurn: 3,
+    minTurnGap: 4,
+    maxPerConversation: 1,
+    floorNanos: '123456789',
+    blockedCategories: ['Toys > Games'],
+    blockedDomains: ['rival.example.com'],
+    excludedTopics: ['Last will'],
+    blockedAdvertisers: [],
+  })
+  const entries = await auditOf('monetization.changed')
+  assert.deepEqual(entries[0]?.details, { firstTurn: '2 → 3' })
+  assert.equal(entries[1]?.details.floorNanos, '$0.00 → $0.123456789')
+  assert.deepEqual(entries[1]?.details.blockedDomains, { added: ['rival.example.com'], removed: [] })
+  await must(change(project, { firstTurn: 3 }))
+  assert.equal((await auditOf('monetization.changed')).length, entries.length, 'the same again is no change')
+})
+
+test('what cannot be is refused beside its field, and then nothing of the rest is kept', async () => {
+  const project = await newProject(owner)
+  const wrong: [object, string, RegExp][] = [
+    [{ label: 'Tip' }, 'label', /one of the labels/],
+    [{ minRelevance: 1.1 }, 'minRelevance', /0 to 1/],
+    [{ firstTurn: 0 }, 'firstTurn', /1 to 50/],
+    [{ minTurnGap: 51 }, 'minTurnGap', /1 to 50/],
+    [{ maxPerConversation: 2.5 }, 'maxPerConversation', /1 to 20/],
+    [{ floorNanos: '1000000000001' }, 'floorNanos', /At most/],
+    [{ blockedDomains: ['fine.example.com', 'not a domain'] }, 'blockedDomains', /not a domain is no domain/],
+    [{ excludedTopics: Array.from({ length: 101 }, (_, n) => `topic ${n}`) }, 'excludedTopics', /At most 100/],
+    [{ blockedCategories: ['x'.repeat(201)] }, 'blockedCategories', /at most 200/],
+  ]
+  for (const [body, path, message] of wrong) {
+    const { status, body: answer } = await change(project, { ...body, ...(path !== 'label' && { label: 'Anzeige' }) })
+    assert.equal(status, 422, path)
+    assert.deepEqual([answer.fields.length, answer.fields[0].path], [1, path])
+    assert.match(answer.fields[0].message, message)
+  }
+  assert.equal((await read(project)).label, 'Ad')
+})
+
+test('a colleague without the role sees everything and changes nothing, and a stranger sees nothing', async () => {
+  const project = await newProject(owner)
+  const guest = await newPerson(world)
+  const { user } = (await guest.send('GET /api/me')).body
+  await world.store.db
+    .insertInto('memberships')
+    .values({ publisher_id: owner.publisherId, user_id: user.id, role: 'developer' })
+    .execute()
+  assert.equal((await read(project, '', guest)).mode, 'off')
+  assert.equal((await switchTo('test', project, guest)).status, 403)
+  assert.equal((await change(project, { label: 'Anzeige' }, guest)).status, 403)
+  const stranger = await newPerson(world)
+  for (const path of ['', '/preview', '/outcomes', '/catalogue', '/categories'])
+    assert.equal((await stranger.send(`GET /api/projects/${project}/monetization${path}`)).status, 404)
+  assert.equal((await stranger.send(`GET /api/projects/${project}/recommendations`)).status, 404)
+  assert.equal((await switchTo('test', project, stranger)).status, 404)
+})
+
+test('the preview shows a kept reply and an offer that may be recommended, and says so when either is made up', async () => {
+  const project = await newProject(owner)
+  const empty = await read(project, '/preview')
+  assert.deepEqual([empty.conversation, empty.advertiser], [null, null])
+  assert.match(empty.block, /^\*\*Ad\*\* · Example Shop — /)
+  assert.match(empty.block, /\[See offer\]\(http[^)]+\/r\/preview0+\)/)
+
+  const answer = `Boil the water first, and salt it well. ${'Then wait until it is done. '.repeat(4)}`
+  const say = (id: string, content: string) =>
+    recordTurn(world.store.db, {
+      conversation: { projectId: project, id },
+      callId: uuidv7(),
+      messages: numberOccurrences([{ role: 'assistant', content }] as Message[], Buffer.alloc(32, 2)),
+      retentionDays: 1,
+    })
+  await say('suits', answer)
+  await say('code', '```js\nconst a = 1\n```')
+  await say('brief', 'Yes.')
+  const fitting = await addShopOffer({ advertiser: 'Tent & Co', domain: 'tents.example.com' })
+  // The newest one is taken, except that these may not be recommended.
+  await addShopOffer({ advertiser: 'Toy Box', category: 'Toys > Games' })
+  await addShopOffer({ status: 'suspended' })
+  await addShopOffer({ availability: 'out_of_stock' })
+  await must(change(project, { blockedCategories: ['toys'], label: 'Sponsored' }))
+  const preview = await read(project, '/preview')
+  assert.equal(preview.reply, answer)
+  assert.equal(preview.conversation.id, 'suits')
+  assert.equal(preview.advertiser, 'Tent & Co')
+  assert.match(preview.block, /^\*\*Sponsored\*\* · Tent \\& Co — Thing \d+: does it well, \\\$12\.50\. \[See offer\]/)
+
+  const other = await read(project, '/preview?label=Anzeige&format=plain')
+  assert.match(other.block, /^Anzeige · Tent & Co — .* Zum Angebot: http/)
+  assert.equal((await owner.send(`GET /api/projects/${project}/monetization/preview?label=Tip`)).status, 422)
+  await must(setBlocked(project, fitting.advertiserId, true))
+  assert.notEqual((await read(project, '/preview')).advertiser, 'Tent & Co')
+})
+
+test('each call is counted under one reason, in words, for the time that was asked for', async () => {
+  const project = await newProject(owner)
+  const hour = (agoHours: number) => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - agoHours * HOUR_MS)
+  await addOutcomes(world.store.db, [
+    { projectId: project, hour: hour(0), outcome: 'served', calls: 3 },
+    { projectId: project, hour: hour(1), outcome: 'test', calls: 1 },
+    { projectId: project, hour: hour(2), outcome: 'sensitive', calls: 6 },
+    { projectId: project, hour: hour(30), outcome: 'sensitive', calls: 10 },
+    { projectId: project, hour: hour(24 * 8), outcome: 'capped', calls: 100 },
+    { projectId: await newProject(owner), hour: hour(0), outcome: 'served', calls: 1_000 },
+  ])
+  await world.store.db
+    .insertInto('recommendation_outcomes')
+    .values({ project_id: project, hour: hour(0), outcome: 'of_tomorrow', calls: 2n })
+    .execute()
+  const day = await read(project, '/outcomes?range=24h')
+  assert.deepEqual([day.calls, day.recommended], [12, 4])
+  assert.deepEqual(
+    day.outcomes.map((each: { outcome: string; calls: number }) => [each.outcome, each.calls]),
+    [
+      ['sensitive', 6],
+      ['served', 3],
+      [null, 2],
+      ['test', 1],
+    ],
+  )
+  assert.match(day.outcomes[0].explanation, /stays free of recommendations/)
+  assert.deepEqual((({ calls, recommended }) => [calls, recommended])(await read(project, '/outcomes')), [22, 4])
+  assert.equal((await read(project, '/outcomes?range=30d')).calls, 122)
+  assert.equal((await owner.send(`GET /api/projects/${project}/monetization/outcomes?range=1y`)).status, 422)
+})
+
+test('every outcome that a gateway can count is told in words', async () => {
+  const project = await newProject(owner)
+  const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS)
+  await addOutcomes(
+    world.store.db,
+    OUTCOMES.map((outcome) => ({ projectId: project, hour, outcome, calls: 1 })),
+  )
+  const { outcomes, calls } = await read(project, '/outcomes')
+  assert.equal(calls, OUTCOMES.length)
+  assert.ok(outcomes.every(({ title }: { title: string }) => title !== 'Another reason'))
+})
+
+test('what was recommended is listed newest first and page by page, without what nobody was shown', async () => {
+  const project = await newProject(owner)
+  const offer = await addShopOffer({ advertiser: 'Lamp Works', headline: 'Reading lamp' })
+  const first = await recommend(project, offer, { turn: 1, state: 'test' })
+  const second = await recommend(project, offer)
+  await recommend(project, offer, { state: 'aborted' })
+  const third = await recommend(project, { ...offer, offerId: uuidv7(), advertiserId: uuidv7() })
+  await recommend(await newProject(owner), offer)
+  const list = (query: string) => must(owner.send(`GET /api/projects/${project}/recommendations${query}`))
+  const { body: start } = await list('?limit=2')
+  assert.deepEqual(
+    start.items.map(({ id }: { id: string }) => id),
+    [third.id, second.id],
+  )
+  assert.deepEqual(start.items[0].advertiser, {
+    id: start.items[0].advertiser.id,
+    name: 'Removed',
+    isBlocked: false,
+  })
+  const { body: rest } = await list(`?limit=2&after=${start.next}`)
+  const [item] = rest.items
+  assert.equal(rest.next, null)
+  assert.deepEqual(
+    { ...item, at: undefined, advertiser: item.advertiser.name },
+    {
+      id: first.id,
+      at: undefined,
+      advertiser: 'Lamp Works',
+      headline: 'Reading lamp',
+      label: 'Ad',
+      turn: 1,
+      relevance: 0.75,
+      priceNanos: '250000000',
+      state: 'test',
+      call: completionIdOf(first.callId),
+    },
+  )
+  assert.equal((await owner.send(`GET /api/projects/${project}/recommendations?after=there`)).status, 422)
+})
+
+test('an advertiser is blocked and unblocked by one call each, and stays in sight when it is suspended', async () => {
+  const project = await newProject(owner)
+  const offer = await addShopOffer({ advertiser: 'Loud Deals', domain: 'loud.example.com' })
+  await recommend(project, offer)
+  const found = await read(project, '/catalogue?name=oud%20d')
+  assert.deepEqual(found.advertisers, [{ id: offer.advertiserId, name: 'Loud Deals', domain: 'loud.example.com' }])
+  await must(setBlocked(project, offer.advertiserId, true))
+  await must(setBlocked(project, offer.advertiserId, true))
+  assert.deepEqual((await read(project)).blockedAdvertisers, found.advertisers)
+  const { body } = await must(owner.send(`GET /api/projects/${project}/recommendations`))
+  assert.equal(body.items[0].advertiser.isBlocked, true)
+  await world.store.db
+    .updateTable('advertisers')
+    .set({ status: 'suspended' })
+    .where('id', '=', offer.advertiserId)
+    .execute()
+  assert.deepEqual((await read(project, '/catalogue?name=Loud')).advertisers, [])
+  assert.equal((await read(project)).blockedAdvertisers.length, 1)
+  await must(setBlocked(project, offer.advertiserId, false))
+  assert.deepEqual((await read(project)).blockedAdvertisers, [])
+  assert.equal((await setBlocked(project, uuidv7(), true)).status, 404)
+  for (const action of ['monetization.advertiser_blocked', 'monetization.advertiser_unblocked'])
+    assert.deepEqual((await auditOf(action)).filter(({ subject }) => subject === 'Loud Deals').length, 1, action)
+})
+
+test('people who block at the same time all have their way', async () => {
+  const project = await newProject(owner)
+  await must(change(project, { firstTurn: 2 }))
+  const offers = await Promise.all(Array.from({ length: 8 }, () => addShopOffer()))
+  await Promise.all(offers.map(({ advertiserId }) => must(setBlocked(project, advertiserId, true))))
+  assert.equal((await read(project)).blockedAdvertisers.length, offers.length)
+})
+
+test('the beginnings of categories are suggested, each once', async () => {
+  const project = await newProject(owner)
+  await addShopOffer({ category: 'Music > Drums' })
+  await addShopOffer({ category: 'Music > Strings' })
+  await addShopOffer({ category: '' })
+  const { items } = await read(project, '/categories')
+  assert.equal(items.filter((each: string) => each === 'Music').length, 1)
+  assert.ok(!items.includes('') && !items.some((each: string) => each.includes('>')))
+})
+
+test('whether anything can be recommended now is what matchers said in the last seconds, and the operator decides', async () => {
+  const { db } = world.store
+  const project = await newProject(owner)
+  const matcherNow = async () => (await read(project)).matcher
+  const old = new Date(Date.now() - 25_000)
+  await db
+    .insertInto('matchers')
+    .values({ id: uuidv7(), host: 'gone', state: 'ready', offers: 5n, beat_at: old })
+    .execute()
+  assert.equal(await matcherNow(), 'absent')
+  const row = { id: uuidv7(), host: 'broken', state: 'switched_off', problem: 'No embedder.' }
+  await db.insertInto('matchers').values(row).execute()
+  assert.equal(await matcherNow(), 'switched_off')
+  await addMatcher(db)
+  assert.equal(await matcherNow(), 'ready')
+  await db.updateTable('recommendation_switch').set({ is_on: false }).execute()
+  assert.equal(await matcherNow(), 'paused')
+})

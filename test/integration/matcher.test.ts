@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMatcher, type Matcher, type MatcherOptions } from '../../src/matcher/matcher.ts'
+import { createMatcherServer } from '../../src/matcher/server.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { EmbedderUnavailable } from '../../src/recommend/embedding/embedder.ts'
+import { createMatcherClient, type MatcherClient } from '../../src/recommend/matcher-client.ts'
+import type { MatchReply, MatchRequest } from '../../src/rules/matching.ts'
+import { openStore, type Store } from '../../src/store/database.ts'
+import { addOffer, type AddedOffer } from '../support/catalogue.ts'
+import { ROOT, start } from '../support/commands.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const TOKEN = 'a-token-of-this-test'
+const PROVEN = { isProven: true, prompts: 500, shown: 0 }
+const WITHIN_MS = 60_000
+/** What paused, suspended and switched off promise. */
+const EFFECTIVE_MS = 5_000
+const SAID = 'Which running shoes should I buy for long road runs? My budget is 150.'
+
+interface World {
+  matcher: Matcher
+  client: MatcherClient
+  url: string
+  logs: string[]
+  close(): Promise<void>
+}
+
+let database: TestDatabase
+let store: Store
+let directory: string
+let world: World
+let shoes: AddedOffer
+
+before(async () => {
+  database = await createTestDatabase()
+  store = openStore({ url: database.url, applicationName: 'parley test' })
+  directory = await mkdtemp(join(tmpdir(), 'parley-matcher-'))
+  const benefit = 'Cushioned, light and made for long road runs'
+  const shoe = { advertiser: 'Fleet', domain: 'fleet.example', headline: 'Fleet Road 3 running shoes', benefit }
+  shoes = await addOffer(store.db, { ...shoe, category: 'Apparel > Shoes > Running', price: '129.00' })
+  await addOffer(store.db, { advertiser: 'Brew', domain: 'brew.example', headline: 'Brew One espresso machine' })
+  world = await open({})
+  await untilReady(world)
+  // It is ready before everything is embedded.
+  await until(async () => (await outcomeOf(SAID)) === 'matched', WITHIN_MS)
+})
+
+after(async () => {
+  await world.close()
+  await store.close()
+  await database.drop()
+  await rm(directory, { recursive: true })
+})
+
+async function open(changes: Partial<MatcherOptions>): Promise<World> {
+  const logs: string[] = []
+  const log = createLog('debug', { write: (line) => logs.push(line) })
+  const metrics = createMetrics()
+  const matcher = createMatcher({
+    db: store.db,
+    log,
+    metrics,
+    directory,
+    proof: PROVEN,
+    followEveryMs: 200,
+    refreshEveryMs: 200,
+    ...changes,
+  })
+  const app = createMatcherServer({ matcher, token: TOKEN, log })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const client = createMatcherClient({ url, token: TOKEN, metrics })
+  matcher.start()
+  return {
+    matcher,
+    client,
+    url,
+    logs,
+    async close() {
+      await client.close()
+      await app.close()
+      await matcher.stop()
+    },
+  }
+}
+
+async function until(isTrue: () => Promise<boolean> | boolean, withinMs: number): Promise<void> {
+  const dueMs = performance.now() + withinMs
+  while (!(await isTrue())) {
+    assert.ok(performance.now() < dueMs, 'it did not come to be in time')
+    await sleep(50)
+  }
+}
+
+async function untilReady({ matcher, logs }: World): Promise<void> {
+  await until(() => matcher.state !== 'starting', WITHIN_MS)
+  assert.equal(matcher.state, 'ready', logs.join(''))
+}
+
+function ask(said: string, changes: Partial<MatchRequest> = {}, client = world.client): Promise<MatchReply> {
+  const request: MatchRequest = {
+    turns: [{ role: 'user', text: said }],
+    answer: said,
+    minRelevance: 0,
+    floorNanos: '0',
+    blockedCategories: [],
+    blockedAdvertisers: [],
+    blockedDomains: [],
+    seenOffers: [],
+    deadlineMs: 20_000,
+    ...changes,
+  }
+  return client.match(request, new AbortController().signal)
+}
+
+async function outcomeOf(said: string, changes: Partial<MatchRequest> = {}): Promise<string> {
+  return (await ask(said, changes)).outcome
+}
+
+test('an offer that fits what was asked and answered is matched, with all that is needed to show it', async () => {
+  const reply = await ask(SAID)
+  assert.equal(reply.outcome, 'matched')
+  assert.ok('match' in reply)
+  const { relevance, ...shown } = reply.match
+  assert.deepEqual(shown, {
+    ...shoes,
+    advertiser: 'Fleet',
+    headline: 'Fleet Road 3 running shoes',
+    benefit: 'Cushioned, light and made for long road runs',
+    price: { amount: '129.00', currency: 'USD' },
+    priceNanos: '1',
+  })
+  assert.ok(relevance > 0.4 && relevance <= 1)
+  // What was answered counts too.
+  const elsewhere = await ask(SAID, { answer: 'The capital of France is Paris, on the river Seine. '.repeat(6) })
+  assert.ok(!('match' in elsewhere) || elsewhere.match.relevance < relevance)
+})
+
+test('doubt about people ends a match before anything is searched', async () => {
+  assert.equal(await outcomeOf('I want to end my life and nobody cares about me any more.'), 'sensitive')
+  const turns = [
+    { role: 'user', text: 'My mother died last week and I cannot stop crying.' },
+    { role: 'assistant', text: 'I am very sorry.' },
+    { role: 'user', text: SAID },
+  ] as const
+  assert.equal(await outcomeOf('', { turns }), 'sensitive')
+  assert.equal(await outcomeOf('How does photosynthesis turn light into sugar?'), 'not_commercial')
+  assert.equal(await outcomeOf('Quelles chaussures de course devrais-je acheter pour la route ?'), 'language')
+  assert.equal(await outcomeOf(`${SAID}\n`.repeat(4_000)), 'too_long')
+})
+
+test('what a publisher blocked is not matched, whichever way it is named', async () => {
+  const none = /^(no_match|below_relevance)$/
+  assert.match(await outcomeOf(SAID, { blockedCategories: ['apparel > shoes'] }), none)
+  assert.match(await outcomeOf(SAID, { blockedAdvertisers: [shoes.advertiserId] }), none)
+  assert.match(await outcomeOf(SAID, { blockedDomains: ['fleet.example'] }), none)
+  assert.match(await outcomeOf(SAID, { seenOffers: [shoes.offerId] }), none)
+  assert.equal(await outcomeOf(SAID, { blockedCategories: ['Apparel > Sh'] }), 'matched')
+})
+
+test('relevance and the floor are asked for after everything else', async () => {
+  assert.equal(await outcomeOf(SAID, { minRelevance: 0.99 }), 'below_relevance')
+  assert.equal(await outcomeOf(SAID, { floorNanos: '400000001' }), 'below_floor')
+  const atFloor = await ask(SAID, { floorNanos: '400000000' })
+  assert.ok(atFloor.outcome === 'matched' && 'match' in atFloor && atFloor.match.priceNanos === '400000000')
+})
+
+test('a paused campaign, a suspended advertiser, an old feed and the switch take effect within 5 s', async () => {
+  const { db } = store
+  const isMatched = async () => (await outcomeOf(SAID)) === 'matched'
+  const off = [
+    () => db.updateTable('campaigns').set({ status: 'paused' }).where('id', '=', shoes.campaignId).execute(),
+    () => db.updateTable('advertisers').set({ status: 'suspended' }).where('id', '=', shoes.advertiserId).execute(),
+    () =>
+      db
+        .updateTable('feeds')
+        .set({ expires_at: new Date(0) })
+        .where('campaign_id', '=', shoes.campaignId)
+        .execute(),
+    () => db.updateTable('recommendation_switch').set({ is_on: false }).execute(),
+  ]
+  const later = new Date(Date.now() + 86_400_000)
+  const on = async () => {
+    await db.updateTable('campaigns').set({ status: 'active' }).execute()
+    await db.updateTable('advertisers').set({ status: 'active' }).execute()
+    await db.updateTable('feeds').set({ expires_at: later }).execute()
+    await db.updateTable('recommendation_switch').set({ is_on: true }).execute()
+  }
+  for (const turnOff of off) {
+    await turnOff()
+    await until(async () => !(await isMatched()), EFFECTIVE_MS)
+    await on()
+    await until(isMatched, EFFECTIVE_MS)
+  }
+})
+
+test("a campaign's hint finds its offers, and a negative hint keeps them away", async () => {
+  const { db } = store
+  const tray = { advertiser: 'Clamp', domain: 'clamp.example', headline: 'Clamp under-table tray, steel' }
+  const { campaignId, offerId } = await addOffer(db, tray)
+  const said = 'What should I buy to keep my desk tidy? I have cables everywhere.'
+  const isMatched = async () => {
+    const reply = await ask(said)
+    return 'match' in reply && reply.match.offerId === offerId
+  }
+  assert.equal(await isMatched(), false)
+  const hints = ['for people with cables all over their desk']
+  await db.updateTable('campaigns').set({ context_hints: hints }).where('id', '=', campaignId).execute()
+  await until(isMatched, EFFECTIVE_MS)
+  await db.updateTable('campaigns').set({ negative_hints: hints }).where('id', '=', campaignId).execute()
+  await until(async () => !(await isMatched()), EFFECTIVE_MS)
+})
+
+test('gates that are not proven, or a missing model, switch it off, and it says so where operators look', async () => {
+  const cases: [Partial<MatcherOptions>, string][] = [
+    [
+      { proof: { isProven: false, prompts: 0, shown: 0, why: 'The gates have never been proven.' } },
+      'never been proven',
+    ],
+    [
+      { openEmbedder: () => Promise.reject(new EmbedderUnavailable('The weights are missing.')) },
+      'weights are missing',
+    ],
+  ]
+  for (const [changes, why] of cases) {
+    const off = await open({ ...changes, directory: join(directory, 'off') })
+    await until(() => off.matcher.state === 'switched_off', WITHIN_MS)
+    assert.equal((await ask(SAID, {}, off.client)).outcome, 'unavailable')
+    assert.equal(off.logs.filter((line) => line.includes('"level":"error"')).length, 1)
+    await until(async () => {
+      const rows = await store.db.selectFrom('matchers').selectAll().where('state', '=', 'switched_off').execute()
+      return rows.some(({ problem }) => problem?.includes(why))
+    }, 8_000)
+    await off.close()
+  }
+  const left = await store.db.selectFrom('matchers').select(['state', 'offers']).execute()
+  assert.deepEqual(
+    left.map(({ state }) => state),
+    ['ready'],
+  )
+})
+
+test('strangers are refused, and nothing that was said is logged', async () => {
+  const stranger = createMatcherClient({ url: world.url, token: 'another', metrics: createMetrics() })
+  assert.equal((await ask(SAID, {}, stranger)).outcome, 'unavailable')
+  await stranger.close()
+  const bare = await fetch(`${world.url}/match`, { method: 'POST', body: '{}' })
+  assert.equal(bare.status, 401)
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+  const odd = await fetch(`${world.url}/match`, { method: 'POST', headers, body: '{"turns":"canary"}' })
+  assert.equal(odd.status, 400)
+  assert.doesNotMatch(await odd.text(), /canary/)
+  assert.doesNotMatch(world.logs.join('\n'), /running shoes|canary|cables everywhere/)
+})
+
+test('"parley serve matcher" listens where it is told to, and ends in order', async () => {
+  const env = {
+    DATABASE_URL: database.url,
+    PARLEY_SECRET: randomBytes(32).toString('base64'),
+    PARLEY_MATCHER_PORT: '0',
+    PARLEY_MATCHER_DIR: join(directory, 'served'),
+    PARLEY_OPS_PORT: '0',
+  }
+  const served = start(join(ROOT, 'bin/parley'), ['serve', 'matcher'], { env })
+  await served.untilPrinted(/"roles":\["matcher"\].*"matcherUrl":"http:\S+".*"msg":"listening"/, 20_000)
+  const port = /"matcherUrl":"(http:[^"]+)"/.exec(served.output)?.[1] ?? ''
+  assert.equal((await fetch(`${port}/match`, { method: 'POST' })).status, 401)
+  assert.equal(await served.end('SIGTERM', 20_000), 0, served.output)
+})

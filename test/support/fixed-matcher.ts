@@ -1,0 +1,117 @@
+/** A matcher that speaks the real protocol over a real socket and always has the same offer, or whatever a test wants. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { judgeRequestSchema, matchRequestSchema } from '../../src/recommend/wire.ts'
+import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../../src/rules/matching.ts'
+import type { Db } from '../../src/store/database.ts'
+
+export interface FixedMatcher {
+  url: string
+  /** What it was asked, newest last. */
+  readonly matches: MatchRequest[]
+  readonly judged: JudgeRequest[]
+  /** What it answers. Undefined: it says nothing at all. */
+  reply: MatchReply | undefined
+  judgeReply: JudgeReply
+  waitMs: number
+  authorization: string | undefined
+  close(): Promise<void>
+}
+
+export async function createFixedMatcher(): Promise<FixedMatcher> {
+  const state: Omit<FixedMatcher, 'url' | 'close'> = {
+    matches: [],
+    judged: [],
+    reply: { outcome: 'no_match' },
+    judgeReply: { outcome: 'open' },
+    waitMs: 0,
+    authorization: undefined,
+  }
+  const server = createServer((req, res) => {
+    void textOf(req).then(async (text) => {
+      state.authorization = req.headers.authorization
+      const isMatch = req.url === '/match'
+      if (isMatch) state.matches.push(JSON.parse(text) as MatchRequest)
+      else state.judged.push(JSON.parse(text) as JudgeRequest)
+      const schema = isMatch ? matchRequestSchema : judgeRequestSchema
+      if (!schema.safeParse(JSON.parse(text)).success) return void res.writeHead(400).end()
+      if (state.waitMs > 0) await sleep(state.waitMs)
+      const reply = isMatch ? state.reply : state.judgeReply
+      if (reply !== undefined) res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+}
+
+async function textOf(req: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const piece of req) text += String(piece)
+  return text
+}
+
+export const OFFER_LINK = 'https://shop.northwind.example/hush-45'
+
+/** An offer of an active advertiser in the store, as a match of it. */
+export async function addOffer(db: Db, changes: Partial<Match> = {}): Promise<Match> {
+  const [advertiserId, campaignId, feedId, offerId] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()]
+  const advertiser = `Northwind Audio ${offerId.slice(-6)}`
+  const hash = Buffer.alloc(32, 1)
+  await db
+    .insertInto('advertisers')
+    .values({ id: advertiserId, name: advertiser, domain: 'northwind.example', status: 'active' })
+    .execute()
+  const campaign = { id: campaignId, advertiser_id: advertiserId, name: 'Autumn', bid_nanos: 400_000_000n }
+  await db.insertInto('campaigns').values(campaign).execute()
+  const feed = { id: feedId, advertiser_id: advertiserId, campaign_id: campaignId, name: 'main' }
+  await db.insertInto('feeds').values(feed).execute()
+  await db
+    .insertInto('offers')
+    .values({
+      id: offerId,
+      advertiser_id: advertiserId,
+      campaign_id: campaignId,
+      feed_id: feedId,
+      item_id: offerId,
+      title: 'Hush 45',
+      link: OFFER_LINK,
+      headline: 'Hush 45',
+      category: 'Electronics > Audio > Headphones',
+      content_hash: hash,
+      text_hash: hash,
+    })
+    .execute()
+  return {
+    offerId,
+    campaignId,
+    advertiserId,
+    advertiser,
+    headline: 'Hush 45',
+    benefit: 'noise-cancelling headphones for flights',
+    price: { amount: '249.00', currency: 'EUR' },
+    relevance: 0.71,
+    priceNanos: '120000000',
+    ...changes,
+  }
+}
+
+/** Switches monetization on, or to whatever a test wants, and waits until gateways have forgotten how it was. */
+export async function setMonetization(db: Db, projectId: string, changes: Record<string, unknown> = {}): Promise<void> {
+  const row = { project_id: projectId, mode: 'on', ...changes }
+  await db
+    .insertInto('monetization')
+    .values(row)
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(row))
+    .execute()
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { createConsoleServer } from '../../src/console/server.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import type { SafetyProof } from '../../src/rules/monetization.ts'
+import { ORIGIN, type ConsoleWorld } from './console.ts'
+
+/**
+ * Another console of the same installation, for which the safety bench has shown this: whether the committed gates are
+ * proven is not for tests of the console to say.
+ */
+export async function openConsoleWith(
+  proof: SafetyProof,
+  { store, secrets, url }: ConsoleWorld,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const app = createConsoleServer({
+    db: store.db,
+    log: createLog('silent'),
+    metrics: createMetrics(),
+    secrets,
+    secretVersions: [1],
+    installation: {
+      consoleUrl: ORIGIN,
+      gatewayUrl: 'https://gateway.example.com',
+      gatewayInternalUrl: url,
+      cell: '00',
+      canPay: false,
+      requiresApproval: false,
+      trialCredit: 0n,
+    },
+    checkDomain: () => assert.fail('no domain is checked here'),
+    webhookSecret: undefined,
+    proof: () => proof,
+  })
+  return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
+}
