@@ -32,7 +32,8 @@ export interface OfferIndex {
 
 export interface Question {
   words: string
-  vector: Float32Array
+  /** May come later: the search for words does not wait for it. */
+  vector: Float32Array | Promise<Float32Array>
   wordsLimit?: number
   /** 0: by words alone. */
   vectorsLimit?: number
@@ -46,9 +47,9 @@ export interface FoundOffer extends StoredOffer {
   cosine: number
 }
 
-/** Half the offers that fit best have none of the words that were said, and the 500 best by words hold nearly all others. */
-const BY_WORDS = 500
-const BY_VECTOR = 100
+/** Half the offers that fit best have none of the words that were said, and the 300 best by words hold nearly all others. */
+const BY_WORDS = 300
+const BY_VECTOR = 60
 const TABLE = 'offers'
 /** Below it the engine compares all vectors in a few milliseconds, and an index would find fewer. */
 export const VECTOR_INDEX_FROM_ROWS = 50_000
@@ -115,7 +116,7 @@ async function offerIndexOf(database: Connection, table: Table): Promise<OfferIn
         indexed.has('text') ? byWords(table, question) : undefined,
         canBeNear ? byVector(table, question) : undefined,
       ])
-      const asked = toInt8(question.vector)
+      const asked = toInt8(await question.vector)
       const found = new Map<string, FoundOffer>()
       for (const { packed, bm25 } of [...rowsOf(worded), ...rowsOf(near)]) {
         const offer = unpack(packed)
@@ -165,7 +166,7 @@ async function byWords(table: Table, question: Question): Promise<Rows | undefin
 async function byVector(table: Table, question: Question): Promise<Rows | undefined> {
   const { vector, vectorsLimit = BY_VECTOR } = question
   if (vectorsLimit === 0) return undefined
-  const query = table.query().nearestTo(vector).distanceType('cosine').nprobes(GROUPS_LOOKED_AT)
+  const query = table.query().nearestTo(await vector).distanceType('cosine').nprobes(GROUPS_LOOKED_AT)
   const filter = filterOf(question)
   const filtered = filter === undefined ? query : query.where(filter)
   return filtered.select(['packed', '_distance']).limit(vectorsLimit).toArrow()

