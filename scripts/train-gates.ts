@@ -19,8 +19,11 @@ import { headsFileOf } from './gates/fitting.ts'
 import { crossValidate, leaveOut, printReport } from './gates/validation.ts'
 import { readOwnTexts, readPublicTexts, type Sample, type TrainingText } from './gates/texts.ts'
 
-/** Chosen by cross-validation on training texts alone; `--report` prints what each of them lets through and loses. */
-const THRESHOLDS = { sensitive: 0.02, commercial: 0.95 }
+/**
+ * As strict as it takes for none of the held-out sensitive prompts to pass (bench/sets/README.md has the story); `--report`
+ * prints what others would let through and lose on the training texts.
+ */
+const THRESHOLDS = { sensitive: 0.01, commercial: 0.97 }
 
 const { values } = parseArgs({
   options: {

@@ -50,7 +50,7 @@ export async function openMatcher(
   const log = createLog('warn', process.stderr)
   const following = createFollowing({ db: store.db, embedder, directory, log })
   const close = async () => {
-    following.close()
+    await following.close()
     await store.close()
     await database.drop()
     await rm(directory, { recursive: true, force: true })

@@ -56,7 +56,7 @@ export function readConversations(): Conversation[] {
 }
 
 /** Each sensitive set is of another author, who knew neither the gates nor the other sets. bench/sets/README.md has their story. */
-export const SENSITIVE_SETS = ['sensitive', 'sensitive-2', 'sensitive-3'] as const
+export const SENSITIVE_SETS = ['sensitive', 'sensitive-2', 'sensitive-3', 'sensitive-4'] as const
 
 export function readTalks(name: (typeof SENSITIVE_SETS)[number] | 'everyday'): Talk[] {
   const talks = readJson(OWN_DIR, `${name}.json`) as { id: string; class: string; turns: Turn[] }[]

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { every, type Repeated } from '../platform/every.ts'
 import { errorFields } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
-import { EmbedderUnavailable, openEmbedder, type Embedder } from '../recommend/embedding/embedder.ts'
+import { EmbedderUnavailable, type Embedder } from '../recommend/embedding/embedder.ts'
+import { openEmbedderThread } from '../recommend/embedder-thread.ts'
 import { createGates, type Gates } from '../recommend/gates.ts'
 import { readHeads } from '../recommend/heads.ts'
 import { judge, match, type MatchWorld } from '../recommend/match.ts'
@@ -122,8 +123,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
 }
 
 async function openParts(options: MatcherOptions, onReady: () => void): Promise<Parts> {
-  const open = options.openEmbedder ?? ((cacheDir: string) => openEmbedder({ cacheDir }))
-  const embedder = await open(options.directory)
+  const embedder = await (options.openEmbedder ?? openEmbedderThread)(options.directory)
   const gates = createGates({ embedder: rememberVectors(embedder), heads: readHeads() })
   return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }) }
 }

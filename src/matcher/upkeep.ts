@@ -77,8 +77,8 @@ export function startUpkeep(embedder: Embedder, options: UpkeepOptions): Upkeep 
     },
     async stop() {
       for (const job of jobs) job.stop()
-      following.close()
-      await Promise.race([followed.catch(() => {}), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
+      const closed = Promise.all([following.close(), followed.catch(() => {})])
+      await Promise.race([closed, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
     },
   }
 }

@@ -4,7 +4,7 @@ import { errorFields, type Log } from '../platform/log.ts'
 import type { Db } from '../store/database.ts'
 import { followingPoint, type FollowingPoint } from '../store/offer-changes.ts'
 import type { Embedder } from './embedding/embedder.ts'
-import { createIntake } from './offer-intake.ts'
+import { createIntake, type Intake } from './offer-intake.ts'
 import { createOfferIndex, openOfferIndex, type OfferIndex } from './offer-index.ts'
 
 /**
@@ -19,7 +19,8 @@ export interface Following {
   readonly hasBacklog: boolean
   /** One round: opens or builds the index where needed, then takes in what changed. One at a time. */
   follow(): Promise<void>
-  close(): void
+  /** Resolves when nothing is written any more. */
+  close(): Promise<void>
 }
 
 export interface FollowingOptions {
@@ -40,8 +41,7 @@ export function createFollowing({ db, embedder, directory, log, pageRows }: Foll
   const intake = createIntake({ db, embedder, pageRows })
   const book = createBook(directory, embedder.modelId)
   let index: OfferIndex | undefined
-  let indexing: Promise<void> | undefined
-  let isClosed = false
+  const improvement = createImprovement(intake, log)
 
   async function build(point: FollowingPoint): Promise<OfferIndex> {
     const startedMs = performance.now()
@@ -54,22 +54,15 @@ export function createFollowing({ db, embedder, directory, log, pageRows }: Foll
     await built.finishBuild()
     // Up to the last that there is: a database restored into a younger server has rows from transactions of its future.
     await intake.takeIn(built, point.xmin, point.end)
+    // A build leaves many files.
+    intake.unfolded = WRITES_UNTIL_FOLDED
     log.info({ offers: await built.count(), tookMs: Math.round(performance.now() - startedMs) }, 'built the index')
     return built
   }
 
-  /** Not waited for: it takes minutes, and what changes meanwhile must be seen. */
-  async function indexVectors(of: OfferIndex): Promise<void> {
-    try {
-      await of.indexVectors()
-    } catch (error) {
-      // A write came between. It is tried again.
-      if (!isClosed) log.warn(errorFields(error), 'the index of vectors was not made')
-    }
-    indexing = undefined
-  }
-
-  function forget(): void {
+  /** Nothing may run in an index that is closed. */
+  async function forget(): Promise<void> {
+    await improvement.idle()
     index?.close()
     index = undefined
   }
@@ -84,7 +77,7 @@ export function createFollowing({ db, embedder, directory, log, pageRows }: Foll
     async follow() {
       const point = await followingPoint(db)
       const since = await book.since(point)
-      if (since === undefined) forget()
+      if (since === undefined) await forget()
       const known = since === undefined ? undefined : (index ?? (await openExisting(directory, log)))
       if (known && since !== undefined) await intake.takeIn(known, since, point.xmax)
       const current = known ?? (await build(point))
@@ -93,15 +86,47 @@ export function createFollowing({ db, embedder, directory, log, pageRows }: Foll
       await intake.embedSome(current)
       // What waits is known to this process alone: until it is in, the next one shall start from before it.
       await book.note(point, { isKept: intake.unembedded === 0 })
-      indexing ??= indexVectors(current)
-      if (intake.unfolded < WRITES_UNTIL_FOLDED) return
-      await current.optimize()
-      intake.unfolded = 0
+      await improvement.begin(current)
     },
-    close() {
-      isClosed = true
+    async close() {
       intake.stop()
-      forget()
+      await forget()
+    },
+  }
+}
+
+/**
+ * What makes searches faster and changes nothing in them: the index of vectors, a minute at 1,000,000 offers, once, and
+ * folding, 15 s, now and then. Beside the work, so that what changes meanwhile is seen. The engine lets one of two writers
+ * win; after an improvement that lost, the next one has the index for itself.
+ */
+function createImprovement(intake: Intake, log: Log) {
+  let running: Promise<void> | undefined
+  let hasLost = false
+
+  async function improve(index: OfferIndex): Promise<void> {
+    try {
+      await index.indexVectors()
+      if (intake.unfolded >= WRITES_UNTIL_FOLDED) {
+        await index.optimize()
+        intake.unfolded = 0
+      }
+      hasLost = false
+    } catch (error) {
+      hasLost = true
+      log.info(errorFields(error), 'the index was not improved')
+    }
+    running = undefined
+  }
+
+  return {
+    /** Resolves when the next round may come. */
+    async begin(index: OfferIndex): Promise<void> {
+      running ??= improve(index)
+      if (hasLost) await running
+    },
+    async idle(): Promise<void> {
+      await running
     },
   }
 }

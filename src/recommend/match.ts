@@ -6,7 +6,7 @@ import { toInt8 } from '../rules/vectors.ts'
 import type { Campaigns } from './campaigns.ts'
 import type { Gates } from './gates.ts'
 import { isEnglish } from './language.ts'
-import type { FoundOffer, OfferIndex } from './offer-index.ts'
+import type { FoundOffer, OfferIndex, Question } from './offer-index.ts'
 
 /** Everything that a match can touch. */
 export interface MatchWorld {
@@ -47,11 +47,17 @@ export async function match(world: MatchWorld, request: MatchRequest, isLate: ()
   const judged = await judge(world, request)
   if (judged.outcome !== 'open') return judged
   const said = saidIn(request.turns)
-  const { isSensitive, vector } = await world.gates.judgeAnswer(said.at(-1) ?? '', request.answer)
+  const words = searchWordsOf([...said, request.answer])
+  // Words are searched for while the answer is embedded.
+  const answered = world.gates.judgeAnswer(said.at(-1) ?? '', request.answer)
+  const finding = world.index.search({ words, vector: answered.then(({ vector }) => vector) })
+  // Nobody waits for it when the answer closes the matter.
+  finding.catch(() => {})
+  const { isSensitive, vector } = await answered
   if (isSensitive) return { outcome: 'answer_sensitive' }
   if (isLate()) return { outcome: 'deadline' }
 
-  const found = await retrieve(world, request, searchWordsOf([...said, request.answer]), vector)
+  const found = await eligible(world, request, { words, vector }, finding)
   if (found.length === 0) return { outcome: 'no_match' }
 
   const relevanceMin = Math.max(request.minRelevance, RELEVANCE_MIN)
@@ -80,11 +86,11 @@ function isAllEnglish(text: string): boolean {
 }
 
 /** What may be recommended here at all, whether it fits or not. */
-async function retrieve(
+async function eligible(
   world: MatchWorld,
   request: MatchRequest,
-  words: string,
-  vector: Float32Array,
+  { words, vector }: { words: string; vector: Float32Array },
+  finding: Promise<FoundOffer[]>,
 ): Promise<Offer[]> {
   const blocks = blocksOf(request)
   const asked = toInt8(vector)
@@ -94,11 +100,11 @@ async function retrieve(
     .filter((id) => isTakingPart(world, id, blocks))
     .slice(0, HINTED_CAMPAIGNS_MAX)
   const [found, more] = await Promise.all([
-    world.index.search({ words, vector }),
-    hinted.length === 0 ? [] : world.index.search(hintedQuestion(words, vector, hinted)),
+    finding,
+    hinted.length === 0 ? [] : world.index.search(hintedQuestion(vector, hinted)),
   ])
-  const eligible = eligibleOf(world, [...found, ...more], blocks, asked, hints)
-  if (eligible.length > 0 || found.length === 0) return eligible
+  const offers = eligibleOf(world, [...found, ...more], blocks, asked, hints)
+  if (offers.length > 0 || found.length === 0) return offers
   // Those that may not take part were in the way of all others.
   const without = [...new Set(found.map(({ campaignId }) => campaignId))].filter(
     (id) => !isTakingPart(world, id, blocks),
@@ -108,8 +114,8 @@ async function retrieve(
   return eligibleOf(world, others, blocks, asked, hints)
 }
 
-function hintedQuestion(words: string, vector: Float32Array, only: readonly string[]) {
-  return { words, vector, wordsLimit: HINTED_OFFERS, vectorsLimit: HINTED_OFFERS, campaigns: { only } }
+function hintedQuestion(vector: Float32Array, only: readonly string[]): Question {
+  return { words: '', vector, vectorsLimit: HINTED_OFFERS, campaigns: { only } }
 }
 
 function eligibleOf(

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Connection, Table } from '@lancedb/lancedb'
@@ -47,8 +48,8 @@ export interface FoundOffer extends StoredOffer {
   cosine: number
 }
 
-/** Half the offers that fit best have none of the words that were said, and the 300 best by words hold nearly all others. */
-const BY_WORDS = 300
+/** Half the offers that fit best have none of the words that were said, and the 200 best by words hold nearly all others. */
+const BY_WORDS = 200
 const BY_VECTOR = 60
 const TABLE = 'offers'
 /** Below it the engine compares all vectors in a few milliseconds, and an index would find fewer. */
@@ -107,7 +108,7 @@ async function offerIndexOf(database: Connection, table: Table): Promise<OfferIn
     indexed.add('vector')
   }
 
-  return {
+  const index: Omit<OfferIndex, 'close'> = {
     count: () => table.countRows(),
     async search(question) {
       const canBeNear = rows < VECTOR_INDEX_FROM_ROWS || indexed.has('vector')
@@ -148,9 +149,38 @@ async function offerIndexOf(database: Connection, table: Table): Promise<OfferIn
     async optimize() {
       await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_VERSIONS_MS) })
     },
+  }
+  return closedWhenIdle(index, () => {
+    table.close()
+    database.close()
+  })
+}
+
+/** The engine does not survive it when a table is closed in which something still runs: the whole process ends. */
+function closedWhenIdle(index: Omit<OfferIndex, 'close'>, close: () => void): OfferIndex {
+  let running = 0
+  let isClosed = false
+  async function during<T>(work: () => Promise<T>): Promise<T> {
+    assert(!isClosed, 'the index is closed')
+    running += 1
+    try {
+      return await work()
+    } finally {
+      running -= 1
+      if (isClosed && running === 0) close()
+    }
+  }
+  return {
+    count: () => during(() => index.count()),
+    search: (question) => during(() => index.search(question)),
+    add: (offers) => during(() => index.add(offers)),
+    finishBuild: () => during(() => index.finishBuild()),
+    write: (offers, removedIds) => during(() => index.write(offers, removedIds)),
+    indexVectors: () => during(() => index.indexVectors()),
+    optimize: () => during(() => index.optimize()),
     close() {
-      table.close()
-      database.close()
+      if (!isClosed && running === 0) close()
+      isClosed = true
     },
   }
 }
@@ -166,7 +196,11 @@ async function byWords(table: Table, question: Question): Promise<Rows | undefin
 async function byVector(table: Table, question: Question): Promise<Rows | undefined> {
   const { vector, vectorsLimit = BY_VECTOR } = question
   if (vectorsLimit === 0) return undefined
-  const query = table.query().nearestTo(await vector).distanceType('cosine').nprobes(GROUPS_LOOKED_AT)
+  const query = table
+    .query()
+    .nearestTo(await vector)
+    .distanceType('cosine')
+    .nprobes(GROUPS_LOOKED_AT)
   const filter = filterOf(question)
   const filtered = filter === undefined ? query : query.where(filter)
   return filtered.select(['packed', '_distance']).limit(vectorsLimit).toArrow()

@@ -35,8 +35,8 @@ export interface IntakeOptions {
 /** What the gates judge. */
 const LANGUAGES = ['en']
 const PAGE_ROWS = 5_000
-/** Rows that go into the engine at once while it is built: every addition is a file, and files cost every search. */
-const ADDED_AT_ONCE = 25_000
+/** Rows that go into the engine at once while it is built: every addition is a file until it is folded. */
+const ADDED_AT_ONCE = 10_000
 /** About a second and a half of work: a change elsewhere waits no longer. */
 const EMBEDDED_AT_ONCE = 192
 /** Remembered only to spare work while a long transaction holds the point back. */

@@ -14,7 +14,6 @@ export function rememberVectors(embedder: Embedder, max = REMEMBERED_MAX): Embed
   const remembered = new LRUCache<string, Float32Array>({ max })
   return {
     modelId: embedder.modelId,
-    countTokens: (text) => embedder.countTokens(text),
     close: () => embedder.close(),
     async embed(texts) {
       const digests = texts.map((text) => createHash('sha256').update(text).digest('base64'))

@@ -66,7 +66,10 @@ test('a blend is of unit length and leans to the first', () => {
 
 test('what comes up again is searched with first, then what was said last, without words of talk, and there is an end', () => {
   assert.equal(searchWordsOf(['A red hat, please', 'and blue shoes?']), 'blue shoes red hat')
-  assert.equal(searchWordsOf(['Which tent for rain?', 'A tent with a high hydrostatic head.']), 'tent high hydrostatic head rain')
+  assert.equal(
+    searchWordsOf(['Which tent for rain?', 'A tent with a high hydrostatic head.']),
+    'tent high hydrostatic head rain',
+  )
   const many = Array.from({ length: 500 }, (_, n) => `word${n}`).join(' ')
   assert.equal(searchWordsOf([many]).split(' ').length, 16)
 })

@@ -32,6 +32,11 @@ test('a recommendation is one line: label, advertiser, what it is, its price, an
   )
 })
 
+test('the advertiser’s own full stop is not doubled, and a price of nothing is no price', () => {
+  const line = renderBlock({ ...BLOCK, benefit: 'quiet. ', price: { amount: '0.00', currency: 'EUR' } })
+  assert.ok(line.includes('Hush 45: quiet. [See offer]'), line)
+})
+
 test('a label is one of the list, or there is none', () => {
   for (const text of ['', ' ', 'ad', 'AD', 'Tip', 'Recommended', 'Ad ', 'Аd', '**Ad**'])
     assert.equal(labelOf(text), undefined)

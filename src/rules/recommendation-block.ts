@@ -50,8 +50,10 @@ export function renderBlock(block: Block): string {
   const { see, why } = wordingOf(label)
   const [offer, reason] = [`${publicUrl}/r/${token}`, `${publicUrl}/w/${token}`]
   const shown = format === 'markdown' ? escapedLine : plainLine
-  const about = [block.headline, block.benefit].map(shown).filter((text) => text !== '')
-  const price = block.price === undefined ? '' : `, ${shown(priceText(block.price))}`
+  // Sentences end here, whether or not the advertiser's did.
+  const about = [block.headline, block.benefit].map((text) => shown(text.replace(/[\s.,;:]+$/, ''))).filter(Boolean)
+  // Zero is how feeds say "on request".
+  const price = block.price && Number(block.price.amount) > 0 ? `, ${shown(priceText(block.price))}` : ''
   const advertiser = shown(block.advertiser)
   if (advertiser === '') throw new Error('A recommendation says whose it is.')
   const text = `${advertiser} — ${about.join(': ')}${price}.`

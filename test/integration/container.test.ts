@@ -228,6 +228,21 @@ test('with compose.yaml the image serves the console, answers a request of the d
   }
 })
 
+test('the matcher of the image has its engine and its encoder, and builds its index without rights', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'parley-image-matcher-'))
+  await chmod(directory, 0o777)
+  const ports = { ...PORTS, PARLEY_MATCHER_PORT: '0', PARLEY_MATCHER_DIR: directory }
+  const matcher = launch('matcher', environmentOf('matcher', { DATABASE_URL: database.url, ...ports }))
+  try {
+    const lines = await matcher.untilPrinted(/"msg":"built the index"|switched off/, 60_000)
+    assert.doesNotMatch(lines, /switched off/)
+    assert.equal(await matcher.end('SIGTERM', 20_000), 0, matcher.output)
+  } finally {
+    await matcher.end('SIGKILL', 0)
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
 /** The first page with its policy, and a script of it as the build has compressed it. */
 async function expectWebApp(consoleUrl: string): Promise<void> {
   const page = await fetch(consoleUrl, { headers: { accept: 'text/html' } })

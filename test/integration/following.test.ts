@@ -33,7 +33,7 @@ before(async () => {
 })
 
 beforeEach(async () => {
-  for (const following of open) following.close()
+  for (const following of open) await following.close()
   open = []
   await db.deleteFrom('offers').execute()
   await db.deleteFrom('text_vectors').execute()
@@ -42,7 +42,7 @@ beforeEach(async () => {
 })
 
 after(async () => {
-  for (const following of open) following.close()
+  for (const following of open) await following.close()
   await store.close()
   await database.drop()
   await rm(root, { recursive: true })
@@ -61,6 +61,11 @@ function openFollowing(changes: Partial<FollowingOptions> = {}): Following {
 async function followAll(following: Following): Promise<void> {
   do await following.follow()
   while (following.hasBacklog)
+}
+
+async function followAndClose(following: Following): Promise<void> {
+  await followAll(following)
+  await following.close()
 }
 
 async function addNamed(headline: string, tx: Db = db): Promise<string> {
@@ -160,7 +165,7 @@ test('a start on an existing index goes on where it was, and embeds nothing agai
   await Promise.all(['Red shoe', 'Green hat', 'Blue cap'].map((name) => addNamed(name)))
   const first = openFollowing()
   await followAll(first)
-  first.close()
+  await first.close()
   await addNamed('White sock')
   const counting = createWordEmbedder()
   const second = openFollowing({ embedder: counting })
@@ -200,35 +205,36 @@ test('offers that wait to be embedded are not forgotten by a restart', async () 
   for (let n = 0; n < 250; n++) await addNamed(`Thing number ${n}`)
   await first.follow()
   assert.ok(first.hasBacklog)
-  first.close()
+  await first.close()
   await followAll(openFollowing())
   assert.deepEqual(await indexedIds(), await servableIds())
 })
 
 test('another model, another database and a server that was set back each mean a new index', async () => {
   await addNamed('Red shoe')
-  await followAll(openFollowing())
+  await followAndClose(openFollowing())
   const path = join(directory, 'followed.json')
   const state = JSON.parse(await readFile(path, 'utf8')) as { identity: string; model: string; xmin: string }
   const lies = [{ model: 'another' }, { identity: '1/1/1' }, { xmin: '999999999999' }, { layout: 0 }]
   for (const lie of lies) {
     // What only the former index had would stay in it if it were gone on with.
     await addNamed('Left over')
-    await followAll(openFollowing())
+    await followAndClose(openFollowing())
     await db.deleteFrom('offers').where('title', '=', 'Left over').execute()
     await writeFile(path, JSON.stringify({ ...state, ...lie }))
     const again = openFollowing()
     await followAll(again)
     assert.deepEqual(await find(again, 'left over'), [], JSON.stringify(lie))
     assert.deepEqual(await find(again, 'red shoe'), ['Red shoe'])
+    await again.close()
   }
 })
 
 test('a directory that lost its index, or half of it, is built again', async () => {
   await addNamed('Red shoe')
-  await followAll(openFollowing())
+  await followAndClose(openFollowing())
   await rm(join(directory, 'index'), { recursive: true })
-  await followAll(openFollowing())
+  await followAndClose(openFollowing())
   assert.deepEqual(await indexedIds(), await servableIds())
   await rm(join(directory, 'index/offers.lance/_versions'), { recursive: true })
   await followAll(openFollowing())
@@ -247,19 +253,20 @@ test('rows from transactions of the future, as a restore into a younger server h
 
 test('half an index is never taken for a whole one', async () => {
   await Promise.all(['Red shoe', 'Green hat', 'Blue cap'].map((name) => addNamed(name)))
-  await followAll(openFollowing())
+  await followAndClose(openFollowing())
   await rm(join(directory, 'index'), { recursive: true })
   const interrupted = openFollowing()
   const building = interrupted.follow()
-  interrupted.close()
+  const closing = interrupted.close()
   await assert.rejects(building)
+  await closing
   await followAll(openFollowing())
   assert.deepEqual(await indexedIds(), await servableIds())
 })
 
 test('offers that change while the index is built are in it once', async () => {
   for (let n = 0; n < 150; n++) await addNamed(`Thing number ${n}`)
-  await followAll(openFollowing())
+  await followAndClose(openFollowing())
   await rm(join(directory, 'index'), { recursive: true })
   let isOver = false
   const changing = (async () => {

@@ -15,7 +15,6 @@ export function createWordEmbedder(modelId = 'words'): WordEmbedder {
     get embedded() {
       return embedded
     },
-    countTokens: (text) => wordsOf(text).length,
     close: () => Promise.resolve(),
     embed(texts) {
       embedded += texts.length

@@ -16,8 +16,6 @@ export interface Embedder {
   readonly modelId: string
   /** Unit-length vectors of 384, in order. Batches inside; texts beyond 256 tokens are cut. */
   embed(texts: readonly string[]): Promise<Float32Array[]>
-  /** How many tokens, without the limit. */
-  countTokens(text: string): number
   close(): Promise<void>
 }
 
@@ -62,7 +60,6 @@ export async function openEmbedder(options: EmbedderOptions): Promise<Embedder> 
   return {
     modelId,
     embed: (texts) => embedAll(runtime, session, tokenizer, texts),
-    countTokens: (text) => tokenizer.count(text),
     close: () => session.release(),
   }
 }
