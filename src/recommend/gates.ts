@@ -39,7 +39,9 @@ export interface Judgement {
 
 export interface AnswerJudgement {
   isSensitive: boolean
-  /** Of the question and the answer's beginning, as far as the model reads: what to search with. */
+  /** Of the answer's beginning, as far as the model reads. */
+  answer: Float32Array
+  /** Of it together with the question: what to search with. */
   vector: Float32Array
 }
 
@@ -127,7 +129,7 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
       assert(alone && vector)
       const isSensitive =
         hasCrisisWords(answer) || scoresOf(heads, answer, alone).sensitive >= GATE_LIMITS.answerThreshold
-      return { isSensitive, vector }
+      return { isSensitive, answer: alone, vector }
     },
   }
 }

@@ -1,8 +1,16 @@
 import { auction } from '../rules/auction.ts'
 import { blocksOf, isCampaignBlocked, isOfferBlocked, type Blocks } from '../rules/eligibility.ts'
 import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../rules/matching.ts'
-import { contenders, rank, RELEVANCE_MIN, searchWordsOf, type Candidate, type Ranked } from '../rules/ranking.ts'
-import { toInt8 } from '../rules/vectors.ts'
+import {
+  ANSWER_COSINE_MIN,
+  contenders,
+  rank,
+  RELEVANCE_MIN,
+  searchWordsOf,
+  type Candidate,
+  type Ranked,
+} from '../rules/ranking.ts'
+import { cosineInt8, toInt8 } from '../rules/vectors.ts'
 import type { Campaigns } from './campaigns.ts'
 import type { Gates } from './gates.ts'
 import { isEnglish } from './language.ts'
@@ -53,7 +61,7 @@ export async function match(world: MatchWorld, request: MatchRequest, isLate: ()
   const finding = world.index.search({ words, vector: answered.then(({ vector }) => vector) })
   // Nobody waits for it when the answer closes the matter.
   finding.catch(() => {})
-  const { isSensitive, vector } = await answered
+  const { isSensitive, vector, answer } = await answered
   if (isSensitive) return { outcome: 'answer_sensitive' }
   if (isLate()) return { outcome: 'deadline' }
 
@@ -61,7 +69,12 @@ export async function match(world: MatchWorld, request: MatchRequest, isLate: ()
   if (found.length === 0) return { outcome: 'no_match' }
 
   const relevanceMin = Math.max(request.minRelevance, RELEVANCE_MIN)
-  const bidders = contenders(rank(found), relevanceMin, (id) => liveOf(world, id)?.advertiserId)
+  const answerVector = toInt8(answer)
+  // An advertiser's hint speaks for offers whose own words are about something else.
+  const related = found.filter(
+    (offer) => offer.hintCosine >= relevanceMin || cosineInt8(answerVector, offer.vector) >= ANSWER_COSINE_MIN,
+  )
+  const bidders = contenders(rank(related), relevanceMin, (id) => liveOf(world, id)?.advertiserId)
     .map((one) => bidderOf(world, one))
     .filter((bidder) => bidder !== undefined)
   if (bidders.length === 0) return { outcome: 'below_relevance' }

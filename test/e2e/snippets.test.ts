@@ -22,6 +22,9 @@ const PYTHON_OPENAI = '3.22.1'
 /** What the simulator is told to say, and whatever a program prints of it, in order. */
 const SAID = 'Hello from the quick start'
 
+// Before any test is registered: tests that come after a wait would find the world closed behind those before it.
+const pythonPath = await pythonWithOpenai()
+
 let world: World
 let folder: string
 before(async () => {
@@ -89,8 +92,6 @@ test('a program that knows nothing of Parley streams an answer when only the env
   const { stdout, stderr } = await inShell(text)
   assert.equal(stdout, SAID, stderr)
 })
-
-const pythonPath = await pythonWithOpenai()
 
 test(
   pythonPath === undefined

@@ -139,9 +139,9 @@ test('an offer that fits what was asked and answered is matched, with all that i
     priceNanos: '1',
   })
   assert.ok(relevance > 0.4 && relevance <= 1)
-  // What was answered counts too.
+  // What was answered counts too: an answer that went elsewhere has none.
   const elsewhere = await ask(SAID, { answer: 'The capital of France is Paris, on the river Seine. '.repeat(6) })
-  assert.ok(!('match' in elsewhere) || elsewhere.match.relevance < relevance)
+  assert.equal(elsewhere.outcome, 'below_relevance')
 })
 
 test('doubt about people ends a match before anything is searched', async () => {
