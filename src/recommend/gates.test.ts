@@ -18,16 +18,15 @@ before(async () => {
 })
 after(() => embedder.close())
 
-test('a plain wish for a product is commercial, with the vectors to search with', async () => {
+test('a plain wish for a product is commercial', async () => {
   for (const text of [
     'Which noise cancelling headphones are good for long flights, up to 250 euros?',
     'best hiking boots for wide feet',
     'I need a quiet dishwasher, 45 cm wide. What do you recommend?',
     'robot vacuum for a flat with two cats',
   ]) {
-    const { verdict, vectors } = await gates.judge([user(text)])
+    const { verdict } = await gates.judge([user(text)])
     assert.equal(verdict, 'commercial', text)
-    assert.ok(vectors && vectors.last.length === 384 && vectors.context.length === 384)
   }
 })
 

@@ -33,8 +33,6 @@ export interface Judgement {
   sensitivity: number
   /** Of the last user turn, 0 to 1; 0 when it was not asked. */
   commerce: number
-  /** Of the last user turn, and of it together with the user turn before: what to search with. Only when commercial. */
-  vectors: { last: Float32Array; context: Float32Array } | undefined
 }
 
 export interface AnswerJudgement {
@@ -96,7 +94,7 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
     return digests.map((digest) => found.get(digest) ?? remembered.get(digest) ?? { score: 1, topic: 'forgotten' })
   }
 
-  async function judgeCommerce(users: readonly string[]): Promise<Pick<Judgement, 'commerce' | 'vectors'>> {
+  async function commerceOf(users: readonly string[]): Promise<number> {
     const last = users.at(-1) ?? ''
     const context = contextOf(users, 2)
     const [alone, together] = await embedder.embed([last, context])
@@ -104,7 +102,7 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
     const own = scoresOf(heads, last, alone).commercial
     const borrowed = scoresOf(heads, context, together).commercial
     const mayBorrow = own >= heads.thresholds.commercial * GATE_LIMITS.followUpShare
-    return { commerce: mayBorrow ? Math.max(own, borrowed) : own, vectors: { last: alone, context: together } }
+    return mayBorrow ? Math.max(own, borrowed) : own
   }
 
   return {
@@ -117,12 +115,11 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
       if (judged === undefined) return closed('too_long', 'length', undefined, 0)
       const worst = worstOf(judged, users)
       if (worst.score >= heads.thresholds.sensitive) return closed('sensitive', 'meaning', worst.topic, worst.score)
-      const { commerce, vectors } = await judgeCommerce(users)
+      const commerce = await commerceOf(users)
       if (commerce < heads.thresholds.commercial) {
         return { ...closed('not_commercial', 'no_wish', undefined, worst.score), commerce }
       }
-      const topic = undefined
-      return { verdict: 'commercial', because: 'wish', topic, sensitivity: worst.score, commerce, vectors }
+      return { verdict: 'commercial', because: 'wish', topic: undefined, sensitivity: worst.score, commerce }
     },
     async judgeAnswer(said, answer) {
       const [alone, vector] = await embedder.embed([answer, `${said}\n${answer}`])
@@ -167,7 +164,7 @@ function closed(
   topic: string | undefined,
   sensitivity: number,
 ): Judgement {
-  return { verdict, because, topic, sensitivity, commerce: 0, vectors: undefined }
+  return { verdict, because, topic, sensitivity, commerce: 0 }
 }
 
 function digestOf(text: string): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blend, contenders, rank, searchWordsOf, type Candidate } from './ranking.ts'
+import { contenders, rank, searchWordsOf, type Candidate } from './ranking.ts'
 
 function candidateOf(id: string, changes: Partial<Candidate> = {}): Candidate {
   const facts = { id, campaignId: id, feedId: '', itemGroup: '', category: '', host: '' }
@@ -55,13 +55,6 @@ test('equal offers come in the order of their ids, whichever way they were found
   const same = ['c', 'a', 'b'].map((id) => candidateOf(id))
   assert.deepEqual(idsOf(rank(same)), ['a', 'b', 'c'])
   assert.deepEqual(idsOf(rank(same.toReversed())), ['a', 'b', 'c'])
-})
-
-test('a blend is of unit length and leans to the first', () => {
-  const [x, y] = [new Float32Array([1, 0]), new Float32Array([0, 1])]
-  const blended = blend([x, y])
-  assert.ok(Math.abs(Math.hypot(...blended) - 1) < 1e-6)
-  assert.ok((blended[0] ?? 0) > (blended[1] ?? 0) && (blended[1] ?? 0) > 0)
 })
 
 test('what comes up again is searched with first, then what was said last, without words of talk, and there is an end', () => {

@@ -72,21 +72,6 @@ export function contenders<T extends Candidate>(
   return chosen
 }
 
-/** How much an earlier turn still says about what is wanted now. */
-const EARLIER_TURN = 0.5
-
-/** One direction from what was said lately: the last turn whole, each one before it half as much. Newest first. */
-export function blend(vectors: readonly Float32Array[]): Float32Array {
-  const sum = new Float32Array(vectors[0]?.length ?? 0)
-  let share = 1
-  for (const vector of vectors) {
-    for (let n = 0; n < sum.length; n++) sum[n] = (sum[n] ?? 0) + share * (vector[n] ?? 0)
-    share *= EARLIER_TURN
-  }
-  const length = Math.hypot(...sum)
-  return length === 0 ? sum : sum.map((part) => part / length)
-}
-
 /** At 1,000,000 offers 16 words take 18 ms to search for, and 28 take 41 without finding better offers. */
 const SEARCHED_WORDS_MAX = 16
 /** Words of talk, not of things. Those of grammar the engine leaves out itself, but they would use up the number. */
