@@ -1,4 +1,4 @@
-import type { MonetizationSettings } from '../rules/matching.ts'
+import { blocksOf, isCampaignBlocked, isOfferBlocked } from '../rules/eligibility.ts'
 import { labelOf, renderBlock, type Block } from '../rules/recommendation-block.ts'
 import { answerGate } from '../rules/recommendation-gates.ts'
 import { findMonetization } from '../store/monetization.ts'
@@ -44,7 +44,12 @@ export async function previewOf(world: World, call: Call<'GET /api/projects/:pro
   // Only a reply that would have had one: nobody sees a recommendation after code or a refusal.
   const reply = replies.find(({ text }) => isFit(text))
   // Of the catalogue a tenant may read only what its readers were shown; this is one offer of those they could be.
-  const offer = (await listPreviewOffers(world.db, OFFERS_MAX)).find((each) => !isBlocked(each, settings))
+  const blocks = blocksOf({ ...settings, seenOffers: [] })
+  const offer = (await listPreviewOffers(world.db, OFFERS_MAX)).find(
+    (each) =>
+      !isCampaignBlocked(each, blocks) &&
+      !isOfferBlocked({ id: each.id, host: each.domain, category: each.category }, blocks),
+  )
   const shown = offer ? shownOf(offer) : SAMPLE_OFFER
   const { gatewayUrl: publicUrl } = world.installation
   return {
@@ -59,15 +64,6 @@ export async function previewOf(world: World, call: Call<'GET /api/projects/:pro
 
 function isFit(text: string): boolean {
   return answerGate({ text, finishReason: 'stop', hasRefusal: false, hasToolCalls: false }) === undefined
-}
-
-function isBlocked(offer: PreviewOffer, settings: MonetizationSettings): boolean {
-  const category = offer.category.toLowerCase()
-  return (
-    settings.blockedAdvertisers.includes(offer.advertiserId) ||
-    settings.blockedCategories.some((blocked) => category.startsWith(blocked.toLowerCase())) ||
-    settings.blockedDomains.some((blocked) => offer.domain === blocked || offer.domain.endsWith(`.${blocked}`))
-  )
 }
 
 function shownOf(offer: PreviewOffer): Pick<Block, 'advertiser' | 'headline' | 'benefit' | 'price'> {

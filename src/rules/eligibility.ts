@@ -61,12 +61,12 @@ export function isRunning({ startsAtMs, endsAtMs }: CampaignDates, nowMs: number
   return (startsAtMs === undefined || startsAtMs <= nowMs) && (endsAtMs === undefined || nowMs < endsAtMs)
 }
 
-export function isCampaignBlocked(campaign: LiveCampaign, blocks: Blocks): boolean {
+export function isCampaignBlocked(campaign: Pick<LiveCampaign, 'advertiserId' | 'domain'>, blocks: Blocks): boolean {
   return blocks.advertisers.has(campaign.advertiserId) || isDomainBlocked(campaign.domain, blocks)
 }
 
 /** Of a campaign that is live and not blocked, from a feed that came lately enough. */
-export function isOfferBlocked(offer: OfferFacts, blocks: Blocks): boolean {
+export function isOfferBlocked(offer: Pick<OfferFacts, 'id' | 'host' | 'category'>, blocks: Blocks): boolean {
   return (
     blocks.seenOffers.has(offer.id) || isDomainBlocked(offer.host, blocks) || isCategoryBlocked(offer.category, blocks)
   )

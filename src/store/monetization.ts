@@ -5,28 +5,12 @@ import type { Db } from './database.ts'
 
 /** What a project allows, as its publisher sets it. */
 
-const COLUMNS = [
-  'mode',
-  'label',
-  'format',
-  'audience',
-  'min_relevance as minRelevance',
-  'first_turn as firstTurn',
-  'min_turn_gap as minTurnGap',
-  'max_per_conversation as maxPerConversation',
-  'floor_nanos as floorNanos',
-  'blocked_categories as blockedCategories',
-  'blocked_advertisers as blockedAdvertisers',
-  'blocked_domains as blockedDomains',
-  'excluded_topics as excludedTopics',
-] as const
-
 export async function findMonetization(db: Db, projectId: string): Promise<MonetizationSettings> {
-  const row = await db.selectFrom('monetization').select(COLUMNS).where('project_id', '=', projectId).executeTakeFirst()
-  return row ? (row as MonetizationSettings) : DEFAULT_SETTINGS
+  const row = await db.selectFrom('monetization').selectAll().where('project_id', '=', projectId).executeTakeFirst()
+  return row ? settingsOf(row as MonetizationRow) : DEFAULT_SETTINGS
 }
 
-/** The row as JSON, where it is read beside something else. */
+/** The row, read alone or as JSON beside something else. */
 export interface MonetizationRow {
   mode: MonetizationSettings['mode']
   label: string
@@ -36,8 +20,8 @@ export interface MonetizationRow {
   first_turn: number
   min_turn_gap: number
   max_per_conversation: number
-  /** At most 10^12: JSON carries it exactly. */
-  floor_nanos: number
+  /** At most 10^12: JSON carries it exactly, as a number. */
+  floor_nanos: bigint | number
   blocked_categories: string[]
   blocked_advertisers: string[]
   blocked_domains: string[]
@@ -71,11 +55,11 @@ export async function lockMonetization(tx: Db, projectId: string): Promise<Monet
     .execute()
   const row = await tx
     .selectFrom('monetization')
-    .select(COLUMNS)
+    .selectAll()
     .where('project_id', '=', projectId)
     .forUpdate()
     .executeTakeFirstOrThrow()
-  return row as MonetizationSettings
+  return settingsOf(row as MonetizationRow)
 }
 
 /** Only what is given is changed. The row is there: it was locked before. */

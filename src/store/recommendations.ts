@@ -53,6 +53,7 @@ export async function sumOutcomes(
 }
 
 export interface PreviewOffer {
+  id: string
   advertiserId: string
   advertiser: string
   domain: string
@@ -69,7 +70,7 @@ const OFFERS_SEEN = 2_000
 /** Offers that could be recommended now, newest first. Asked as the owner: publishers may not read the catalogue. */
 export async function listPreviewOffers(db: Db, most: number): Promise<PreviewOffer[]> {
   const { rows } = await sql<PreviewOffer>`
-    select a.id as "advertiserId", a.name as advertiser, a.domain, o.headline, o.benefit, o.category,
+    select o.id, a.id as "advertiserId", a.name as advertiser, a.domain, o.headline, o.benefit, o.category,
       o.price::text as amount, o.currency
     from (select * from offers order by changed_in desc, id desc limit ${OFFERS_SEEN}) o
       join advertisers a on a.id = o.advertiser_id join campaigns c on c.id = o.campaign_id

@@ -1,12 +1,13 @@
 /** A matcher that speaks the real protocol over a real socket and always has the same offer, or whatever a test wants. */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { uuidv7 } from '../../src/platform/uuid.ts'
 import { judgeRequestSchema, matchRequestSchema } from '../../src/recommend/wire.ts'
 import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../../src/rules/matching.ts'
 import type { Db } from '../../src/store/database.ts'
+import { addOffer as addCatalogueOffer } from './catalogue.ts'
 
 export interface FixedMatcher {
   url: string
@@ -61,44 +62,20 @@ async function textOf(req: IncomingMessage): Promise<string> {
   return text
 }
 
-export const OFFER_LINK = 'https://shop.northwind.example/hush-45'
+export const OFFER_LINK = 'https://northwind.example/item'
 
 /** An offer of an active advertiser in the store, as a match of it. */
 export async function addOffer(db: Db, changes: Partial<Match> = {}): Promise<Match> {
-  const [advertiserId, campaignId, feedId, offerId] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()]
-  const advertiser = `Northwind Audio ${offerId.slice(-6)}`
-  const hash = Buffer.alloc(32, 1)
-  await db
-    .insertInto('advertisers')
-    .values({ id: advertiserId, name: advertiser, domain: 'northwind.example', status: 'active' })
-    .execute()
-  const campaign = { id: campaignId, advertiser_id: advertiserId, name: 'Autumn', bid_nanos: 400_000_000n }
-  await db.insertInto('campaigns').values(campaign).execute()
-  const feed = { id: feedId, advertiser_id: advertiserId, campaign_id: campaignId, name: 'main' }
-  await db.insertInto('feeds').values(feed).execute()
-  await db
-    .insertInto('offers')
-    .values({
-      id: offerId,
-      advertiser_id: advertiserId,
-      campaign_id: campaignId,
-      feed_id: feedId,
-      item_id: offerId,
-      title: 'Hush 45',
-      link: OFFER_LINK,
-      headline: 'Hush 45',
-      category: 'Electronics > Audio > Headphones',
-      content_hash: hash,
-      text_hash: hash,
-    })
-    .execute()
-  return {
-    offerId,
-    campaignId,
-    advertiserId,
-    advertiser,
+  const offer = {
+    advertiser: `Northwind Audio ${randomBytes(3).toString('hex')}`,
     headline: 'Hush 45',
     benefit: 'noise-cancelling headphones for flights',
+  }
+  const category = 'Electronics > Audio > Headphones'
+  const added = await addCatalogueOffer(db, { ...offer, domain: 'northwind.example', category })
+  return {
+    ...added,
+    ...offer,
     price: { amount: '249.00', currency: 'EUR' },
     relevance: 0.71,
     priceNanos: '120000000',
