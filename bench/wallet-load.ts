@@ -35,6 +35,8 @@ export function settlement({ projectId }: Wallet, callId: string): Settlement {
     firstTokenMs: 210,
     durationMs: 2_400,
     attempts: [{ deployment: projectId, provider: 'bench', ms: 200, failed: undefined }],
+    anomalies: [],
+    reported: undefined,
     hasIdempotencyKey: false,
     result: undefined,
   }

@@ -85,23 +85,27 @@ function* events(answer: Answer): Generator<StreamEvent> {
   if (reply.thoughts.length > 0) {
     yield blockStart(index, { type: 'thinking', thinking: '', signature: '' })
     yield event('open', { type: 'ping' })
-    for (const { text } of reply.thoughts) yield delta(index, { type: 'thinking_delta', thinking: text })
+    for (const { text, tokens } of reply.thoughts)
+      yield { ...delta(index, { type: 'thinking_delta', thinking: text }), thoughtTokens: tokens }
     yield event('open', blockDelta(index, { type: 'signature_delta', signature: SIGNATURE }))
     yield event('open', { type: 'content_block_stop', index })
     index++
   }
-  yield blockStart(index, reply.tool ? toolUse(answer) : { type: 'text', text: '' })
-  yield event('open', { type: 'ping' })
-  // The name was already given, so that an empty fragment carries its tokens.
-  if (reply.tool) yield delta(index, { type: 'input_json_delta', partial_json: '' }, reply.tool.nameTokens)
-  for (const { text, tokens } of reply.pieces) {
-    yield delta(
-      index,
-      reply.tool ? { type: 'input_json_delta', partial_json: text } : { type: 'text_delta', text },
-      tokens,
-    )
+  const blocks = Math.max(reply.calls, 1)
+  for (let n = 0; n < blocks; n++, index++) {
+    yield blockStart(index, reply.tool ? toolUse(answer, n) : { type: 'text', text: '' })
+    if (n === 0) yield event('open', { type: 'ping' })
+    // The name was already given, so that an empty fragment carries its tokens.
+    if (reply.tool) yield delta(index, { type: 'input_json_delta', partial_json: '' }, reply.tool.nameTokens)
+    for (const { text, tokens } of reply.pieces) {
+      yield delta(
+        index,
+        reply.tool ? { type: 'input_json_delta', partial_json: text } : { type: 'text_delta', text },
+        tokens,
+      )
+    }
+    yield event(n === blocks - 1 ? 'close' : 'open', { type: 'content_block_stop', index })
   }
-  yield event('close', { type: 'content_block_stop', index })
   const stop = { stop_reason: STOP_REASONS[reply.finish], stop_sequence: null }
   const atEnd = usage && { usage: { ...promptUsage(usage), ...completionUsage(usage) } }
   yield event('close', { type: 'message_delta', delta: stop, ...atEnd })
@@ -129,8 +133,13 @@ function delta(index: number, value: unknown, tokens = 0): StreamEvent {
   return event('content', blockDelta(index, value), tokens)
 }
 
-function toolUse(answer: Answer): Record<string, unknown> {
-  return { type: 'tool_use', id: `toolu_${answer.id}`, name: answer.reply.tool?.name, input: {} }
+function toolUse(answer: Answer, n = 0): Record<string, unknown> {
+  return {
+    type: 'tool_use',
+    id: `toolu_${answer.id}${n === 0 ? '' : `_${n}`}`,
+    name: answer.reply.tool?.name,
+    input: {},
+  }
 }
 
 /** Arguments that the maximum has cut are no JSON any more. */

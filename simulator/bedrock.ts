@@ -101,8 +101,12 @@ function* events(answer: Answer): Generator<StreamEvent> {
   yield event('open', 'messageStart', { role: 'assistant' })
   let contentBlockIndex = 0
   if (reply.thoughts.length > 0) {
-    for (const { text } of reply.thoughts) {
-      yield event('content', 'contentBlockDelta', { contentBlockIndex, delta: { reasoningContent: { text } } })
+    for (const { text, tokens } of reply.thoughts) {
+      const thought = event('content', 'contentBlockDelta', {
+        contentBlockIndex,
+        delta: { reasoningContent: { text } },
+      })
+      yield { ...thought, thoughtTokens: tokens }
     }
     const signed = { reasoningContent: { signature: SIGNATURE } }
     yield event('open', 'contentBlockDelta', { contentBlockIndex, delta: signed })

@@ -11,6 +11,8 @@ function callNumber(n: number): SimulatedCall {
     headers: {},
     body: {},
     promptTokens: 1,
+    mark: undefined,
+    bill: undefined,
     generatedTokens: 0,
     ended: 'running',
   }

@@ -12,7 +12,23 @@ export interface SimulatedCall {
   readonly promptTokens: number
   /** How many tokens had been written to the socket when it ended. */
   generatedTokens: number
+  /** The `mark` of its script. */
+  mark: string | undefined
+  /** What the provider asks for it. Undefined: it did nothing. */
+  bill: Bill | undefined
   ended: 'running' | 'completed' | 'cancelled' | 'fault'
+}
+
+/** Tokens, each in one place. */
+export interface Bill {
+  /** Of the prompt, neither read from the cache nor written to it. */
+  fresh: number
+  cached: number
+  cacheWrite: number
+  /** Of the answer that was written to the socket. */
+  completion: number
+  /** Thoughts, as far as they had come. */
+  reasoning: number
 }
 
 /** Enough to look at every call of a test with 10,000 streams; a benchmark runs for longer than memory lasts. */

@@ -6,7 +6,7 @@ import type { ChatRequest, Dialect, ReportedUsage, Usage } from './dialect.ts'
 import { faultOf } from './faults.ts'
 import type { Fault } from './faults.ts'
 import { Refusal } from './refusal.ts'
-import { composeReply, promptTokensOf } from './reply.ts'
+import { composeReply, promptTokensOf, tokensIn } from './reply.ts'
 import type { Reply } from './reply.ts'
 import { parseScript } from './script.ts'
 import type { Script } from './script.ts'
@@ -26,7 +26,7 @@ export interface Chat {
   reset(): void
 }
 
-export function createChat(log: CallLog, seed: number): Chat {
+export function createChat(log: CallLog, seed: number, onCall?: (call: SimulatedCall) => void): Chat {
   const strikes = createStrikes()
 
   async function answer(request: IncomingMessage, response: ServerResponse, dialect: Dialect): Promise<void> {
@@ -41,8 +41,10 @@ export function createChat(log: CallLog, seed: number): Chat {
       authorization: dialect.credentialIn(request.headers, url),
       headers: shownHeaders(request.headers),
       body,
-      promptTokens: promptTokensOf(chatRequest.messages.map((message) => message.text)),
+      promptTokens: promptTokensIn(chatRequest),
       generatedTokens: 0,
+      mark: undefined,
+      bill: undefined,
       ended: 'running',
     }
     log.add(call, text.length)
@@ -69,8 +71,10 @@ export function createChat(log: CallLog, seed: number): Chat {
     const asked = faultOf(script, chatRequest.stream, dialect.framing)
     const composed = replyTo(chatRequest, script, seed)
     const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
-    return send({
-      wire: createWire(response, request.socket),
+    const billing = startBilling(call, chatRequest, script, composed, fault)
+    onCall?.(call)
+    const sending = send({
+      wire: createWire(response, request.socket, script.impatientMs),
       dialect,
       answer: {
         id: call.id,
@@ -82,13 +86,49 @@ export function createChat(log: CallLog, seed: number): Chat {
       stream: chatRequest.stream,
       script,
       fault,
-      onTokens: (tokens) => {
-        call.generatedTokens += tokens
-      },
+      ...billing,
     })
+    return sending.finally(billing.onEnd)
   }
 
   return { answer, reset: () => strikes.clear() }
+}
+
+/**
+ * What a provider asks for: the prompt once it has read it, and of the answer what it had made when it ended, however it
+ * ended. A refusal costs nothing.
+ */
+function startBilling(
+  call: SimulatedCall,
+  { tokensMax }: ChatRequest,
+  script: Script,
+  reply: Reply,
+  fault: Fault | undefined,
+) {
+  const startedMs = performance.now()
+  const shown = reply.thoughts.reduce((sum, { tokens }) => sum + tokens, 0)
+  const hidden = Math.max(0, Math.min(script.reasoningTokens, tokensMax ?? Infinity) - shown)
+  const cached = Math.min(script.cachedTokens, call.promptTokens)
+  const cacheWrite = Math.min(script.cacheWriteTokens, call.promptTokens - cached)
+  const bill = { fresh: call.promptTokens - cached - cacheWrite, cached, cacheWrite, completion: 0, reasoning: 0 }
+  let isThought = false
+  call.mark = script.mark
+  if (!fault?.instead || fault.isAtWork) call.bill = bill
+  return {
+    onThought: () => {
+      isThought = true
+      bill.reasoning += hidden
+    },
+    onTokens: (tokens: number, thoughtTokens = 0) => {
+      call.generatedTokens += tokens
+      bill.completion += tokens
+      bill.reasoning += thoughtTokens
+    },
+    onEnd: () => {
+      // Hung up on while it thought: as much of it as the time allowed.
+      if (!isThought) bill.reasoning += Math.floor((hidden * (performance.now() - startedMs)) / (script.ttftMs || 1))
+    },
+  }
 }
 
 /** How often each script has misbehaved. */
@@ -142,6 +182,7 @@ function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply 
     thoughts: script.thoughts,
     utf8: script.utf8,
     tool,
+    calls: script.calls,
     chunkTokens: script.chunkTokens,
     // A model that thinks spends its allowance before it says a word.
     tokensMax: tokensMax === undefined ? undefined : Math.max(0, tokensMax - script.reasoningTokens),
@@ -168,6 +209,11 @@ function usageOf(
     reasoning,
   }
   return fault?.usage ? fault.usage(honest) : honest
+}
+
+function promptTokensIn({ messages, alsoRead = [], mediaTokens = 0 }: ChatRequest): number {
+  const texts = promptTokensOf(messages.map((message) => message.text))
+  return alsoRead.reduce((tokens, text) => tokens + tokensIn(text), texts + mediaTokens)
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

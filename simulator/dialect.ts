@@ -37,6 +37,10 @@ export interface ChatRequest {
   readonly tokensMax: number | undefined
   readonly messages: readonly { readonly role: string; readonly text: string }[]
   readonly tools: readonly Tool[]
+  /** What the model reads beside the messages: definitions of tools, former calls, a schema. */
+  readonly alsoRead?: readonly string[]
+  /** What images and files come to. */
+  readonly mediaTokens?: number
 }
 
 export interface Answer {
@@ -69,4 +73,6 @@ export interface StreamEvent {
   readonly name?: string
   /** How many tokens of the reply it carries. */
   readonly tokens: number
+  /** … and of the thoughts before it. */
+  readonly thoughtTokens?: number
 }

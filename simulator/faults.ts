@@ -53,6 +53,8 @@ import type { Wire } from './wire.ts'
 
 export interface Fault {
   readonly for?: 'stream' | 'json'
+  /** What comes instead is no refusal: the prompt was read, and is asked for. */
+  readonly isAtWork?: boolean
   /** Answers in place of the reply. */
   readonly instead?: (delivery: Delivery) => Promise<void>
   /** Takes over after the first part of the reply. */
@@ -93,7 +95,7 @@ const READ_WITHIN_MS = 20
 
 const FAULTS = new Map<string, Fault>(
   Object.entries({
-    U5: { instead: stall },
+    U5: { instead: stall, isAtWork: true },
     U6: { midway: stall },
     'U7-bom': { for: 'stream', frame: (data, first, named) => `${first ? '\uFEFF' : ''}${named}data: ${data}\n\n` },
     'U7-cr': { for: 'stream', newline: '\r' },

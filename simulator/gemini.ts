@@ -187,7 +187,8 @@ function* events(answer: Answer): Generator<StreamEvent> {
     return { kind, data: JSON.stringify(data), tokens }
   }
 
-  for (const { text } of reply.thoughts) yield event('content', [{ text, thought: true }], 0)
+  for (const { text, tokens } of reply.thoughts)
+    yield { ...event('content', [{ text, thought: true }], 0), thoughtTokens: tokens }
   if (reply.tool) {
     const parts = callParts(answer)
     if (parts.length > 0) yield event('content', parts, reply.tokens)
@@ -201,7 +202,11 @@ function* events(answer: Answer): Generator<StreamEvent> {
 function callParts({ id, reply }: Answer): unknown[] {
   if (!reply.tool || reply.finish === 'length') return []
   const args: unknown = JSON.parse(textOf(reply.pieces))
-  return [{ functionCall: { id: `call_${id}`, name: reply.tool.name, args }, thoughtSignature: 'c2ltdWxhdGVk' }]
+  const { name } = reply.tool
+  return Array.from({ length: reply.calls }, (_, n) => ({
+    functionCall: { id: `call_${id}${n === 0 ? '' : `_${n}`}`, name, args },
+    ...(n === 0 && { thoughtSignature: 'c2ltdWxhdGVk' }),
+  }))
 }
 
 /** Thoughts are counted beside the candidates, and what was cached inside the prompt. A zero is left out. */

@@ -40,7 +40,41 @@ function read(body: unknown): ChatRequest {
     tokensMax: tokensMaxOf(body.max_completion_tokens ?? body.max_tokens),
     messages: body.messages.map(messageOf),
     tools: Array.isArray(body.tools) ? body.tools.flatMap(toolsOf) : [],
+    alsoRead: [
+      ...body.messages.flatMap(alsoInMessage),
+      ...[body.tools, body.response_format].filter((value) => value != null).map((value) => JSON.stringify(value)),
+    ],
+    mediaTokens: body.messages.reduce((tokens: number, message) => tokens + mediaTokensOf(message), 0),
   }
+}
+
+/** What a message says beside its text. */
+function alsoInMessage(message: unknown): string[] {
+  if (!isRecord(message)) return []
+  const { refusal, tool_calls: calls, tool_call_id: id } = message
+  return [
+    ...[refusal, id].filter((text) => typeof text === 'string'),
+    ...(Array.isArray(calls) ? [JSON.stringify(calls)] : []),
+  ]
+}
+
+/** A small image, a large one, and one of which nobody says how large it is to be looked at. */
+const IMAGE_TOKENS = { low: 85, high: 1_105, auto: 765 }
+const FILE_TOKENS = 1_500
+const BYTES_PER_FILE_TOKEN = 1_000
+
+function mediaTokensOf(message: unknown): number {
+  const parts: unknown[] = isRecord(message) && Array.isArray(message.content) ? message.content : []
+  return parts.reduce((tokens: number, part) => {
+    if (!isRecord(part)) return tokens
+    if (isRecord(part.image_url)) return tokens + imageTokensOf(part.image_url.detail)
+    if (!isRecord(part.file)) return tokens
+    return tokens + FILE_TOKENS + Math.floor(String(part.file.file_data).length / BYTES_PER_FILE_TOKEN)
+  }, 0)
+}
+
+function imageTokensOf(detail: unknown): number {
+  return detail === 'low' || detail === 'high' ? IMAGE_TOKENS[detail] : IMAGE_TOKENS.auto
 }
 
 function tokensMaxOf(value: unknown): number | undefined {
@@ -84,7 +118,7 @@ const ERROR_KINDS = new Map<number, [type: string, code: string | null]>([
 function json(answer: Answer): unknown {
   const { reply } = answer
   const said = reply.tool
-    ? { content: null, refusal: null, tool_calls: [toolCall(answer, textOf(reply.pieces))] }
+    ? { content: null, refusal: null, tool_calls: callsOf(answer) }
     : { content: textOf(reply.pieces), refusal: null }
   const thought = reply.thoughts.length > 0 && { reasoning_content: textOf(reply.thoughts) }
   const message = { role: 'assistant', ...said, ...thought }
@@ -117,13 +151,13 @@ function* events(answer: Answer): Generator<StreamEvent> {
   }
 
   yield event('open', { role: 'assistant', content: reply.tool ? null : '' })
-  for (const { text } of reply.thoughts) yield event('content', { reasoning_content: text })
-  if (reply.tool) {
-    yield event('content', { tool_calls: [{ index: 0, ...toolCall(answer, '') }] }, reply.tool.nameTokens)
-  }
-  for (const { text, tokens } of reply.pieces) {
-    const delta = reply.tool ? { tool_calls: [{ index: 0, function: { arguments: text } }] } : { content: text }
-    yield event('content', delta, tokens)
+  for (const { text, tokens } of reply.thoughts)
+    yield { ...event('content', { reasoning_content: text }), thoughtTokens: tokens }
+  if (!reply.tool) for (const { text, tokens } of reply.pieces) yield event('content', { content: text }, tokens)
+  for (let index = 0; index < reply.calls; index++) {
+    yield event('content', { tool_calls: [{ index, ...toolCall(answer, '', index) }] }, reply.tool?.nameTokens)
+    for (const { text, tokens } of reply.pieces)
+      yield event('content', { tool_calls: [{ index, function: { arguments: text } }] }, tokens)
   }
   yield event('close', {}, 0, FINISH_REASONS[reply.finish])
   if (answer.usage) {
@@ -136,9 +170,14 @@ function* events(answer: Answer): Generator<StreamEvent> {
   yield { kind: 'done', data: '[DONE]', tokens: 0 }
 }
 
-function toolCall(answer: Answer, fragment: string): Record<string, unknown> {
+function callsOf(answer: Answer): Record<string, unknown>[] {
+  return Array.from({ length: answer.reply.calls }, (_, n) => toolCall(answer, textOf(answer.reply.pieces), n))
+}
+
+function toolCall(answer: Answer, fragment: string, index: number): Record<string, unknown> {
   const name = answer.reply.tool?.name
-  return { id: `call_${answer.id}`, type: 'function', function: { name, arguments: fragment } }
+  const id = `call_${answer.id}${index === 0 ? '' : `_${index}`}`
+  return { id, type: 'function', function: { name, arguments: fragment } }
 }
 
 function usageBody(usage: ReportedUsage): unknown {

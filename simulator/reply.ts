@@ -20,6 +20,8 @@ export interface Reply {
   /** What is thought before it, if anything. */
   readonly thoughts: readonly Piece[]
   readonly tool: { readonly name: string; readonly nameTokens: number } | undefined
+  /** How often the tool is called, each time with the same arguments. */
+  readonly calls: number
   readonly finish: 'stop' | 'length' | 'tool'
   readonly tokens: number
 }
@@ -32,6 +34,7 @@ export interface ReplyOptions {
   readonly thoughts?: string | undefined
   readonly utf8?: boolean
   readonly tool?: Tool | undefined
+  readonly calls?: number
   readonly chunkTokens?: number
   readonly tokensMax?: number | undefined
 }
@@ -40,8 +43,8 @@ export interface ReplyOptions {
 const TEXT_CHARACTERS_MAX = 16_384
 
 /** What the tokenizer cannot cut. 200,000 equal letters take it 25 s, so such a run is counted in slices. */
-const UNBROKEN = /[\p{L}\p{M}]{1000}|\s{1000}|[^\s\p{L}\p{N}]{1000}/u
-const SLICE_CHARACTERS = 1000
+const UNBROKEN = /[\p{L}\p{M}]{8000}|\s{8000}|[^\s\p{L}\p{N}]{8000}/u
+const SLICE_CHARACTERS = 8000
 
 /** A prompt may name special tokens; to the simulator they are text like any other. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
@@ -72,13 +75,15 @@ export function composeReply(options: ReplyOptions): Reply {
     ? piecesOf(JSON.stringify(argumentsFor(options.tool.parameters, random)))
     : fullText(options, random)
   const nameTokens = tool?.nameTokens ?? 0
+  const calls = tool ? (options.calls ?? 1) : 1
   const kept = cutTo(full, Math.max(0, (options.tokensMax ?? Infinity) - nameTokens))
   return {
     pieces: grouped(kept, options.chunkTokens ?? 1),
     thoughts: grouped(piecesOf(options.thoughts ?? ''), options.chunkTokens ?? 1),
     tool,
+    calls: tool ? calls : 0,
     finish: kept.length < full.length ? 'length' : tool ? 'tool' : 'stop',
-    tokens: nameTokens + sumOf(kept),
+    tokens: (nameTokens + sumOf(kept)) * calls,
   }
 }
 

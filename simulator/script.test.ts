@@ -40,6 +40,9 @@ test('without a script the reply is ordinary', () => {
     fault: undefined,
     after: 3,
     times: Infinity,
+    calls: 1,
+    impatientMs: Infinity,
+    mark: undefined,
   })
 })
 

@@ -25,6 +25,9 @@
  * | fault     | misbehave; faults.ts lists the names                                   |                     |
  * | after     | content chunks before a fault that strikes midway                      | 3                   |
  * | times     | only the first so many requests with this model and script misbehave   | all of them         |
+ * | calls     | call the tool so many times at once                                    | 1                   |
+ * | impatient | ms after which it gives up on a peer that does not read                | never               |
+ * | mark      | what to remember the call by                                           |                     |
  */
 import { Refusal } from './refusal.ts'
 import { tokensIn } from './reply.ts'
@@ -48,6 +51,9 @@ export interface Script {
   readonly fault: string | undefined
   readonly after: number
   readonly times: number
+  readonly calls: number
+  readonly impatientMs: number
+  readonly mark: string | undefined
   /** Equal for equal scripts, however they were given. */
   readonly key: string
 }
@@ -65,6 +71,8 @@ const RANGES = {
   status: [400, 599],
   after: [0, 100_000],
   times: [0, 1_000_000],
+  calls: [1, 1_000],
+  impatient: [1, 600_000],
 } as const
 
 const NEWLINES = new Map([
@@ -73,7 +81,17 @@ const NEWLINES = new Map([
   ['cr', '\r'],
 ])
 
-const OPTIONS = [...Object.keys(RANGES), 'thoughts', 'text', 'echo', 'utf8', 'tool', 'newline', 'fault'].toSorted()
+const OPTIONS = [
+  ...Object.keys(RANGES),
+  'thoughts',
+  'text',
+  'echo',
+  'utf8',
+  'tool',
+  'newline',
+  'fault',
+  'mark',
+].toSorted()
 
 export function parseScript(from: { header: string | undefined; model: string; lastUserText: string }): Script {
   const options = mergedOptions([from.header ?? '', afterQuestionMark(from.model), directiveIn(from.lastUserText)])
@@ -98,6 +116,9 @@ export function parseScript(from: { header: string | undefined; model: string; l
     fault: options.get('fault'),
     after: numberIn(options, 'after') ?? 3,
     times: numberIn(options, 'times') ?? Infinity,
+    calls: numberIn(options, 'calls') ?? 1,
+    impatientMs: numberIn(options, 'impatient') ?? Infinity,
+    mark: options.get('mark'),
     key: new URLSearchParams([...options].toSorted(([a], [b]) => (a < b ? -1 : 1))).toString(),
   }
 }

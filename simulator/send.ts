@@ -11,8 +11,10 @@ export interface Outgoing {
   readonly stream: boolean
   readonly script: Script
   readonly fault: Fault | undefined
-  /** Is told of tokens as they are handed to the socket. */
-  readonly onTokens: (tokens: number) => void
+  /** Is told of tokens as they are handed to the socket, and of shown thoughts. */
+  readonly onTokens: (tokens: number, thoughtTokens?: number) => void
+  /** Everything was thought that is not shown. */
+  readonly onThought: () => void
 }
 
 /** Resolves when the exchange is over; says whether the reply was delivered whole. Throws PeerGone. */
@@ -20,6 +22,7 @@ export async function send(outgoing: Outgoing): Promise<'completed' | 'fault'> {
   const { wire, script, fault } = outgoing
   const delivery = deliveryOf(outgoing)
   if (script.ttftMs > 0) await wire.pause(script.ttftMs)
+  outgoing.onThought()
   if (fault?.instead) {
     await fault.instead(delivery)
     return 'fault'
@@ -53,7 +56,7 @@ async function sendStream(outgoing: Outgoing, delivery: Delivery): Promise<boole
     }
     await write(outgoing, framed(outgoing, event, isFirst))
     isFirst = false
-    outgoing.onTokens(event.tokens)
+    outgoing.onTokens(event.tokens, event.thoughtTokens)
   }
   await wire.end()
   return true

@@ -33,6 +33,8 @@ export interface SimulatorOptions {
   readonly host?: string
   readonly seed?: number
   readonly tls?: { readonly key: string; readonly cert: string }
+  /** Told of each call that was accepted, when it begins. */
+  readonly onCall?: ((call: SimulatedCall) => void) | undefined
 }
 
 const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini, vertex, bedrock]
@@ -46,9 +48,9 @@ const SERVER_OPTIONS = {
 }
 
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const { port = 0, host = '127.0.0.1', seed = 1, tls } = options
+  const { port = 0, host = '127.0.0.1', seed = 1, tls, onCall } = options
   const log = createCallLog()
-  const chat = createChat(log, seed)
+  const chat = createChat(log, seed, onCall)
   const server: Server = tls ? createHttpsServer({ ...SERVER_OPTIONS, ...tls }) : createHttpServer(SERVER_OPTIONS)
   const sockets = socketsOf(server)
 

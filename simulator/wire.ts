@@ -25,7 +25,7 @@ export interface Wire {
   reset(): void
 }
 
-export function createWire(response: ServerResponse, socket: Socket): Wire {
+export function createWire(response: ServerResponse, socket: Socket, impatientMs = Infinity): Wire {
   // The peer may have left while its request was being read, before anyone listened for it.
   let closed = response.destroyed
   let giveUp: (() => void) | undefined
@@ -51,7 +51,9 @@ export function createWire(response: ServerResponse, socket: Socket): Wire {
 
   async function write(bytes: string | Uint8Array): Promise<void> {
     if (closed) throw new PeerGone()
-    if (!response.write(bytes)) await waitFor((done) => void response.once('drain', done))
+    if (response.write(bytes)) return
+    const timer = Number.isFinite(impatientMs) ? setTimeout(() => socket.destroy(), impatientMs) : undefined
+    await waitFor((done) => void response.once('drain', done)).finally(() => clearTimeout(timer))
   }
 
   function pause(ms: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
+import { isAddressOrNetwork } from './rules/addresses.ts'
 import { LEASE_MS } from './rules/limits.ts'
 import { parseCredits } from './rules/money.ts'
 
@@ -42,6 +43,7 @@ const schema = z.object({
   PARLEY_MATCHER_PORT: port.default(8082),
   PARLEY_MATCHER_DIR: z.string().default('./.parley/matcher'),
   PARLEY_MATCHER_URL: origin.default('http://127.0.0.1:8082'),
+  PARLEY_TRUSTED_PROXIES: z.string().default('').transform(networksOf),
   PARLEY_SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://, for example smtps://user:password@mail.example.com')
@@ -108,6 +110,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 /** A variable that the operator names on the command line, for what must not be written there itself. */
 export function readVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env[name] || undefined
+}
+
+function networksOf(text: string, context: z.RefinementCtx): string[] {
+  if (text === '') return []
+  const networks = text.split(',').map((entry) => entry.trim())
+  for (const network of networks.filter((entry) => !isAddressOrNetwork(entry)))
+    context.addIssue(`must be addresses or networks, such as 10.0.0.5,10.8.0.0/16, and "${network}" is neither`)
+  return networks
 }
 
 function creditsOf(text: string, context: z.RefinementCtx): bigint {

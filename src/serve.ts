@@ -64,6 +64,7 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
         secrets,
         secretVersions: config.PARLEY_SECRET.map(({ version }) => version),
         installation: installationOf(config),
+        trustedProxies: config.PARLEY_TRUSTED_PROXIES,
         checkDomain,
         ...paymentsOf(config),
         webRoot,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { billFor, OUTCOMES } from '../src/rules/charging.ts'
+import { billFor, OUTCOMES, type Outcome } from '../src/rules/charging.ts'
 import { ERRORS } from '../src/rules/errors.ts'
 
 function read(path: string): Promise<string> {
@@ -29,17 +29,15 @@ test('docs/errors.md lists exactly the errors of the catalogue, with their statu
 
 test('docs/billing.md says of every outcome whether it costs something, as the rules do', async () => {
   const price = { version: 1n, input: 1_000_000n, cachedInput: 0n, cacheWrite: 0n, output: 1_000_000n, reasoning: 0n }
-  const used = { input: 10, cachedInput: 0, cacheWrite: 0, output: 10, reasoning: 0 }
+  const usage = { input: 10, cachedInput: 0, cacheWrite: 0, output: 10, reasoning: 0 }
   const rows = rowsOf(await read('docs/billing.md'))
   assert.deepEqual(
     rows.map(([outcome]) => outcome),
     [...OUTCOMES],
   )
   for (const [outcome, , cost] of rows) {
-    const { charge } = billFor(
-      { outcome: outcome as (typeof OUTCOMES)[number], started: true, reported: undefined, counted: used, held: 100n },
-      price,
-    )
+    const ending = { outcome: outcome as Outcome, used: { usage, source: 'estimated' as const }, held: 100n }
+    const { charge } = billFor(ending, price)
     assert.equal(charge === 0n, cost!.startsWith('nothing'), outcome)
   }
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import { answerGate } from '../src/rules/recommendation-gates.ts'
 import {
@@ -6,15 +7,18 @@ import {
   renderBlock,
   SEPARATOR,
   withoutBlocks,
+  wordsOfBlock,
   type Block,
   type Label,
+  type ShownOffer,
 } from '../src/rules/recommendation-block.ts'
-import { idOf, tokenOf } from '../src/rules/recommendation-token.ts'
+import { idOfLine, TOKEN_CHARS, tokenOf } from '../src/rules/recommendation-token.ts'
 import { createRandom, type Random } from './support/random.ts'
 
-const KEY = Buffer.alloc(32, 3)
+const KEY = createSecretKey(Buffer.alloc(32, 3))
 const SIGNING = { version: 1, key: KEY }
-const read = (token: string) => idOf(token, () => KEY)
+const projectId = '01890a5d-ac96-774b-bcce-b302099a8058'
+const read = (token: string, words: string) => idOfLine(token, { projectId, words }, () => KEY)
 
 /** Pieces of what Markdown, our own template, chats and Unicode make difficult: texts are made of these, and of letters. */
 const PIECES = [
@@ -98,15 +102,18 @@ function generatedBlock(random: Random): Block & { id: string } {
   const bytes = Array.from({ length: 16 }, () => random.int(256))
   const hex = Buffer.from(bytes).toString('hex')
   const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
-  return {
-    label: random.pick(LABELS).label as Label,
+  const offer: ShownOffer = {
     format: random.pick(['markdown', 'plain']),
     advertiser: `${generated(random, 6)}${NAME}${generated(random, 6)}`,
     headline: generated(random, 12),
     benefit: generated(random, 16),
     price: random.next() < 0.5 ? price : undefined,
+  }
+  return {
+    ...offer,
+    label: random.pick(LABELS).label as Label,
     publicUrl: random.pick(['https://api.example.com', 'http://127.0.0.1:8080']),
-    token: tokenOf(id, SIGNING),
+    token: tokenOf(id, { projectId, words: wordsOfBlock(offer) }, SIGNING),
     id,
   }
 }
@@ -157,7 +164,7 @@ const BLOCK: Block = {
   benefit: '',
   price: undefined,
   publicUrl: 'https://api.example.com',
-  token: tokenOf('01890a5d-ac96-774b-bcce-b302099a8057', SIGNING),
+  token: 'A'.repeat(TOKEN_CHARS),
 }
 
 test('however an answer ends that may be followed, readers see a label, a name and two links in a paragraph of their own', () => {
@@ -214,7 +221,7 @@ test('what an advertiser writes is no formula, and no address that chats make a 
   assert.doesNotMatch(line, /\\[[\]()]/)
   for (const text of [line, renderBlock({ ...BLOCK, headline, format: 'plain' })])
     assert.deepEqual(
-      [...shown(text).matchAll(/href="([^"]*)\/[rw]\/[\w-]{40}"|href/g)].map(([, origin]) => origin),
+      [...shown(text).matchAll(/href="([^"]*)\/[rw]\/[\w-]{56}"|href/g)].map(([, origin]) => origin),
       ['https://api.example.com', 'https://api.example.com'],
     )
 })

@@ -3,6 +3,7 @@
  * types come from the server's contract, so that nothing of the schemas themselves reaches the browser.
  */
 import type { BodyOf, Contract, ParamOf, QueryOf, ReplyOf } from '../../src/console/contract.ts'
+import { askForProof } from './proof/proof-requests.ts'
 
 export type Endpoint = keyof Contract
 type Params<K extends string> = [ParamOf<K>] extends [never]
@@ -25,6 +26,8 @@ export interface FieldError {
 
 export class ApiError extends Error {
   readonly status: number
+  /** The error's name in the server's catalogue. */
+  readonly code: string | undefined
   readonly fields: FieldError[]
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
@@ -32,11 +35,12 @@ export class ApiError extends Error {
   constructor(
     status: number,
     message: string,
-    details: { fields?: FieldError[]; requestId?: string; retryAfterSeconds?: number } = {},
+    details: { code?: string; fields?: FieldError[]; requestId?: string; retryAfterSeconds?: number } = {},
   ) {
     super(message)
     this.name = 'ApiError'
     this.status = status
+    this.code = details.code
     this.fields = details.fields ?? []
     this.requestId = details.requestId
     this.retryAfterSeconds = details.retryAfterSeconds
@@ -49,8 +53,14 @@ const NO_SENTENCE = 'Something went wrong on our side. Try again in a moment.'
 export async function api<K extends Endpoint>(endpoint: K, call: Call<K>, signal?: AbortSignal): Promise<Reply<K>> {
   const { params, query, body } = call as { params?: Record<string, string>; query?: object; body?: unknown }
   const [method = 'GET', path = ''] = endpoint.split(' ')
-  const answer = await send(method, `${pathFor(path, params ?? {})}${searchFor(query ?? {})}`, body, signal)
-  return answer as Reply<K>
+  const address = `${pathFor(path, params ?? {})}${searchFor(query ?? {})}`
+  try {
+    return (await send(method, address, body, signal)) as Reply<K>
+  } catch (error) {
+    // Asked for here, for every change alike: whoever sent it waits, with all that was typed, and then goes on.
+    if (!(error instanceof ApiError) || error.code !== 'proof_needed' || !(await askForProof())) throw error
+    return (await send(method, address, body, signal)) as Reply<K>
+  }
 }
 
 /** The address of a GET endpoint, for what the browser itself loads: downloads and event streams. */
@@ -98,10 +108,11 @@ async function jsonOf(response: Response): Promise<unknown> {
 }
 
 function errorOf(response: Response, answer: unknown): ApiError {
-  const { message, fields } = (answer ?? {}) as { message?: unknown; fields?: FieldError[] }
+  const { message, code, fields } = (answer ?? {}) as { message?: unknown; code?: unknown; fields?: FieldError[] }
   const retryAfter = Number(response.headers.get('retry-after') ?? NaN)
   return new ApiError(response.status, typeof message === 'string' && message !== '' ? message : NO_SENTENCE, {
     fields: Array.isArray(fields) ? fields : [],
+    ...(typeof code === 'string' && { code }),
     ...(response.headers.has('x-request-id') && { requestId: String(response.headers.get('x-request-id')) }),
     ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
   })

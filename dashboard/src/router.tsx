@@ -15,6 +15,7 @@ import {
 import { ApiError } from './api.ts'
 import { parseSearch, stringifySearch } from './filters.ts'
 import { addressOf, patternOf, type Page } from './page.ts'
+import { ProofOutlet } from './proof/proof-outlet.tsx'
 import { registeredPages } from './registered-pages.ts'
 import { meQuery, placeOf, rememberProject, type Me } from './session.ts'
 import { NotFoundPage } from './shell/not-found-page.tsx'
@@ -46,8 +47,17 @@ const guardedRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'guarded',
   beforeLoad: async ({ context, location }) => ({ me: await signedIn(context.queryClient, location.href) }),
-  component: Outlet,
+  component: Guarded,
 })
+
+function Guarded() {
+  return (
+    <>
+      <Outlet />
+      <ProofOutlet />
+    </>
+  )
+}
 
 const focusedRoute = createRoute({
   getParentRoute: () => guardedRoute,

@@ -9,6 +9,7 @@ import { countKeyPairsBySecret } from '../store/keys.ts'
 import { pendingMigrations } from '../store/migrate.ts'
 import { listDeployments } from '../store/models.ts'
 import { listProviders } from '../store/providers.ts'
+import { sumAnomalies } from '../store/usage-anomalies.ts'
 import { CliError } from './failures.ts'
 import { apiKeyOf, probe } from './probe.ts'
 import { refusalOf, type Provider } from './provider-keys.ts'
@@ -68,6 +69,13 @@ export async function checkPartitions(db: Db): Promise<Finding[]> {
       'Start a gateway or a worker, which make them: parley serve worker',
     ),
   ]
+}
+
+/** Parley speaks no TLS itself, so with https there is a proxy; unless it is listed, all callers look like one. */
+export function checkProxies(consoleUrl: string, trustedProxies: readonly string[]): Finding[] {
+  if (!consoleUrl.startsWith('https://') || trustedProxies.length > 0) return []
+  const detail = 'the console is behind a proxy, and none is believed about who is calling'
+  return [{ check: 'proxies', state: 'hint', detail, mend: 'List its address in PARLEY_TRUSTED_PROXIES.' }]
 }
 
 export async function checkSecrets(db: Db, secrets: Secrets): Promise<Finding[]> {
@@ -207,6 +215,20 @@ export async function checkHolds(db: Db, leaseMs: number): Promise<Finding[]> {
       'Start a worker, which releases them: parley serve worker',
     ),
   ]
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** A provider that reports nothing is charged for by our own count; one that reports nonsense is broken, or lies. */
+export async function checkUsageReports(db: Db): Promise<Finding[]> {
+  const sums = await sumAnomalies(db, DAY_MS)
+  if (sums.length === 0) return [{ check: 'usage reports', state: 'ok', detail: 'none was odd in the last 24 hours' }]
+  return sums.map(({ provider, kind, calls, projects }) => ({
+    check: `usage of ${provider}`,
+    state: kind === 'missing' ? 'hint' : 'problem',
+    detail: `${kind.replaceAll('_', ' ')}: ${calls} calls of ${projects} projects in the last 24 hours`,
+    mend: `Run: parley anomalies --provider ${provider}`,
+  }))
 }
 
 function verdict(check: string, isOk: boolean, detail: string, mend: string): Finding {

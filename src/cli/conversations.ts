@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { deleteConversation, listConversations, listMessages } from '../store/conversations.ts'
 import { rowsOf } from './arguments.ts'
 import { unknownId } from './failures.ts'
-import { table, withoutControls, type Output } from './print.ts'
+import { table, type Output } from './print.ts'
 import { projectOf } from './projects.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
 
@@ -48,7 +48,7 @@ async function show({ db }: Session, projectId: string, id: string, options: { l
   if (messages.length === 0) throw unknownId('conversation', id)
   const text = messages.map((message) => {
     const time = message.created_at.toISOString()
-    return `${message.role}  ${time}  call ${message.call_id}\n${withoutControls(textOf(message.content))}`
+    return `${message.role}  ${time}  call ${message.call_id}\n${textOf(message.content)}`
   })
   return { document: { project_id: projectId, id, messages }, text: text.join('\n\n') }
 }

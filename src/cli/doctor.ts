@@ -4,7 +4,7 @@ import { createSecrets } from '../platform/secrets.ts'
 import { openStore } from '../store/database.ts'
 import * as checks from './checks.ts'
 import { sentenceOf } from './failures.ts'
-import { withoutControls, type Output } from './print.ts'
+import type { Output } from './print.ts'
 import { addCommand, print } from './session.ts'
 
 export function addDoctorCommand(program: Command): void {
@@ -28,7 +28,11 @@ async function examine(isOffline: boolean): Promise<checks.Finding[]> {
       { check: 'everything else', state: 'skipped', detail: 'needs the configuration' },
     ]
   }
-  return [{ check: 'configuration', state: 'ok', detail: 'complete' }, ...(await examineStore(config, isOffline))]
+  return [
+    { check: 'configuration', state: 'ok', detail: 'complete' },
+    ...checks.checkProxies(config.PARLEY_CONSOLE_URL, config.PARLEY_TRUSTED_PROXIES),
+    ...(await examineStore(config, isOffline)),
+  ]
 }
 
 async function examineStore(config: Config, isOffline: boolean): Promise<checks.Finding[]> {
@@ -44,6 +48,7 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
     ['models', () => checks.checkModels(db)],
     ['callers', () => checks.checkCallers(db)],
     ['holds', () => checks.checkHolds(db, config.PARLEY_LEASE_MS)],
+    ['usage reports', () => checks.checkUsageReports(db)],
   ]
   /** Without these, every later check would only repeat the same failure. */
   const decisive = new Set(['store', 'migrations'])
@@ -74,7 +79,7 @@ function outputOf(findings: checks.Finding[]): Output {
   const summary = problems === 0 ? 'No problems.' : `${problems} ${problems === 1 ? 'problem' : 'problems'}.`
   return {
     document: { ok: problems === 0, findings },
-    text: withoutControls(`${lines.join('\n')}\n\n${summary}`),
+    text: `${lines.join('\n')}\n\n${summary}`,
     exitCode: problems === 0 ? 0 : 1,
   }
 }

@@ -2,8 +2,10 @@ import { createInterface } from 'node:readline/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Classes } from '../rules/margins.ts'
 import { planImport, type ImportPlan, type KnownModel, type Offer } from '../rules/price-import.ts'
+import { visibleText } from '../rules/visible-text.ts'
 import { catalogueVersion, lockCatalogue } from '../store/catalogue.ts'
 import type { Db } from '../store/database.ts'
+import { figuresOf } from '../store/catalogue.ts'
 import { listDeployments, listModels } from '../store/models.ts'
 import { applyPriceImport } from '../store/price-import.ts'
 import { listProviders } from '../store/providers.ts'
@@ -111,7 +113,7 @@ export async function applyPlan(
 }
 
 async function isApproved(text: string): Promise<boolean> {
-  console.log(`${text}\n`)
+  console.log(visibleText(`${text}\n`))
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   terminal.on('SIGINT', () => process.exit(130))
   try {
@@ -169,6 +171,7 @@ async function knownModels(db: Db, at: Date | undefined): Promise<Map<string, Kn
         ownedBy: model.owned_by,
         contextWindow: model.context_window,
         maxOutputTokens: model.max_output_tokens,
+        figures: figuresOf(model),
         marginBps: model.margin_bps,
         price: classesOf(model),
         routes: (routes.get(model.id) ?? []).map((route) => ({

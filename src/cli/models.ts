@@ -20,6 +20,7 @@ import { addRouteCommands } from './routes.ts'
 import { addCommand, withStore, type Session } from './session.ts'
 
 const TOKENS_MAX = 1_000_000_000
+const FIGURE = wholeNumber(0, 10_000_000)
 const PRICES_SHOWN = 20
 
 export function addModelCommands(program: Command): void {
@@ -65,12 +66,20 @@ function addSizeOptions(command: Command): Command {
   return command
     .option('--context-window <tokens>', 'prompt and answer together', wholeNumber(1, TOKENS_MAX))
     .option('--max-output-tokens <tokens>', 'the longest answer it can write', wholeNumber(1, TOKENS_MAX))
+    .option('--reasoning-tokens <tokens>', 'the most it thinks without showing it; 0: it does not reason', FIGURE)
+    .option('--image-tokens <tokens>', 'the most that one image of a prompt comes to', FIGURE)
+    .option('--file-tokens <tokens>', 'the most that one file of a prompt comes to', FIGURE)
+    .option('--tool-tokens <tokens>', 'what one tool adds beyond the text of its definition', FIGURE)
 }
 
 interface Facts {
   ownedBy?: string
   contextWindow?: number
   maxOutputTokens?: number
+  reasoningTokens?: number
+  imageTokens?: number
+  fileTokens?: number
+  toolTokens?: number
 }
 
 function modelIdOf(text: string): string {
@@ -96,7 +105,9 @@ async function addModel(
       throw new CliError(`There is already a model ${id}. Change it with: parley model set, price, enable or route`)
     }
     const { ownedBy, contextWindow = null, maxOutputTokens = null } = options
-    await upsertModel(tx, { id, ownedBy, contextWindow, maxOutputTokens })
+    const { imageTokens: image, fileTokens: file, toolTokens: tool, reasoningTokens: reasoning } = options
+    const figures = { image, file, tool, reasoning }
+    await upsertModel(tx, { id, ownedBy, contextWindow, maxOutputTokens, figures })
     await insertPrice(tx, price)
   })
   const { document, text } = await show(session, id)
@@ -154,6 +165,10 @@ async function show({ db }: Session, id: string): Promise<Output> {
       enabled: model.enabled,
       'context window': model.context_window,
       'max output tokens': model.max_output_tokens,
+      'reasoning tokens': model.reasoning_tokens,
+      'image tokens': model.image_tokens,
+      'file tokens': model.file_tokens,
+      'tool tokens': model.tool_tokens,
       margin: formatMargin(model.margin_bps),
     }),
     table(
@@ -194,6 +209,10 @@ async function set(session: Session, id: string, options: Facts & { margin?: num
     owned_by: options.ownedBy,
     context_window: options.contextWindow,
     max_output_tokens: options.maxOutputTokens,
+    reasoning_tokens: options.reasoningTokens,
+    image_tokens: options.imageTokens,
+    file_tokens: options.fileTokens,
+    tool_tokens: options.toolTokens,
     margin_bps: options.margin,
   }
   if (Object.values(change).every((value) => value === undefined)) {

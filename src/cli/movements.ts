@@ -32,6 +32,7 @@ export function addMovementCommands(wallet: Command): void {
   addMovement(wallet, 'refund', 'take credit away whose price was paid back', '5 --reason "account closed"')
     .requiredOption('--reason <text>', 'for the ledger')
     .option('--call <id>', 'give back what this call was charged instead: all of it, or a part')
+    .option('--owed', OWED)
     .action(withStore(refund))
   addCommand(wallet, 'adjust', 'correct a balance by hand', `parley wallet adjust ${EXAMPLE_ID} -2.5 --reason "typo"`)
     .argument('<project>')
@@ -43,9 +44,11 @@ export function addMovementCommands(wallet: Command): void {
     .argument('<transfer>', 'its id, from "parley wallet ledger"')
     .option('--reference <id>', REFERENCE)
     .requiredOption('--reason <text>', 'for the ledger')
+    .option('--owed', OWED)
     .action(withStore(reverse))
 }
 
+const OWED = 'take it also if it was spent: the project owes the rest, and no call is answered until it is paid'
 const REFERENCE = 'the same reference moves money only once, however often it is sent; made up if left out'
 
 function addMovement(wallet: Command, name: string, summary: string, example: string): Command {
@@ -68,11 +71,13 @@ async function credit({ db }: Session, kind: 'topup' | 'grant', projectId: strin
   return outputOf(db, { ...order, kind }, posted, `${formatCredits(amount)} credited.`)
 }
 
-async function refund({ db }: Session, projectId: string, amount: Nanos, how: How & { call?: string }) {
+async function refund({ db }: Session, projectId: string, amount: Nanos, how: How & { owed?: true; call?: string }) {
   await walletOf(db, projectId)
   const order = orderOf(projectId, amount, how)
   if (how.call === undefined) {
-    const posted = await postOnce(order, () => refundWallet(db, order), { not_available: () => shortOf(db, order) })
+    const posted = await postOnce(order, () => refundWallet(db, order, how.owed), {
+      not_available: () => shortOf(db, order, '--owed'),
+    })
     return outputOf(db, { ...order, kind: 'refund' }, posted, `${formatCredits(amount)} refunded and taken away.`)
   }
   const callId = callIdOf(how.call.toLowerCase())
@@ -94,14 +99,14 @@ async function adjust({ db }: Session, projectId: string, amount: Nanos, how: Ho
   return outputOf(db, { ...order, kind: 'adjustment' }, posted, `Adjusted by ${formatCredits(amount)}.`)
 }
 
-async function reverse({ db }: Session, transferId: string, how: How): Promise<Output> {
+async function reverse({ db }: Session, transferId: string, how: How & { owed?: true }): Promise<Output> {
   expectId('transfer', transferId)
   const original = await findTransfer(db, transferId)
   if (!original) throw unknownId('transfer', transferId)
   const { debit_account: debit, credit_account: credited, amount_nanos: amount, kind } = original
   const order = orderOf(credited, amount, how)
-  const posted = await postOnce(order, () => reverseTransfer(db, transferId, order), {
-    not_available: () => shortOf(db, order),
+  const posted = await postOnce(order, () => reverseTransfer(db, transferId, order, how.owed), {
+    not_available: () => shortOf(db, order, '--owed'),
     reversed_before: () => `Transfer ${transferId} was reversed before, nothing changed.`,
     is_reversal: () => `Transfer ${transferId} is a reversal, which is final. Post what is right as a new movement.`,
     corrected_before: () =>
@@ -152,10 +157,16 @@ async function postOnce({ reference }: Movement, work: () => Promise<boolean>, r
   }
 }
 
-async function shortOf(db: Db, { projectId, amount }: Movement): Promise<string> {
+async function shortOf(db: Db, { projectId, amount }: Movement, instead?: string): Promise<string> {
   const { available_nanos } = await walletOf(db, projectId)
   const wanted = formatCredits(amount < 0n ? -amount : amount)
-  return `Only ${formatCredits(available_nanos)} is available, so ${wanted} cannot be taken away: nothing changed.`
+  const sentence = `Only ${formatCredits(available_nanos)} is available, so ${wanted} cannot be taken away: nothing changed.`
+  return instead === undefined ? sentence : `${sentence} Say ${instead} to let the project owe the rest.`
+}
+
+function amountsOf({ balance_nanos, owed_nanos }: Awaited<ReturnType<typeof walletOf>>) {
+  const owed = owed_nanos > 0n ? { owed: formatCredits(owed_nanos) } : {}
+  return { balance: formatCredits(balance_nanos), ...owed }
 }
 
 const POSTED_BEFORE = 'This reference was already posted, nothing changed.'
@@ -170,6 +181,6 @@ async function outputOf(
   const wallet = await walletOf(db, projectId)
   return {
     document: { posted, kind, amount_nanos: amount, reference, corrects, ...wallet },
-    text: `${posted ? done : POSTED_BEFORE}\n\n${facts({ reference, balance: formatCredits(wallet.balance_nanos) })}`,
+    text: `${posted ? done : POSTED_BEFORE}\n\n${facts({ reference, ...amountsOf(wallet) })}`,
   }
 }

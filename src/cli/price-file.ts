@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import { OPTIONAL_FIELDS, type OptionalField } from '../rules/chat-request.ts'
+import { ROUTE_FIELDS } from '../rules/chat-request.ts'
+import type { Figures } from '../rules/figures.ts'
 import type { Classes } from '../rules/margins.ts'
 import { parseCredits } from '../rules/money.ts'
 import { CliError } from './failures.ts'
@@ -19,18 +20,23 @@ const dollars = z.string().transform((text, context) => {
   }
 })
 const tokens = z.int().min(1).max(1_000_000_000)
+const figure = z.int().min(0).max(10_000_000)
 const model = z.strictObject({
   /** What callers name it. Absent: as the provider does. */
   id: z.string().min(1).max(128).optional(),
   owned_by: z.string().min(1).max(100),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
+  image_tokens: figure.optional(),
+  file_tokens: figure.optional(),
+  tool_tokens: figure.optional(),
+  reasoning_tokens: figure.optional(),
   input: dollars,
   cached_input: dollars.optional(),
   cache_write: dollars.optional(),
   output: dollars,
   reasoning: dollars.optional(),
-  unsupported_fields: z.array(z.enum([...OPTIONAL_FIELDS, 'images'] satisfies OptionalField[])).default([]),
+  unsupported_fields: z.array(z.enum(ROUTE_FIELDS)).default([]),
 })
 const file = z.strictObject({
   as_of: z.iso.date(),
@@ -53,6 +59,7 @@ export interface ListedModel {
   ownedBy: string
   contextWindow: number | undefined
   maxOutputTokens: number | undefined
+  figures: Figures
   cost: Classes
   unsupportedFields: string[]
 }
@@ -86,6 +93,12 @@ function listedModelOf(upstreamModel: string, listed: z.output<typeof model>): L
     ownedBy: listed.owned_by,
     contextWindow: listed.context_window,
     maxOutputTokens: listed.max_output_tokens,
+    figures: {
+      image: listed.image_tokens,
+      file: listed.file_tokens,
+      tool: listed.tool_tokens,
+      reasoning: listed.reasoning_tokens,
+    },
     cost: {
       input,
       cachedInput: listed.cached_input ?? input,

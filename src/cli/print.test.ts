@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ago, facts, jsonOf, table, withoutControls } from './print.ts'
+import { ago, facts, jsonOf, table } from './print.ts'
 
 test('an amount in JSON is exact text, with its credits beside it', () => {
   const document = { wallet: [{ balance_nanos: 9_007_199_254_740_993n, calls: 3n }] }
@@ -34,7 +34,7 @@ test('facts are one aligned line each', () => {
 test('what others wrote cannot control the terminal, nor pretend to be another row', () => {
   assert.equal(facts({ name: '\u001b[2Jevil\u009b1A\nbalance  $9.00' }), 'name  \ufffd[2Jevil\ufffd1A balance  $9.00')
   assert.equal(table([{ name: '\u0007a\tb' }], ''), 'NAME\n\ufffda b')
-  assert.equal(withoutControls('two\nlines\r\u0000'), 'two\nlines\ufffd\ufffd')
+  assert.equal(table([{ name: ['a\nb', '\u202ec'] }], ''), 'NAME\na b, \ufffdc')
 })
 
 test('how long ago something was is said in the largest unit that fits', () => {

@@ -1,4 +1,5 @@
 import { formatCredits } from '../rules/money.ts'
+import { visibleJson, visibleText } from '../rules/visible-text.ts'
 
 /** What a command has to say: for programs, and for people. */
 export interface Output {
@@ -13,7 +14,7 @@ const GAP = '  '
 
 /** One JSON document. Amounts are given twice: exactly, as text because a JSON number is a double, and in credits. */
 export function jsonOf(document: unknown): string {
-  return JSON.stringify(plain(document), null, 2)
+  return visibleJson(JSON.stringify(plain(document), null, 2))
 }
 
 function plain(value: unknown): unknown {
@@ -70,16 +71,15 @@ export function ago(time: Date, nowMs: number = Date.now()): string {
   return `${count} ${unit[0]}${count === 1 ? '' : 's'} ago`
 }
 
-/** Names and texts were written by others: a control character in one could rewrite the operator's terminal. */
+/** Names and texts were written by others: a line break in one could pass for another row. */
 function shown(value: Shown): string {
   if (value === null || value === undefined || value === '') return '-'
   if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (typeof value === 'object') return value.length === 0 ? '-' : withoutControls(value.join(', '))
-  return withoutControls(String(value)).replaceAll(/\s/g, ' ')
+  if (typeof value === 'object') return value.length === 0 ? '-' : oneLine(value.join(', '))
+  return oneLine(String(value))
 }
 
-/** Line breaks and tabs stay. */
-export function withoutControls(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\u{fffd}')
+function oneLine(text: string): string {
+  return visibleText(text).replaceAll(/\s/g, ' ')
 }

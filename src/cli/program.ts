@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
+import { visibleText } from '../rules/visible-text.ts'
 import { addAdvertiserCommands } from './advertisers.ts'
+import { addAnomalyCommand } from './anomalies.ts'
 import { addAuditCommand } from './audit.ts'
 import { addCampaignCommands } from './campaigns.ts'
 import type { OpenCheckout } from './checkout.ts'
@@ -35,8 +37,11 @@ export async function run<Role extends string>(argv: readonly string[], planes: 
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
     const isOurs = error instanceof CliError || error instanceof ConfigError
+    // A message may quote what somebody else wrote.
     console.error(
-      isOurs ? error.message : `Parley has a defect: ${error instanceof Error ? error.message : 'unknown'}.`,
+      visibleText(
+        isOurs ? error.message : `Parley has a defect: ${error instanceof Error ? error.message : 'unknown'}.`,
+      ),
     )
     return 1
   }
@@ -48,7 +53,8 @@ export function createProgram<Role extends string>(planes: Planes<Role>): Comman
     .version(versionOfPackage())
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
+      outputError: (text, write) =>
+        write(visibleText(text).replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
     })
     .showHelpAfterError('Run "parley --help" to see all commands.')
     .addHelpText('after', '\nEach command explains itself: parley publisher create --help')
@@ -56,6 +62,7 @@ export function createProgram<Role extends string>(planes: Planes<Role>): Comman
   addMigrateCommand(program)
   addDoctorCommand(program)
   addAuditCommand(program)
+  addAnomalyCommand(program)
   addPublisherCommands(program)
   addProjectCommands(program)
   addDomainCommands(program)

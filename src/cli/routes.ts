@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
-import { OPTIONAL_FIELDS } from '../rules/chat-request.ts'
+import { ROUTE_FIELDS } from '../rules/chat-request.ts'
 import { formatCredits, type Nanos } from '../rules/money.ts'
 import { findModel, insertDeployment, setDeploymentEnabled, type NewDeployment } from '../store/models.ts'
 import { findProvider } from '../store/providers.ts'
@@ -10,7 +10,7 @@ import { allClassesOf, priceDocument, priceOption, rowOf } from './prices.ts'
 import { facts, type Output } from './print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from './session.ts'
 
-const FIELDS: readonly string[] = [...OPTIONAL_FIELDS, 'images']
+const FIELDS: readonly string[] = ROUTE_FIELDS
 
 const GROUPS = `
 Routes with the same --position are one group. Calls are spread over a group by --weight: 300 beside 100 is three calls

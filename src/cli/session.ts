@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { readConfig, type Config } from '../config.ts'
 import { createSecrets, type Secrets } from '../platform/secrets.ts'
+import { visibleText } from '../rules/visible-text.ts'
 import { openStore, type Db } from '../store/database.ts'
 import { CliError, sentenceOf } from './failures.ts'
 import { jsonOf, type Output } from './print.ts'
@@ -62,6 +63,6 @@ export function withConfig<Args extends unknown[]>(
 
 export function print(output: Output, command: Command): void {
   const { json } = command.opts<{ json?: boolean }>()
-  console.log(json ? jsonOf(output.document) : output.text)
+  console.log(json ? jsonOf(output.document) : visibleText(output.text))
   if (output.exitCode !== undefined) process.exitCode = output.exitCode
 }

@@ -11,7 +11,7 @@ import { walletOf } from './wallet-state.ts'
 
 export function addWalletCommands(program: Command, openCheckout: OpenCheckout): void {
   const wallet = program.command('wallet').description("a project's prepaid credit (1 credit = 1 US dollar)")
-  addCommand(wallet, 'show', 'show balance, held and available credit', `parley wallet show ${EXAMPLE_ID}`)
+  addCommand(wallet, 'show', 'show balance, held, available and owed credit', `parley wallet show ${EXAMPLE_ID}`)
     .argument('<project>')
     .action(withStore(show))
   addMovementCommands(wallet)
@@ -35,6 +35,9 @@ async function show({ db }: Session, projectId: string): Promise<Output> {
       balance: formatCredits(wallet.balance_nanos),
       held: `${formatCredits(wallet.held_nanos)} by ${wallet.open_holds} running calls`,
       available: formatCredits(wallet.available_nanos),
+      ...(wallet.owed_nanos > 0n && {
+        owed: `${formatCredits(wallet.owed_nanos)}: no call is answered until it is paid`,
+      }),
     }),
   }
 }

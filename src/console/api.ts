@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
 import { accountRoutes } from './accounts.ts'
+import { addressProofRoutes } from './address-proofs.ts'
 import { auditRoutes } from './audit.ts'
 import { callRoutes } from './calls.ts'
 import { conversationRoutes } from './conversations.ts'
@@ -9,10 +10,13 @@ import { homeRoutes } from './home.ts'
 import { keyRoutes } from './keys.ts'
 import { monetizationRoutes } from './monetization.ts'
 import { projectSettingsRoutes } from './project-settings.ts'
+import { passkeyRoutes } from './passkeys.ts'
 import { playgroundRoutes } from './playground.ts'
 import { projectRoutes } from './projects.ts'
 import { quickStartRoutes } from './quick-start.ts'
+import { secondFactorRoutes } from './second-factors.ts'
 import { settingsRoutes } from './settings.ts'
+import { signInRoutes } from './sign-in.ts'
 import { teamRoutes } from './team.ts'
 import { usageRoutes } from './usage.ts'
 import { walletRoutes } from './wallet.ts'
@@ -35,6 +39,8 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
     done()
   })
   accountRoutes(scope, world)
+  signInRoutes(scope, world)
+  addressProofRoutes(scope, world)
   projectRoutes(scope, world)
   homeRoutes(scope, world)
   quickStartRoutes(scope, world)
@@ -44,6 +50,8 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   teamRoutes(scope, world)
   auditRoutes(scope, world)
   settingsRoutes(scope, world)
+  secondFactorRoutes(scope, world)
+  passkeyRoutes(scope, world)
   usageRoutes(scope, world)
   callRoutes(scope, world)
   conversationRoutes(scope, world)

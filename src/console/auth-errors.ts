@@ -1,7 +1,6 @@
 import { APIError } from 'better-auth/api'
 import { PasswordsBusyError } from '../platform/passwords.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { wrongFields } from './route.ts'
 
 /** Calls the sign-in library and says its refusals in our words; its own texts never leave. */
 export async function asked<T>(work: () => Promise<T>): Promise<T> {
@@ -24,8 +23,6 @@ function ourErrorOf(error: unknown): unknown {
     : new ParleyError('invalid_request', { details })
 }
 
-const staleLink = () => wrongFields([{ path: 'token', message: 'This link is no longer valid. Ask for a new one.' }])
-const wrongPassword = () => wrongFields([{ path: 'password', message: 'This is not your password.' }])
 export const usedBefore = () =>
   new ParleyError('sign_in_failed', { message: 'The code is not right, or was used before.' })
 const startAgain = () =>
@@ -36,10 +33,6 @@ const notOn = () => new ParleyError('conflict', { message: 'Two-factor sign-in i
 
 const REFUSALS: Record<string, () => ParleyError> = {
   INVALID_EMAIL_OR_PASSWORD: () => new ParleyError('sign_in_failed'),
-  INVALID_TOKEN: staleLink,
-  TOKEN_EXPIRED: staleLink,
-  USER_NOT_FOUND: staleLink,
-  INVALID_PASSWORD: wrongPassword,
   INVALID_CODE: usedBefore,
   INVALID_BACKUP_CODE: usedBefore,
   INVALID_TWO_FACTOR_COOKIE: startAgain,

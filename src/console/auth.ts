@@ -1,20 +1,21 @@
-import { betterAuth } from 'better-auth'
-import { createEmailVerificationToken } from 'better-auth/api'
+import { betterAuth, type BetterAuthPlugin } from 'better-auth'
+import { APIError, createAuthEndpoint } from 'better-auth/api'
+import { setSessionCookie } from 'better-auth/cookies'
 import { twoFactor } from 'better-auth/plugins'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { z } from 'zod'
 import type { Passwords } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import type { Db } from '../store/database.ts'
-import { postMail } from './mail.ts'
 
 /**
- * The sign-in library, set up for our tables. Its own HTTP router is not mounted: our routes (accounts.ts, settings.ts)
+ * The sign-in library, set up for our tables. Its own HTTP router is not mounted: our routes (sign-in.ts, settings.ts)
  * call its functions, so that origin, throttles, errors and replies are the same as everywhere else.
  *
- * What it stores: passwords as argon2id; tokens of password resets and second steps as digests; secrets of second factors
- * and recovery codes sealed; session tokens as they are, but the cookie carries them signed under the server's secret, so
- * that who reads the table can open no session. Links that confirm an address are signed and stored nowhere.
+ * What it stores: passwords as argon2id; tokens of second steps as digests; secrets of second factors and recovery codes
+ * sealed; session tokens as they are, but the cookie carries them signed under the server's secret, so that who reads the
+ * table can open no session.
  */
 
 const HOUR_S = 3_600
@@ -24,7 +25,6 @@ const IDLE_S = 12 * HOUR_S
 const RENEW_EVERY_S = HOUR_S
 /** … and ends in any case this long after signing in. */
 export const SESSION_LONGEST_MS = 7 * 24 * HOUR_S * 1_000
-const CONFIRM_WITHIN_S = 24 * HOUR_S
 
 /** Only our own server sets it: the headers that the library sees are made for it. */
 export const CLIENT_IP_HEADER = 'x-parley-client-ip'
@@ -37,16 +37,6 @@ export interface AuthOptions {
   passwords: Passwords
   consoleUrl: string
 }
-
-interface ResetUser {
-  id: string
-  name: string
-  email: string
-  emailVerified: boolean
-}
-
-/** Where the library tells whose password it has set: only to its callback, and not to who called it. */
-const resets = new AsyncLocalStorage<{ user?: ResetUser }>()
 
 export type Auth = ReturnType<typeof createAuth>
 
@@ -63,7 +53,7 @@ export function createAuth({ db, secrets, secretVersions, passwords, consoleUrl 
     rateLimit: { enabled: false },
     trustedOrigins: [consoleUrl],
     advanced: {
-      cookiePrefix: isHttps ? '__Host-parley' : 'parley',
+      cookiePrefix: cookiePrefixOf(consoleUrl),
       useSecureCookies: false,
       defaultCookieAttributes: { secure: isHttps, httpOnly: true, sameSite: 'lax', path: '/' },
       database: { generateId: () => uuidv7() },
@@ -74,19 +64,19 @@ export function createAuth({ db, secrets, secretVersions, passwords, consoleUrl 
       disableSignUp: true,
       minPasswordLength: 12,
       maxPasswordLength: 128,
-      revokeSessionsOnPasswordReset: true,
-      resetPasswordTokenExpiresIn: HOUR_S,
       password: {
         hash: (password) => passwords.hash(password),
-        verify: ({ password, hash }) => passwords.verify(password, hash),
+        verify: async ({ password, hash }) => afterProof.getStore() ?? passwords.verify(password, hash),
       },
-      onPasswordReset: noteReset,
-      sendResetPassword: (reset) => postReset(db, secrets, consoleUrl, reset),
     },
     session: {
       ...TABLES.session,
       expiresIn: IDLE_S,
       updateAge: RENEW_EVERY_S,
+      additionalFields: {
+        // Signing in is a proof of who one is.
+        provenAt: { type: 'date', fieldName: 'proven_at', input: false, defaultValue: () => new Date() },
+      },
     },
     user: TABLES.user,
     account: TABLES.account,
@@ -97,45 +87,43 @@ export function createAuth({ db, secrets, secretVersions, passwords, consoleUrl 
         backupCodeOptions: { amount: 10, storeBackupCodes: 'encrypted' },
         schema: TABLES.twoFactor,
       }),
+      sessionOpener,
     ],
   })
   return {
     api: auth.api,
-    /** Returns whose password it was. */
-    async resetPassword(body: { token: string; newPassword: string }): Promise<ResetUser> {
-      const reset: { user?: ResetUser } = {}
-      await resets.run(reset, () => auth.api.resetPassword({ body }))
-      if (!reset.user) throw new Error('a password was set for nobody')
-      return reset.user
-    },
-    /** What proves, in a link, that a mail to this address was read. */
-    confirmationToken: (email: string) =>
-      createEmailVerificationToken(keyOf(secrets.version), email, undefined, CONFIRM_WITHIN_S),
+    /**
+     * The library asks for the password before it touches a second factor. Our routes have asked before: for a fresh
+     * proof, which may have been another one. In here, its question is answered with yes.
+     */
+    afterProof: <T>(work: () => Promise<T>) => afterProof.run(true, work),
   }
 }
 
-async function noteReset({ user: { id, name, email, emailVerified } }: { user: ResetUser }): Promise<void> {
-  const reset = resets.getStore()
-  if (reset) reset.user = { id, name, email, emailVerified }
-}
+const afterProof = new AsyncLocalStorage<true>()
 
-function postReset(
-  db: Db,
-  secrets: Secrets,
-  consoleUrl: string,
-  { user, token }: { user: ResetUser; token: string },
-): Promise<void> {
-  const link = `${consoleUrl}/reset-password#token=${token}`
-  return postMail(db, secrets, {
-    recipient: user.email,
-    template: 'password_reset',
-    data: { name: calledBy(user), link },
-  })
-}
+/** A session for somebody who has shown who they are in a way that the library does not know. Not reachable over HTTP. */
+const sessionOpener = {
+  id: 'session-opener',
+  endpoints: {
+    openSession: createAuthEndpoint(
+      '/open-session',
+      { method: 'POST', body: z.object({ userId: z.uuid() }), metadata: { SERVER_ONLY: true } },
+      async (context) => {
+        const { internalAdapter } = context.context
+        const user = await internalAdapter.findUserById(context.body.userId)
+        const session = user && (await internalAdapter.createSession(user.id))
+        if (!session) throw new APIError('UNAUTHORIZED')
+        await setSessionCookie(context, { session, user })
+        return context.json({ token: session.token })
+      },
+    ),
+  },
+} satisfies BetterAuthPlugin
 
-/** Whoever typed an address that is not confirmed may have typed any name beside it. */
-export function calledBy({ name, email, emailVerified }: ResetUser): string {
-  return emailVerified ? name : email
+/** With https, no other host can set or get what begins with __Host-. */
+export function cookiePrefixOf(consoleUrl: string): string {
+  return consoleUrl.startsWith('https://') ? '__Host-parley' : 'parley'
 }
 
 /** Its names for tables and columns, and ours. */

@@ -16,6 +16,8 @@ export interface User {
   twoFactorEnabled: boolean
   createdAt: Date
   sessionId: string
+  /** When they last showed, in this session, that it is them. */
+  provenAt: Date
 }
 
 /** The publisher that the caller is a member of, and what they may do there. */
@@ -77,7 +79,7 @@ export function factsOf(request: FastifyRequest): RequestFacts {
   return { id: request.id, ip, userAgent, headers }
 }
 
-/** A proxy's word is taken for an address only: some add a port, and a careless one passes on what the caller wrote. */
+/** A trusted proxy's word is taken for an address only: some add a port, and a careless one passes on what it was sent. */
 function addressOf({ ip, socket }: FastifyRequest): string {
   const bare = ip.replace(/^\[([^\]]+)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
   return isIP(bare) ? bare : (socket.remoteAddress ?? '')

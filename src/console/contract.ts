@@ -8,6 +8,7 @@ import type { Entry } from './contract/fields.ts'
 import { home } from './contract/home.ts'
 import { keys } from './contract/keys.ts'
 import { monetization } from './contract/monetization.ts'
+import { passkeys } from './contract/passkeys.ts'
 import { playground } from './contract/playground.ts'
 import { projectSettings } from './contract/project-settings.ts'
 import { projects } from './contract/projects.ts'
@@ -33,6 +34,7 @@ export const contract = {
   ...team,
   ...audit,
   ...settings,
+  ...passkeys,
   ...usage,
   ...calls,
   ...conversations,

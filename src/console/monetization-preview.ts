@@ -1,5 +1,6 @@
 import { blocksOf, isCampaignBlocked, isOfferBlocked } from '../rules/eligibility.ts'
 import { labelOf, renderBlock, type Block } from '../rules/recommendation-block.ts'
+import { TOKEN_CHARS } from '../rules/recommendation-token.ts'
 import { answerGate } from '../rules/recommendation-gates.ts'
 import { findMonetization } from '../store/monetization.ts'
 import { listLatestReplies, listPreviewOffers, type PreviewOffer } from '../store/recommendations.ts'
@@ -30,7 +31,7 @@ const SAMPLE_OFFER = {
 }
 
 /** As long as a real one. The links of a preview lead nowhere. */
-const SAMPLE_TOKEN = 'preview'.padEnd(40, '0')
+const SAMPLE_TOKEN = 'preview'.padEnd(TOKEN_CHARS, '0')
 
 export async function previewOf(world: World, call: Call<'GET /api/projects/:project/monetization/preview'>) {
   const { project, query } = call

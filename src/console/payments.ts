@@ -10,6 +10,7 @@ import {
   markExpired,
   markPaid,
   noteProblem,
+  rememberReinstated,
   rememberReturn,
   settleReturns,
 } from '../store/payments.ts'
@@ -42,7 +43,16 @@ export async function openCheckout(
 const REJECTIONS = ['unknown_session', 'wrong_payment', 'wrong_amount', 'wrong_currency'] as const
 type Rejection = (typeof REJECTIONS)[number]
 
-export type Verdict = Rejection | 'credited' | 'expired' | 'taken_back' | 'absorbed' | 'remembered' | 'unchanged'
+export type Verdict =
+  | Rejection
+  | 'credited'
+  | 'expired'
+  | 'taken_back'
+  | 'owed'
+  | 'absorbed'
+  | 'given_back'
+  | 'remembered'
+  | 'unchanged'
 
 export function isRejection(verdict: Verdict): verdict is Rejection {
   return (REJECTIONS as readonly Verdict[]).includes(verdict)
@@ -55,6 +65,7 @@ export async function applyPaymentEvent(db: Db, event: PaymentEvent): Promise<Ve
     case 'paid':
       return db.transaction().execute((tx) => applyPaid(tx, event))
     case 'returned':
+    case 'reinstated':
       return db.transaction().execute((tx) => applyReturned(tx, event))
     case 'expired':
       return (await markExpired(db, event.sessionId)) ? 'expired' : 'unchanged'
@@ -86,8 +97,8 @@ async function applyPaid(tx: Db, event: EventOf<'paid'>): Promise<Verdict> {
   return 'credited'
 }
 
-async function applyReturned(tx: Db, event: EventOf<'returned'>): Promise<Verdict> {
-  const { id, paymentIntent, kind, amount } = event
+async function applyReturned(tx: Db, event: EventOf<'returned' | 'reinstated'>): Promise<Verdict> {
+  const { id, paymentIntent } = event
   await lockPaymentIntent(tx, paymentIntent)
   const payment = await findPaymentByIntent(tx, paymentIntent)
   if (event.currency !== PAYMENT_CURRENCY) {
@@ -95,8 +106,11 @@ async function applyReturned(tx: Db, event: EventOf<'returned'>): Promise<Verdic
     await noteProblem(tx, payment.session_id, `wrong_currency: ${id} is in ${event.currency}`)
     return 'wrong_currency'
   }
-  if (!(await rememberReturn(tx, { id, paymentIntent, kind, amount }))) return 'unchanged'
+  const isNews = event.type === 'returned' ? await rememberReturn(tx, event) : await rememberReinstated(tx, event)
+  if (!isNews) return 'unchanged'
   if (!payment) return 'remembered'
-  const absorbed = await settleReturns(tx, paymentIntent)
-  return absorbed > 0n ? 'absorbed' : 'taken_back'
+  const { taken, owed, absorbed, givenBack } = await settleReturns(tx, paymentIntent)
+  if (givenBack > 0n) return 'given_back'
+  if (absorbed > 0n) return 'absorbed'
+  return owed > 0n ? 'owed' : taken > 0n ? 'taken_back' : 'unchanged'
 }

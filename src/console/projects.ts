@@ -6,7 +6,6 @@ import { ParleyError } from '../rules/errors.ts'
 import { findProject, insertProject, listProjects, updateProject } from '../store/projects.ts'
 import { lockPublisher } from '../store/publishers.ts'
 import { enterProject } from '../store/tenancy.ts'
-import { grantTrialCredit } from '../store/users.ts'
 import { audited } from './audited.ts'
 import { notThere, route, wrongFields } from './route.ts'
 import type { World } from './world.ts'
@@ -28,7 +27,7 @@ export function projectRoutes(app: FastifyInstance, world: World): void {
       throw wrongFields([
         { path: 'domain', message: 'Write a domain that you own, like example.com or www.example.com.' },
       ])
-    // First of all: two that make their first projects at once would each hold what the grant of the other waits for.
+    // Two that are made at once would each be counted as the last that there is room for.
     await lockPublisher(db, publisher.id)
     if ((await listProjects(db, publisher.id)).length >= PROJECTS_MAX)
       throw new ParleyError('conflict', {
@@ -39,7 +38,6 @@ export function projectRoutes(app: FastifyInstance, world: World): void {
     const token = randomBytes(16).toString('hex')
     const project = { id, publisherId: publisher.id, name: body.name, domain }
     await insertProject(db, { ...project, verificationToken: token, domainVerifiedAt: null })
-    await grantTrialCredit(db, publisher.id)
     await audited({ ...call, project: { id } }, 'project.created', { subject: body.name, details: { domain } })
     return projectOf(await projectRow(db, id))
   })

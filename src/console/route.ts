@@ -23,9 +23,10 @@ import type { World } from './world.ts'
 
 /**
  * The only way to add a route to the API. What the contract says of it is done here, in this order and before the handler:
- * who is calling (401), is it theirs (404, the same as if it were not there), does their role allow it (403), have they not
- * changed too much lately (429), is what they sent valid (422); then a transaction that the database itself limits to the tenant. Of what the handler returns, only
- * what the contract names leaves.
+ * who is calling (401), is it theirs (404, the same as if it were not there), does their role allow it (403), is their
+ * address confirmed where it has to be (409), have they not changed too much lately (429), is what they sent valid (422),
+ * have they just proven who they are where it matters (403); then a transaction that the database itself limits to the
+ * tenant. Of what the handler returns, only what the contract names leaves.
  */
 export function route<Key extends RouteKey>(app: FastifyInstance, world: World, key: Key, handler: Handler<Key>): void {
   const entry = entryOf(key)
@@ -51,10 +52,12 @@ async function answer(world: World, entry: Entry, handler: AnyHandler, request: 
   const params = paramsOf(entry, request.params as Record<string, string>)
   const { publisher, project } = user ? await tenantOf(world.db, entry, user, params) : NO_TENANT
   if (publisher && entry.role) requireRole(publisher.role, entry.role)
+  if (entry.confirmed && !user?.emailVerified) throw notConfirmed()
   if (user && request.method !== 'GET')
     await throttle(world.db, [{ subject: `changes/${user.id}`, most: CHANGES_PER_MINUTE }])
   const query = checked(entry.query, request.query, 'query')
   const body = checked(entry.body, request.body ?? {}, 'body')
+  if (entry.fresh && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
   const tenant: Tenant | undefined = publisher && { publisherId: publisher.id, projectId: project?.id }
   const inTenant = <T>(work: (tx: Db) => Promise<T>) => (tenant ? withTenant(world.db, tenant, work) : work(world.db))
   const call = { request: facts, user, params, publisher, project, query, body, inTenant }
@@ -78,8 +81,9 @@ export async function findSession(
   if (Date.now() - session.createdAt.getTime() > SESSION_LONGEST_MS) return undefined
   const { id, name, email, emailVerified, createdAt } = user
   const twoFactorEnabled = user.twoFactorEnabled ?? false
+  const { id: sessionId, provenAt } = session
   return {
-    user: { id, name, email, emailVerified, twoFactorEnabled, createdAt, sessionId: session.id },
+    user: { id, name, email, emailVerified, twoFactorEnabled, createdAt, sessionId, provenAt },
     cookies: headers,
   }
 }
@@ -125,6 +129,17 @@ async function tenantOf(db: Db, entry: Entry, user: User, params: Record<string,
 function publisherOf(membership: NonNullable<Awaited<ReturnType<typeof findMembership>>>): PublisherOfCall {
   const { publisherId: id, publisherName: name, activatedAt, role } = membership
   return { id, name, activatedAt, role }
+}
+
+/** Long enough to finish what one began, and too short for whoever finds the laptop, or the cookie, later. */
+const FRESH_FOR_MS = 10 * 60_000
+
+function isFresh(provenAt: Date): boolean {
+  return Date.now() - provenAt.getTime() < FRESH_FOR_MS
+}
+
+function notConfirmed(): ParleyError {
+  return new ParleyError('conflict', { message: 'Confirm your address first. The link is in the mail to you.' })
 }
 
 export function requireRole(held: MemberRole, needed: MemberRole): void {

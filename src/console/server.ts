@@ -30,6 +30,8 @@ export interface ConsoleOptions {
   /** The numbers of all root secrets, newest first. */
   secretVersions: readonly number[]
   installation: Installation
+  /** Addresses and networks of the proxies that are believed about who is calling. */
+  trustedProxies: readonly string[]
   checkDomain: CheckDomain
   /** Without it, nothing can be paid. */
   stripe?: StripeAccount | undefined
@@ -42,14 +44,13 @@ export interface ConsoleOptions {
 }
 
 export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
-  const { db, log, metrics, webhookSecret, installation, webRoot = WEB_ROOT } = options
+  const { db, log, metrics, webhookSecret, installation, trustedProxies, webRoot = WEB_ROOT } = options
   const app = fastify({
     bodyLimit: API_BYTES_MAX,
     requestTimeout: CLIENT_REQUEST_TIMEOUT_MS,
     http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: CLIENT_HEADERS_TIMEOUT_MS },
     forceCloseConnections: 'idle',
-    // Only a proxy in our own network is believed about who is calling.
-    trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
+    trustProxy: [...trustedProxies],
     genReqId: () => uuidv7(),
     frameworkErrors: (_error, request, reply) => void refuse(noSuchEndpoint(), request, reply),
   })
@@ -58,6 +59,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
     reply.header('x-request-id', request.id)
     done()
   })
+  warnOfUnknownProxy(app, log)
   protectPages(app, installation.consoleUrl.startsWith('https://'))
   app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
   app.setNotFoundHandler((request, reply) =>
@@ -89,8 +91,21 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
     return reply
       .code(status)
       .type('application/json; charset=utf-8')
-      .send({ statusCode: status, message, error: STATUS_CODES[status], ...(fields && { fields }) })
+      .send({ statusCode: status, message, error: STATUS_CODES[status], code, ...(fields && { fields }) })
   }
+}
+
+/** Once: behind a proxy that is not listed everybody has the same address, so that a few wrong passwords slow all down. */
+function warnOfUnknownProxy(app: FastifyInstance, log: Log): void {
+  let isSaid = false
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!isSaid && request.headers['x-forwarded-for'] !== undefined && request.ips?.length === 1) {
+      isSaid = true
+      const proxy = request.socket.remoteAddress
+      log.warn({ proxy }, 'X-Forwarded-For is ignored: PARLEY_TRUSTED_PROXIES does not list who sent it')
+    }
+    done()
+  })
 }
 
 function worldOf(options: ConsoleOptions): World {

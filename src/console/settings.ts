@@ -1,21 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
 import { formatCredits } from '../rules/money.ts'
+import { findAccount, replacePassword } from '../store/credentials.ts'
 import { inTransaction } from '../store/database.ts'
 import { countMembers, listMemberships, lockOwners } from '../store/members.ts'
 import { listProjects } from '../store/projects.ts'
 import { closePublisher, setPublisherName } from '../store/publishers.ts'
 import { deleteSession, deleteSessions, deleteUser, listSessions, setUserName } from '../store/users.ts'
-import { CODE_GOOD_FOR_MS, codeOf, expectGoodPassword } from './accounts.ts'
 import { audited, auditedEverywhere } from './audited.ts'
-import { asked } from './auth-errors.ts'
 import type { Call } from './call.ts'
 import { postMail } from './mail.ts'
+import { hashOfNew } from './new-passwords.ts'
 import { notThere, route, wrongFields } from './route.ts'
-import { isFirst, throttle } from './throttle.ts'
+import { openSession } from './sign-in.ts'
+import { endMembership } from './team.ts'
 import type { World } from './world.ts'
-
-const PASSWORDS_PER_MINUTE = 5
 
 export function settingsRoutes(app: FastifyInstance, world: World): void {
   const { db } = world
@@ -52,7 +51,6 @@ export function settingsRoutes(app: FastifyInstance, world: World): void {
     return { done: true }
   })
 
-  twoFactorRoutes(app, world)
   route(app, world, 'POST /api/me/delete', (call) => deleteAccount(world, call))
 
   route(app, world, 'PATCH /api/publishers/:publisher', async (call) => {
@@ -63,65 +61,18 @@ export function settingsRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-function twoFactorRoutes(app: FastifyInstance, world: World): void {
-  const { db, auth } = world
-  route(app, world, 'POST /api/me/two-factor', async ({ user, body, request }) => {
-    await throttlePassword(world, user.id)
-    const made = await asked(() =>
-      auth.api.enableTwoFactor({ body: { password: body.password, method: 'totp' }, headers: request.headers }),
-    )
-    if (made.method !== 'totp') throw new ParleyError('internal')
-    return { uri: made.totpURI, recoveryCodes: made.backupCodes }
+async function changePassword(world: World, { user, body, request, setCookies }: Call<'POST /api/me/password'>) {
+  const { db, secrets, installation } = world
+  const account = await findAccount(db, { id: user.id })
+  if (!account) throw new ParleyError('signed_out')
+  const passwordHash = await hashOfNew(world, body.newPassword, user.email, 'newPassword')
+  await inTransaction(db, async (tx) => {
+    if (!(await replacePassword(tx, account, passwordHash))) throw new ParleyError('conflict')
+    await auditedEverywhere(tx, user, request, 'user.password_changed')
+    const data = { link: `${installation.consoleUrl}/sign-in` }
+    await postMail(tx, secrets, { recipient: user.email, template: 'password_changed', data })
   })
-
-  route(app, world, 'POST /api/me/two-factor/confirm', async ({ user, body, request, setCookies }) => {
-    await throttlePassword(world, user.id)
-    const { headers } = await asked(() => auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }))
-    setCookies(headers)
-    await isFirst(db, codeOf(user.id, body.code), CODE_GOOD_FOR_MS)
-    await auditedEverywhere(db, user, request, 'user.two_factor_enabled')
-    return { done: true }
-  })
-
-  route(app, world, 'POST /api/me/two-factor/recovery-codes', async ({ user, body, request }) => {
-    await throttlePassword(world, user.id)
-    const { backupCodes } = await asked(() => auth.api.generateBackupCodes({ body, headers: request.headers }))
-    await auditedEverywhere(db, user, request, 'user.recovery_codes_renewed')
-    return { recoveryCodes: backupCodes }
-  })
-
-  route(app, world, 'POST /api/me/two-factor/disable', async ({ user, body, request, setCookies }) => {
-    await throttlePassword(world, user.id)
-    const { headers } = await asked(() =>
-      auth.api.disableTwoFactor({ body, headers: request.headers, returnHeaders: true }),
-    )
-    setCookies(headers)
-    await auditedEverywhere(db, user, request, 'user.two_factor_disabled')
-    return { done: true }
-  })
-}
-
-/** A session that somebody left open must not become a way to try passwords. */
-function throttlePassword({ db }: World, userId: string): Promise<void> {
-  return throttle(db, [{ subject: `password/${userId}`, most: PASSWORDS_PER_MINUTE }])
-}
-
-async function changePassword(world: World, call: Call<'POST /api/me/password'>) {
-  const { db, auth, secrets, installation } = world
-  const { user, body, request, setCookies } = call
-  await throttlePassword(world, user.id)
-  expectGoodPassword(body.newPassword, user.email, 'newPassword')
-  const { headers } = await asked(() =>
-    auth.api.changePassword({
-      body: { ...body, revokeOtherSessions: true },
-      headers: request.headers,
-      returnHeaders: true,
-    }),
-  )
-  setCookies(headers)
-  await auditedEverywhere(db, user, request, 'user.password_changed')
-  const data = { name: user.name, link: `${installation.consoleUrl}/sign-in` }
-  await postMail(db, secrets, { recipient: user.email, template: 'password_changed', data })
+  await openSession(world, request, user.id, setCookies)
   return { done: true as const }
 }
 
@@ -130,11 +81,9 @@ async function changePassword(world: World, call: Call<'POST /api/me/password'>)
  * it owes and was charged stays in the ledger. Not while it has credit, which would be lost with it.
  */
 async function deleteAccount(world: World, { user, body, request }: Call<'POST /api/me/delete'>) {
-  const { db, auth } = world
+  const { db } = world
   if (body.confirm.trim().toLowerCase() !== user.email)
     throw wrongFields([{ path: 'confirm', message: `Write ${user.email} to confirm.` }])
-  await throttlePassword(world, user.id)
-  await asked(() => auth.api.verifyPassword({ body: { password: body.password }, headers: request.headers }))
   await inTransaction(db, async (tx) => {
     for (const { publisherId, publisherName } of await listMemberships(tx, user.id)) {
       const owners = await lockOwners(tx, publisherId)
@@ -142,6 +91,7 @@ async function deleteAccount(world: World, { user, body, request }: Call<'POST /
       const facts = { db: tx, user, publisher: { id: publisherId }, request }
       if (!isLastOwner) {
         await audited(facts, 'member.left', { subject: user.email })
+        await endMembership(facts, user)
         continue
       }
       if ((await countMembers(tx, publisherId)) > 1)

@@ -1,7 +1,7 @@
 import { Stripe } from 'stripe'
 import { z } from 'zod'
 import type { Nanos } from '../rules/money.ts'
-import { centsOf, nanosOfCents, PAYMENT_CURRENCY, type PaymentEvent } from '../rules/payments.ts'
+import { centsOf, nanosOfCents, PAYMENT_CURRENCY, type PaymentEvent, type ReturnKind } from '../rules/payments.ts'
 
 /** Everything that knows Stripe: how a payment page is asked for, and what its signed events say in our words. */
 
@@ -99,7 +99,7 @@ const envelope = z.object({ id, type: z.string().max(200), data: z.object({ obje
 const checkout = z.object({ id, payment_status: z.string() })
 const paidCheckout = z.object({ id, payment_intent: id, amount_total: cents, currency })
 const refundedCharge = z.object({ id, payment_intent: id.nullish(), amount_refunded: cents, currency })
-const dispute = z.object({ id, payment_intent: id.nullish(), amount: cents, currency })
+const dispute = z.object({ id, payment_intent: id.nullish(), amount: cents, currency, status: z.string().nullish() })
 
 function eventOf(type: string, object: unknown): PaymentEvent | undefined {
   switch (type) {
@@ -123,17 +123,26 @@ function eventOf(type: string, object: unknown): PaymentEvent | undefined {
       const charge = refundedCharge.parse(object)
       return returnOf({ ...charge, kind: 'refund', amount: charge.amount_refunded })
     }
-    // Not when the dispute begins: an inquiry takes no money.
+    // From the day a dispute begins, also when it is only an inquiry, what was paid cannot be spent.
+    case 'charge.dispute.created':
     case 'charge.dispute.funds_withdrawn':
       return returnOf({ ...dispute.parse(object), kind: 'chargeback' })
+    case 'charge.dispute.closed':
+    case 'charge.dispute.funds_reinstated': {
+      const closed = dispute.parse(object)
+      const isLost = closed.status === 'lost' && type === 'charge.dispute.closed'
+      return isLost ? undefined : returnOf({ ...closed, kind: 'chargeback' }, 'reinstated')
+    }
     default:
       return undefined
   }
 }
 
-function returnOf(back: z.output<typeof dispute> & { kind: 'refund' | 'chargeback' }): PaymentEvent | undefined {
+type Returned = Omit<z.output<typeof dispute>, 'status'> & { kind: ReturnKind }
+
+function returnOf(back: Returned, type: 'returned' | 'reinstated' = 'returned'): PaymentEvent | undefined {
   // Not of a checkout, so not of ours.
   if (back.payment_intent == null) return undefined
-  const { id: returnId, payment_intent: paymentIntent, kind, amount } = back
-  return { type: 'returned', id: returnId, paymentIntent, kind, amount: nanosOfCents(amount), currency: back.currency }
+  const { id: returnId, payment_intent: paymentIntent, kind, amount, currency: paidIn } = back
+  return { type, id: returnId, paymentIntent, kind, amount: nanosOfCents(amount), currency: paidIn }
 }

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { uuidv7 } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
-import type { MemberRole } from '../rules/roles.ts'
+import { invitableRoles, type MemberRole } from '../rules/roles.ts'
 import type { Db } from '../store/database.ts'
 import {
   deleteInvitation,
+  deleteInvitationsBy,
   findInvitation,
+  findInvitationTo,
   listInvitations,
   listInvitationsTo,
   upsertInvitation,
@@ -13,13 +15,14 @@ import {
 import {
   deleteMembership,
   findMember,
+  holdRole,
   insertMembership,
   listMembers,
   lockOwners,
   setMemberRole,
 } from '../store/members.ts'
 import { withTenant } from '../store/tenancy.ts'
-import { audited } from './audited.ts'
+import { audited, type AuditedCall } from './audited.ts'
 import type { Call, User } from './call.ts'
 import { postMail } from './mail.ts'
 import { notThere, requireRole, route, wrongFields } from './route.ts'
@@ -53,6 +56,7 @@ export function teamRoutes(app: FastifyInstance, world: World): void {
     const { db, publisher, params } = call
     const invitation = await findInvitation(db, publisher.id, params.invitation)
     if (!invitation) throw notThere('invitation')
+    requireRole(publisher.role, invitation.role as MemberRole)
     await deleteInvitation(db, publisher.id, invitation.id)
     await audited(call, 'invitation.withdrawn', { subject: invitation.email })
     return { done: true }
@@ -65,7 +69,7 @@ export function teamRoutes(app: FastifyInstance, world: World): void {
     const { db, publisher, user } = call
     await expectAnotherOwner(db, publisher.id, user.id)
     await audited(call, 'member.left', { subject: user.email })
-    await deleteMembership(db, publisher.id, user.id)
+    await endMembership(call, user)
     return { done: true }
   })
 
@@ -104,11 +108,7 @@ export function teamRoutes(app: FastifyInstance, world: World): void {
 }
 
 async function invite(world: World, call: Call<'POST /api/publishers/:publisher/invitations'>) {
-  const { publisher, user, body } = call
-  requireRole(publisher.role, body.role)
-  // The mail says what the inviter wrote: not for somebody of whom nothing is known.
-  if (!user.emailVerified)
-    throw new ParleyError('conflict', { message: 'Confirm your own address first. The link is in the mail to you.' })
+  const { publisher, body } = call
   const limits = [
     { subject: `invitations/${publisher.id}`, most: INVITATIONS_PER_HOUR },
     { subject: `invited/${body.email}`, most: INVITATIONS_TO_ONE_PER_HOUR },
@@ -119,6 +119,13 @@ async function invite(world: World, call: Call<'POST /api/publishers/:publisher/
 
 async function inviteOnce(world: World, call: Call<'POST /api/publishers/:publisher/invitations'>, db: Db) {
   const { publisher, user, body } = call
+  // As it is now and until this is committed: an invitation must not outlive the right to send it.
+  const role = await holdRole(db, publisher.id, user.id)
+  if (role === undefined) throw notThere('publisher')
+  requireRole(role, 'admin')
+  requireRole(role, body.role)
+  const earlier = await findInvitationTo(db, publisher.id, body.email)
+  if (earlier) requireRole(role, earlier.role as MemberRole)
   if ((await listMembers(db)).some(({ email }) => email === body.email))
     throw wrongFields([{ path: 'email', message: 'This person is a member already.' }])
   if ((await listInvitations(db, publisher.id)).length >= INVITATIONS_MAX)
@@ -129,6 +136,7 @@ async function inviteOnce(world: World, call: Call<'POST /api/publishers/:publis
     email: body.email,
     role: body.role,
     invitedBy: user.name,
+    inviterId: user.id,
     expiresAt: new Date(Date.now() + INVITATION_MS),
   })
   const link = `${world.installation.consoleUrl}/invitations`
@@ -146,6 +154,8 @@ async function changeRole(call: Call<'PATCH /api/publishers/:publisher/members/:
   requireRole(publisher.role, member.role)
   if (body.role !== 'owner') await expectAnotherOwner(db, publisher.id, member.id)
   await setMemberRole(db, publisher.id, member.id, body.role)
+  // After it: one that is being sent now is seen here, or finds that the role is another one.
+  await noteWithdrawn(call, await deleteInvitationsBy(db, publisher.id, member.id, invitableRoles(body.role)))
   await audited(call, 'member.role_changed', {
     subject: member.email,
     details: { before: member.role, after: body.role },
@@ -158,9 +168,27 @@ async function removeMember(call: Call<'DELETE /api/publishers/:publisher/member
   const member = await memberOf(db, params.member)
   requireRole(publisher.role, member.role)
   await expectAnotherOwner(db, publisher.id, member.id)
-  await deleteMembership(db, publisher.id, member.id)
+  await endMembership(call, member)
   await audited(call, 'member.removed', { subject: member.email, details: { role: member.role } })
   return { done: true as const }
+}
+
+/** Nobody comes back by themselves: not through what they have sent, nor through what was sent to them. */
+export async function endMembership(call: AuditedCall, member: { id: string; email: string }): Promise<void> {
+  const { db, publisher } = call
+  const sent = (await listInvitations(db, publisher.id)).filter(({ inviter_id }) => inviter_id === member.id)
+  // First, and what they have sent goes with it: one that is being sent now holds the membership, and waits for nothing.
+  await deleteMembership(db, publisher.id, member.id)
+  const toThem = await findInvitationTo(db, publisher.id, member.email)
+  if (toThem) await deleteInvitation(db, publisher.id, toThem.id)
+  await noteWithdrawn(
+    call,
+    sent.map(({ email }) => email),
+  )
+}
+
+async function noteWithdrawn(call: AuditedCall, emails: readonly string[]): Promise<void> {
+  for (const email of emails) await audited(call, 'invitation.withdrawn', { subject: email })
 }
 
 async function memberOf(db: Db, id: string): Promise<{ id: string; email: string; role: MemberRole }> {

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import { ParleyError } from '../rules/errors.ts'
 import type { Db } from '../store/database.ts'
-import { countAttempts, forgetAttempts } from '../store/throttles.ts'
+import { countAttempts, forgetAttempts, forgetOneAttempt } from '../store/throttles.ts'
 
-/** Limits on what can be guessed or made to send mails. Never a lock-out: somebody else could cause that on purpose. */
+/** Limits on what can be guessed or made to send mails. Nobody may be able to use up what somebody else needs to get in. */
 
 export interface Limit {
   /** What is limited, and by whom or for whom. */
   subject: string
   most: number
+  /** A way in that needs no waiting, if there is one. */
+  advice?: string
 }
 
 const MINUTE_MS = 60_000
@@ -19,10 +21,14 @@ export async function throttle(db: Db, limits: readonly Limit[], windowMs: numbe
     limits.map(({ subject }) => digestOf(subject)),
     windowMs,
   )
-  const waits = counted.filter(({ attempts }, n) => attempts > (limits[n]?.most ?? 0)).map(({ endsInMs }) => endsInMs)
-  if (waits.length === 0) return
-  const seconds = Math.max(1, Math.ceil(Math.max(...waits) / 1_000))
-  const message = `Too many attempts. Try again in ${seconds} s.`
+  const reached = limits.flatMap(({ most, advice }, n) => {
+    const { attempts = 0, endsInMs = 0 } = counted[n] ?? {}
+    return attempts > most ? [{ endsInMs, advice }] : []
+  })
+  if (reached.length === 0) return
+  const seconds = Math.max(1, Math.ceil(Math.max(...reached.map(({ endsInMs }) => endsInMs)) / 1_000))
+  const advice = reached.find((limit) => limit.advice !== undefined)?.advice
+  const message = `Too many attempts. ${advice ?? `Try again in ${seconds} s.`}`
   throw new ParleyError('too_many_attempts', { message, retryAfterSeconds: seconds })
 }
 
@@ -33,8 +39,13 @@ export async function isFirst(db: Db, subject: string, windowMs: number = MINUTE
 }
 
 /** After a success: who knows the password has not been guessing. */
-export async function forgive(db: Db, subject: string): Promise<void> {
-  await forgetAttempts(db, digestOf(subject))
+export async function forgive(db: Db, subjects: readonly string[]): Promise<void> {
+  await forgetAttempts(db, subjects.map(digestOf))
+}
+
+/** After a success: it was no guess, and those before it stay counted. */
+export async function uncount(db: Db, subject: string): Promise<void> {
+  await forgetOneAttempt(db, digestOf(subject))
 }
 
 function digestOf(subject: string): Buffer {

@@ -82,6 +82,7 @@ async function describeWallet(world: World, db: Db, projectId: string) {
     heldNanos: wallet.held_nanos,
     runningCalls: wallet.open_holds,
     availableNanos: available,
+    owedNanos: wallet.owed_nanos,
     spent7dNanos: spent,
     daysLeft: daysLeft(available, spent, PACE_DAYS) ?? null,
     alertNanos: (await findAlert(db, projectId)) ?? null,

@@ -23,7 +23,7 @@ export interface Installation {
   canPay: boolean
   /** Whether the operator activates each publisher, instead of the confirmed address. */
   requiresApproval: boolean
-  /** What a publisher's first project gets. */
+  /** For the first verified domain of a publisher that signs up. */
   trialCredit: Nanos
 }
 

@@ -25,11 +25,12 @@ export function createCheckDomain(options: CheckDomainOptions = {}): CheckDomain
   const resolver = createDomainResolver(options.dnsServers)
   const files = createPublicFiles({ ...options.files, resolver })
   return async ({ name, token }) => {
-    const dns = await lookForRecord(resolver, proofRecordOf(name, token))
+    const record = proofRecordOf(name, token)
+    const dns = await lookForRecord(resolver, record)
     const file: FileFinding =
       dns.outcome === 'match'
         ? { outcome: 'not_needed', reason: null, status: null }
-        : await lookForFile(files, name, token)
+        : await lookForFile(files, name, [record.value, token])
     return { dns, file }
   }
 }
@@ -51,10 +52,12 @@ async function findMisplaced(resolver: DomainResolver, record: ProofRecord): Pro
   return names.find((_, n) => found[n]?.includes(record.value)) ?? null
 }
 
-async function lookForFile(files: PublicFiles, name: string, token: string): Promise<FileFinding> {
+/** The file holds one of the proofs and nothing else: a proof inside other text may be anybody's comment. */
+async function lookForFile(files: PublicFiles, name: string, proofs: readonly string[]): Promise<FileFinding> {
   const fetched: FetchedFile = await files.fetch(name, PROOF_FILE_PATH)
   if ('isUnanswered' in fetched) return { outcome: 'unanswered', reason: null, status: null }
-  if ('text' in fetched) return { outcome: fetched.text.includes(token) ? 'match' : 'other', reason: null, status: 200 }
+  if ('text' in fetched)
+    return { outcome: proofs.includes(fetched.text.trim()) ? 'match' : 'other', reason: null, status: 200 }
   const { refusal: reason, status = null } = fetched
   const isAbsent = status === 404 || status === 410
   return { outcome: isAbsent ? 'absent' : 'refused', reason, status }

@@ -6,9 +6,9 @@ import { domainNameOf, type FileRefusal } from '../rules/domains.ts'
 import type { DomainResolver } from './resolver.ts'
 
 /**
- * Fetches a small file from a name that a stranger has chosen, without ever being led to a machine of ours: the name must
- * be one of the public DNS, every address of it must be public, the connection goes to the very address that was looked
- * at (a second look-up could say something else) and says so itself, and redirects are not followed.
+ * Fetches a small text file from a name that a stranger has chosen, without ever being led to a machine of ours: the name
+ * must be one of the public DNS, every address of it must be public, the connection goes to the very address that was
+ * looked at (a second look-up could say something else) and says so itself, and redirects are not followed.
  */
 export interface PublicFiles {
   fetch(name: string, path: string): Promise<FetchedFile>
@@ -26,7 +26,10 @@ export interface PublicFileOptions {
   withinMs?: number
 }
 
-const FILE_BYTES_MAX = 64 * 1024
+/** Many times what a token takes. */
+const FILE_BYTES_MAX = 1024
+/** Never a page: on many sites strangers choose what stands in one, and some let them choose its path. */
+const FILE_TYPES = new Set(['text/plain', 'application/octet-stream'])
 const HEADER_BYTES_MAX = 16 * 1024
 const WITHIN_MS = 5_000
 const HTTPS_PORT = 443
@@ -84,6 +87,8 @@ async function readFile(socket: TLSSocket, name: string, path: string, deadline:
   const status = response.statusCode ?? 0
   if (status >= 300 && status < 400) return { refusal: 'redirect', status }
   if (status !== 200) return { refusal: 'status', status }
+  const [type = ''] = (response.headers['content-type'] ?? '').split(';')
+  if (!FILE_TYPES.has(type.trim().toLowerCase())) return { refusal: 'type', status }
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -5,6 +5,7 @@ import { appendAuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/database.ts'
 import { lockDomain, saveCheck, type Domain } from '../store/domains.ts'
 import { mailOwners } from '../store/owner-mails.ts'
+import { grantTrialCredit } from '../store/trial-credit.ts'
 
 export interface FinishedCheck {
   publisherId: string
@@ -39,6 +40,7 @@ export async function recordCheck(
   const standing = standingAfter(domain, check.findings, facts)
   await saveCheck(tx, check.projectId, standing, check.findings)
   const [before, after] = [domainStateOf(domain), domainStateOf(standing)]
+  if (after === 'verified') await grantTrialCredit(tx, check.projectId)
   if (before !== after) await tell(tx, options, check, { before, after, lapsesOn: dayOf(lapsesAtOf(standing)) })
   return { ...domain, ...standing, checkedAt: now, findings: check.findings }
 }

@@ -70,7 +70,7 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
   const newCall = () => ({ signal: abort.signal, facts: { streamed: true, attempts: [] } }) as unknown as Call
   async function ask(call = newCall()): Promise<Chunk[]> {
     const chunks: Chunk[] = []
-    for await (const chunk of answer(upstreams, routes, REQUEST, call)) chunks.push(chunk)
+    for await (const chunk of answer(upstreams, routes, REQUEST, call, call.signal)) chunks.push(chunk)
     return chunks
   }
   return { upstreams, routes, clock, asked, abort, newCall, ask }
@@ -123,7 +123,7 @@ test('after the first piece there is no other route', async () => {
   const broken = [TEXT, ...fails('truncated')]
   const { asked, newCall, upstreams, routes } = setUp({ scripts: { a: [broken], b: [ANSWER] } })
   const call = newCall()
-  const chunks = answer(upstreams, routes, REQUEST, call)
+  const chunks = answer(upstreams, routes, REQUEST, call, call.signal)
   assert.deepEqual((await chunks.next()).value, TEXT)
   await assert.rejects(chunks.next(), isFailure('truncated'))
   assert.deepEqual(asked, ['a key'])
@@ -235,7 +235,7 @@ test('where one route is busy and the other fails, the caller is told that we ar
 test('leaving an answer early gives its place back and counts as no failure', async () => {
   const { upstreams, routes, newCall } = setUp({ scripts: { a: [ANSWER], b: [ANSWER] } })
   for (let n = 0; n < 10; n++) {
-    for await (const chunk of answer(upstreams, routes, REQUEST, newCall())) {
+    for await (const chunk of answer(upstreams, routes, REQUEST, newCall(), new AbortController().signal)) {
       assert.deepEqual(chunk, TEXT)
       assert.equal(upstreams.inFlight, 1)
       break

@@ -23,6 +23,7 @@ export async function* answer(
   routes: readonly Route[],
   request: ChatRequest,
   call: Call,
+  signal: AbortSignal,
 ): AsyncGenerator<Chunk> {
   const isOnly = routes.length === 1
   const failures: UpstreamError[] = []
@@ -36,7 +37,7 @@ export async function* answer(
         refusals.push(admission)
         break
       }
-      const failure = yield* attempt(route, admission, request, call)
+      const failure = yield* attempt(route, admission, request, call, signal)
       if (!failure) return
       failures.push(failure)
       if (WORTH_ANOTHER_KEY.has(failure.kind)) {
@@ -49,7 +50,7 @@ export async function* answer(
       if (waitMs === undefined) break
       // Ends with the reason of the abort, as a stream does, and not with the timer's own error: a caller that hung up
       // would be taken for a failure of ours.
-      await sleep(waitMs, undefined, { signal: call.signal }).catch(() => call.signal.throwIfAborted())
+      await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
     }
   }
   throw endOf(failures, refusals)
@@ -61,18 +62,20 @@ async function* attempt(
   admission: Admission,
   request: ChatRequest,
   call: Call,
+  signal: AbortSignal,
 ): AsyncGenerator<Chunk, UpstreamError | undefined> {
   const record = startRecord(call, route, admission)
   const { upstreamModel, timers } = route.deployment
   let hasBegun = false
+  const onSent = () => void (call.facts.deploymentId = route.deployment.id)
   try {
-    const upstreamCall = { request, upstreamModel, apiKey: admission.key.secret, timers }
+    const upstreamCall = { request, upstreamModel, apiKey: admission.key.secret, timers, onSent }
     // Leaving this loop early cancels the upstream call.
-    for await (const chunk of route.provider.stream(upstreamCall, call.signal)) {
+    for await (const chunk of route.provider.stream(upstreamCall, signal)) {
       if (!hasBegun) {
         hasBegun = true
         admission.began()
-        call.facts.deploymentId = route.deployment.id
+        onSent()
         record.end(undefined)
       }
       yield chunk
@@ -81,9 +84,15 @@ async function* attempt(
     return undefined
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    admission.ended(error)
+    if (hasBegun && error.kind === 'total_timeout') {
+      // A provider that still writes has not failed: the answer is longer than there is time for.
+      yield { type: 'finish', reason: 'length' }
+      return undefined
+    }
+    admission.ended(error.kind === 'reader_stalled' ? 'left' : error)
     record.end(error.kind)
     if (hasBegun) throw error
+    call.facts.deploymentId = undefined
     return error
   } finally {
     // Whoever hangs up, and whatever is our own fault, comes by here only.

@@ -1,6 +1,7 @@
 import type { Outcome, UsageSource } from '../rules/charging.ts'
 import type { FinishReason } from '../rules/chunk.ts'
 import type { Nanos } from '../rules/money.ts'
+import type { Anomaly } from '../rules/usage-report.ts'
 import type { Usage } from '../rules/usage.ts'
 import type { Attempt } from '../store/ledger.ts'
 import type { Caller } from './authenticate.ts'
@@ -31,6 +32,7 @@ export interface CallFacts {
   model?: string
   streamed: boolean
   attempts: Attempt[]
+  /** Who was sent the prompt and has not failed since. */
   deploymentId?: string
   firstTokenMs?: number
   outcome?: Outcome
@@ -43,8 +45,12 @@ export interface CallFacts {
   charged?: Nanos
   /** This answer is a stored one, of an earlier call with the same Idempotency-Key. */
   replayed?: { callId: string; created: number }
-  /** The provider's report was not believed. */
-  isUsageAnomalous?: boolean
+  /** What was wrong with the provider's report of its usage. */
+  anomalies?: readonly Anomaly[]
+  /** That report, as it was. */
+  reported?: Usage
+  /** So much waits for the caller that nothing more is taken from the provider. */
+  isStalled?: boolean
 }
 
 /** The calls of this process by id, each with the means to cut it off. */

@@ -1,15 +1,20 @@
 import { UpstreamError } from '../providers/provider.ts'
-import { parseChatRequest, type ChatRequest } from '../rules/chat-request.ts'
+import { parseChatRequest, type ChatRequest, type Message } from '../rules/chat-request.ts'
 import type { Outcome } from '../rules/charging.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/chunk.ts'
 import { ParleyError, asParleyError } from '../rules/errors.ts'
-import { countPromptTokens } from '../rules/tokens.ts'
+import { OUTPUT_TOKENS_MAX_UNKNOWN } from '../rules/holds.ts'
+import { READ_ON_MS, TOOL_CALLS_MAX } from '../rules/limits.ts'
+import { completionTokensOf, promptTokensOf } from '../rules/usage.ts'
 import { answer } from './answer.ts'
 import { HungUp, ShutDown, type Call } from './call.ts'
 import type { ModelRoute } from './catalogue.ts'
 import type { Gateway } from './gateway.ts'
-import { chunksOf, type Replay } from './idempotency.ts'
+import type { AnswerEnd, Conclusion } from './conclusion.ts'
+import { chunksOf, type Replay, type StoredAnswer } from './idempotency.ts'
 import { createMeter, type Meter } from './meter.ts'
+import { meterPrompt, type MeteredPrompt } from './prompt.ts'
+import { upstreamSignalOf } from './upstream-signal.ts'
 import { replyOf } from './wire.ts'
 import { holdFor, type Hold } from './wallet.ts'
 
@@ -17,74 +22,75 @@ import { holdFor, type Hold } from './wallet.ts'
  * The request path, from the accepted keys to the last byte. Read this file first.
  *
  * What throws before the first chunk becomes an HTTP status; what throws after it becomes an error event. Either way the
- * hold is settled, and also when the caller hangs up, which ends this generator wherever it stands. It returns only
- * after the charge is durable, so that a completed answer is always a charged one.
+ * hold is settled, and also when the caller hangs up. It returns only after the charge is durable, so that a completed
+ * answer is always a charged one.
  */
 export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenerator<ReplyChunk> {
-  const { request, history } = gateway.recommendations.strip(parseChatRequest(call.body)) // 400, 422
+  const { request, history } = gateway.recommendations.strip(call.caller, parseChatRequest(call.body)) // 400, 422
   await gateway.conversations.check(call.caller, call.conversationId) // 404, 503
   const route = gateway.catalogue.routeFor(call.caller, request) // 422
-  call.facts.model = route.model.id
-  call.facts.streamed = request.stream
+  Object.assign(call.facts, { model: route.model.id, streamed: request.stream })
   if (gateway.running.size > gateway.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
+  const prompt = await meterPrompt(gateway, request, route.model) // 422
   const replay = await gateway.idempotency.claim(call) // 409, 422, 503
   if (replay) return yield* replayed(call, replay)
-  const promptTokens = countPromptTokens(request)
-  const hold = await holdFor(gateway, call, request, route, promptTokens) // 401, 403, 429, 503
+  const hold = await holdFor(gateway, call, request, route, prompt.tokens) // 401, 403, 429, 503
 
   // Starts beside the answer and is read after it: a slow matcher delays no piece. It never rejects.
   const recommendation = gateway.recommendations.begin(call, request, history)
-
   const bounded = hold.clamp(request)
-  const meter = meterFor(route, bounded, hold, promptTokens)
+  const meter = meterFor(gateway, route, bounded, hold, prompt)
+  const upstream = upstreamSignalOf(call.signal, () => readOnMsOf(call, meter))
   const reply = replyOf()
   let placed: RecommendationChunk | undefined
   let isPlaced = false
-  const storedAnswer = () =>
-    gateway.idempotency.seal(call, {
-      message: reply.message(),
-      recommendation: placed,
-      finishReason: call.facts.finishReason ?? 'stop',
-      usage: meter.usage(),
-      created: Math.floor(call.createdAt.getTime() / 1000),
-    })
-  // Leaving this generator through `return`, as a caller that hangs up does, passes no `catch`: hence the first value.
+  // Leaving this generator through `return` passes no `catch`: hence the first values.
   let outcome: Outcome = 'hung_up'
-  let status = 200
+  let end: AnswerEnd = 'cancelled'
+  let failure: ParleyError | undefined
   try {
     call.signal.throwIfAborted()
     let finishReason: FinishReason = 'length'
     let isPaidFor = true
-    for await (const chunk of answer(gateway.upstreams, route.routes, bounded, call)) {
+    for await (const chunk of answer(gateway.upstreams, route.routes, bounded, call, upstream.signal)) {
       if (chunk.type === 'finish') finishReason = chunk.reason
-      else if (chunk.type === 'usage') meter.report(chunk.usage)
+      else if (chunk.type === 'usage') meter.report(chunk.usage, chunk.soFar ?? false)
       else {
         isPaidFor = await meter.admit(chunk)
         if (!isPaidFor) break
+        if (chunk.type === 'tool_call' && chunk.index >= TOOL_CALLS_MAX) continue
         call.facts.firstTokenMs ??= Math.round(performance.now() - call.startedMs)
         reply.add(chunk)
         yield chunk
+        isPaidFor = await meter.hasRoom()
+        if (!isPaidFor) break
       }
     }
+    end = isPaidFor ? 'whole' : 'used up'
+    if (isGone(call)) return // The answer was read on only to know what it came to.
     outcome = isPaidFor ? 'completed' : 'hold_used_up'
     call.facts.finishReason = finishReason
     placed = await recommendation.conclude(reply.message(), finishReason)
     if (placed) yield placed
     isPlaced = true
     yield { type: 'finish', reason: finishReason }
-    yield { type: 'usage', usage: meter.usage() }
+    yield { type: 'usage', usage: (await meter.conclude(end)).usage }
   } catch (error) {
-    outcome = outcomeOf(error)
-    if (error instanceof HungUp) throw error
-    const failure = failureOf(error)
-    status = failure.status
+    end = isCallersDoing(error) ? 'cancelled' : 'cut'
+    outcome = isGone(call) ? 'hung_up' : outcomeOf(error)
+    if (isGone(call)) throw call.signal.reason
+    failure = failureOf(error)
     call.facts.errorCode = failure.code
     throw failure
   } finally {
-    call.facts.isUsageAnomalous = meter.isAnomalous
+    upstream.release()
+    const used = isWorkedOn(call, meter, outcome) ? await meter.conclude(end) : undefined
+    if (used) note(used, end, { gateway, call, route, prompt })
     const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
-    const settled = hold.settle(meter.ending(outcome), status, isAnswered ? storedAnswer() : undefined)
-    // Also when the charge could not be written: the link was already sent, and must lead somewhere.
+    const stored = isAnswered && used ? storedAnswerOf(call, reply.message(), placed, used) : undefined
+    const result = gateway.idempotency.seal(call, stored)
+    const settled = hold.settle({ outcome, used, held: hold.amount }, failure?.status, result)
+    // Also when the charge could not be written: the recommendation was already sent.
     await settled.finally(() => recommendation.end(isPlaced && !call.signal.aborted))
     gateway.conversations.record(call, request, isAnswered ? reply.message() : undefined)
   }
@@ -95,22 +101,82 @@ function* replayed(call: Call, { callId, answer: stored }: Replay): Generator<Re
   yield* chunksOf(stored)
 }
 
-function meterFor({ price, model }: ModelRoute, bounded: ChatRequest, hold: Hold, promptTokens: number): Meter {
+function meterFor(
+  { statistics }: Gateway,
+  { price, model }: ModelRoute,
+  bounded: ChatRequest,
+  hold: Hold,
+  prompt: MeteredPrompt,
+): Meter {
+  const isHiding = statistics.hiddenTokens(model) > 0
   return createMeter({
-    promptTokens,
+    prompt,
     price,
-    outputMax: bounded.max_tokens ?? model.maxOutputTokens ?? OUTPUT_MAX_UNKNOWN,
-    isBounded: bounded.max_tokens !== undefined,
+    figures: model.figures,
+    outputMax: bounded.max_tokens ?? model.maxOutputTokens ?? OUTPUT_TOKENS_MAX_UNKNOWN,
+    // All that a model may think unseen was held from the start.
+    isBounded: bounded.max_tokens !== undefined || isHiding,
+    isHiding,
     held: () => hold.amount,
     extend: () => hold.extend(),
   })
 }
 
-/** What a model of unknown length may plausibly report. */
-const OUTPUT_MAX_UNKNOWN = 128_000
+/** How long the answer of a caller that is gone is read on. */
+function readOnMsOf({ facts }: Call, meter: Meter): number {
+  if (facts.deploymentId === undefined) return 0
+  if (meter.isInTheDark) return READ_ON_MS.unknown
+  // What the provider wrote while the caller did not read waits in the buffers on the way.
+  return facts.isStalled ? READ_ON_MS.stalled : 0
+}
+
+/** Whether a provider has done anything that somebody must pay for. */
+function isWorkedOn({ facts }: Call, meter: Meter, outcome: Outcome): boolean {
+  if (outcome === 'completed' || meter.isStarted) return true
+  return outcome === 'hung_up' && facts.deploymentId !== undefined
+}
+
+interface Noted {
+  gateway: Gateway
+  call: Call
+  route: ModelRoute
+  prompt: MeteredPrompt
+}
+
+/** Keeps what was odd, and learns from what was not. */
+function note(used: Conclusion, end: AnswerEnd, { gateway, call, route: { model }, prompt }: Noted): void {
+  call.facts.anomalies = used.anomalies
+  call.facts.reported = used.reported
+  if (end !== 'whole') return
+  const isTrue = used.source === 'reported' && used.anomalies.length === 0
+  gateway.statistics.add(model, {
+    completionTokens: completionTokensOf(used.usage),
+    hasHidden: used.hasHidden,
+    promptRatio: isTrue ? prompt.ratioTo(promptTokensOf(used.usage)) : undefined,
+  })
+}
+
+function storedAnswerOf(
+  call: Call,
+  message: Message,
+  recommendation: RecommendationChunk | undefined,
+  { usage }: Conclusion,
+): StoredAnswer {
+  const created = Math.floor(call.createdAt.getTime() / 1000)
+  return { message, recommendation, finishReason: call.facts.finishReason ?? 'stop', usage, created }
+}
+
+function isGone({ signal }: Call): boolean {
+  return signal.reason instanceof HungUp
+}
+
+/** A caller that does not read on makes its provider give up; one that hangs up ends its call itself. */
+function isCallersDoing(error: unknown): boolean {
+  return error instanceof HungUp || (error instanceof UpstreamError && error.kind === 'reader_stalled')
+}
 
 function outcomeOf(error: unknown): Outcome {
-  if (error instanceof HungUp) return 'hung_up'
+  if (isCallersDoing(error)) return 'hung_up'
   if (error instanceof ParleyError && error.code === 'upstream_failed') return 'upstream_failed'
   if (!(error instanceof UpstreamError)) return 'gateway_failed'
   if (error.kind === 'truncated') return 'truncated'
@@ -120,7 +186,8 @@ function outcomeOf(error: unknown): Outcome {
 function failureOf(error: unknown): ParleyError {
   if (error instanceof UpstreamError) {
     const { kind, status: upstreamStatus, retryAfterSeconds } = error
-    return new ParleyError('upstream_failed', { retryAfterSeconds, details: { kind, upstreamStatus } })
+    const code = kind === 'reader_stalled' ? 'read_too_slowly' : 'upstream_failed'
+    return new ParleyError(code, { retryAfterSeconds, details: { kind, upstreamStatus } })
   }
   if (error instanceof ShutDown) return new ParleyError('shutting_down', { retryAfterSeconds: 1 })
   return asParleyError(error)

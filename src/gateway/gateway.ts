@@ -1,3 +1,4 @@
+import { createChance } from '../platform/chance.ts'
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -18,8 +19,8 @@ import { createConversations, type Conversations } from './conversations.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { createLease } from './lease.ts'
 import { createLinks, type Links } from './links.ts'
+import { createModelStatistics, type ModelStatistics } from './model-statistics.ts'
 import { createRecommendations, type Recommendations } from './recommendations.ts'
-import { createTypicalOutput, type TypicalOutput } from './typical-output.ts'
 import { createUpstreams, type Upstreams } from './upstreams.ts'
 
 /** What the request path works with: everything a call can touch is listed here. */
@@ -33,7 +34,9 @@ export interface Gateway {
   readonly recommendations: Recommendations
   readonly links: Links
   readonly ledger: Ledger
-  readonly typicalOutput: TypicalOutput
+  readonly statistics: ModelStatistics
+  /** Numbers from 0 to below 1 that no caller can foresee. */
+  chance(): number
   readonly running: RunningCalls
   /** Completions at the same time in this process; more are answered 503. */
   readonly callsMax: number
@@ -110,7 +113,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     recommendations,
     links: createLinks(store.db, secrets),
     ledger,
-    typicalOutput: createTypicalOutput(),
+    statistics: createModelStatistics(),
+    chance: createChance(),
     running,
     callsMax,
     log,

@@ -31,7 +31,7 @@ export interface Idempotency {
   /** For a call that failed before it held credit. */
   giveUp(call: Call): Promise<void>
   /** Sealed: the text of an answer must not lie readable in the database longer than its conversation may. */
-  seal(call: Call, answer: StoredAnswer): string | undefined
+  seal(call: Call, answer: StoredAnswer | undefined): string | undefined
 }
 
 /** 1 to 255 visible characters. */
@@ -94,7 +94,7 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
       if (call.idempotencyKey !== undefined) await statements.giveUpKey(db, call.id).catch(() => {})
     },
     seal(call, answer) {
-      if (call.idempotencyKey === undefined) return undefined
+      if (call.idempotencyKey === undefined || answer === undefined) return undefined
       const text = JSON.stringify(answer)
       return text.length > RESULT_CHARACTERS_MAX ? undefined : secrets.seal(text, `result/${call.id}`, 'stored-results')
     },

@@ -71,6 +71,8 @@ function orphanSettlement(callId: string, projectId: string): Settlement {
     firstTokenMs: undefined,
     durationMs: 0,
     attempts: [],
+    anomalies: [],
+    reported: undefined,
     hasIdempotencyKey: true,
     result: undefined,
   }

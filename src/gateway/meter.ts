@@ -1,10 +1,11 @@
-import type { Ending, Outcome } from '../rules/charging.ts'
 import type { ContentChunk } from '../rules/chunk.ts'
 import { shouldExtend } from '../rules/holds.ts'
 import type { Nanos } from '../rules/money.ts'
 import { costOf, type Price } from '../rules/pricing.ts'
 import { countTextTokens } from '../rules/tokens.ts'
-import { NO_USAGE, isPlausible, type Usage } from '../rules/usage.ts'
+import { NO_USAGE, type Usage } from '../rules/usage.ts'
+import { createAnswerCount, type AnswerTokens } from './answer-count.ts'
+import { createConclusion, type AnswerEnd, type Conclusion, type ConclusionOptions } from './conclusion.ts'
 
 /** Counts an answer while it passes, so that it never outgrows its hold unnoticed, and says in the end what it came to. */
 export interface Meter {
@@ -13,104 +14,109 @@ export interface Meter {
    * more: the piece must not be delivered, and the answer ends here.
    */
   admit(piece: ContentChunk): boolean | Promise<boolean>
-  report(usage: Usage): void
-  /** What the answer came to: as reported, or else as counted. */
-  usage(): Usage
-  ending(outcome: Outcome): Ending
-  readonly isAnomalous: boolean
+  /** What the provider says; `soFar` while the answer still runs. */
+  report(usage: Usage, soFar: boolean): void
+  /** What the answer came to. The first call decides, the others are told the same. */
+  conclude(end: AnswerEnd): Promise<Conclusion>
+  /** Whether the hold pays for another piece like those before. If not, the answer ends here, too. */
+  hasRoom(): boolean | Promise<boolean>
+  /** Something of the answer is there. */
+  readonly isStarted: boolean
+  /** What the call has come to so far cannot be known without its provider. */
+  readonly isInTheDark: boolean
 }
 
-export interface MeterOptions {
-  promptTokens: number
+export interface MeterOptions extends Omit<ConclusionOptions, 'answer'> {
   price: Price
-  /** No plausible report exceeds this by much: the caller's max_tokens, or the model's. */
-  outputMax: number
   /** The provider was told to stop where the hold ends. It counts tokens in its own way, so it gets some leeway. */
   isBounded: boolean
-  held(): Nanos
-  /** Resolves to whether the hold has grown. Never rejects. */
+  /** Resolves to whether the hold has grown by all that was asked for, so that asking again may help. Never rejects. */
   extend(): Promise<boolean>
 }
 
 /** How far a bounded answer may exceed its hold by our count before the provider is taken to ignore the bound. */
 const BOUNDED_LEEWAY = 2n
+/**
+ * A piece that does not fit was written all the same, and nobody pays for it. Where a piece is more than a token, an answer
+ * ends before such a one: else two calls of one wallet, each in the other's way, would get a tenth of their tokens for
+ * nothing.
+ */
+const SMALL_PIECE_TOKENS = 1
+/** Of a longer piece the tokens are guessed, because counting takes time. */
+const COUNTED_CHARACTERS_MAX = 1_024
+const CHARACTERS_PER_TOKEN = 3
 
 export function createMeter(options: MeterOptions): Meter {
-  const output = createOutputCounter()
-  let isStarted = false
-  let reported: Usage | undefined
-  let isAnomalous = false
-  let extension: Promise<boolean> | undefined
+  const { prompt, price, held } = options
+  const answer = createAnswerCount()
+  const conclusion = createConclusion({ ...options, answer })
+  const promptCost = spent({ output: 0, reasoning: 0 })
+  let extension: Promise<void> | undefined
   let mayExtend = true
+  let largest = { text: '', tokens: 0 }
+  let spentAtMost = 0n
 
-  function usageOf(outputTokens: number): Usage {
-    return { ...NO_USAGE, input: options.promptTokens, output: outputTokens }
+  function spent(tokens: AnswerTokens): Nanos {
+    return costOf({ ...NO_USAGE, input: prompt.tokens, ...tokens }, price)
   }
 
-  function spent(outputTokens: number): Nanos {
-    return costOf(usageOf(outputTokens), options.price)
+  /** The prompt is paid for from the start: what is left is for the answer. */
+  function isNearlyUsed(spentNow: Nanos): boolean {
+    return shouldExtend(spentNow - promptCost, held() - promptCost)
   }
 
-  /** A refused extension is not asked for again: the answer then lives on what it has. */
-  function startExtension(): Promise<boolean> {
-    extension ??= options.extend().then((hasGrown) => {
-      extension = undefined
-      mayExtend = hasGrown
-      return hasGrown
-    })
+  /** Once the wallet had less than was asked for, nothing more is asked: the answer then lives on what it has. */
+  function startExtension(): Promise<void> {
+    extension ??= extendOnce()
     return extension
   }
 
-  /** The exact check, made when the upper bound says that the hold may be nearly used. */
-  function admitCounted(): boolean | Promise<boolean> {
-    const spentNow = spent(output.exact())
-    if (options.isBounded) return spentNow <= options.held() * BOUNDED_LEEWAY
-    const fits = spentNow <= options.held()
-    if (!shouldExtend(spentNow, options.held()) || !mayExtend) return fits
+  async function extendOnce(): Promise<void> {
+    mayExtend = await options.extend()
+    extension = undefined
+  }
+
+  function admitCounted(tokens: AnswerTokens): boolean | Promise<boolean> {
+    const spentNow = spent(tokens)
+    spentAtMost = spentNow
+    if (options.isBounded) return spentNow <= held() * BOUNDED_LEEWAY
+    const fits = spentNow <= held()
+    if (!isNearlyUsed(spentNow) || !mayExtend) return fits
     const growing = startExtension()
-    return fits || growing.then(() => spentNow <= options.held())
+    return fits || growing.then(() => spentNow <= held())
+  }
+
+  function fitsAnother(): boolean {
+    largest.tokens ||= tokensOfPiece(largest.text)
+    const cost = costOf({ ...NO_USAGE, output: largest.tokens }, price)
+    return largest.tokens <= SMALL_PIECE_TOKENS || spentAtMost + cost <= held()
   }
 
   return {
     admit(piece) {
-      isStarted = true
-      const text = piece.type === 'tool_call' ? (piece.name ?? '') + piece.arguments : piece.text
-      output.add(text)
-      return shouldExtend(spent(output.atMost()), options.held()) ? admitCounted() : true
+      const text = answer.add(piece)
+      if (text.length > largest.text.length) largest = { text, tokens: 0 }
+      spentAtMost = spent(answer.atMost())
+      if (!isNearlyUsed(spentAtMost)) return true
+      // The upper bound says that the hold may be nearly used: now it is counted.
+      return answer.isLong ? answer.count().then(admitCounted) : admitCounted(answer.exactly())
     },
-    report(usage) {
-      isAnomalous = !isPlausible(usage, usageOf(output.exact()), options.outputMax)
-      if (!isAnomalous) reported = usage
+    report: (usage, soFar) => conclusion.report(usage, soFar),
+    conclude: (end) => conclusion.of(end),
+    hasRoom() {
+      if (options.isBounded || (mayExtend && !extension)) return true
+      return fitsAnother() || (extension?.then(() => mayExtend || fitsAnother()) ?? false)
     },
-    usage: () => reported ?? usageOf(output.exact()),
-    ending(outcome) {
-      return { outcome, started: isStarted, reported, counted: usageOf(output.exact()), held: options.held() }
+    get isStarted() {
+      const { bytes, thoughtBytes, toolCalls } = answer.seen
+      return bytes + thoughtBytes + toolCalls > 0
     },
-    get isAnomalous() {
-      return isAnomalous
+    get isInTheDark() {
+      return conclusion.isInTheDark
     },
   }
 }
 
-/**
- * The tokenizer is too slow to run on every chunk. A token has at least one byte, so bytes are a safe upper bound, and
- * the exact count is made only when that bound comes near a limit: a handful of times per answer.
- */
-function createOutputCounter() {
-  let uncounted: string[] = []
-  let uncountedBytes = 0
-  let counted = 0
-  return {
-    add(text: string): void {
-      uncounted.push(text)
-      uncountedBytes += Buffer.byteLength(text)
-    },
-    atMost: () => counted + uncountedBytes,
-    exact(): number {
-      if (uncountedBytes > 0) counted += countTextTokens(uncounted.join(''))
-      uncounted = []
-      uncountedBytes = 0
-      return counted
-    },
-  }
+function tokensOfPiece(text: string): number {
+  return text.length > COUNTED_CHARACTERS_MAX ? Math.ceil(text.length / CHARACTERS_PER_TOKEN) : countTextTokens(text)
 }

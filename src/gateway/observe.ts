@@ -44,7 +44,8 @@ export function observeCall(
     metrics.chargedNanos.inc({ model }, Number(facts.charged ?? 0n))
     metrics.lostNanos.inc({ outcome: facts.outcome }, Number((facts.worth ?? 0n) - (facts.charged ?? 0n)))
     if (facts.usageSource === 'estimated') metrics.usageEstimated.inc({ model })
-    if (facts.isUsageAnomalous) metrics.usageAnomalies.inc({ model })
+    const provider = facts.attempts.at(-1)?.provider ?? 'none'
+    for (const kind of facts.anomalies ?? []) metrics.usageAnomalies.inc({ provider, model, kind })
   }
   log.info({
     requestId: call.requestId,
@@ -62,7 +63,7 @@ export function observeCall(
     finishReason: facts.finishReason,
     usage: facts.usage,
     usageSource: facts.usageSource,
-    usageAnomaly: facts.isUsageAnomalous || undefined,
+    usageAnomalies: facts.anomalies?.length ? facts.anomalies : undefined,
     heldNanos: facts.held?.toString(),
     chargedNanos: facts.charged?.toString(),
     attempts: facts.attempts,

@@ -1,3 +1,4 @@
+import { createLane, type Lane } from '../platform/batch.ts'
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -7,21 +8,28 @@ import {
   addOutcomes,
   insertRecommendations,
   noteRestraints,
+  setRecommendationStates,
   type OutcomeCount,
   type RecommendationRecord,
+  type RecommendationState,
   type RestraintNote,
 } from '../store/recommendation-records.ts'
 
-/** Writes down what was recommended and why nothing was, now and then and many at once: no answer waits for it. */
+/**
+ * Writes down what is recommended before a reader sees it, so that its links work at every gateway from the first moment
+ * on. Everything else is written now and then and many at once: no answer waits for that.
+ */
 export interface RecommendationRecords {
   count(projectId: string, outcome: Outcome): void
-  add(record: RecommendationRecord): void
+  /** Is it in the store, and may it be shown? Rejects when the store does not answer in time. */
+  add(record: RecommendationRecord, waitMs: number): Promise<boolean>
+  /** What became of it. */
+  setState(state: RecommendationState): void
   note(note: RestraintNote): void
   /** Resolves when everything was written, or given up. */
   stop(): Promise<void>
 }
 
-/** A link must lead somewhere by the time a reader has read the line that it stands in. */
 const WRITE_EVERY_MS = 250
 /** What the store does not take for so long is given up, and counted: gateways do not grow with its absence. */
 const WAITING_MAX = 10_000
@@ -31,28 +39,14 @@ const HOUR_MS = 3_600_000
 export function createRecommendationRecords(options: { db: Db; log: Log; metrics: Metrics }): RecommendationRecords {
   const { db, log, metrics } = options
   const counts = new Map<string, OutcomeCount>()
-  const records: RecommendationRecord[] = []
+  const adding = createRecordLane(db)
+  const states: RecommendationState[] = []
   const notes: RestraintNote[] = []
 
-  /** What the store refuses is tried alone and given up: one odd row must not hold up all that come after it. */
-  async function writeAll<Row>(waiting: Row[], insert: (rows: readonly Row[]) => Promise<void>): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, PER_STATEMENT_MAX)
-      await insert(batch).catch(async (error: unknown) => {
-        if (isUnavailable(error)) throw error
-        for (const row of batch) await insert([row]).catch(giveUp)
-      })
-      waiting.splice(0, batch.length)
-    }
-  }
-  const giveUp = (error: unknown) => {
-    if (isUnavailable(error)) throw error
-    metrics.recommendationsDropped.inc()
-  }
-
+  const drop = () => metrics.recommendationsDropped.inc()
   async function write(): Promise<void> {
-    await writeAll(notes, (rows) => noteRestraints(db, rows))
-    await writeAll(records, (rows) => insertRecommendations(db, rows))
+    await writeAll(notes, (rows) => noteRestraints(db, rows), drop)
+    await writeAll(states, (rows) => setRecommendationStates(db, rows), drop)
     const counted = [...counts]
     for (let start = 0; start < counted.length; start += PER_STATEMENT_MAX) {
       const batch = counted.slice(start, start + PER_STATEMENT_MAX)
@@ -68,7 +62,7 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
   const writing = every(WRITE_EVERY_MS, () => (written = write()), 'recommendation records', log)
   const isFull = (waiting: readonly unknown[]) => {
     if (waiting.length < WAITING_MAX) return false
-    metrics.recommendationsDropped.inc()
+    drop()
     return true
   }
 
@@ -81,8 +75,9 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
       if (known) known.calls += 1
       else counts.set(key, { projectId, hour, outcome, calls: 1 })
     },
-    add(record) {
-      if (!isFull(records)) records.push(record)
+    add: (record, waitMs) => adding.submit(record, waitMs),
+    setState(state) {
+      if (!isFull(states)) states.push(state)
     },
     note(note) {
       if (isFull(notes)) return
@@ -92,9 +87,40 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
     },
     async stop() {
       writing.stop()
+      await adding.idle()
       // One after the other: both would take the same rows, and throw away those that came between.
       await written.catch(() => {})
       await write().catch(() => {})
     },
   }
+}
+
+/** What the store refuses is tried alone and dropped: one odd row must not hold up all that come after it. */
+async function writeAll<Row>(
+  waiting: Row[],
+  write: (rows: readonly Row[]) => Promise<void>,
+  drop: () => void,
+): Promise<void> {
+  while (waiting.length > 0) {
+    const batch = waiting.slice(0, PER_STATEMENT_MAX)
+    await write(batch).catch(async (error: unknown) => {
+      if (isUnavailable(error)) throw error
+      for (const row of batch)
+        await write([row]).catch((refusal: unknown) => {
+          if (isUnavailable(refusal)) throw refusal
+          drop()
+        })
+    })
+    waiting.splice(0, batch.length)
+  }
+}
+
+function createRecordLane(db: Db): Lane<RecommendationRecord, boolean> {
+  return createLane({
+    run: (records) => insertRecommendations(db, records),
+    batchMax: 256,
+    queueMax: 1_000,
+    isTransient: isUnavailable,
+    retryEveryMs: 50,
+  })
 }

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { createLane } from '../platform/batch.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -9,9 +9,17 @@ import { matcherTokenOf } from '../recommend/wire.ts'
 import type { ChatRequest, Message } from '../rules/chat-request.ts'
 import type { FinishReason, RecommendationChunk } from '../rules/chunk.ts'
 import type { Match, Outcome } from '../rules/matching.ts'
-import { labelOf, renderBlock, SEPARATOR, withoutBlocks, type Label } from '../rules/recommendation-block.ts'
+import {
+  labelOf,
+  renderBlock,
+  SEPARATOR,
+  withoutBlocks,
+  wordsOfBlock,
+  type Block,
+  type Label,
+} from '../rules/recommendation-block.ts'
 import type { History } from '../rules/recommendation-caps.ts'
-import { idOf, tokenOf } from '../rules/recommendation-token.ts'
+import { idOfLine, tokenOf, type KeyOf } from '../rules/recommendation-token.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import {
   countTurns,
@@ -19,6 +27,7 @@ import {
   type ConversationDigest,
   type RememberedRestraint,
 } from '../store/recommendation-records.ts'
+import type { Caller } from './authenticate.ts'
 import type { Call } from './call.ts'
 import {
   ANSWER_WAIT_MS,
@@ -37,7 +46,7 @@ import { createRecommendationRecords, type RecommendationRecords } from './recom
  */
 export interface Recommendations {
   /** The request without the recommendations of former replies: no model reads them, nobody pays for them. */
-  strip(request: ChatRequest): { request: ChatRequest; history: History }
+  strip(caller: Pick<Caller, 'projectId'>, request: ChatRequest): { request: ChatRequest; history: History }
   /** Never throws, and what it starts never rejects. */
   begin(call: Call, request: ChatRequest, history: History): Pending
   stop(): Promise<void>
@@ -82,19 +91,22 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
     restraintOf: (conversation) => restraints.submit(conversation, RESTRAINT_WAIT_MS),
     recommendedUnder: (projectId, ids) => findRecommended(db, projectId, ids),
   }
-  const readToken = createTokenReader(secrets)
+  const keyOf = signingKeysOf(secrets)
   const digestKey = secrets.keyFor('recommendations')
+  const signing = { version: secrets.version, key: createSecretKey(digestKey) }
 
   return {
-    strip: (request) => stripped(request, readToken),
+    strip: ({ projectId }, request) => stripped(request, projectId, keyOf),
     begin(call, request, history) {
       const settings = call.caller.monetization
       const label = settings && labelOf(settings.label)
       if (!settings || settings.mode === 'off' || !label) return NOTHING
       const situation = { call, request, history, settings, conversation: digestOf(call, digestKey) }
+      const { projectId } = call.caller
       const chunkOf = (id: string, match: Match) => {
-        const token = tokenOf(id, { version: secrets.version, key: secrets.keyFor('recommendations') })
-        return placed(match, { label, format: settings.format, publicUrl, token })
+        const offer = { ...match, format: settings.format }
+        const token = tokenOf(id, { projectId, words: wordsOfBlock(offer) }, signing)
+        return placed({ ...offer, label, publicUrl, token })
       }
       return createPending({ sources, records, situation, label, chunkOf })
     },
@@ -127,53 +139,47 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
     .catch((): Opening => ({ outcome: 'unavailable' }))
     .then(noteIfSensitive)
   let concluded: Decision = { outcome: 'aborted' }
+  let chunk: RecommendationChunk | undefined
+
+  async function conclusion(reply: Message, finishReason: FinishReason, isLate: () => boolean): Promise<Decision> {
+    const opening = await opened
+    if (opening.outcome !== 'open') return opening
+    // A matcher that is late has enough to do.
+    if (isLate()) return { outcome: 'deadline' }
+    const decision = noteIfSensitive(await decide(sources, opening, reply, finishReason, call.signal))
+    if (decision.outcome !== 'served' || isLate()) return decision
+    const { match, turn } = decision
+    chunk = chunkOf(id, match)
+    const record = { ...match, id, projectId, callId: call.id, priceNanos: BigInt(match.priceNanos), turn, label }
+    return (await records.add(record, ANSWER_WAIT_MS)) ? decision : { outcome: 'no_match' }
+  }
 
   return {
     async conclude(reply, finishReason) {
-      concluded = await within(ANSWER_WAIT_MS, { outcome: 'deadline' }, async (isLate): Promise<Decision> => {
-        const opening = await opened
-        if (opening.outcome !== 'open') return opening
-        // A matcher that is late has enough to do.
-        if (isLate()) return { outcome: 'deadline' }
-        return decide(sources, opening, reply, finishReason, call.signal)
-          .catch((): Decision => ({ outcome: 'unavailable' }))
-          .then(noteIfSensitive)
-      })
-      if (concluded.outcome !== 'served' || isTest) return undefined
-      try {
-        return chunkOf(id, concluded.match)
-      } catch {
-        // What cannot be shown as it should be is not shown.
-        concluded = { outcome: 'unavailable' }
-        return undefined
-      }
+      concluded = await within(ANSWER_WAIT_MS, { outcome: 'deadline' }, (isLate) =>
+        // What cannot be written down, or be shown as it should be, is not shown.
+        conclusion(reply, finishReason, isLate).catch((): Decision => ({ outcome: 'unavailable' })),
+      )
+      return concluded.outcome === 'served' && !isTest ? chunk : undefined
     },
     end(isDelivered) {
       if (concluded.outcome !== 'served') return records.count(projectId, concluded.outcome)
       const { match, turn } = concluded
       records.count(projectId, isTest ? 'test' : isDelivered ? 'served' : 'aborted')
       // What the publisher itself sees in the playground costs no advertiser anything.
-      const state = isTest || isPlayground ? 'test' : isDelivered ? 'delivered' : 'aborted'
-      const priceNanos = BigInt(match.priceNanos)
-      records.add({ ...match, id, projectId, callId: call.id, priceNanos, turn, label, state })
+      if (isTest || isPlayground) records.setState({ id, state: 'test' })
+      else if (isDelivered) records.setState({ id, state: 'delivered' })
       if (conversation && (isTest || isDelivered))
         records.note({ ...conversation, isSensitive: false, served: { turn, ...match } })
     },
   }
 }
 
-function placed(
-  match: Match,
-  where: { label: Label; format: 'markdown' | 'plain'; publicUrl: string; token: string },
-): RecommendationChunk {
-  const text = SEPARATOR + renderBlock({ ...match, ...where })
-  const { label, publicUrl, token } = where
+function placed(block: Block): RecommendationChunk {
+  const { label, advertiser, publicUrl, token } = block
+  const text = SEPARATOR + renderBlock(block)
   const url = `${publicUrl}/r/${token}`
-  return {
-    type: 'recommendation',
-    text,
-    sponsored: { label, advertiser: match.advertiser, url, characters: text.length },
-  }
+  return { type: 'recommendation', text, sponsored: { label, advertiser, url, characters: text.length } }
 }
 
 function digestOf({ caller, conversationId }: Call, key: Buffer): ConversationDigest | undefined {
@@ -182,37 +188,37 @@ function digestOf({ caller, conversationId }: Call, key: Buffer): ConversationDi
   return { projectId: caller.projectId, digest }
 }
 
-type TokenReader = (token: string) => string | undefined
-
-export function createTokenReader(secrets: Secrets): TokenReader {
-  const keyOf = (version: number) => {
+/** Remembered for each version, known or not: there are at most as many as two bytes can say. */
+export function signingKeysOf(secrets: Secrets): KeyOf {
+  const keys = new Map<number, KeyObject | undefined>()
+  const find = (version: number) => {
     try {
-      return secrets.keyFor('recommendations', version)
+      return createSecretKey(secrets.keyFor('recommendations', version))
     } catch {
       return undefined
     }
   }
-  return (token) => idOf(token, keyOf)
-}
-
-/** A body has room for 190,000 tokens, and each costs a signature to check. No conversation has more of ours than this. */
-const TOKENS_MAX = 256
-
-function createBoundedReader(readToken: TokenReader): TokenReader {
-  const known = new Map<string, string | undefined>()
-  return (token) => {
-    if (!known.has(token) && known.size < TOKENS_MAX) known.set(token, readToken(token))
-    return known.get(token)
+  return (version) => {
+    if (!keys.has(version)) keys.set(version, find(version))
+    return keys.get(version)
   }
 }
 
-export function stripped(request: ChatRequest, readToken: TokenReader): { request: ChatRequest; history: History } {
+/** No conversation has more of ours than this. All are taken out; the last of them count. */
+const RECOMMENDED_MAX = 256
+
+export function stripped(
+  request: ChatRequest,
+  projectId: string,
+  keyOf: KeyOf,
+): { request: ChatRequest; history: History } {
   let turns = 0
-  const recommended: { turn: number; id: string }[] = []
-  const readBounded = createBoundedReader(readToken)
+  /** By id, because a block may be quoted many times. */
+  const turnOfId = new Map<string, number>()
+  const readLine = (token: string, words: string) => idOfLine(token, { projectId, words }, keyOf)
   const clean = (text: string) => {
-    const { text: rest, ids } = withoutBlocks(text, readBounded)
-    for (const id of ids) recommended.push({ turn: turns, id })
+    const { text: rest, ids } = withoutBlocks(text, readLine)
+    for (const id of ids) turnOfId.set(id, turns)
     return rest
   }
   const messages = request.messages.map((message): Message => {
@@ -226,6 +232,9 @@ export function stripped(request: ChatRequest, readToken: TokenReader): { reques
     const left = parts.filter(({ text }, n) => text !== '' || content[n]?.text === '')
     return { ...message, content: left.length === 0 ? '' : left }
   })
+  const recommended = Array.from(turnOfId, ([id, turn]) => ({ turn, id }))
+    .toSorted((a, b) => a.turn - b.turn)
+    .slice(-RECOMMENDED_MAX)
   return { request: { ...request, messages }, history: { turns, recommended } }
 }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chunk } from '../rules/chunk.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { respondWithEvents, SlowReader, type RespondOptions } from './respond.ts'
+import { respondWithEvents, type RespondOptions } from './respond.ts'
 
 const HEAD = { id: 'chatcmpl-1', created: 1, model: 'm' }
 const OPTIONS: RespondOptions = { format: 'plain', includeUsage: false }
@@ -44,29 +44,58 @@ async function textUntil(socket: Socket, mark: string): Promise<string> {
   return text
 }
 
-test('a caller that does not read stops the upstream, and is cut off when it stays that way', async () => {
-  let pulled = 0
-  let isReturned = false
-  async function* endless(): AsyncGenerator<Chunk> {
+/** Yields until it is told to stop, as a call does whose caller is gone. */
+function createEndless() {
+  const state = { pulled: 0, isStopped: false, isEnded: false }
+  async function* chunks(): AsyncGenerator<Chunk> {
     try {
-      for (;;) {
-        pulled += 1
+      while (!state.isStopped) {
+        state.pulled += 1
         yield { type: 'text', text: 'x'.repeat(16_384) }
         await sleep(0)
       }
     } finally {
-      isReturned = true
+      state.isEnded = true
     }
   }
-  const ended = await exchange(endless(), { slowReaderMs: 500 }, async (socket) => {
+  return { state, chunks }
+}
+
+test('a caller that does not read stops the upstream, and is cut off when it stays that way', async () => {
+  const { state, chunks } = createEndless()
+  const stalls: boolean[] = []
+  let slowReaders = 0
+  const onSlowReader = () => {
+    slowReaders += 1
+    state.isStopped = true
+  }
+  const onStall = (isStalled: boolean) => void stalls.push(isStalled)
+  const ended = await exchange(chunks(), { slowReaderMs: 500, onSlowReader, onStall }, async (socket) => {
     socket.pause()
     // The sockets' own buffers fill first; then nothing more may be pulled.
-    for (let before = -1; before !== pulled; await sleep(200)) before = pulled
-    for (let waited = 0; !isReturned && waited < 50; waited++) await sleep(50)
+    for (let before = -1; before !== state.pulled; await sleep(200)) before = state.pulled
+    for (let waited = 0; !state.isEnded && waited < 50; waited++) await sleep(50)
   })
-  assert.ok(pulled * 16_384 < 32 * 1024 * 1024, `only what the sockets buffer was pulled: ${pulled} pieces`)
-  assert.ok(ended instanceof SlowReader)
-  assert.ok(isReturned, 'the upstream call was ended')
+  assert.ok(state.pulled * 16_384 < 32 * 1024 * 1024, `only what the sockets buffer was pulled: ${state.pulled} pieces`)
+  assert.equal(slowReaders, 1)
+  assert.deepEqual(stalls.slice(-2), [true, false], 'the stall was told of')
+  assert.ok(state.isEnded, 'the answer was taken to its end')
+  assert.equal(ended, 'ok')
+})
+
+test('the chunks of a caller that is gone are taken to their end, without waiting for anybody', async () => {
+  const { state, chunks } = createEndless()
+  await exchange(chunks(), { slowReaderMs: 60_000 }, async (socket) => {
+    socket.pause()
+    for (let before = -1; before !== state.pulled; await sleep(200)) before = state.pulled
+    const pulled = state.pulled
+    socket.destroy()
+    for (let waited = 0; state.pulled < pulled + 100 && waited < 100; waited++) await sleep(20)
+    assert.ok(state.pulled >= pulled + 100, 'nothing holds them up any more')
+    state.isStopped = true
+    for (let waited = 0; !state.isEnded && waited < 50; waited++) await sleep(20)
+  })
+  assert.ok(state.isEnded)
 })
 
 test('silence is filled with pings, at event boundaries, and the first ping opens the stream', async () => {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import { HEARTBEAT_MS, SLOW_READER_MS } from '../rules/limits.ts'
+import { HEARTBEAT_MS } from '../rules/limits.ts'
 import type { FinishReason, ReplyChunk } from '../rules/chunk.ts'
 import { asParleyError, ParleyError } from '../rules/errors.ts'
-import { HungUp } from './call.ts'
 import { NO_USAGE } from '../rules/usage.ts'
+import { createCallerStream, type CallerStreamOptions } from './caller-stream.ts'
 import {
   completionBodyOf,
   createEventWriter,
@@ -15,13 +15,10 @@ import {
 
 /** Puts an answer onto the caller's socket: as one JSON body, or event by event at the caller's own pace. */
 
-export interface RespondOptions {
+export interface RespondOptions extends CallerStreamOptions {
   format: ErrorFormat
   includeUsage: boolean
   heartbeatMs?: number
-  slowReaderMs?: number
-  /** The answer is made to its end although nobody listens any more. */
-  outlivesCaller?: boolean
 }
 
 /** `headOf` is asked when the first chunk is there: only then is it known whether the answer is a stored one. */
@@ -68,7 +65,8 @@ function sendJson(res: ServerResponse, status: number, body: object): void {
 
 /**
  * Headers wait for the first chunk or the first heartbeat, so that a failure before either keeps its HTTP status.
- * There is one writer per stream and it writes whole events, so a heartbeat can never fall inside one.
+ * There is one writer per stream and it writes whole events, so a heartbeat can never fall inside one. When the caller is
+ * gone, the chunks are still taken to their end: how far an answer then goes on, and what it costs, is not decided here.
  */
 export async function respondWithEvents(
   res: ServerResponse,
@@ -77,7 +75,7 @@ export async function respondWithEvents(
   options: RespondOptions,
 ): Promise<void> {
   let events = createEventWriter(headOf())
-  const writer = createCoalescingWriter(res, options)
+  const caller = createCallerStream(res, options)
   const open = () => {
     if (res.headersSent || res.destroyed) return
     const head = headOf()
@@ -88,85 +86,35 @@ export async function respondWithEvents(
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
     })
-    writer.add(events.opening())
+    caller.add(events.opening())
   }
   const heartbeat = setInterval(() => {
     open()
     // One newline: the only heartbeat that every client survives. A blank line would be an empty event.
-    writer.add(': ping\n')
+    caller.add(': ping\n')
   }, options.heartbeatMs ?? HEARTBEAT_MS)
   try {
     for await (const chunk of chunks) {
       if (chunk.type === 'usage' && !options.includeUsage) continue
       open()
       heartbeat.refresh()
-      writer.add(events.event(chunk))
-      if (writer.isFull) await writer.drained()
+      caller.add(events.event(chunk))
+      const room = caller.room()
+      if (room) await room
     }
-    res.end(writer.take() + events.done())
+    clearInterval(heartbeat)
+    await caller.end(events.done())
   } catch (error) {
     const failure = asParleyError(error)
     if (!res.headersSent) sendError(res, failure, options.format)
-    else if (!res.destroyed) res.end(writer.take() + events.error(failure), () => res.socket?.end())
+    else {
+      clearInterval(heartbeat)
+      const { socket } = res // An ended response has none.
+      await caller.end(events.error(failure))
+      socket?.end()
+    }
     throw error
   } finally {
     clearInterval(heartbeat)
   }
 }
-
-/** Events that are ready in the same turn of the event loop leave in one packet: a system call for each would cost more
- * than all the rest of a piece's way through the gateway. */
-function createCoalescingWriter(
-  res: ServerResponse,
-  { slowReaderMs = SLOW_READER_MS, outlivesCaller = false }: RespondOptions,
-) {
-  let pending = ''
-  let isFull = false
-  const take = () => {
-    const text = pending
-    pending = ''
-    return text
-  }
-  const flush = () => {
-    if (pending !== '' && !res.destroyed) isFull = !res.write(take())
-  }
-  return {
-    add(text: string): void {
-      if (pending === '') process.nextTick(flush)
-      pending += text
-    },
-    /** What was added and not yet written. */
-    take,
-    get isFull() {
-      return isFull
-    },
-    async drained(): Promise<void> {
-      await drained(res, slowReaderMs).catch((error: unknown) => {
-        if (!outlivesCaller) throw error
-      })
-      isFull = false
-    },
-  }
-}
-
-/** Resolves when the caller has read on; throws when it is gone, or so slow that it might as well be. */
-function drained(res: ServerResponse, withinMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const finish = (error?: Error) => {
-      clearTimeout(timer)
-      res.off('drain', onDrain).off('close', onClose)
-      if (error) reject(error)
-      else resolve()
-    }
-    const onDrain = () => finish()
-    const onClose = () => finish(new HungUp('closed while data waited'))
-    const timer = setTimeout(() => {
-      finish(new SlowReader())
-      res.destroy()
-    }, withinMs)
-    res.once('drain', onDrain).once('close', onClose)
-    if (res.destroyed) onClose()
-  })
-}
-
-export class SlowReader extends HungUp {}

@@ -20,7 +20,7 @@ import type { Gateway } from './gateway.ts'
 import { answerModels } from './models.ts'
 import { answerReceipt } from './receipts.ts'
 import { observeCall, observeRequest } from './observe.ts'
-import { SlowReader, respondWithEvents, respondWithJson, sendError } from './respond.ts'
+import { respondWithEvents, respondWithJson, sendError } from './respond.ts'
 import { errorBodyOf, type ErrorFormat } from './wire.ts'
 
 /** The public HTTP surface: completions, models, receipts, and how everything else is refused. */
@@ -137,7 +137,6 @@ async function answerCompletion(
   try {
     await respond(gateway, options, call, request, res)
   } catch (error) {
-    if (error instanceof SlowReader) gateway.metrics.slowReaders.inc()
     if (!(error instanceof HungUp)) {
       failure = asParleyError(error)
       if (failure.code === 'internal')
@@ -180,7 +179,8 @@ async function respond(
     format: formatOf(request),
     includeUsage: wanted.stream_options?.include_usage === true,
     heartbeatMs: options.heartbeatMs,
-    outlivesCaller: call.idempotencyKey !== undefined,
+    onStall: (isStalled) => void (call.facts.isStalled = isStalled),
+    onSlowReader: () => gateway.metrics.slowReaders.inc(),
   })
 }
 

@@ -1,9 +1,9 @@
 import { billFor, type Bill, type Ending, type Outcome } from '../rules/charging.ts'
 import type { ChatRequest } from '../rules/chat-request.ts'
-import { quote } from '../rules/holds.ts'
+import { OUTPUT_TOKENS_MAX_UNKNOWN, quote } from '../rules/holds.ts'
 import type { Nanos } from '../rules/money.ts'
 import { costOf, outputTokensFor } from '../rules/pricing.ts'
-import { NO_USAGE, completionTokensOf } from '../rules/usage.ts'
+import { NO_USAGE } from '../rules/usage.ts'
 import type { Settlement } from '../store/ledger.ts'
 import type { Call } from './call.ts'
 import type { ModelRoute, Route } from './catalogue.ts'
@@ -12,23 +12,32 @@ import type { Gateway } from './gateway.ts'
 /** Credit set aside for one call, until it is settled. */
 export interface Hold {
   readonly amount: Nanos
-  /** The request with `max_tokens` lowered to what the hold pays for, where it could not be granted in full. */
+  /** The request with `max_tokens` lowered to what the hold pays for, where nobody else would stop the model there. */
   clamp(request: ChatRequest): ChatRequest
-  /** Resolves to whether the hold has grown. Never rejects: a store that is away is the same as a wallet that is empty. */
+  /** Resolves to whether the hold has grown by all that was asked for. Never rejects: a store that is away is the same as a
+   * wallet that is empty. */
   extend(): Promise<boolean>
   /** Charges what the rules say and releases the rest. Durable when it resolves; at most once whatever happens. */
-  settle(ending: Ending, status: number, result?: string): Promise<void>
+  settle(ending: Ending, status?: number, result?: string): Promise<void>
 }
 
 /** Everything before the first upstream byte: nothing is sent to a provider that the wallet has not set credit aside for. */
 export async function holdFor(
-  { ledger, typicalOutput, idempotency }: Pick<Gateway, 'ledger' | 'typicalOutput' | 'idempotency'>,
+  { ledger, statistics, idempotency }: Pick<Gateway, 'ledger' | 'statistics' | 'idempotency'>,
   call: Call,
   request: ChatRequest,
   { model, price, routes }: ModelRoute,
   promptTokens: number,
 ): Promise<Hold> {
-  const asked = quote(promptTokens, request.max_tokens, typicalOutput.of(model.id), model.maxOutputTokens, price)
+  const hiddenTokens = statistics.hiddenTokens(model)
+  const asked = quote({
+    promptTokens,
+    maxTokens: request.max_tokens,
+    typicalOutputTokens: statistics.typicalOutput(model),
+    outputTokensMax: model.maxOutputTokens ?? OUTPUT_TOKENS_MAX_UNKNOWN,
+    hiddenTokens,
+    price,
+  })
   const { projectId, keyPairId } = call.caller
   const wanted = {
     callId: call.id,
@@ -47,16 +56,18 @@ export async function holdFor(
   const isPartial = amount < asked.want
   let extension = 0
 
+  /** What the provider must be told. Undefined: it stops by itself where the hold ends, or the meter can stop it. */
+  function maxTokensFor({ max_tokens }: ChatRequest): number | undefined {
+    if (isPartial) return Math.max(1, outputTokensFor(amount, promptTokens, price, asked.outputTokens))
+    const isUnseen = hiddenTokens > 0 && asked.outputTokens !== model.maxOutputTokens
+    return max_tokens !== undefined || isUnseen ? asked.outputTokens : undefined
+  }
+
   return {
     get amount() {
       return amount
     },
-    clamp(original) {
-      const max_tokens = isPartial
-        ? Math.max(1, outputTokensFor(amount, promptTokens, price, asked.outputTokens))
-        : original.max_tokens && Math.min(original.max_tokens, asked.outputTokens)
-      return { ...original, max_tokens }
-    },
+    clamp: (original) => ({ ...original, max_tokens: maxTokensFor(original) }),
     async extend() {
       extension += 1
       const oneToken = costOf({ ...NO_USAGE, output: 1 }, price) || 1n
@@ -64,11 +75,11 @@ export async function holdFor(
       const extended = { callId: call.id, projectId, extension, want, min: oneToken }
       const total = await ledger.extend(extended).catch(() => 0n)
       // A hold that was swept while this process was paused answers 0. What was set aside still bounds the bill.
-      if (total <= amount) return false
-      amount = total
-      return true
+      const grownBy = total - amount
+      if (grownBy > 0n) amount = total
+      return grownBy >= want
     },
-    async settle(ending, status, result) {
+    async settle(ending, status = 200, result) {
       const bill = billFor(ending, price)
       const { facts } = call
       facts.outcome = ending.outcome
@@ -78,7 +89,6 @@ export async function holdFor(
       facts.worth = bill.worth
       addUpstreamCost(call, routes, bill)
       facts.charged = await ledger.settle(settlementOf(call, ending.outcome, bill, status, result))
-      if (ending.outcome === 'completed') typicalOutput.add(model.id, completionTokensOf(bill.usage))
     },
   }
 }
@@ -116,6 +126,8 @@ function settlementOf(
     firstTokenMs: facts.firstTokenMs,
     durationMs: Math.round(performance.now() - call.startedMs),
     attempts: facts.attempts,
+    anomalies: facts.anomalies ?? [],
+    reported: facts.reported,
     hasIdempotencyKey: call.idempotencyKey !== undefined,
     result,
   }

@@ -20,6 +20,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry, prefix: 'parley_' })
   return {
     registry,
+    ...recommendationMetrics({ counter, gauge, histogram }),
     requests: counter('requests_total', 'Answered requests.', 'route', 'status'),
     errors: counter('errors_total', 'Refusals and failures, by error code.', 'code'),
     callsRunning: gauge('calls_running', 'Completions in progress.'),
@@ -45,7 +46,15 @@ export function createMetrics() {
       'deployment',
     ),
     usageEstimated: counter('usage_estimated_total', 'Charges from our own count: none was reported.', 'model'),
-    usageAnomalies: counter('usage_anomalies_total', 'Reported usage that was not plausible.', 'model'),
+    usageAnomalies: counter(
+      'usage_anomalies_total',
+      'Reports of usage that cannot be right.',
+      'provider',
+      'model',
+      'kind',
+    ),
+    anomalousCalls: gauge('anomalous_calls', 'Calls of the last hour with such reports.', 'provider', 'kind'),
+    anomalousProjects: gauge('anomalous_projects', 'Projects that they belong to.', 'provider', 'kind'),
     chargedNanos: counter('charged_nanos_total', 'Charged to publishers.', 'model'),
     lostNanos: counter('lost_nanos_total', 'Worth of tokens that nobody paid for.', 'outcome'),
     clientAborts: counter('client_aborts_total', 'Callers that hung up, by phase.', 'phase'),
@@ -60,6 +69,18 @@ export function createMetrics() {
     auditViolations: gauge('audit_violations', 'What breaks an invariant of the ledger. Never above 0.', 'invariant'),
     auditSeconds: gauge('audit_seconds', 'Time of the last audit of its kind.', 'pass'),
     auditFinished: gauge('audit_finished_timestamp_seconds', 'When the ledger was last audited.'),
+    messagesExpired: counter('messages_expired_total', 'Messages whose text was erased by retention.'),
+  }
+}
+
+interface Instruments {
+  counter(name: string, help: string, ...labelNames: string[]): Counter
+  gauge(name: string, help: string, ...labelNames: string[]): Gauge
+  histogram(name: string, help: string, buckets: number[], ...labelNames: string[]): Histogram
+}
+
+function recommendationMetrics({ counter, gauge, histogram }: Instruments) {
+  return {
     recommendations: counter('recommendations_total', 'Why a reply had a recommendation or had none.', 'outcome'),
     recommendationsDropped: counter('recommendations_dropped_total', 'Records given up because the store was away.'),
     matcherReplies: counter('matcher_replies_total', 'What gateways heard when they asked a matcher.', 'outcome'),
@@ -71,6 +92,5 @@ export function createMetrics() {
       'matcher_followed_timestamp_seconds',
       'When this matcher last knew all offers of the store.',
     ),
-    messagesExpired: counter('messages_expired_total', 'Messages whose text was erased by retention.'),
   }
 }

@@ -24,6 +24,8 @@ export type Purpose =
   | 'message-digests'
   | 'stored-results'
   | 'console'
+  | 'links'
+  | 'devices'
   | 'mails'
   | 'playground'
   | 'matcher'

@@ -124,3 +124,32 @@ test('a real stall of the event loop does not expire what could be read right af
   assert.equal(watched.expiries, 0)
   watched.watchdog.stop()
 })
+
+test('what is left of a wait is left when it goes on, however long the pause was', (t) => {
+  const clock = stopClock(t)
+  const watched = watch(50)
+  clock.pass(30)
+  watched.watchdog.pause()
+  clock.pass(10_000)
+  assert.equal(watched.expiries, 0, 'nothing is waited for')
+  watched.watchdog.resume()
+  clock.pass(18)
+  assert.equal(watched.expiries, 0)
+  clock.pass(3)
+  assert.equal(watched.expiries, 1)
+})
+
+test('pauses between pieces take nothing from a wait, and add nothing to it', (t) => {
+  const clock = stopClock(t)
+  const watched = watch(50)
+  for (let i = 0; i < 4; i++) {
+    clock.pass(10)
+    watched.watchdog.pause()
+    clock.pass(100)
+    watched.watchdog.resume()
+  }
+  clock.pass(8)
+  assert.equal(watched.expiries, 0)
+  clock.pass(3)
+  assert.equal(watched.expiries, 1)
+})

@@ -2,8 +2,10 @@
 export interface Watchdog {
   /** Starts the wait anew, with another length if given. */
   restart(ms?: number): void
-  /** Nothing is waited for until the next `restart`. */
-  pause(): void
+  /** Nothing is waited for until the next `restart` or `resume`. */
+  pause(nowMs?: number): void
+  /** Goes on with what was left when it was paused. */
+  resume(nowMs?: number): void
   stop(): void
 }
 
@@ -18,11 +20,16 @@ const GRACE_MS = 1_000
 export function createWatchdog(ms: number, onExpire: () => void): Watchdog {
   let due = performance.now() + ms
   let length = ms
+  let leftMs = ms
+  /** It was paused when its timer came: whoever goes on sets another. */
+  let isAsleep = false
   let timer = setTimeout(check, ms)
 
   function check(): void {
     const now = performance.now()
-    if (now < due - 1) {
+    if (due === Number.POSITIVE_INFINITY) {
+      isAsleep = true
+    } else if (now < due - 1) {
       timer = setTimeout(check, Math.min(due - now, length))
     } else if (now - due > LATE_MS) {
       due = now + GRACE_MS
@@ -32,19 +39,33 @@ export function createWatchdog(ms: number, onExpire: () => void): Watchdog {
     }
   }
 
+  function waitUntil(dueMs: number, nowMs: number): void {
+    due = dueMs
+    if (!isAsleep) return // `check` finds the later due time by itself.
+    isAsleep = false
+    timer = setTimeout(check, Math.max(dueMs - nowMs, 0))
+  }
+
   return {
     restart(newMs) {
-      due = performance.now() + (newMs ?? length)
-      if (newMs === undefined || newMs === length) return // `check` finds the later due time by itself.
+      const now = performance.now()
+      if (newMs === undefined || newMs === length) return waitUntil(now + length, now)
+      due = now + newMs
       length = newMs
+      isAsleep = false
       clearTimeout(timer)
       timer = setTimeout(check, newMs)
     },
-    pause() {
+    pause(nowMs = performance.now()) {
+      leftMs = due - nowMs
       due = Number.POSITIVE_INFINITY
+    },
+    resume(nowMs = performance.now()) {
+      waitUntil(nowMs + leftMs, nowMs)
     },
     stop() {
       clearTimeout(timer)
+      isAsleep = false
     },
   }
 }

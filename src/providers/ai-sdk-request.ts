@@ -1,5 +1,11 @@
 import type { AmazonBedrockProvider } from '@ai-sdk/amazon-bedrock'
-import type { ChatRequest, Message } from '../rules/chat-request.ts'
+import {
+  inlineDataOf,
+  type ChatRequest,
+  type ContentPart,
+  type InlineData,
+  type Message,
+} from '../rules/chat-request.ts'
 
 /** How a chat request is said to a model of an `@ai-sdk` package, whichever provider is behind it. */
 
@@ -82,22 +88,20 @@ function textsOf(content: string | readonly { text: string }[]): TextPart[] {
   return texts.filter((text) => text.trim() !== '').map((text) => ({ type: 'text', text }))
 }
 
-type ContentPart = Exclude<Extract<Message, { role: 'user' }>['content'], string>[number]
-
 function userParts(part: ContentPart): UserPart[] {
   if (part.type === 'text') return textsOf(part.text)
-  const image = inlineImageOf(part.image_url.url)
-  return image ? [{ type: 'file', mediaType: image.mediaType, data: { type: 'data', data: image.base64 } }] : []
+  const inline = part.type === 'file' ? inlineDataOf(part.file.file_data) : inlineImageOf(part.image_url.url)
+  if (!inline) return []
+  const filename = part.type === 'file' ? part.file.filename : undefined
+  return [{ type: 'file', filename, mediaType: inline.mediaType, data: { type: 'data', data: inline.base64 } }]
 }
 
-const DATA_URL = /^data:(image\/[\w.+-]+)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i
-
 /** An image that comes with the request. Undefined for an address: whoever fetches it must not be us. */
-export function inlineImageOf(url: string): { mediaType: string; base64: string } | undefined {
-  const [prefix, mediaType] = DATA_URL.exec(url.slice(0, 256)) ?? []
-  if (prefix === undefined || mediaType === undefined) return undefined
+export function inlineImageOf(url: string): InlineData | undefined {
+  const inline = inlineDataOf(url)
+  if (!inline?.mediaType.startsWith('image/')) return undefined
   // image/jpg is not a media type, and common.
-  return { mediaType: mediaType.toLowerCase().replace(/\/jpg$/, '/jpeg'), base64: url.slice(prefix.length) }
+  return { ...inline, mediaType: inline.mediaType.replace(/\/jpg$/, '/jpeg') }
 }
 
 const TOOL_ID_CHARACTERS_MAX = 64

@@ -43,7 +43,9 @@ export async function* streamThrough(options: BridgeOptions, signal: AbortSignal
         refuseIfDropped(next.value)
         exchange.start()
       } else {
-        yield* reader.read(next.value)
+        const chunks = reader.read(next.value)
+        if (chunks.length > 0) exchange.begin()
+        yield* chunks
       }
     }
     yield* reader.end()
@@ -62,6 +64,8 @@ interface Exchange {
   fetch: Fetch
   /** Nothing is sent before: the package tells what it would leave out only after it has called `fetch`. */
   start(): void
+  /** Something of the answer is there. */
+  begin(): void
   /** Ends what waits for the package to read on, and its timers with it. */
   close(): void
   /** The transport's error, which the package wraps into its own. */
@@ -75,12 +79,23 @@ function createExchange({ transport, call, contentType, kindOfRefusal, piecesIn 
   let body: AsyncGenerator<Buffer> | undefined
   let failure: Error | undefined
   let progress: 'none' | 'begun' | 'ended' = 'none'
+  let hasBegun = false
 
   async function* pieces(url: string, init: RequestInit): AsyncGenerator<Buffer> {
     await started.promise
     const headers = Object.fromEntries(new Headers(init.headers))
-    // The packages serialize every body of a chat.
-    const request = { url, headers, body: init.body as string, timers: call.timers, contentType, kindOfRefusal }
+    const { timers, onSent } = call
+    const request = {
+      url,
+      headers,
+      // The packages serialize every body of a chat.
+      body: init.body as string,
+      timers,
+      onSent,
+      contentType,
+      kindOfRefusal,
+      hasBegun: () => hasBegun,
+    }
     try {
       for await (const piece of piecesIn(transport.bytes(request, signal))) {
         progress = 'begun'
@@ -99,6 +114,7 @@ function createExchange({ transport, call, contentType, kindOfRefusal, piecesIn 
       return Promise.resolve(new Response(readableOf(body)))
     },
     start: started.resolve,
+    begin: () => void (hasBegun = true),
     close: () => void body?.return(undefined).catch(() => {}),
     failure: () => failure,
     kindOfMishap: () => (progress === 'none' ? 'rejected' : progress === 'begun' ? 'bad_event' : 'truncated'),
@@ -127,9 +143,6 @@ function refuseIfDropped({ warnings }: Extract<StreamPart, { type: 'stream-start
   if (dropped) throw new UpstreamError('rejected')
 }
 
-/** More than any model calls at once; more is a provider's mistake. */
-const TOOL_CALLS_MAX = 128
-
 /** Turns the parts of a stream, in order, into chunks. The finish is given out last, when the stream has ended. */
 export function createReader(finishOf: BridgeOptions['finishOf']): { read(part: StreamPart): Chunk[]; end(): Chunk[] } {
   const calls = new Map<string, { index: number; hasArguments: boolean }>()
@@ -137,7 +150,7 @@ export function createReader(finishOf: BridgeOptions['finishOf']): { read(part: 
 
   function startCall(id: string, name: string): Chunk[] {
     const index = calls.size
-    if (index >= TOOL_CALLS_MAX || calls.has(id)) throw new UpstreamError('bad_event')
+    if (calls.has(id)) throw new UpstreamError('bad_event')
     calls.set(id, { index, hasArguments: false })
     return [{ type: 'tool_call', index, id, name, arguments: '' }]
   }

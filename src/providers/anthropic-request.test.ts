@@ -183,6 +183,25 @@ test('an image that cannot be given is not left out silently', () => {
   }
 })
 
+function fileOf(file_data: string, filename?: string) {
+  return { messages: [{ role: 'user', content: [{ type: 'file', file: { file_data, filename } }] }] }
+}
+
+test('a PDF is a document by its data, and a text file one by its text', () => {
+  assert.deepEqual(bodyOf(fileOf('data:application/pdf;base64,JVBERi0=', 'a.pdf')).messages[0].content, [
+    {
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
+      title: 'a.pdf',
+    },
+  ])
+  assert.deepEqual(bodyOf(fileOf('data:text/plain;base64,w6k=')).messages[0].content, [
+    { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'é' } },
+  ])
+  const word = fileOf('data:application/msword;base64,AAAA')
+  assert.equal(unhonouredIn(requestOf(word)), 'files', 'what they do not read is not left out silently')
+})
+
 const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } } }
 
 test('tools keep their description, schema and strictness, and those without parameters get an empty schema', () => {

@@ -1,4 +1,14 @@
-import type { ChatRequest, Message, OptionalField } from '../rules/chat-request.ts'
+import {
+  filesOf,
+  imageUrlsOf,
+  inlineDataOf,
+  plainTextOf,
+  type ChatRequest,
+  type ContentPart,
+  type FilePart,
+  type Message,
+  type OptionalField,
+} from '../rules/chat-request.ts'
 import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
 import { parseJson } from '../platform/json.ts'
 
@@ -41,7 +51,8 @@ export function unhonouredIn(request: ChatRequest): OptionalField | undefined {
   if (request.user !== undefined && !isUserId(request.user)) return 'user'
   if (!isFormatHonoured(request.response_format)) return 'response_format'
   if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
-  return imagesIn(request).every((url) => imageSourceOf(url) !== undefined) ? undefined : 'images'
+  if (!imageUrlsOf(request).every((url) => imageSourceOf(url) !== undefined)) return 'images'
+  return filesOf(request).every((part) => documentOf(part) !== undefined) ? undefined : 'files'
 }
 
 /** One is the default of both, and newer models refuse these fields altogether: what changes nothing is left out. */
@@ -70,9 +81,13 @@ interface Turn {
   content: Block[]
 }
 type ImageSource = { type: 'base64'; media_type: string; data: string } | { type: 'url'; url: string }
+type DocumentSource =
+  | { type: 'base64'; media_type: 'application/pdf'; data: string }
+  | { type: 'text'; media_type: 'text/plain'; data: string }
 type Block =
   | TextBlock
   | { type: 'image'; source: ImageSource }
+  | { type: 'document'; source: DocumentSource; title?: string }
   | { type: 'tool_use'; id: string; name: string; input: unknown }
   | { type: 'tool_result'; tool_use_id: string; content?: TextBlock[] }
 
@@ -107,9 +122,7 @@ function trimEndOf(turn: Turn | undefined): void {
 function blocksOf(message: Exclude<Message, { role: 'system' }>): Block[] {
   switch (message.role) {
     case 'user':
-      return typeof message.content === 'string'
-        ? textsOf(message.content)
-        : message.content.flatMap((part) => (part.type === 'text' ? textsOf(part.text) : imagesOf(part.image_url.url)))
+      return typeof message.content === 'string' ? textsOf(message.content) : message.content.flatMap(userBlocksOf)
     case 'assistant':
       return [
         ...textsOf(message.content ?? ''),
@@ -124,6 +137,17 @@ function blocksOf(message: Exclude<Message, { role: 'system' }>): Block[] {
       const result = { type: 'tool_result', tool_use_id: toolIdOf(message.tool_call_id) } as const
       return [content.length === 0 ? result : { ...result, content }]
     }
+  }
+}
+
+function userBlocksOf(part: ContentPart): Block[] {
+  switch (part.type) {
+    case 'text':
+      return textsOf(part.text)
+    case 'image_url':
+      return imagesOf(part.image_url.url)
+    case 'file':
+      return [documentOf(part)].filter((block) => block !== undefined)
   }
 }
 
@@ -149,15 +173,24 @@ const MEDIA_TYPES = new Map([
 
 function imageSourceOf(url: string): ImageSource | undefined {
   if (/^https?:\/\//i.test(url)) return { type: 'url', url }
-  const [head, mediaType = ''] = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url) ?? ['']
-  const media_type = MEDIA_TYPES.get(mediaType.toLowerCase())
-  return media_type === undefined ? undefined : { type: 'base64', media_type, data: url.slice(head.length) }
+  const inline = inlineDataOf(url)
+  const media_type = MEDIA_TYPES.get(inline?.mediaType ?? '')
+  return inline && media_type !== undefined ? { type: 'base64', media_type, data: inline.base64 } : undefined
 }
 
-function imagesIn(request: ChatRequest): string[] {
-  return request.messages.flatMap(({ content }) =>
-    Array.isArray(content) ? content.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : [])) : [],
-  )
+/** They read PDF, and text as it is. */
+function documentOf(part: FilePart): Block | undefined {
+  const { file } = part
+  const inline = inlineDataOf(file.file_data)
+  const title = file.filename === undefined ? {} : { title: file.filename }
+  if (inline?.mediaType === 'application/pdf') {
+    const source = { type: 'base64', media_type: inline.mediaType, data: inline.base64 } as const
+    return { type: 'document', source, ...title }
+  }
+  const data = plainTextOf(part)
+  return data === undefined
+    ? undefined
+    : { type: 'document', source: { type: 'text', media_type: 'text/plain', data }, ...title }
 }
 
 /** Other providers write ids with characters that are refused here. Call and result are changed alike. */

@@ -3,16 +3,15 @@ import type { Chunk, FinishReason } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
+import { readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
+import { createUsageSoFar } from './usage-so-far.ts'
 
 /** Not the newest: 2026-10-21 answers the same, and refuses the sampling fields for the older models that have them. */
 const VERSION = '2023-06-01'
 
 /** Anthropic wants a maximum and OpenAI's callers need not give one. Small enough for every model that is served. */
 const DEFAULT_MAX_TOKENS = 8_192
-
-/** More than any model calls at once. */
-const TOOL_CALLS_MAX = 128
 
 const settingsSchema = z.strictObject({
   /** Sent with each request, such as `anthropic-beta`. */
@@ -36,16 +35,12 @@ export function createAnthropic(options: AnthropicOptions): Provider {
   return {
     name: options.name,
     cannotHonour: unhonouredIn,
-    async *stream({ request, upstreamModel, apiKey, timers }, signal) {
+    stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
       const headers: Record<string, string> = { ...settings.headers, 'anthropic-version': VERSION }
       if (apiKey !== undefined) headers['x-api-key'] = apiKey
       const body = JSON.stringify(requestBodyOf(request, upstreamModel, settings.defaultMaxTokens))
-      const reader = createReader()
-      // Asked after the event was read: only then is it known to be the last, without parsing it twice.
-      const isLast = () => reader.isDone()
-      for await (const data of options.transport.events({ url, headers, body, timers, isLast, kindOfRefusal }, signal))
-        yield* reader.read(data)
-      reader.end()
+      const exchange = { url, headers, body, timers, onSent, kindOfRefusal }
+      return readEvents(options.transport, exchange, createReader(), signal)
     },
   }
 }
@@ -65,14 +60,16 @@ export function kindOfRefusal(status: number, body: string): UpstreamErrorKind |
 }
 
 /**
- * Turns the data of events, in order, into chunks. The finish is given out last, when the end marker has come.
+ * The finish is given out last, when the end marker has come.
  *
  * Checked by hand, because most events are deltas of a few letters and a schema would take longer to judge one than
  * JSON.parse takes to read it.
  */
-export function createReader(): { read(data: string): Chunk[]; end(): void; isDone(): boolean } {
+export function createReader(): EventReader {
   const tools = createToolBlocks()
+  const soFar = createUsageSoFar()
   let atStart: Counts = {}
+  let usageAtStart: Usage | undefined
   let atEnd: Counts | undefined
   let finish: FinishReason | undefined
   let isDone = false
@@ -99,13 +96,14 @@ export function createReader(): { read(data: string): Chunk[]; end(): void; isDo
       if (typeof event?.type !== 'string') throw new UpstreamError('bad_event')
       switch (event.type) {
         case 'content_block_delta':
-          return deltaChunks(event, tools)
+          return soFar.after(deltaChunks(event, tools), usageAtStart)
         case 'content_block_start':
-          return startChunks(event, tools)
+          return soFar.after(startChunks(event, tools), usageAtStart)
         case 'content_block_stop':
           return tools.stop(event.index)
         case 'message_start':
           atStart = presentIn(recordIn(mustBeRecord(event.message).usage) ?? {})
+          if (atStart.input_tokens !== undefined) usageAtStart = usageOf(atStart, { output_tokens: 0 })
           return []
         case 'message_delta':
           readMessageDelta(event)
@@ -121,8 +119,9 @@ export function createReader(): { read(data: string): Chunk[]; end(): void; isDo
     },
     end() {
       if (!isDone) throw new UpstreamError('truncated')
+      return []
     },
-    isDone: () => isDone,
+    isLast: () => isDone,
   }
 }
 
@@ -140,7 +139,7 @@ function createToolBlocks(): ToolBlocks {
   let calls = 0
   return {
     start({ id, name, input }, index) {
-      if (calls === TOOL_CALLS_MAX || typeof index !== 'number') throw new UpstreamError('bad_event')
+      if (typeof index !== 'number') throw new UpstreamError('bad_event')
       const call = calls++
       blocks.set(index, { call, rest: JSON.stringify(recordIn(input) ?? {}) })
       return [{ type: 'tool_call', index: call, id: mustBeString(id), name: mustBeString(name), arguments: '' }]

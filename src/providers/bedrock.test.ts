@@ -9,6 +9,10 @@ function image(url: string) {
   return { type: 'image_url', image_url: { url } }
 }
 
+function file(file_data: string) {
+  return { type: 'file', file: { file_data } }
+}
+
 test('what has no place in the format is named, and what asks for nothing is honoured', () => {
   const call = { id: 'c', type: 'function', function: { name: 'weather', arguments: '{}' } }
   const toolTurns = [
@@ -37,6 +41,8 @@ test('what has no place in the format is named, and what asks for nothing is hon
     ['images', { messages: [{ role: 'user', content: [image('https://example.com/a.png')] }] }],
     ['images', { messages: [{ role: 'user', content: [image('data:image/bmp;base64,AAAA')] }] }],
     [undefined, { messages: [{ role: 'user', content: [image('data:image/jpg;base64,AAAA')] }] }],
+    ['files', { messages: [{ role: 'user', content: [file('data:text/plain;base64,AAAA')] }] }],
+    [undefined, { messages: [{ role: 'user', content: [file('data:application/pdf;base64,AAAA')] }] }],
   ] as const) {
     const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
     assert.equal(cannotHonour(request), field, JSON.stringify(body))

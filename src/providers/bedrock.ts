@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ChatRequest, OptionalField } from '../rules/chat-request.ts'
+import { filesOf, imageUrlsOf, inlineDataOf, type ChatRequest, type OptionalField } from '../rules/chat-request.ts'
 import type { FinishReason } from '../rules/chunk.ts'
 import { EVENT_BYTES_MAX } from '../rules/limits.ts'
 import { inlineImageOf } from './ai-sdk-request.ts'
@@ -83,7 +83,8 @@ export function cannotHonour(request: ChatRequest): OptionalField | undefined {
   // Calls of tools that are no longer offered are refused there.
   if (!request.tools && hasToolTurns(request)) return 'tools'
   if (!isChoiceHonoured(request)) return 'tool_choice'
-  return imagesIn(request).every(isImageHonoured) ? undefined : 'images'
+  if (!imageUrlsOf(request).every(isImageHonoured)) return 'images'
+  return filesOf(request).every(({ file }) => isPdf(file.file_data)) ? undefined : 'files'
 }
 
 /** A schema is held to by a tool that the model must call, so it leaves no room for the caller's tools. */
@@ -104,14 +105,12 @@ function hasToolTurns({ messages }: ChatRequest): boolean {
   return messages.some((m) => m.role === 'tool' || (m.role === 'assistant' && m.tool_calls !== undefined))
 }
 
-function imagesIn({ messages }: ChatRequest): string[] {
-  return messages.flatMap(({ content }) =>
-    Array.isArray(content) ? content.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : [])) : [],
-  )
-}
-
 function isImageHonoured(url: string): boolean {
   return IMAGE_TYPES.has(inlineImageOf(url)?.mediaType ?? '')
+}
+
+function isPdf(url: string): boolean {
+  return inlineDataOf(url)?.mediaType === 'application/pdf'
 }
 
 /** A model that fails or takes too long is told with a 4xx here. */

@@ -95,6 +95,16 @@ test('an image in the request is sent inline, one at a public address by its add
   }
 })
 
+test('a PDF and a text file are sent inline, and no other file', () => {
+  const fileOf = (file_data: string) => [{ role: 'user', content: [{ type: 'file', file: { file_data } }] }]
+  for (const mimeType of ['application/pdf', 'text/plain']) {
+    const messages = fileOf(`data:${mimeType};base64,JVBERi0=`)
+    assert.equal(cannotHonour(requestOf({ messages })), undefined)
+    assert.deepEqual(contentsOf(messages), [{ role: 'user', parts: [{ inlineData: { mimeType, data: 'JVBERi0=' } }] }])
+  }
+  assert.equal(cannotHonour(requestOf({ messages: fileOf('data:video/mp4;base64,AAAA') })), 'files')
+})
+
 test("no image is what is not base64, not at a public https address, a film, or one of the operator's own files", () => {
   for (const url of [
     'data:image/svg+xml,%3Csvg/%3E',

@@ -1,4 +1,14 @@
-import type { ChatRequest, Message, OptionalField } from '../rules/chat-request.ts'
+import {
+  contentPartsOf,
+  filesOf,
+  imageUrlsOf,
+  inlineDataOf,
+  type ChatRequest,
+  type ContentPart,
+  type FilePart,
+  type Message,
+  type OptionalField,
+} from '../rules/chat-request.ts'
 import { UpstreamError } from './provider.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
@@ -30,7 +40,6 @@ interface Part {
 }
 
 type ToolCall = NonNullable<Extract<Message, { role: 'assistant' }>['tool_calls']>[number]
-type ImageUrl = { url: string; detail?: 'auto' | 'low' | 'high' | undefined }
 type Schema = Record<string, unknown>
 
 /**
@@ -62,8 +71,8 @@ export function cannotHonour(request: ChatRequest): OptionalField | undefined {
   if (request.user !== undefined) return 'user'
   if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
   if (!request.tools && !isNoChoice(request.tool_choice)) return 'tool_choice'
-  if (imagesIn(request).some(({ url }) => imagePartOf(url) === undefined)) return 'images'
-  return undefined
+  if (imageUrlsOf(request).some((url) => imagePartOf(url) === undefined)) return 'images'
+  return filesOf(request).every(isFileRead) ? undefined : 'files'
 }
 
 /** Without tools, "none" and "auto" ask for nothing. */
@@ -115,11 +124,7 @@ function partsOf(
 ): Part[] {
   switch (message.role) {
     case 'user':
-      return typeof message.content === 'string'
-        ? textPartsOf(message.content)
-        : message.content.flatMap((part) =>
-            part.type === 'text' ? textPartsOf(part.text) : [imagePartOrRefusal(part.image_url.url)],
-          )
+      return typeof message.content === 'string' ? textPartsOf(message.content) : message.content.flatMap(userPartsOf)
     case 'assistant':
       return [
         ...textPartsOf(message.content ?? ''),
@@ -134,6 +139,25 @@ function partsOf(
       return [{ functionResponse: { ...(hasCallIds && { id }), name, response } }]
     }
   }
+}
+
+function userPartsOf(part: ContentPart): Part[] {
+  switch (part.type) {
+    case 'text':
+      return textPartsOf(part.text)
+    case 'image_url':
+      return [imagePartOrRefusal(part.image_url.url)]
+    case 'file': {
+      const { mediaType, base64 } = inlineDataOf(part.file.file_data) ?? { mediaType: '', base64: '' }
+      return [{ inlineData: { mimeType: mediaType, data: base64 } }]
+    }
+  }
+}
+
+const FILE_TYPES = new Set(['application/pdf', 'text/plain'])
+
+function isFileRead({ file }: FilePart): boolean {
+  return FILE_TYPES.has(inlineDataOf(file.file_data)?.mediaType ?? '')
 }
 
 function textsIn(content: string | readonly { text: string }[]): string[] {
@@ -163,15 +187,6 @@ function argumentsIn(text: string): Record<string, unknown> {
   return { arguments: text }
 }
 
-function imagesIn(request: ChatRequest): ImageUrl[] {
-  return request.messages.flatMap((message) =>
-    message.role === 'user' && typeof message.content !== 'string'
-      ? message.content.flatMap((part) => (part.type === 'image_url' ? [part.image_url] : []))
-      : [],
-  )
-}
-
-const DATA_URL = /^data:(image\/[\w.+-]+)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i
 const IMAGE_TYPES: Record<string, string> = {
   png: 'image/png',
   webp: 'image/webp',
@@ -187,10 +202,8 @@ const HOSTS_REFUSED = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.c
 
 /** Undefined for what cannot be sent: no image, not base64, or not at a public https address. */
 function imagePartOf(url: string): Part | undefined {
-  const [prefix, mimeType] = DATA_URL.exec(url.slice(0, 256)) ?? []
-  if (prefix !== undefined && mimeType !== undefined) {
-    return { inlineData: { mimeType: mimeType.toLowerCase(), data: url.slice(prefix.length) } }
-  }
+  const inline = inlineDataOf(url)
+  if (inline?.mediaType.startsWith('image/')) return { inlineData: { mimeType: inline.mediaType, data: inline.base64 } }
   const address = URL.parse(url)
   if (address?.protocol !== 'https:' || HOSTS_REFUSED.test(address.hostname)) return undefined
   const extension = /\.(\w+)$/.exec(address.pathname)?.[1]?.toLowerCase() ?? ''
@@ -234,12 +247,13 @@ function generationConfigOf(request: ChatRequest): Record<string, unknown> {
     frequencyPenalty: request.frequency_penalty,
     responseMimeType: format === undefined || format.type === 'text' ? undefined : 'application/json',
     responseJsonSchema: withoutConst(schema),
-    mediaResolution: mediaResolutionOf(imagesIn(request)),
+    mediaResolution: mediaResolutionOf(request),
   }
 }
 
 /** One for all images there: the finest that any of them asks for. */
-function mediaResolutionOf(images: readonly ImageUrl[]): string | undefined {
+function mediaResolutionOf(request: ChatRequest): string | undefined {
+  const images = contentPartsOf(request).flatMap((part) => (part.type === 'image_url' ? [part.image_url] : []))
   if (images.some(({ detail }) => detail === 'high')) return 'MEDIA_RESOLUTION_HIGH'
   if (images.length > 0 && images.every(({ detail }) => detail === 'low')) return 'MEDIA_RESOLUTION_LOW'
   return undefined

@@ -4,10 +4,13 @@ import * as fc from 'fast-check'
 import { parseChatRequest } from '../rules/chat-request.ts'
 import type { Chunk, FinishReason } from '../rules/chunk.ts'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
-import { isPlausible, type Usage } from '../rules/usage.ts'
+import { judgeReport } from '../rules/usage-report.ts'
+import type { Usage } from '../rules/usage.ts'
 import { createGemini, createReader, kindOfRefusal } from './gemini.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 import type { EventsRequest } from './transport.ts'
+
+const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
 
 function text(value: string): Chunk {
   return { type: 'text', text: value }
@@ -137,7 +140,6 @@ const MALFORMED = [
   said([{ functionCall: { name: 'f', args: '{}' } }]),
   said([{ functionCall: { name: 'f', args: [] } }]),
   `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":${DEEP}}}}]}}]}`,
-  said(Array.from({ length: 129 }, () => ({ functionCall: { name: 'f' } }))),
   said([], 5),
   said([], {}),
 ]
@@ -181,13 +183,33 @@ test('whatever JSON comes, only an UpstreamError leaves the reader', () => {
 test('usage is taken from the last report, because each one counts the whole answer so far', () => {
   const early = { ...said([{ text: 'Hi' }]), usageMetadata: { promptTokenCount: 2, candidatesTokenCount: 1 } }
   const late = { ...STOP, usageMetadata: { promptTokenCount: 2, candidatesTokenCount: 3 } }
-  assert.deepEqual(read(early, late), [text('Hi'), finish('stop'), usage(2, 3)])
+  const soFar = { ...usage(2, 1), soFar: true }
+  assert.deepEqual(read(early, late), [text('Hi'), soFar, finish('stop'), usage(2, 3)])
   const zero = { ...STOP, usageMetadata: { promptTokenCount: 0, candidatesTokenCount: 0 } }
-  assert.deepEqual(read(early, zero), [text('Hi'), finish('stop'), usage(0, 0)], 'an explicit zero is believed')
+  assert.deepEqual(read(early, zero), [text('Hi'), soFar, finish('stop'), usage(0, 0)], 'also a lower one')
   assert.deepEqual(read(STOP), [finish('stop')], 'no report is no usage')
 })
 
-test('a usage report that makes no sense is never plausible', () => {
+test('a report while the answer runs is told again only when prompt or thoughts have changed', () => {
+  const report = (candidatesTokenCount: number, thoughtsTokenCount: number) => {
+    return {
+      ...said([{ text: 'Hi' }]),
+      usageMetadata: { promptTokenCount: 2, candidatesTokenCount, thoughtsTokenCount },
+    }
+  }
+  const told = read(report(1, 7), report(2, 7), report(3, 9), STOP).filter(({ type }) => type === 'usage')
+  assert.deepEqual(
+    told.map((chunk) => chunk.type === 'usage' && chunk.usage.reasoning),
+    [7, 9, 9],
+  )
+})
+
+test('a caller can make a model call any number of functions: that is an answer, and no mistake of the provider', () => {
+  const chunks = read(said(Array.from({ length: 300 }, () => ({ functionCall: { name: 'f' } }))), STOP)
+  assert.equal(chunks.filter(({ type }) => type === 'tool_call').length, 300)
+})
+
+test('a usage report that makes no sense is never believed', () => {
   for (const report of [
     {},
     { promptTokenCount: '5', candidatesTokenCount: 5 },
@@ -203,7 +225,7 @@ test('a usage report that makes no sense is never plausible', () => {
     const last = read(said([{ text: 'Hi' }]), { ...STOP, usageMetadata: report }).at(-1)
     assert.ok(last?.type === 'usage', JSON.stringify(report))
     const counted = { input: 5, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0 }
-    assert.equal(isPlausible(last.usage, counted, 1_000), false, JSON.stringify(report))
+    assert.notDeepEqual(judgeReport(last.usage, counted, POSSIBLE).anomalies, [], JSON.stringify(report))
   }
 })
 

@@ -3,10 +3,9 @@ import type { Chunk, ContentChunk, FinishReason } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
+import { readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
-
-/** More than any model calls at once; more is a provider's mistake. */
-const TOOL_CALLS_MAX = 128
+import { createUsageSoFar } from './usage-so-far.ts'
 
 export interface GeminiOptions {
   name: string
@@ -27,22 +26,17 @@ export function createGemini(options: GeminiOptions): Provider {
   return {
     name: options.name,
     cannotHonour,
-    async *stream({ request, upstreamModel, apiKey, timers }, signal) {
-      const events = options.transport.events(
-        {
-          url: `${baseUrl}/${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
-          // Google also takes the key in the address, where every proxy on the way would log it.
-          headers: { ...headers, ...(apiKey !== undefined && { 'x-goog-api-key': apiKey }) },
-          body: JSON.stringify(requestBodyOf(request, { upstreamModel, hasCallIds: true, safetySettings })),
-          timers,
-          kindOfRefusal,
-          isLast: () => false,
-        },
-        signal,
-      )
-      const reader = createReader()
-      for await (const data of events) yield* reader.read(data)
-      yield* reader.end()
+    stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
+      const exchange = {
+        url: `${baseUrl}/${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
+        // Google also takes the key in the address, where every proxy on the way would log it.
+        headers: { ...headers, ...(apiKey !== undefined && { 'x-goog-api-key': apiKey }) },
+        body: JSON.stringify(requestBodyOf(request, { upstreamModel, hasCallIds: true, safetySettings })),
+        timers,
+        onSent,
+        kindOfRefusal,
+      }
+      return readEvents(options.transport, exchange, createReader(), signal)
     },
   }
 }
@@ -69,17 +63,18 @@ export function kindOfRefusal(status: number, body: string): UpstreamErrorKind |
 }
 
 /**
- * Turns the data of events, in order, into chunks. There is no end marker: the answer is whole if a reason to finish was
- * given and the body has ended, which is when `end` is called and gives out the finish and the usage.
+ * There is no end marker: the answer is whole if a reason to finish was given and the body has ended, which is when `end`
+ * is called and gives out the finish and the usage.
  *
  * What is not content is read by hand: checking each event against a schema would cost more than parsing it.
  */
-export function createReader(): { read(data: string): Chunk[]; end(): Chunk[] } {
+export function createReader(): EventReader {
   let finish: FinishReason | undefined
   let usage: Fields | undefined
   let responseId: unknown
   let hasOutput = false
   const callIds = new Set<string>()
+  const soFar = createUsageSoFar()
 
   function chunkOf(part: Fields): ContentChunk | undefined {
     if (part.functionCall != null) return callOf(part.functionCall)
@@ -98,7 +93,7 @@ export function createReader(): { read(data: string): Chunk[]; end(): Chunk[] } 
     const answer = typeof responseId === 'string' && /^[\w-]{1,64}$/.test(responseId) ? `${responseId}_` : ''
     const isNamed = typeof id === 'string' && id !== '' && !callIds.has(id)
     const callId = isNamed ? id : `call_${answer}${index}`
-    if (callIds.has(callId) || index >= TOOL_CALLS_MAX) throw new UpstreamError('bad_event')
+    if (callIds.has(callId)) throw new UpstreamError('bad_event')
     callIds.add(callId)
     return { type: 'tool_call', index, id: callId, name, arguments: jsonOf(args ?? {}) }
   }
@@ -122,7 +117,7 @@ export function createReader(): { read(data: string): Chunk[]; end(): Chunk[] } 
         hasOutput ||= chunk.type !== 'reasoning'
         chunks.push(chunk)
       }
-      return chunks
+      return soFar.after(chunks, usage && usageOf(usage, false))
     },
     end() {
       if (finish === undefined) throw new UpstreamError('truncated')
@@ -130,6 +125,7 @@ export function createReader(): { read(data: string): Chunk[]; end(): Chunk[] } 
       const end: Chunk[] = [{ type: 'finish', reason }]
       return usage === undefined ? end : [...end, { type: 'usage', usage: usageOf(usage, hasOutput) }]
     },
+    isLast: () => false,
   }
 }
 

@@ -1,17 +1,19 @@
-import { fieldsOf, OPTIONAL_FIELDS, type ChatRequest, type OptionalField } from '../rules/chat-request.ts'
+import { fieldsOf, ROUTE_FIELDS, type ChatRequest, type OptionalField } from '../rules/chat-request.ts'
 import type { Chunk, FinishReason } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
 import { z } from 'zod'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
+import { readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
+import { createUsageSoFar } from './usage-so-far.ts'
 
-/** More than any model calls at once; an index beyond it is a provider's mistake. */
-const TOOL_CALLS_MAX = 128
+/** Far more than any model calls at once: an index beyond it is a provider's mistake. */
+const TOOL_CALL_INDEX_MAX = 100_000
 
 const KEY_STATUSES = [401, 402, 403]
 const headerName = z.string().regex(/^[a-z0-9-]{1,100}$/, 'must be the name of a header, in lower case')
 const headerValue = z.string().regex(/^[\x20-\x7e]{1,1000}$/, 'must be one line of printable ASCII')
-const optionalField = z.enum([...OPTIONAL_FIELDS, 'images'] satisfies OptionalField[])
+const optionalField = z.enum(ROUTE_FIELDS)
 
 /** What providers of this format do differently. A new provider is a few of these, and no code. */
 const openAICompatibleSettings = z.strictObject({
@@ -29,6 +31,8 @@ const openAICompatibleSettings = z.strictObject({
   askForUsage: z.boolean().default(true),
   /** Request fields that none of its models can honour. */
   unsupportedFields: z.array(optionalField).default([]),
+  /** Whether its models read files; most know only images. */
+  readsFiles: z.boolean().default(false),
   /** The statuses that mean the key. Of the three usual ones, those not listed mean the request. */
   keyRejectedBy: z.array(z.int().min(400).max(499)).default(KEY_STATUSES),
 })
@@ -48,18 +52,16 @@ export function createOpenAICompatible(options: OpenAICompatibleOptions): Provid
   const url = new URL(`${options.baseUrl.replace(/\/+$/, '')}${settings.path}`)
   for (const [name, value] of Object.entries(settings.query)) url.searchParams.set(name, value)
   const unsupported = new Set<OptionalField>(settings.unsupportedFields)
-  const to = { url: url.href, isLast: isEndMarker, ...refusalsOf(settings) }
+  if (!settings.readsFiles) unsupported.add('files')
+  const to = { url: url.href, ...refusalsOf(settings) }
   return {
     name: options.name,
     cannotHonour: (request) =>
       unsupported.size === 0 ? undefined : fieldsOf(request).find((field) => unsupported.has(field)),
-    async *stream({ request, upstreamModel, apiKey, timers }, signal) {
+    stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
       const headers = { ...settings.headers, ...credentialOf(settings, apiKey) }
       const body = JSON.stringify(requestBodyOf(request, upstreamModel, settings))
-      const reader = createReader()
-      const events = options.transport.events({ ...to, headers, body, timers }, signal)
-      for await (const data of events) yield* reader.read(data)
-      reader.end()
+      return readEvents(options.transport, { ...to, headers, body, timers, onSent }, createReader(), signal)
     },
   }
 }
@@ -102,11 +104,12 @@ export function requestBodyOf(
   }
 }
 
-/** Turns the data of events, in order, into chunks. The finish is given out last, when the end marker has come. */
-export function createReader(): { read(data: string): Chunk[]; end(): void } {
+/** The finish is given out last, when the end marker has come. */
+export function createReader(): EventReader {
   let finish: FinishReason | undefined
   let usage: Usage | undefined
   let isDone = false
+  const soFar = createUsageSoFar()
   return {
     read(data) {
       if (isDone) return []
@@ -122,11 +125,13 @@ export function createReader(): { read(data: string): Chunk[]; end(): void } {
       const choice = event.choices?.find((candidate) => (candidate.index ?? 0) === 0)
       if (!choice) return []
       if (choice.finish_reason != null) finish = finishReasonOf(choice.finish_reason)
-      return chunksOf(choice.delta ?? {})
+      return soFar.after(chunksOf(choice.delta ?? {}), usage)
     },
     end() {
       if (!isDone) throw new UpstreamError('truncated')
+      return []
     },
+    isLast: isEndMarker,
   }
 }
 
@@ -165,11 +170,7 @@ const upstreamEvent = z.object({
             tool_calls: z
               .array(
                 z.object({
-                  index: z
-                    .int()
-                    .min(0)
-                    .max(TOOL_CALLS_MAX - 1)
-                    .nullish(),
+                  index: z.int().min(0).max(TOOL_CALL_INDEX_MAX).nullish(),
                   id: text,
                   function: z.object({ name: text, arguments: text }).nullish(),
                 }),

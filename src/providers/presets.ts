@@ -21,7 +21,7 @@ export const PRESETS: readonly Preset[] = [
     kind: 'openai-compatible',
     baseUrl: 'https://api.openai.com/v1',
     // Its newer models refuse max_tokens, and its older ones understand both.
-    settings: { maxTokensField: 'max_completion_tokens' },
+    settings: { maxTokensField: 'max_completion_tokens', readsFiles: true },
     key: 'needed',
     hint: 'A project key that may write to chat completions is enough.',
   },
@@ -74,7 +74,7 @@ export const PRESETS: readonly Preset[] = [
     kind: 'openai-compatible',
     baseUrl: 'https://openrouter.ai/api/v1',
     // It answers 403 when its moderation flags a prompt: that must not take a good key out of use.
-    settings: { headers: { 'x-title': 'Parley' }, keyRejectedBy: [401, 402] },
+    settings: { headers: { 'x-title': 'Parley' }, keyRejectedBy: [401, 402], readsFiles: true },
     key: 'needed',
     hint: 'Set the header http-referer to your own site if you want its statistics to name you.',
   },

@@ -7,8 +7,9 @@ export interface Provider {
   /** For metrics and attempts. */
   readonly name: string
   /**
-   * Yields the pieces of the answer in order, then one finish and, if the upstream reported it, one usage; ends only
-   * when the answer is complete and throws an `UpstreamError` otherwise. Stops promptly when `signal` aborts.
+   * Yields the pieces of the answer in order, then one finish and, if the upstream reported it, one usage; the first is a
+   * piece or the finish. Ends only when the answer is complete and throws an `UpstreamError` otherwise. Stops promptly
+   * when `signal` aborts.
    */
   stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<Chunk>
   /** A field of the request that this wire format has no place for. Such a route is not taken: nothing is dropped silently. */
@@ -21,6 +22,8 @@ export interface UpstreamCall {
   /** Chosen anew for each attempt, because a provider may have several. Undefined: it asks for none. */
   apiKey: string | undefined
   timers: UpstreamTimers
+  /** Told when the request goes onto the wire: from then on the provider may be at work on it. */
+  onSent?(): void
 }
 
 export type UpstreamErrorKind =
@@ -43,6 +46,7 @@ export type UpstreamErrorKind =
   | 'bad_event'
   | 'event_too_big'
   | 'truncated' // ended without its end marker
+  | 'reader_stalled' // ended while nobody read on, for longer than a provider can be expected to wait
 
 export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
-import { EVENT_BYTES_MAX, UPSTREAM_TIMERS, type UpstreamTimers } from '../rules/limits.ts'
+import { EVENT_BYTES_MAX, STALL_BLAMED_MS, UPSTREAM_TIMERS, type UpstreamTimers } from '../rules/limits.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
-import { createTransport, eventsIn } from './transport.ts'
+import { createTransport, eventsIn, type EventsRequest } from './transport.ts'
 
 function readAll(pieces: readonly Buffer[]): Promise<string[]> {
   return collect(eventsIn(bodyOf(pieces)))
@@ -147,9 +147,13 @@ async function serve(t: TestContext, answer: Answer) {
     await new Promise((resolve) => server.close(resolve))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat/completions`
-  return (timers: Partial<UpstreamTimers> = {}, signal = new AbortController().signal) => {
+  return (
+    timers: Partial<UpstreamTimers> = {},
+    signal = new AbortController().signal,
+    more: Partial<EventsRequest> = {},
+  ) => {
     const request = { url, headers: {}, body: '{}', timers: { ...UPSTREAM_TIMERS, ...timers } }
-    return transport.events({ ...request, isLast: (data) => data === '[DONE]' }, signal)
+    return transport.events({ ...request, isLast: (data) => data === '[DONE]', hasBegun: () => true, ...more }, signal)
   }
 }
 
@@ -201,6 +205,61 @@ test('an answer that never ends is cut at the total timer, however lively it is'
     response.once('close', () => clearInterval(timer))
   })
   await assert.rejects(collect(events({ totalMs: 150 })), isUpstreamError('total_timeout'))
+})
+
+test("time in which the caller does not read is not the upstream's, also for the total timer", async (t) => {
+  const events = await serve(t, async (response) => {
+    openStream(response)
+    for (const data of ['one', 'two', '[DONE]']) {
+      await sleep(20)
+      response.write(`data: ${data}\n\n`)
+    }
+    response.end()
+  })
+  const seen: string[] = []
+  for await (const data of events({ totalMs: 400 })) {
+    seen.push(data)
+    await sleep(300)
+  }
+  assert.deepEqual(seen, ['one', 'two', '[DONE]'])
+})
+
+test('events that bring nothing of the answer do not end the wait for its first piece', async (t) => {
+  const events = await serve(t, (response) => {
+    openStream(response)
+    const timer = setInterval(() => response.write('data: \n\n'), 20)
+    response.once('close', () => clearInterval(timer))
+  })
+  const nothingYet = events({ firstTokenMs: 150, idleMs: 60_000 }, undefined, { hasBegun: () => false })
+  await assert.rejects(collect(nothingYet), isUpstreamError('first_token_timeout'))
+})
+
+test('an upstream that gives up during a long break of its reader was given up on by the reader', async (t) => {
+  const events = await serve(t, (response) => {
+    openStream(response)
+    response.write('data: one\n\ndata: two\n\n')
+    setTimeout(() => response.socket?.resetAndDestroy(), 100)
+  })
+  const readWithBreakOf = async (ms: number) => {
+    for await (const data of events()) if (data === 'one') await sleep(ms)
+  }
+  await assert.rejects(readWithBreakOf(300), isUpstreamError('truncated'))
+  await assert.rejects(readWithBreakOf(STALL_BLAMED_MS + 50), isUpstreamError('reader_stalled'))
+})
+
+test('a request is sent when the upstream has all of it, and not before it is connected', async (t) => {
+  const order: string[] = []
+  const events = await serve(t, (response) => {
+    order.push('asked')
+    openStream(response)
+    response.end('data: [DONE]\n\n')
+  })
+  await collect(events({}, undefined, { onSent: () => order.push('sent') }))
+  assert.deepEqual(order.toSorted(), ['asked', 'sent'])
+  const reason = new Error('the caller is gone')
+  const unsent = events({}, AbortSignal.abort(reason), { onSent: () => order.push('sent again') })
+  await assert.rejects(collect(unsent), (error) => error === reason)
+  assert.equal(order.length, 2)
 })
 
 test('leaving the loop, or aborting, closes the connection at once', async (t) => {

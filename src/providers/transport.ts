@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net'
 import { createParser } from 'eventsource-parser'
 import { Pool, buildConnector, type Dispatcher } from 'undici'
 import { createWatchdog } from '../platform/timer.ts'
-import { EVENT_BYTES_MAX, type UpstreamTimers } from '../rules/limits.ts'
+import { EVENT_BYTES_MAX, STALL_BLAMED_MS, type UpstreamTimers } from '../rules/limits.ts'
 import { createDns, type Dns, type DnsOptions } from './dns.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 
@@ -20,6 +20,10 @@ export interface UpstreamRequest {
   headers: Record<string, string>
   body: string
   timers: UpstreamTimers
+  /** Told when all of it has been handed to the connection. */
+  onSent?: (() => void) | undefined
+  /** Asked after each piece: whether it brought anything of the answer. Until then the first-token timer runs. */
+  hasBegun(): boolean
   /** What a status means at this provider, where it differs from what it means everywhere. `body` is cut at 16 KiB. */
   kindOfRefusal?(status: number, body: string): UpstreamErrorKind | undefined
 }
@@ -38,6 +42,9 @@ export interface BytesRequest extends UpstreamRequest {
 const POOLS_PER_ORIGIN = 16
 /** What an upstream may take to close its side after the last event, so that the connection can be used again. */
 const TRAILER_MS = 250
+/** How soon after a break of its reader an upstream is found to have given up, if it did so because of the break. What was
+ * already on its way comes first, so only the time that is spent waiting for the upstream counts. */
+const FOUND_WITHIN_MS = 2_000
 
 export interface TransportOptions {
   keepAliveMs?: number
@@ -47,11 +54,11 @@ export interface TransportOptions {
 }
 
 export function createTransport(options: TransportOptions = {}): Transport {
-  const pools = new Map<string, Pool[]>()
+  const pools = new Map<string, Dispatcher[]>()
   const dns = createDns(options.dns)
   let turn = 0
 
-  function poolFor(origin: string, connectMs: number): Pool {
+  function poolFor(origin: string, connectMs: number): Dispatcher {
     // The connect timer belongs to a connection, and connections to a pool: another timer is another set of pools.
     const key = `${origin} ${connectMs}`
     let shards = pools.get(key)
@@ -60,7 +67,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       pools.set(key, shards)
     }
     turn = (turn + 1) % POOLS_PER_ORIGIN
-    return shards[turn] as Pool
+    return shards[turn] as Dispatcher
   }
 
   return {
@@ -73,8 +80,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
   }
 }
 
-function createPool(origin: string, connectMs: number, options: TransportOptions, dns: Dns): Pool {
-  return new Pool(origin, {
+function createPool(origin: string, connectMs: number, options: TransportOptions, dns: Dns): Dispatcher {
+  const pool = new Pool(origin, {
     connections: null,
     pipelining: 1,
     // Our own watchdogs time everything: undici's timers are up to half a second late.
@@ -84,6 +91,13 @@ function createPool(origin: string, connectMs: number, options: TransportOptions
     maxHeaderSize: 16 * 1024,
     connect: connectorWithin(connectMs, dns, options.ca),
   })
+  return pool.compose(tellingWhenSent)
+}
+
+/** undici tells its handlers when a request has been written, but not whoever asked for it. */
+const tellingWhenSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  handler.onRequestSent = (options as { opaque?: () => void }).opaque
+  return dispatch(options, handler)
 }
 
 /** The timer covers finding the address, connecting to it or to the next one, and TLS. */
@@ -123,7 +137,7 @@ function connectorWithin(connectMs: number, dns: Dns, ca: string | undefined): b
 const ADDRESSES_TRIED = 3
 const ATTEMPT_MS_MIN = 10
 
-type PoolFor = (origin: string, connectMs: number) => Pool
+type PoolFor = (origin: string, connectMs: number) => Dispatcher
 type PiecesRequest<Piece> = Omit<BytesRequest, 'isLast'> & { isLast(piece: Piece): boolean }
 
 async function* readPieces<Piece>(
@@ -132,48 +146,94 @@ async function* readPieces<Piece>(
   poolFor: PoolFor,
   piecesIn: (body: AsyncIterable<Buffer>) => AsyncIterable<Piece>,
 ): AsyncGenerator<Piece> {
-  const { timers } = request
   const stop = new AbortController()
-  const stopWith = (kind: UpstreamErrorKind) => () => stop.abort(new UpstreamError(kind))
   const onHangUp = () => stop.abort(signal.reason)
   signal.addEventListener('abort', onHangUp, { once: true })
   if (signal.aborted) onHangUp()
-  const total = createWatchdog(timers.totalMs, stopWith('total_timeout'))
-  let silence = createWatchdog(timers.firstTokenMs, stopWith('first_token_timeout'))
+  const clock = createCallClock(request.timers, (kind) => stop.abort(new UpstreamError(kind)))
   let body: Dispatcher.ResponseData['body'] | undefined
   let isStarted = false
   let isOver = false
   try {
-    const response = await send(request, stop.signal, poolFor)
+    const response = await sendOrLeave(request, stop.signal, poolFor)
     body = response.body
     // After an abort the body fails once more, with nobody listening.
     body.on('error', () => {})
     await refuseUnlessAnswer(response, request)
     for await (const piece of piecesIn(body)) {
       if (isOver) continue
-      if (!isStarted) {
-        isStarted = true
-        silence.stop()
-        silence = createWatchdog(timers.idleMs, stopWith('idle_timeout'))
-      }
-      // A caller that reads slowly is not an upstream that is silent.
-      silence.pause()
+      isStarted = true
+      clock.pause()
       yield piece
-      silence.restart()
+      clock.resume(request.hasBegun())
       if (request.isLast(piece)) {
         isOver = true
-        silence.stop()
-        silence = createWatchdog(TRAILER_MS, () => body?.destroy())
+        clock.stopAfter(TRAILER_MS, () => body?.destroy())
       }
     }
   } catch (error) {
     if (isOver) return
-    throw stop.signal.aborted ? (stop.signal.reason as Error) : classified(error, isStarted)
+    if (stop.signal.aborted) throw stop.signal.reason as Error
+    throw clock.isAfterBreak() ? new UpstreamError('reader_stalled') : classified(error, isStarted)
   } finally {
-    silence.stop()
-    total.stop()
+    clock.stop()
     signal.removeEventListener('abort', onHangUp)
     body?.destroy()
+  }
+}
+
+/** The timers of one exchange. A caller that reads slowly is not an upstream that is silent or slow: none of them runs
+ * while a piece is with its reader. */
+function createCallClock(timers: UpstreamTimers, onExpire: (kind: UpstreamErrorKind) => void) {
+  const total = createWatchdog(timers.totalMs, () => onExpire('total_timeout'))
+  let silence = createWatchdog(timers.firstTokenMs, () => onExpire('first_token_timeout'))
+  let hasBegun = false
+  let pausedAtMs = 0
+  let resumedAtMs = performance.now()
+  let waitedSinceBreakMs = Infinity
+  return {
+    pause() {
+      pausedAtMs = performance.now()
+      waitedSinceBreakMs += pausedAtMs - resumedAtMs
+      total.pause(pausedAtMs)
+      silence.pause(pausedAtMs)
+    },
+    resume(hasBegunNow: boolean) {
+      const nowMs = performance.now()
+      if (nowMs - pausedAtMs >= STALL_BLAMED_MS) waitedSinceBreakMs = 0
+      resumedAtMs = nowMs
+      total.resume(nowMs)
+      if (hasBegun) silence.restart()
+      else if (hasBegunNow) {
+        hasBegun = true
+        silence.stop()
+        silence = createWatchdog(timers.idleMs, () => onExpire('idle_timeout'))
+      } else silence.resume(nowMs)
+    },
+    /** The reader has just come back from a long break. */
+    isAfterBreak: () => waitedSinceBreakMs + performance.now() - resumedAtMs < FOUND_WITHIN_MS,
+    stopAfter(ms: number, onEnd: () => void) {
+      silence.stop()
+      silence = createWatchdog(ms, onEnd)
+    },
+    stop() {
+      silence.stop()
+      total.stop()
+    },
+  }
+}
+
+/** undici notices an abort only when there is a connection; whoever has hung up does not wait for one. */
+async function sendOrLeave(request: BytesRequest, signal: AbortSignal, poolFor: PoolFor) {
+  const sending = send(request, signal, poolFor)
+  const left = Promise.withResolvers<never>()
+  const onAbort = () => left.reject(signal.reason as Error)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([sending, left.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    if (signal.aborted) void sending.then(({ body }) => body.on('error', () => {}).destroy()).catch(() => {})
   }
 }
 
@@ -190,6 +250,7 @@ function send(request: BytesRequest, signal: AbortSignal, poolFor: PoolFor) {
     },
     body: request.body,
     signal,
+    opaque: request.onSent,
   })
 }
 
@@ -212,7 +273,7 @@ export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<str
   }
 }
 
-async function refuseUnlessAnswer(response: Dispatcher.ResponseData, request: BytesRequest): Promise<void> {
+async function refuseUnlessAnswer(response: Dispatcher.ResponseData<unknown>, request: BytesRequest): Promise<void> {
   const { statusCode: status, headers } = response
   if (status !== 200) {
     const said = request.kindOfRefusal?.(status, await beginningOf(response.body))

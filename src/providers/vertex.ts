@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { createReader, kindOfRefusal } from './gemini.ts'
 import { UpstreamError, type Provider } from './provider.ts'
+import { readEvents } from './read-events.ts'
 import type { Transport } from './transport.ts'
 
 export interface VertexOptions {
@@ -34,27 +35,21 @@ export function createVertex(options: VertexOptions): Provider {
   return {
     name: options.name,
     cannotHonour,
-    async *stream({ request, upstreamModel, apiKey, timers }, signal) {
+    async *stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
       const { account, headers } = credentials.of(apiKey)
       const project = settings.project ?? account?.projectId
       // An API key is for express mode, where it also names the project.
       const parent = account ? `projects/${project}/locations/${location}/` : ''
-      const events = options.transport.events(
-        {
-          url: `${baseUrl}/${parent}${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
-          headers: { ...settings.headers, ...headers },
-          body: JSON.stringify(
-            requestBodyOf(request, { upstreamModel, hasCallIds: false, safetySettings: settings.safetySettings }),
-          ),
-          timers,
-          kindOfRefusal,
-          isLast: () => false,
-        },
-        signal,
-      )
-      const reader = createReader()
-      for await (const data of events) yield* reader.read(data)
-      yield* reader.end()
+      const { safetySettings } = settings
+      const exchange = {
+        url: `${baseUrl}/${parent}${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
+        headers: { ...settings.headers, ...headers },
+        body: JSON.stringify(requestBodyOf(request, { upstreamModel, hasCallIds: false, safetySettings })),
+        timers,
+        onSent,
+        kindOfRefusal,
+      }
+      yield* readEvents(options.transport, exchange, createReader(), signal)
     },
   }
 }

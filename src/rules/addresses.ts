@@ -30,4 +30,11 @@ export function networkOf(address: string): string {
     .join(':')}::/64`
 }
 
+/** One address, or a network as `10.0.0.0/8`; not all there are, because then anybody would be meant. */
+export function isAddressOrNetwork(text: string): boolean {
+  const isIPv4 = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv4.isValidCIDRFourPartDecimal(text)
+  const isIPv6 = text.includes(':') && (ipaddr.IPv6.isValid(text) || ipaddr.IPv6.isValidCIDR(text))
+  return (isIPv4 || isIPv6) && !/\/0+$/.test(text)
+}
+
 const ASSIGNED = ipaddr.IPv6.parseCIDR('2000::/3')

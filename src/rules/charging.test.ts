@@ -13,15 +13,13 @@ const PRICE: Price = {
   reasoning: 4_000_000n,
 }
 const HELD = 1_000n
-/** Worth 100 + 10 × 4 nanos. */
-const COUNTED = { ...NO_USAGE, input: 100, output: 10 }
-/** Worth 90 + 10 × 4 + 5 × 4 nanos. */
-const REPORTED = { ...NO_USAGE, input: 90, output: 10, reasoning: 5 }
-const COUNTED_WORTH = 140n
-const REPORTED_WORTH = 150n
+const COUNTED = { usage: { ...NO_USAGE, input: 100, output: 10 }, source: 'estimated' } as const
+const REPORTED = { usage: { ...NO_USAGE, input: 90, output: 10, reasoning: 5 }, source: 'reported' } as const
+const COUNTED_WORTH = 100n + 10n * 4n
+const REPORTED_WORTH = 90n + 10n * 4n + 5n * 4n
 
 function ending(outcome: Outcome, more: Partial<Ending> = {}): Ending {
-  return { outcome, started: true, reported: undefined, counted: COUNTED, held: HELD, ...more }
+  return { outcome, used: COUNTED, held: HELD, ...more }
 }
 
 /** Who pays for what the provider produced before the call ended so. */
@@ -41,9 +39,8 @@ for (const outcome of OUTCOMES) {
   const says = isCharged ? 'is charged' : 'is charged nothing, and its worth is recorded'
 
   test(`${outcome} with reported usage ${says}`, () => {
-    assert.deepEqual(billFor(ending(outcome, { reported: REPORTED }), PRICE), {
-      usage: REPORTED,
-      source: 'reported',
+    assert.deepEqual(billFor(ending(outcome, { used: REPORTED }), PRICE), {
+      ...REPORTED,
       worth: REPORTED_WORTH,
       charge: isCharged ? REPORTED_WORTH : 0n,
     })
@@ -51,55 +48,41 @@ for (const outcome of OUTCOMES) {
 
   test(`${outcome} without reported usage ${says}, by our own count`, () => {
     assert.deepEqual(billFor(ending(outcome), PRICE), {
-      usage: COUNTED,
-      source: 'estimated',
+      ...COUNTED,
       worth: COUNTED_WORTH,
       charge: isCharged ? COUNTED_WORTH : 0n,
     })
   })
 
-  test(`${outcome} with a reported zero is a report, not a missing one`, () => {
-    assert.deepEqual(billFor(ending(outcome, { reported: NO_USAGE }), PRICE), {
+  test(`${outcome} before a provider was at work costs nothing`, () => {
+    assert.deepEqual(billFor(ending(outcome, { used: undefined }), PRICE), {
       usage: NO_USAGE,
-      source: 'reported',
+      source: 'none',
       worth: 0n,
       charge: 0n,
     })
   })
-
-  test(`${outcome} by our own count never takes more than was held`, () => {
-    const { worth, charge } = billFor(ending(outcome, { held: 120n }), PRICE)
-    assert.equal(worth, COUNTED_WORTH)
-    assert.equal(charge, isCharged ? 120n : 0n)
-  })
-
-  if (outcome === 'completed') continue
-  for (const reported of [undefined, REPORTED, NO_USAGE]) {
-    const report = reported === undefined ? 'no' : reported === NO_USAGE ? 'a zero' : 'a'
-    test(`${outcome} before an answer began costs nothing, with ${report} report`, () => {
-      assert.deepEqual(billFor(ending(outcome, { started: false, reported }), PRICE), {
-        usage: NO_USAGE,
-        source: 'none',
-        worth: 0n,
-        charge: 0n,
-      })
-    })
-  }
 }
 
-test('an empty but complete answer is charged for its prompt', () => {
-  const empty = { ...NO_USAGE, input: 100 }
-  assert.equal(billFor(ending('completed', { started: false, counted: empty }), PRICE).charge, 100n)
-  assert.equal(billFor(ending('completed', { started: false, reported: empty }), PRICE).charge, 100n)
-})
-
 test('a completed answer is charged what the provider reported, also beyond the hold', () => {
-  assert.equal(billFor(ending('completed', { reported: REPORTED, held: 120n }), PRICE).charge, REPORTED_WORTH)
+  assert.equal(billFor(ending('completed', { used: REPORTED, held: 120n }), PRICE).charge, REPORTED_WORTH)
 })
 
-test('an answer that was cut off is never charged beyond its hold, whatever was reported', () => {
-  for (const outcome of ['hung_up', 'hold_used_up'] as const) {
-    assert.equal(billFor(ending(outcome, { reported: REPORTED, held: 120n }), PRICE).charge, 120n)
+test('a completed answer without a report never takes more than was held: the missing report is not its caller’s doing', () => {
+  const { worth, charge } = billFor(ending('completed', { held: 120n }), PRICE)
+  assert.deepEqual([worth, charge], [COUNTED_WORTH, 120n])
+})
+
+test('whoever hangs up pays for all that this has caused, also beyond the hold', () => {
+  for (const used of [COUNTED, REPORTED]) {
+    const { worth, charge } = billFor(ending('hung_up', { used, held: 120n }), PRICE)
+    assert.equal(charge, worth)
+  }
+})
+
+test('an answer that was cut because its hold was used up costs the hold', () => {
+  for (const used of [COUNTED, REPORTED]) {
+    assert.equal(billFor(ending('hold_used_up', { used, held: 120n }), PRICE).charge, 120n)
   }
 })
 

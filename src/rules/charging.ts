@@ -19,12 +19,8 @@ export type UsageSource = 'reported' | 'estimated' | 'none'
 
 export interface Ending {
   outcome: Outcome
-  /** Whether any part of the answer came from the provider. */
-  started: boolean
-  /** What the provider reported, if it did and it is plausible. */
-  reported: Usage | undefined
-  /** What we counted ourselves: the whole prompt, and the answer as far as it came. */
-  counted: Usage
+  /** What the provider did for it. Undefined: no provider had accepted the prompt, or it broke before its first piece. */
+  used: { usage: Usage; source: 'reported' | 'estimated' } | undefined
   held: Nanos
 }
 
@@ -38,22 +34,22 @@ export interface Bill {
 }
 
 /**
- * The charging table. A publisher pays for a complete answer and for what it cancelled midway; it never pays for an
- * answer that our side or the provider broke, nor for one that never began.
+ * The charging table. A publisher pays for a complete answer and for what it cancelled; it never pays for an answer that
+ * our side or the provider broke, nor for one that no provider had begun to work on.
  */
-export function billFor(ending: Ending, price: Price): Bill {
-  if (!ending.started && ending.outcome !== 'completed')
-    return { usage: NO_USAGE, source: 'none', worth: 0n, charge: 0n }
-  const usage = ending.reported ?? ending.counted
-  const source = ending.reported ? 'reported' : 'estimated'
+export function billFor({ outcome, used, held }: Ending, price: Price): Bill {
+  if (!used) return { usage: NO_USAGE, source: 'none', worth: 0n, charge: 0n }
+  const { usage, source } = used
   const worth = costOf(usage, price)
-  switch (ending.outcome) {
+  switch (outcome) {
     case 'completed':
-      // An estimate is ours, so it never takes more than was set aside for the call.
-      return { usage, source, worth, charge: ending.reported ? worth : least(worth, ending.held) }
+      // That the provider did not report is not the publisher's doing: our own count takes no more than was set aside.
+      return { usage, source, worth, charge: source === 'reported' ? worth : least(worth, held) }
     case 'hung_up':
+      // Who causes an ending pays for it, from the hold and then from what is available.
+      return { usage, source, worth, charge: worth }
     case 'hold_used_up':
-      return { usage, source, worth, charge: least(worth, ending.held) }
+      return { usage, source, worth, charge: least(worth, held) }
     case 'upstream_failed':
     case 'truncated':
     case 'timed_out':

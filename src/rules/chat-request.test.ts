@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPTIONAL_FIELDS, fieldsOf, parseChatRequest } from './chat-request.ts'
+import { OPTIONAL_FIELDS, fieldsOf, inlineDataOf, parseChatRequest } from './chat-request.ts'
 import { ParleyError } from './errors.ts'
 import { MESSAGES_MAX } from './limits.ts'
 
@@ -146,7 +146,10 @@ const WRONG_MESSAGES: [messages: unknown[], message: string][] = [
   [[{ role: 'user', content: [] }], 'messages[0].content must not be empty.'],
   [[{ role: 'user', content: ['Hi'] }], 'messages[0].content[0] must be an object.'],
   [[{ role: 'user', content: [{ type: 'text' }] }], 'messages[0].content[0].text is required.'],
-  [[{ role: 'user', content: [{ type: 'input_audio' }] }], 'messages[0].content[0].type must be text or image_url.'],
+  [
+    [{ role: 'user', content: [{ type: 'input_audio' }] }],
+    'messages[0].content[0].type must be text, image_url or file.',
+  ],
   [
     [
       {
@@ -285,4 +288,18 @@ test('the optional fields that a request uses are known, so that no route drops 
   assert.deepEqual(fieldsOf(seen), ['seed', 'images'])
   const unseen = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }] })
   assert.deepEqual(fieldsOf(unseen), [])
+})
+
+test('a file comes with the request, as data, and is a field that a route must be able to read', () => {
+  const file = { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' }
+  const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: [{ type: 'file', file }] }] })
+  assert.deepEqual(fieldsOf(request), ['files'])
+  assert.deepEqual(inlineDataOf(file.file_data), { mediaType: 'application/pdf', base64: 'JVBERi0=' })
+  for (const file_data of ['https://example.com/a.pdf', 'JVBERi0=', 'data:application/pdf,plain', undefined]) {
+    const content = [{ type: 'file', file: { file_data, file_id: 'file-1' } }]
+    assert.throws(
+      () => parseChatRequest({ model: 'm', messages: [{ role: 'user', content }] }),
+      (error) => error instanceof ParleyError && error.message.startsWith('messages[0].content[0].file.file_data '),
+    )
+  }
 })

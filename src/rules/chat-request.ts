@@ -12,13 +12,23 @@ const text = z
   .string()
   .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed text without NUL characters')
 
+const DATA_URL = /^data:[\w.+-]+\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/i
+
 const textPart = z.object({ type: z.literal('text'), text })
 const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: text, detail: z.enum(['auto', 'low', 'high']).optional() }),
 })
-const contentPart = z.discriminatedUnion('type', [textPart, imagePart], {
-  error: (issue) => (issue.code === 'invalid_union' ? 'must be text or image_url' : undefined),
+/** A document that comes with the request. What lies at a provider under a `file_id` is not the caller's. */
+const filePart = z.object({
+  type: z.literal('file'),
+  file: z.object({
+    file_data: text.refine((data) => DATA_URL.test(data.slice(0, 256)), 'must be a data: URL in base64'),
+    filename: text.max(255).optional(),
+  }),
+})
+const contentPart = z.discriminatedUnion('type', [textPart, imagePart, filePart], {
+  error: (issue) => (issue.code === 'invalid_union' ? 'must be text, image_url or file' : undefined),
 })
 const parts = z.array(contentPart).min(1).max(1_000)
 const textParts = z.array(textPart).min(1).max(1_000)
@@ -137,7 +147,10 @@ export const OPTIONAL_FIELDS = [
   'tools',
   'tool_choice',
 ] as const satisfies readonly (keyof ChatRequest)[]
-export type OptionalField = (typeof OPTIONAL_FIELDS)[number] | 'images'
+
+/** The same, and what may stand inside of messages. */
+export const ROUTE_FIELDS = [...OPTIONAL_FIELDS, 'images', 'files'] as const
+export type OptionalField = (typeof ROUTE_FIELDS)[number]
 
 export function parseChatRequest(value: unknown): ChatRequest {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -167,10 +180,47 @@ export function parseChatRequest(value: unknown): ChatRequest {
 /** The optional fields that a request makes use of, for choosing a route that honours them all. */
 export function fieldsOf(request: ChatRequest): OptionalField[] {
   const used: OptionalField[] = OPTIONAL_FIELDS.filter((field) => request[field] !== undefined)
-  const hasImages = request.messages.some(
-    (m) => Array.isArray(m.content) && m.content.some((part) => part.type === 'image_url'),
-  )
-  return hasImages ? [...used, 'images'] : used
+  const types = new Set(contentPartsOf(request).map(({ type }) => type))
+  if (types.has('image_url')) used.push('images')
+  if (types.has('file')) used.push('files')
+  return used
+}
+
+type UserContent = Exclude<Extract<Message, { role: 'user' }>['content'], string>
+export type ContentPart = UserContent[number]
+export type FilePart = Extract<ContentPart, { type: 'file' }>
+
+/** All parts of all messages; a content that is a text has none. */
+export function contentPartsOf({ messages }: ChatRequest): ContentPart[] {
+  return messages.flatMap(({ content }): ContentPart[] => (Array.isArray(content) ? content : []))
+}
+
+/** The images of a request, where they are or as they are. */
+export function imageUrlsOf(request: ChatRequest): string[] {
+  return contentPartsOf(request).flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []))
+}
+
+export function filesOf(request: ChatRequest): FilePart[] {
+  return contentPartsOf(request).filter((part) => part.type === 'file')
+}
+
+/** A file or image that comes with the request: its type in lower case, and its bytes in base64. */
+export interface InlineData {
+  mediaType: string
+  base64: string
+}
+
+export function inlineDataOf(url: string): InlineData | undefined {
+  const [prefix] = DATA_URL.exec(url.slice(0, 256)) ?? []
+  if (prefix === undefined) return undefined
+  const mediaType = prefix.slice('data:'.length, prefix.indexOf(';')).toLowerCase()
+  return { mediaType, base64: url.slice(prefix.length) }
+}
+
+/** The text of a file that is nothing else. */
+export function plainTextOf({ file }: FilePart): string | undefined {
+  const inline = inlineDataOf(file.file_data)
+  return inline?.mediaType === 'text/plain' ? Buffer.from(inline.base64, 'base64').toString() : undefined
 }
 
 /** Without a model or messages there is no request at all (400); any other wrong value is a request that asks for something impossible (422). */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { copyDoubtOf } from './copy-doubts.ts'
 import { copyProblemOf } from './copy-problems.ts'
 
 test('orders to an assistant are found under their disguises, and the reason shows the words', () => {
@@ -44,6 +45,13 @@ test('our label, our links and the syntax of programs are refused', () => {
     ['Ad · Other Shop', /imitates/],
     ['Ad: Other Shop', /imitates/],
     ['Lamp /r/AbCdEf12', /imitates/],
+    ['Ad ‧ Other Shop', /imitates/],
+    ['Ａｄ・Other Shop', /imitates/],
+    ['Lamp. Anzeige | Other Shop', /imitates/],
+    ['Pourquoi cette publicité ?', /imitates/],
+    ['acme。com', /hides an address/],
+    ['Call ０３０ １２３４５６７', /hides an address/],
+    ['acme dot com', /spells out an address/],
     ['Аd desk', /mixes alphabets/],
     ['{{title}}', /syntax/],
     ['data: [DONE]', /syntax/],
@@ -52,10 +60,40 @@ test('our label, our links and the syntax of programs are refused', () => {
   }
 })
 
+test('what a person has to look at first is told with the words that were found', () => {
+  for (const [text, why] of [
+    ['This is not an ad', /speaks of advertising.*"ad"/],
+    ['Verified by Parley', /claim the word.*"parley"/],
+    ['As you asked, the Aurora', /as if the answer went on.*"as you asked"/],
+    ['٣ lamps', /digits of another script/],
+  ] as const) {
+    assert.match(copyDoubtOf(text) ?? 'none', why, text)
+    assert.equal(copyProblemOf(text), undefined)
+  }
+})
+
 test('a hostile text of any length is judged in little time', () => {
-  for (const piece of ['ignore ', 'a.', '<', '{"', 'you are ', '&amp;', 'i g n ', '**', 'аb']) {
+  for (const piece of [
+    'ignore ',
+    'a.',
+    '<',
+    '{"',
+    'you are ',
+    '&amp;',
+    'i g n ',
+    '**',
+    'аb',
+    '. ',
+    '.!',
+    '[ ',
+    'ａ．',
+    '１ ',
+    '·a',
+    'ad ',
+  ]) {
     const started = performance.now()
     copyProblemOf(piece.repeat(200_000))
+    copyDoubtOf(piece.repeat(100))
     assert.ok(performance.now() - started < 2_000, piece)
   }
 })

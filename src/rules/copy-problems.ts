@@ -4,7 +4,8 @@
  *
  * A false alarm costs an advertiser one reworded row, which the import names with the words that were found.
  */
-import { decodeEntities, withoutInvisible } from './offer-copy.ts'
+import { decodeEntities, hidesAddress, withoutInvisible } from './offer-copy.ts'
+import { LABELS, WHY_QUESTIONS } from './recommendation-block.ts'
 
 const CHARS_MAX = 20_000
 const FOUND_CHARS_MAX = 40
@@ -16,6 +17,8 @@ const LOOKALIKES: Record<string, string> = Object.fromEntries(
     ['αβεζηικμνορτυχ', 'abezhikmvoptyx'],
     ['ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ', 'abcdefghijklmnoprstuvwyz'],
     ['ıłøđ', 'ilod'],
+    // White on black, in circles and squares, and the letters of flags.
+    ...[0x1f150, 0x1f170, 0x1f1e6].map((first) => [alphabetFrom(first), alphabetFrom(0x61)]),
   ].flatMap(([from = '', to = '']) => Array.from(from).map((letter, n): [string, string] => [letter, to.charAt(n)])),
 )
 const DIGITS_FOR_LETTERS: Record<string, string> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't', '@': 'a', $: 's' }
@@ -64,18 +67,36 @@ const PROTOCOL = [
   String.raw`\{\{|\}\}|\{%|%\}|\$\{|<%|%>|#\{|<\?php|\[\[[a-z_]`,
   String.raw`["']\s*[}\]]\s*[,}\]]`,
 ]
+const LABEL = [
+  ...LABELS.map(({ label }) => folded(label)),
+  'ads|advert|advertising|promoted|werbeanzeige|gesponsert|sponsorise|patrocinado|sponsorizzato|reklame|reclame',
+].join('|')
+/** Whatever looks like the dot after our label. */
+const DOTS = '·•∙⋅‧・᛫⸱⸳ꞏ●○◦⚫▪■◾‣⁃◆◇★☆'
+const SENTENCE_START = String.raw`(?:^|[.!?…\n])[^\p{L}\p{N}]{0,10}`
 const IMITATIONS = [
-  String.raw`^\W*(?:ad|ads|advert|advertisement|advertising|sponsored|promoted|anzeige|werbung|publicite|publicidad|pubblicita|reklama|annonce|広告|广告)\W{0,4}(?:·|•|∙|⋅|:|\||—|–|\s-\s)`,
-  String.raw`\*\*\s*(?:ad|ads|advertisement|sponsored|anzeige)\s*\*\*|\[\s*(?:ad|sponsored|advertisement)\s*\]|\bad\s*[·•∙⋅]`,
-  String.raw`\bwhy this ad\b|\[\s*see offer\s*\]`,
+  // With any sign after it: none is needed to be taken for the dot.
+  String.raw`${SENTENCE_START}(?:${LABEL}|a\s?d)[^\p{L}\p{N}\s'&,+/%(-]{0,3}(?:\s*[^\p{L}\p{N}\s"'&,+/%(-]|\s[-/]\s)`,
+  String.raw`${SENTENCE_START}(?:${LABEL})(?: content| post)? (?:by|from|von|par|por)(?![\p{L}\p{N}])`,
+  String.raw`^[^\p{L}\p{N}]{0,10}(?:${LABEL})[^\p{L}\p{N}]*$`,
+  String.raw`[\[({<【「『〔〈《*_]\s*(?:${LABEL})\s*[\])}>】」』〕〉》*_]|#\s?(?:${LABEL})(?![\p{L}\p{N}])`,
+  String.raw`\b(?:ads?|sponsored|advertisement)\s*[${DOTS}]`,
+  ...WHY_QUESTIONS.map((why) => folded(why).replaceAll(/[¿?？\s]+$|^[¿\s]+/gu, '')),
+  String.raw`\[\s*see offer\s*\]`,
   String.raw`/[rw]/[a-z0-9_-]{3,}`,
 ]
+/** "acme dot com", "acme[.]com", "acme·com", "www acme com" */
+const SPELLED_ADDRESS = new RegExp(
+  String.raw`(?:\s?[${DOTS}]\s?|,|\s?\p{Ps}\s?(?:\.|dot|punkt|point|punto)\s?\p{Pe}\s?|\s(?:dot|punkt|point|punto|\.)\s)(?:com|net|org|shop|info|biz|xyz)(?![\p{L}\p{N}])|\b(?:www\s[\p{L}\p{N}]|hxxps?)`,
+  'u',
+)
 
 /** Of folded text, which is in lower case: flags that fold it once more would cost most of the time. */
-const anyOf = (patterns: readonly string[]) => new RegExp(patterns.map((pattern) => `(?:${pattern})`).join('|'))
+const anyOf = (patterns: readonly string[], flags = '') =>
+  new RegExp(patterns.map((pattern) => `(?:${pattern})`).join('|'), flags)
 const ASSISTANT = anyOf(TO_THE_ASSISTANT)
 const SYNTAX = anyOf(PROTOCOL)
-const IMITATION = anyOf(IMITATIONS)
+const IMITATION = anyOf(IMITATIONS, 'u')
 
 /** A word of Latin letters and of letters that only look like them. Units and formulas (µm, kΩ, β) are none. */
 const MIXED_WORD =
@@ -92,13 +113,20 @@ export function copyProblemOf(raw: string): string | undefined {
     if (syntax) return `it holds the syntax of a program (${excerpt(syntax[0])})`
     const imitation = IMITATION.exec(reading)
     if (imitation) return `it imitates the label or the links of a recommendation (${excerpt(imitation[0])})`
+    const spelled = SPELLED_ADDRESS.exec(reading)
+    if (spelled) return `it spells out an address (${excerpt(spelled[0])})`
   }
+  if (hidesAddress(text)) return 'it hides an address or a telephone number in unusual characters'
   const mixed = /[^\0-\x7f]/.test(text) ? MIXED_WORD.exec(withoutInvisible(decodeEntities(text))) : undefined
   return mixed ? `it mixes alphabets in one word (${excerpt(mixed[0])})` : undefined
 }
 
+function alphabetFrom(first: number): string {
+  return String.fromCodePoint(...Array.from({ length: 26 }, (_, n) => first + n))
+}
+
 /** The ways in which somebody may read a text: as it looks, with its tags taken away, and with its disguises undone. */
-function readingsOf(text: string): Set<string> {
+export function readingsOf(text: string): Set<string> {
   const decoded = decodeEntities(decodeEntities(text))
   const plain = folded(decoded)
   const readings = new Set([plain, folded(decoded.replaceAll(/<[^<>]{0,200}>/g, ''))])
@@ -121,13 +149,17 @@ function readingsOf(text: string): Set<string> {
 /** As it looks: one kind of letter, lower case, no marks. Line breaks stay, because a role may begin a line. */
 function folded(text: string): string {
   return text
+    .replaceAll(/[™®©℠]/g, ' ')
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .split(/[\n\r\u0085\u2028\u2029\v\f]+/u)
     .map((line) => withoutInvisible(line).trim())
     .join('\n')
-    .replaceAll(/[а-яіјѕѵԁԛԝα-ωᴀ-ᴢꜰꜱʀɢʜɪʟɴʏʙıłøđ]/gu, (letter) => LOOKALIKES[letter] ?? letter)
+    .replaceAll(
+      /[а-яіјѕѵԁԛԝα-ωᴀ-ᴢꜰꜱʀɢʜɪʟɴʏʙıłøđ\u{1f150}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu,
+      (letter) => LOOKALIKES[letter] ?? letter,
+    )
 }
 
 function percentDecoded(text: string): string {
@@ -135,7 +167,7 @@ function percentDecoded(text: string): string {
 }
 
 /** What was found, for the advertiser to find it too: it is shown on a terminal. */
-function excerpt(found: string): string {
+export function excerpt(found: string): string {
   const line = found.replaceAll(/[\s\p{C}]+/gu, ' ').trim()
   return `"${line.length <= FOUND_CHARS_MAX ? line : `${line.slice(0, FOUND_CHARS_MAX).trimEnd()}…`}"`
 }

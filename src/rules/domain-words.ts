@@ -41,7 +41,8 @@ const REFUSALS: Record<FileRefusal, string> = {
   certificate: 'The certificate of the website is not valid for this domain.',
   redirect: 'The website redirects to another address. The file must be at exactly this address.',
   status: 'The website does not answer with status 200.',
-  too_large: 'The file is larger than 64 KB.',
+  type: 'The website serves it as a page. The file must be plain text (content type text/plain).',
+  too_large: 'The file is larger than 1 KB. It must hold the content below and nothing else.',
 }
 
 export function explainFile({ file }: Findings): string {
@@ -51,7 +52,7 @@ export function explainFile({ file }: Findings): string {
     case 'not_needed':
       return 'Not looked for: the DNS record proves the domain.'
     case 'other':
-      return 'The file is there, but the token is not in it.'
+      return 'The file is there, but its content is not the one below, or there is more in it.'
     case 'absent':
       return `There is no such file: the website answers ${file.status ?? 404}.`
     case 'refused':

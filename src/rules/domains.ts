@@ -64,7 +64,14 @@ export interface Findings {
 }
 
 export type FileOutcome = 'match' | 'other' | 'absent' | 'refused' | 'unanswered' | 'not_needed'
-export type FileRefusal = 'no_address' | 'address_not_public' | 'certificate' | 'redirect' | 'status' | 'too_large'
+export type FileRefusal =
+  | 'no_address'
+  | 'address_not_public'
+  | 'certificate'
+  | 'redirect'
+  | 'status'
+  | 'type'
+  | 'too_large'
 
 export interface FileFinding {
   outcome: FileOutcome

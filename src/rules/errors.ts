@@ -48,6 +48,10 @@ export const ERRORS = {
     status: 422,
     message: 'The model is not available to this project. GET /v1/models lists those that are.',
   },
+  prompt_too_long: {
+    status: 422,
+    message: "The prompt is longer than the model's context window. Shorten the messages.",
+  },
   rate_limited: { status: 429, message: 'The project has reached its limit per minute. Retry after the stated time.' },
   concurrency_limited: {
     status: 429,
@@ -71,12 +75,25 @@ export const ERRORS = {
     message:
       'Insufficient credit right now: the rest of the balance is held by calls in flight. Retry when they have ended, or top up the wallet.',
   },
+  credit_owed: {
+    status: 403,
+    message:
+      'A payment for this project was taken back after its credit had been spent. Top up the wallet: what is owed is paid first.',
+  },
   signed_out: { status: 401, message: 'Sign in to go on.' },
   sign_in_failed: { status: 401, message: 'The address or the password is not right.' },
   role_too_low: { status: 403, message: 'Your role does not allow this. Ask an owner or an admin of the account.' },
+  proof_needed: {
+    status: 403,
+    message: 'This needs a fresh proof that it is you. Write your password, and try again.',
+  },
   origin_refused: { status: 403, message: 'This request does not come from the console itself.' },
   conflict: { status: 409, message: 'This is not possible as things are now.' },
   too_many_attempts: { status: 429, message: 'Too many attempts. Try again after the stated time.' },
+  read_too_slowly: {
+    status: 408,
+    message: 'The answer was not read for so long that the model provider gave it up. What it had written was charged.',
+  },
   upstream_failed: { status: 502, message: 'The model provider could not answer. Retry.' },
   store_unavailable: { status: 503, message: 'Parley is temporarily unavailable. Retry with exponential backoff.' },
   overloaded: { status: 503, message: 'Parley is at capacity. Retry with exponential backoff.' },

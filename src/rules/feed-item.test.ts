@@ -93,6 +93,17 @@ test('a sale without dates is the price, one with dates is not', () => {
   assert.match(reasonOf({ sale_price: 'cheap' }), /^sale_price: .*no amount/)
 })
 
+test('a sale in another currency than the price is never compared with it: the row is rejected', () => {
+  for (const sale of ['39.00 USD', '$39', '1 JPY', '9999.00 USD'])
+    assert.match(
+      reasonOf({ price: '49.00 EUR', sale_price: sale }),
+      /^sale_price is in (?:USD|JPY) and price in EUR/,
+      sale,
+    )
+  assert.equal(accepted({ price: '49.00', currency: 'USD', sale_price: '$39' }).price, '39.00')
+  assert.equal(accepted({ price: '', sale_price: '39.00 USD' }).currency, 'USD')
+})
+
 test('every way of saying whether it can be bought is understood, and an unknown one is no yes', () => {
   for (const [text, meant] of [
     ['in_stock', 'in_stock'],

@@ -225,6 +225,8 @@ function priceOf(fields: FeedFields): MerchantPrice {
   ]
   if (typeof price === 'string') throw new Unfit(price)
   if (typeof reduced === 'string') throw new Unfit(`sale_price: ${reduced}`)
+  if (price && reduced && price.currency !== reduced.currency)
+    throw new Unfit(`sale_price is in ${reduced.currency} and price in ${price.currency}: write both in one currency`)
   const lower = reduced && (!price || Number(reduced.amount) < Number(price.amount)) ? reduced : price
   return lower ?? missing('price')
 }

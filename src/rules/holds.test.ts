@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { TYPICAL_OUTPUT_MAX, TYPICAL_OUTPUT_MIN, quote, shouldExtend } from './holds.ts'
+import { TYPICAL_OUTPUT_MAX, TYPICAL_OUTPUT_MIN, quote, shouldExtend, type QuoteOptions } from './holds.ts'
 import { costOf, type Price } from './pricing.ts'
 import { NO_USAGE } from './usage.ts'
 
@@ -15,32 +15,44 @@ const PRICE: Price = {
 }
 const FREE: Price = { version: 1n, input: 0n, cachedInput: 0n, cacheWrite: 0n, output: 0n, reasoning: 0n }
 
+/** Of a model that can write 128,000 tokens and thinks in the open. */
+function quoteFor(options: Partial<QuoteOptions>) {
+  const usual = { promptTokens: 100, maxTokens: undefined, typicalOutputTokens: 1_000, hiddenTokens: 0, price: PRICE }
+  return quote({ ...usual, outputTokensMax: 128_000, ...options })
+}
+
 test('a call asks for its prompt and the answer length that its caller named', () => {
-  const { want, min, outputTokens } = quote(100, 50, 1_000, 16_384, PRICE)
+  const { want, min, outputTokens } = quoteFor({ maxTokens: 50 })
   assert.equal(outputTokens, 50)
   assert.equal(want, 100n + 50n * 4n)
   assert.equal(min, 100n + 4n)
 })
 
 test('a call without max_tokens asks for a typical answer, within bounds, not for the longest that the model can write', () => {
-  assert.equal(quote(1, undefined, 1_000, 128_000, PRICE).outputTokens, 1_000)
-  assert.equal(quote(1, undefined, 3, 128_000, PRICE).outputTokens, TYPICAL_OUTPUT_MIN)
-  assert.equal(quote(1, undefined, 90_000, 128_000, PRICE).outputTokens, TYPICAL_OUTPUT_MAX)
-  assert.equal(quote(1, undefined, 1_000, undefined, PRICE).outputTokens, 1_000)
+  assert.equal(quoteFor({ typicalOutputTokens: 1_000 }).outputTokens, 1_000)
+  assert.equal(quoteFor({ typicalOutputTokens: 3 }).outputTokens, TYPICAL_OUTPUT_MIN)
+  assert.equal(quoteFor({ typicalOutputTokens: 90_000 }).outputTokens, TYPICAL_OUTPUT_MAX)
+})
+
+test('a model that thinks unseen is held for all that it may think, because nothing could stop it midway', () => {
+  assert.equal(quoteFor({ hiddenTokens: 32_000 }).outputTokens, 32_000 + TYPICAL_OUTPUT_MAX)
+  assert.equal(quoteFor({ hiddenTokens: 200_000 }).outputTokens, 128_000)
+  assert.equal(quoteFor({ hiddenTokens: 32_000, maxTokens: 50 }).outputTokens, 50, 'its caller has bounded it')
 })
 
 test('max_tokens beyond what the model can write does not lock more of the wallet', () => {
-  assert.equal(quote(1, 999_999_999, 256, 16_384, PRICE).outputTokens, 16_384)
-  assert.equal(quote(1, undefined, 4_096, 100, PRICE).outputTokens, 100)
+  assert.equal(quoteFor({ maxTokens: 999_999_999, outputTokensMax: 16_384 }).outputTokens, 16_384)
+  assert.equal(quoteFor({ typicalOutputTokens: 4_096, outputTokensMax: 100 }).outputTokens, 100)
 })
 
 test('where answer and reasoning differ in price, the dearer one is set aside', () => {
-  assert.equal(quote(100, 50, 256, 1_000, { ...PRICE, reasoning: 9_000_000n }).want, 100n + 50n * 9n)
-  assert.equal(quote(100, 50, 256, 1_000, { ...PRICE, reasoning: 1_000_000n }).want, 100n + 50n * 4n)
+  assert.equal(quoteFor({ maxTokens: 50, price: { ...PRICE, reasoning: 9_000_000n } }).want, 100n + 50n * 9n)
+  assert.equal(quoteFor({ maxTokens: 50, price: { ...PRICE, reasoning: 1_000_000n } }).want, 100n + 50n * 4n)
 })
 
 test('even a free model needs a positive balance', () => {
-  assert.deepEqual(quote(100, 50, 256, 1_000, FREE), { want: 1n, min: 1n, promptTokens: 100, outputTokens: 50 })
+  const free = quoteFor({ maxTokens: 50, price: FREE })
+  assert.deepEqual(free, { want: 1n, min: 1n, promptTokens: 100, outputTokens: 50 })
 })
 
 test('what is asked for pays for the whole quoted answer, and the minimum for at least one token of it', () => {
@@ -50,7 +62,12 @@ test('what is asked for pays for the whole quoted answer, and the minimum for at
   fc.assert(
     fc.property(anyPrice, tokens, fc.option(tokens, { nil: undefined }), tokens, (classes, prompt, most, typical) => {
       const price = { ...FREE, ...classes }
-      const { want, min, outputTokens } = quote(prompt, most, typical, 128_000, price)
+      const { want, min, outputTokens } = quoteFor({
+        promptTokens: prompt,
+        maxTokens: most,
+        typicalOutputTokens: typical,
+        price,
+      })
       assert.ok(min >= 1n && want >= min)
       for (const kind of ['output', 'reasoning'] as const) {
         assert.ok(costOf({ ...NO_USAGE, input: prompt, [kind]: outputTokens }, price) <= want)

@@ -17,19 +17,30 @@ export interface Quote {
 export const TYPICAL_OUTPUT_MIN = 256
 export const TYPICAL_OUTPUT_MAX = 4_096
 
+/** A model whose longest answer nobody has stated is taken to write no more than this. */
+export const OUTPUT_TOKENS_MAX_UNKNOWN = 128_000
+
 /** Asked for when this share of a hold is used, so that the answer arrives before the rest is. */
 const EXTEND_AT_PERCENT = 70n
 
-export function quote(
-  promptTokens: number,
-  maxTokens: number | undefined,
-  typicalOutputTokens: number,
-  modelMaxOutputTokens: number | undefined,
-  price: Price,
-): Quote {
-  const typical = Math.min(Math.max(typicalOutputTokens, TYPICAL_OUTPUT_MIN), TYPICAL_OUTPUT_MAX)
+export interface QuoteOptions {
+  promptTokens: number
+  /** The caller's own. */
+  maxTokens: number | undefined
+  typicalOutputTokens: number
+  /** How much the model can write after this prompt. */
+  outputTokensMax: number
+  /** How much it may think unseen. Nothing stops it there, so all of that is held from the start. */
+  hiddenTokens: number
+  price: Price
+}
+
+export function quote(options: QuoteOptions): Quote {
+  const { promptTokens, maxTokens, hiddenTokens, outputTokensMax, price } = options
+  const typical = Math.min(Math.max(options.typicalOutputTokens, TYPICAL_OUTPUT_MIN), TYPICAL_OUTPUT_MAX)
+  const unasked = hiddenTokens > 0 ? hiddenTokens + TYPICAL_OUTPUT_MAX : typical
   // Clamped to what the model can write, or a caller could lock a whole wallet with max_tokens: 999999999.
-  const outputTokens = Math.max(1, Math.min(maxTokens ?? typical, modelMaxOutputTokens ?? Number.MAX_SAFE_INTEGER))
+  const outputTokens = Math.max(1, Math.min(maxTokens ?? unasked, outputTokensMax))
   const want = costOfCall(promptTokens, outputTokens, price)
   return { want, min: costOfCall(promptTokens, 1, price), promptTokens, outputTokens }
 }

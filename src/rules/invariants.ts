@@ -4,9 +4,10 @@ export const INVARIANTS = {
   I2: 'a wallet is never below zero, and holds exactly its open holds',
   I3: 'a call is charged at most once, and late only after it was swept',
   I4: 'a completed call is charged its tokens at the price of its hold',
-  I5: 'a charge never exceeds its usage, nor its hold unless the usage was reported',
+  I5: 'a charge never exceeds its usage, nor its hold unless the usage was reported or its caller hung up',
   I6: 'a charge belongs to a call and had a hold before it',
   I7: 'a hold does not outlive its lease',
+  I8: 'a wallet owes what it was advanced and has not paid, and has nothing available while it owes',
   journal: 'all wallets and all accounts of the operator sum to zero',
 } as const
 

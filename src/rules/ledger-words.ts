@@ -13,6 +13,8 @@ export const LEDGER_KINDS = [
   'reversal',
   'late_charge',
   'absorbed',
+  'owed',
+  'collection',
 ] as const
 export type LedgerKind = (typeof LEDGER_KINDS)[number]
 
@@ -28,6 +30,8 @@ const TITLES: Record<LedgerKind, string> = {
   reversal: 'Reversal',
   late_charge: 'Late charge',
   absorbed: 'Absorbed by the operator',
+  owed: 'Owed',
+  collection: 'Paid what was owed',
 }
 
 /** The kind in one to three words. A refund goes either way: credit for a call comes back, a payment goes back. */

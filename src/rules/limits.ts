@@ -33,9 +33,27 @@ export const EVENT_BYTES_MAX = 1024 * 1024
 export const HEARTBEAT_MS = 15_000
 /** A caller that reads nothing for this long while data waits for it is treated as gone. */
 export const SLOW_READER_MS = 30_000
+/** … and so is one that reads now and then, when all its breaks together have come to this. */
+export const SLOW_READER_TOTAL_MS = 10 * 60_000
+/** What is kept for a caller that does not read: more than a model writes in the time that it may take. */
+export const UNREAD_CHARACTERS_MAX = 1024 * 1024
+/** After so long a break, a provider that has given up has given up on the caller. */
+export const STALL_BLAMED_MS = 3_000
+
+/**
+ * How long the answer of a caller that hung up is read on, to know what it came to: until the provider reports what
+ * nobody else can know (hidden thoughts, images, files), or, if the caller was not reading, until the buffers on the way are
+ * empty.
+ */
+export const READ_ON_MS = { unknown: 60_000, stalled: 15_000 }
+
+/** More calls than any model makes at once. Those beyond it are not passed on, and charged like the rest of the answer. */
+export const TOOL_CALLS_MAX = 128
 
 /** How long a new call waits for the store before it is answered 503. */
 export const HOLD_WAIT_MS = 1_000
+/** How long a running answer waits for its hold to grow before it is cut. */
+export const EXTEND_WAIT_MS = 10_000
 /** How long a finished answer waits to be charged before it ends in an error instead of [DONE]. */
 export const SETTLE_WAIT_MS = 30_000
 
@@ -46,5 +64,5 @@ export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000
 export const LEASE_MS = 60_000
 /** How often a gateway says that it lives, and a worker looks for those that do not. */
 export const BEATS_PER_LEASE = 12
-/** No call runs longer than the total timer allows; a hold this old belongs to nobody. */
-export const LONGEST_CALL_MS = UPSTREAM_TIMERS.totalMs * 4 + 60_000
+/** No call runs longer than the total timer and its caller's breaks allow; a hold this old belongs to nobody. */
+export const LONGEST_CALL_MS = UPSTREAM_TIMERS.totalMs * 4 + SLOW_READER_TOTAL_MS + READ_ON_MS.unknown + 60_000

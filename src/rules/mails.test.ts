@@ -4,14 +4,26 @@ import { renderMail } from './mails.ts'
 
 const invitation = { publisher: 'News', invitedBy: 'Ada', role: 'viewer', link: 'https://c.example/invitations' }
 
-test('a name cannot write headers, paragraphs or markup of its own', () => {
-  const mail = renderMail('invitation', {
-    ...invitation,
-    invitedBy: 'Ada\r\nBcc: x@evil.example\u2028<img src=x onerror=1>',
-  })
-  assert.doesNotMatch(mail.subject, /[\r\n]/)
-  assert.doesNotMatch(mail.text, /^Bcc/m)
-  assert.doesNotMatch(mail.html, /<img/)
+const LURE =
+  'Pay\r\nBcc: x@evil.example\u2028<img src=x onerror=1> at evil.com now, or your account will be closed for good'
+
+test('no name writes headers, paragraphs, markup, a link or a subject, in any mail', () => {
+  const link = 'https://c.example/keys'
+  const key = { key: LURE, project: LURE, by: LURE, link }
+  const balance = { balance: '$1.00', threshold: '$2.00' }
+  const mails = [
+    renderMail('invitation', { ...invitation, publisher: LURE, invitedBy: LURE }),
+    renderMail('key_created', key),
+    renderMail('key_rolled', { ...key, oldEnds: 'is refused from now on' }),
+    renderMail('key_deleted', key),
+    renderMail('low_balance', { ...balance, project: LURE, link }),
+  ]
+  for (const { subject, text, html } of mails) {
+    assert.match(subject, /^[\w ]+$/)
+    assert.doesNotMatch(text, /^Bcc|evil\.|closed/m)
+    assert.doesNotMatch(html, /<img|evil\.|closed/)
+    assert.match(text, /"Pay Bcc x evil example img src x onerror…"/)
+  }
 })
 
 test('a mail to an address that nobody has confirmed says nothing that a stranger typed', () => {

@@ -1,11 +1,18 @@
-/** What Parley writes to people. Plain sentences, one link, and nothing that is loaded from anywhere. */
+import { quoted } from './names.ts'
+
+/**
+ * What Parley writes to people. Plain sentences, one link, and nothing that is loaded from anywhere. A subject is always
+ * the same, and what others have named is quoted: the mail must not say what its cause wants said. The name of a domain is
+ * the one exception, because it cannot be told without; only owners of the project's publisher get those mails.
+ */
 
 export interface MailData {
-  /** Without a name: whoever typed the address may have typed anything beside it. */
+  /** Without a name, like all mails to one person: whoever typed the address may have typed anything beside it. */
   activation: { link: string }
   known_address: { link: string }
-  password_reset: { name: string; link: string }
-  password_changed: { name: string; link: string }
+  password_reset: { link: string }
+  password_changed: { link: string }
+  passkey_added: { link: string }
   invitation: { publisher: string; invitedBy: string; role: string; link: string }
   domain_verified: { domain: string; link: string }
   domain_failing: { domain: string; lapsesOn: string; link: string }
@@ -32,21 +39,40 @@ export interface RenderedMail {
 }
 
 interface Letter {
-  subject: string
   before: string[]
   action: string
   after: string[]
 }
 
+/** Apart from the letters, so that none can be made of what somebody wrote. */
+const SUBJECTS: Record<MailTemplate, string> = {
+  activation: 'Confirm your address',
+  known_address: 'You already have an account',
+  password_reset: 'Set a new password',
+  password_changed: 'Your password was changed',
+  passkey_added: 'A passkey was added to your account',
+  invitation: 'You are invited to a team on Parley',
+  domain_verified: 'Your domain is verified',
+  domain_failing: 'The proof for your domain is gone',
+  domain_lapsed: 'Calls for your domain are refused',
+  key_created: 'New key pair',
+  key_rolled: 'A key pair was replaced',
+  key_deleted: 'A key pair was deleted',
+  low_balance: 'Your balance is low',
+}
+
 const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Letter } = {
   activation: () => ({
-    subject: 'Confirm your address',
-    before: ['Hello,', 'confirm your address to activate your Parley account. The link works for one day.'],
+    before: [
+      'Hello,',
+      'confirm your address to activate your Parley account. You are asked for your password there, and can set a new one. The link works for one day.',
+    ],
     action: 'Confirm my address',
-    after: ['If you did not sign up, ignore this mail.'],
+    after: [
+      'If you did not sign up, somebody else wrote your address. Ignore this mail, or set a password of your own there: theirs then opens nothing.',
+    ],
   }),
   known_address: () => ({
-    subject: 'You already have an account',
     before: [
       'Hello,',
       'somebody, probably you, tried to sign up with this address. It has an account already: sign in, or ask there for a new password.',
@@ -54,35 +80,35 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
     action: 'Sign in',
     after: ['If it was not you, ignore this mail: nothing has changed.'],
   }),
-  password_reset: ({ name }) => ({
-    subject: 'Set a new password',
-    before: [`Hello ${name},`, 'here you can set a new password. The link works once, and for one hour.'],
+  password_reset: () => ({
+    before: ['Hello,', 'here you can set a new password. The link works once, and for one hour.'],
     action: 'Set a new password',
     after: ['If you did not ask for it, ignore this mail: your password stays as it is.'],
   }),
-  password_changed: ({ name }) => ({
-    subject: 'Your password was changed',
-    before: [`Hello ${name},`, 'your password was changed and you were signed out everywhere else.'],
+  password_changed: () => ({
+    before: ['Hello,', 'your password was changed and you were signed out everywhere else.'],
     action: 'Sign in',
     after: ['If it was not you, ask for a new password on the sign-in page at once.'],
   }),
+  passkey_added: () => ({
+    before: ['Hello,', 'a passkey was added to your account. It signs you in without your password.'],
+    action: 'See your passkeys',
+    after: ['If it was not you, remove it there, set a new password and sign out everywhere else.'],
+  }),
   invitation: ({ publisher, invitedBy, role }) => ({
-    subject: `${invitedBy} invites you to ${publisher}`,
     before: [
       'Hello,',
-      `${invitedBy} invites you to join ${publisher} on Parley as ${role}. Sign in, or sign up, with this address to accept. The invitation is open for seven days.`,
+      `${quoted(invitedBy)} invites you to join ${quoted(publisher)} on Parley as ${role}. Sign in, or sign up, with this address to accept. The invitation is open for seven days.`,
     ],
     action: 'Open the invitation',
     after: ['If you do not know them, ignore this mail.'],
   }),
   domain_verified: ({ domain }) => ({
-    subject: `${domain} is verified`,
     before: ['Hello,', `${domain} is verified. Calls of its project are served.`],
     action: 'Open the domain page',
     after: ['Leave the proof where it is: Parley looks for it every day.'],
   }),
   domain_failing: ({ domain, lapsesOn }) => ({
-    subject: `The proof for ${domain} is gone`,
     before: [
       'Hello,',
       `Parley does not find the proof any more that ${domain} is yours. Calls are still served until ${lapsesOn}; after that they are refused.`,
@@ -91,7 +117,6 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
     after: ['Put the DNS record or the file back before then, and nothing else has to be done.'],
   }),
   domain_lapsed: ({ domain }) => ({
-    subject: `Calls for ${domain} are refused`,
     before: [
       'Hello,',
       `the proof that ${domain} is yours was missing for seven days, so calls are now refused with status 403.`,
@@ -100,28 +125,30 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
     after: ['Put the DNS record or the file back and check it on that page: calls are then served again at once.'],
   }),
   key_created: ({ key, project, by }) => ({
-    subject: `New key pair for ${project}`,
-    before: ['Hello,', `${by} has made the key pair "${key}" for the project ${project}.`],
+    before: ['Hello,', `${quoted(by)} has made the key pair ${quoted(key)} for the project ${quoted(project)}.`],
     action: 'See the key pairs',
     after: ['If nobody of you did this, delete the pair there and sign everybody out.'],
   }),
   key_rolled: ({ key, project, by, oldEnds }) => ({
-    subject: `A key pair of ${project} was replaced`,
-    before: ['Hello,', `${by} has replaced the key pair "${key}" of the project ${project}. The old pair ${oldEnds}.`],
+    before: [
+      'Hello,',
+      `${quoted(by)} has replaced the key pair ${quoted(key)} of the project ${quoted(project)}. The old pair ${oldEnds}.`,
+    ],
     action: 'See the key pairs',
     after: ['If nobody of you did this, delete the pair there and sign everybody out.'],
   }),
   key_deleted: ({ key, project, by }) => ({
-    subject: `A key pair of ${project} was deleted`,
-    before: ['Hello,', `${by} has deleted the key pair "${key}" of the project ${project}. Calls with it are refused.`],
+    before: [
+      'Hello,',
+      `${quoted(by)} has deleted the key pair ${quoted(key)} of the project ${quoted(project)}. Calls with it are refused.`,
+    ],
     action: 'See the key pairs',
     after: [],
   }),
   low_balance: ({ project, balance, threshold }) => ({
-    subject: `${project} has ${balance} left`,
     before: [
       'Hello,',
-      `the balance of ${project} has fallen below ${threshold}: ${balance} is left. Calls that it does not cover are refused with status 403.`,
+      `the balance of the project ${quoted(project)} has fallen below ${threshold}: ${balance} is left. Calls that it does not cover are refused with status 403.`,
     ],
     action: 'Top up',
     after: [
@@ -131,11 +158,11 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
 }
 
 export function renderMail<Template extends MailTemplate>(template: Template, data: MailData[Template]): RenderedMail {
-  const { subject, before, action, after } = LETTERS[template](withPlainTexts(data))
+  const { before, action, after } = LETTERS[template](data)
   const link = escapeHtml(data.link)
   const paragraph = (text: string) => `<p>${escapeHtml(text)}</p>`
   return {
-    subject,
+    subject: SUBJECTS[template],
     text: `${[...before, `${action}:\n${data.link}`, ...after].join('\n\n')}\n`,
     html: [
       '<!doctype html><html lang="en"><body style="font-family:sans-serif;line-height:1.5">',
@@ -149,15 +176,6 @@ export function renderMail<Template extends MailTemplate>(template: Template, da
 
 export function isMailTemplate(name: string): name is MailTemplate {
   return Object.hasOwn(LETTERS, name)
-}
-
-/** A name with a line break in it would otherwise write headers of its own. */
-function withPlainTexts<Data extends object>(data: Data): Data {
-  const entries = Object.entries(data).map(([key, text]) => [
-    key,
-    String(text).replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' '),
-  ])
-  return Object.fromEntries(entries) as Data
 }
 
 function escapeHtml(text: string): string {

@@ -14,6 +14,7 @@ test('cleaned copy is one line of visible characters, whatever came in', () => {
     '```',
     '](',
     'https://',
+    '0https://',
     '@',
     '&amp;',
     '\u{e0041}',

@@ -23,17 +23,17 @@ const CONTROLS = /\p{C}/gu
 const TAG = /<(script|style)\b[^<>]*>[^]*?<\/\1\s*>|<!--[^]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<[/!?]?[a-z][^<>]*(?:>|$)/giu
 const STACKED_MARKS = /(\p{M}{2})\p{M}+/gu
 
-const IMAGE = /!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g
-const LINK = /\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g
+const IMAGE = /!\[[^\]]{0,300}\](?:\([^)]{0,2000}\)|\[[^\]]{0,300}\])/g
+const LINK = /\[([^\]]{0,300})\](?:\([^)]{0,2000}\)|\[[^\]]{0,300}\])/g
 const ADDRESSES = [
-  /\b[a-z][a-z0-9+.-]{1,20}:\/\/\S*/giu,
+  /[\p{L}\p{N}+.-]{0,40}:\/\/\S*/giu,
   /\b(?:javascript|vbscript|data|mailto|tel|sms|file|about|blob):[^\s,;]\S*/giu,
   /\bwww\.\S+/giu,
   /\S{1,64}@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/giu,
   /(?<![\p{L}\p{N}])[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){0,4}\.(?:com|net|org|io|co|shop|store|app|dev|ai|info|biz|me|xyz|online|site|link|click|top|ly|gg|de|fr|es|it|nl|pl|ru|cn|jp|in|br|us|uk|eu|ch|at|be|se|no|dk|fi|au|ca)(?![\p{L}\p{N}-])(?:[/?#:]\S*)?/giu,
 ]
 const PHONES = [
-  /(?<![\p{L}\p{N}])(?:\+|00)[1-9][\d\s()./-]{6,20}\d/gu,
+  /(?<![\p{L}\p{N}])(?:\+|00)[1-9][\d\s()./·•‧-]{6,20}\d/gu,
   /(?<![\p{L}\p{N}.-])(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?![\d.-])/gu,
   /(?<![\p{L}\p{N}.-])1-8\d\d-[A-Z0-9-]{4,12}/gu,
   /(?<![\p{L}\p{N}.-])\(?0\d{2,4}\)?[ /-]\d{3,}(?:[ -]?\d{2,}){0,3}(?![\d.-])/gu,
@@ -67,10 +67,32 @@ function withoutMarkup(raw: string): string {
   let text = raw
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const before = text
-    text = withoutInvisible(decodeEntities(text)).replaceAll(TAG, ' ')
+    text = withoutInvisible(plainForms(decodeEntities(text))).replaceAll(TAG, ' ')
     if (text === before) break
   }
   return text
+}
+
+/** Written by people who mean them, and worth keeping. */
+const KEPT_FORMS = new Set('™℠²³¹ªº…№')
+const BEYOND_ASCII = /[^\0-\x7f]/gu
+
+/** Full-width, circled, mathematical and other forms of the characters of a keyboard become these. */
+function plainForms(text: string): string {
+  return text.replaceAll(BEYOND_ASCII, (form) => {
+    const plain = form.normalize('NFKC')
+    return KEPT_FORMS.has(form) || /[^\x21-\x7e]/.test(plain) ? form : plain
+  })
+}
+
+/** Is there an address or a telephone number that only shows when full-width and similar characters are read as plain ones? */
+export function hidesAddress(raw: string): boolean {
+  const decoded = decodeEntities(raw)
+  if (decoded.search(BEYOND_ASCII) === -1) return false
+  const seen = withoutInvisible(decoded)
+  const read = seen.normalize('NFKC').replaceAll('。', '.')
+  if (read === seen) return false
+  return [...ADDRESSES, ...PHONES].some((pattern) => read.match(pattern)?.some((found) => !seen.includes(found)))
 }
 
 /** NFC, blanks for everything that breaks a line, and nothing for what cannot be seen. */

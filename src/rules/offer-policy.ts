@@ -1,3 +1,5 @@
+import { copyDoubtOf } from './copy-doubts.ts'
+
 /**
  * What is never recommended, whoever pays for it, and what a person has to look at first. By the feed's own category and
  * by the words of the title: a description names too many things that are not for sale ("alcohol-free", "drug store").
@@ -126,14 +128,22 @@ export interface JudgedWords {
   title: string
   category: string
   /** The number of the category, where the feed gives only that. */
-  categoryId?: string
+  categoryId?: string | undefined
   headline: string
   benefit: string
   description: string
 }
 
 /** Rejected and pending with why; undefined: nothing stands against it. */
-export function policyVerdictOf(offer: JudgedWords): PolicyVerdict {
+export function policyVerdictOf(judged: JudgedWords): PolicyVerdict {
+  const offer = {
+    categoryId: judged.categoryId,
+    category: plain(judged.category),
+    title: plain(judged.title),
+    headline: plain(judged.headline),
+    benefit: plain(judged.benefit),
+    description: plain(judged.description),
+  }
   // The taxonomy's department for all food has tobacco in its name.
   const path = offer.category.replaceAll(/Food, Beverages & Tobacco/gi, 'Food')
   let doubt: PolicyVerdict
@@ -153,6 +163,11 @@ export function policyVerdictOf(offer: JudgedWords): PolicyVerdict {
   return doubt ?? claimOf(offer)
 }
 
+/** "＃１" as "#1". */
+function plain(text: string): string {
+  return text.replaceAll(/[™℠]/g, ' ').normalize('NFKC')
+}
+
 function rejected(topic: NeverAdvertised, found: string): PolicyVerdict {
   return { verdict: 'rejected', reason: `${topic} is never advertised here (${found})` }
 }
@@ -164,7 +179,7 @@ function isBesideIt(text: string): boolean {
 /** What readers would see. */
 const SHOWN_CLAIMS: [RegExp, string][] = [
   [words('guaranteed|money[- ]back|risk[- ]free|no risk|100 ?% (?:safe|effective|satisfaction|success)'), 'a promise'],
-  [/(?<![\p{L}\p{N}])(?:#\s?1(?!\d)|no\. ?1(?!\d)|nr\. ?1(?!\d)|number[- ]one)/iu, 'a claim to be first'],
+  [/(?<![\p{L}\p{N}])(?:#\s?1(?!\d)|n[or]\.? ?1(?!\d)|number[- ]one)/iu, 'a claim to be first'],
   [
     words("world['’]?s (?:best|first|leading|most)|best in the world|unbeatable|the only one that"),
     'a claim to be first',
@@ -174,7 +189,7 @@ const SHOWN_CLAIMS: [RegExp, string][] = [
     'a promise of income',
   ],
   [
-    /[$€£]\s?\d|\d\s?(?:€|£|(?:USD|EUR|GBP)(?![\p{L}]))|(?<!\p{L})\d{1,2}\s?% off(?!\p{L})/u,
+    /[$€£]\s?\d|\d\s?(?:[$€£]|(?:USD|EUR|GBP)(?![\p{L}]))|(?<!\p{L})\d{1,2}\s?% off(?!\p{L})/u,
     'a price beside that of the feed',
   ],
   [words('act now|last chance|limited time|hurry|only \\d+ left|today only'), 'pressure'],
@@ -189,6 +204,9 @@ const DISCLAIMER = /(?:not|n['’]t) (?:intended|meant) to [^.\n]{0,200}/giu
 
 function claimOf({ title, headline, benefit, description }: JudgedWords): PolicyVerdict {
   const shown = `${headline}\n${benefit}`
+  // Readers see one line: "headline: benefit".
+  const doubt = copyDoubtOf(`${headline}: ${benefit}`)
+  if (doubt !== undefined) return { verdict: 'pending', reason: doubt }
   for (const [pattern, what] of SHOWN_CLAIMS) {
     const found = pattern.exec(shown)?.[0]
     if (found !== undefined) return { verdict: 'pending', reason: `it makes ${what}: "${found}"` }

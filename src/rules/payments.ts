@@ -27,9 +27,20 @@ export function nanosOfCents(cents: number): Nanos {
 export type PaymentEvent =
   | { type: 'paid'; sessionId: string; paymentIntent: string; amount: Nanos; currency: string }
   | { type: 'expired'; sessionId: string }
-  | { type: 'returned'; id: string; paymentIntent: string; kind: ReturnKind; amount: Nanos; currency: string }
+  | ({ type: 'returned' } & PaymentReturn)
+  /** A dispute that ended well: the money is the operator's again, or never went. */
+  | ({ type: 'reinstated' } & PaymentReturn)
 
-/** Money that went back to the payer: because the operator wished it, or because the payer's bank did. */
+/** What goes back to the payer under one id, of all refunds of a charge together or of one dispute. */
+export interface PaymentReturn {
+  id: string
+  paymentIntent: string
+  kind: ReturnKind
+  amount: Nanos
+  currency: string
+}
+
+/** Because the operator wished it, or because the payer's bank did. */
 export type ReturnKind = 'refund' | 'chargeback'
 
 /** Why a payment that was reported must not be credited; undefined when it is what was asked for. */

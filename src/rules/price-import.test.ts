@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_FIGURES } from './figures.ts'
 import { withMargin } from './margins.ts'
 import { parseCredits } from './money.ts'
 import { changesOf, planImport, type KnownModel, type KnownRoute, type Offer } from './price-import.ts'
@@ -16,6 +17,7 @@ const OFFER: Offer = {
   ownedBy: 'them',
   contextWindow: 1_000,
   maxOutputTokens: undefined,
+  figures: NO_FIGURES,
   provider: 'p',
   providerId: 'p-id',
   upstreamModel: 'm-1',
@@ -28,6 +30,7 @@ const KNOWN: KnownModel = {
   ownedBy: 'them',
   contextWindow: 1_000,
   maxOutputTokens: null,
+  figures: NO_FIGURES,
   marginBps: 0,
   price: COST,
   routes: [ROUTE],
@@ -42,7 +45,13 @@ test('a new model comes with its price, its margin and a route', () => {
   const [change] = plan([OFFER], [], { marginBps: 2_500 }).changes
   assert.partialDeepStrictEqual(change, { id: 'm', isNew: true, position: 0, routes: [OFFER], costs: [] })
   assert.deepEqual(change?.price, { from: undefined, to: withMargin(COST, 2_500) })
-  assert.deepEqual(change?.facts, { ownedBy: 'them', contextWindow: 1_000, maxOutputTokens: null, marginBps: 2_500 })
+  assert.deepEqual(change?.facts, {
+    ownedBy: 'them',
+    contextWindow: 1_000,
+    maxOutputTokens: null,
+    figures: NO_FIGURES,
+    marginBps: 2_500,
+  })
 })
 
 test('what is there already is no change', () => {
@@ -105,4 +114,16 @@ test('changes are told in percent', () => {
     { name: 'output', tenths: -250n },
   ])
   assert.deepEqual(changesOf({ from: { ...COST, input: 0n }, to: COST }), [{ name: 'input', tenths: undefined }])
+})
+
+test('figures of a model come with the file, and those that it does not state stay as they are', () => {
+  const figures = { ...NO_FIGURES, image: 1_568, reasoning: 0 }
+  const [fresh] = plan([{ ...OFFER, figures }], []).changes
+  assert.deepEqual(fresh?.facts.figures, figures)
+  const known = { ...KNOWN, figures: { ...NO_FIGURES, image: 85, file: 9_000 } }
+  const [changed] = plan([{ ...OFFER, figures }], [known]).changes
+  assert.deepEqual(changed?.facts.figures, { ...figures, file: 9_000 })
+  assert.equal(changed.hasNewFacts, true)
+  const again = { ...KNOWN, figures: { ...figures, file: 9_000 } }
+  assert.deepEqual(plan([{ ...OFFER, figures }], [again]).changes, [], 'a second time there is nothing to change')
 })

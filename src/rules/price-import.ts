@@ -1,3 +1,4 @@
+import { NO_FIGURES, type Figures } from './figures.ts'
 import {
   classesBelow,
   dearestOf,
@@ -15,6 +16,7 @@ export interface Offer {
   ownedBy: string
   contextWindow: number | undefined
   maxOutputTokens: number | undefined
+  figures: Figures
   provider: string
   providerId: string
   upstreamModel: string
@@ -28,6 +30,7 @@ export interface KnownModel {
   ownedBy: string
   contextWindow: number | null
   maxOutputTokens: number | null
+  figures: Figures
   marginBps: number
   /** In force when the import is to take effect. */
   price: Classes | undefined
@@ -61,6 +64,7 @@ export interface Facts {
   ownedBy: string
   contextWindow: number | null
   maxOutputTokens: number | null
+  figures: Figures
   marginBps: number
 }
 
@@ -104,6 +108,7 @@ function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margi
     ownedBy: first.ownedBy,
     contextWindow: first.contextWindow ?? model?.contextWindow ?? null,
     maxOutputTokens: first.maxOutputTokens ?? model?.maxOutputTokens ?? null,
+    figures: mergedFigures(first.figures, model?.figures ?? NO_FIGURES),
     marginBps: margin ?? model?.marginBps ?? 0,
   }
   // The dearest of those who may answer, so that none of them is sold below its cost.
@@ -113,11 +118,26 @@ function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margi
     id: first.id,
     isNew: model === undefined,
     facts,
-    hasNewFacts:
-      model === undefined || Object.entries(facts).some(([name, fact]) => model[name as keyof Facts] !== fact),
+    hasNewFacts: model === undefined || !areSameFacts(facts, model),
     ...(from !== undefined && isSamePrice(from, to) ? {} : { price: { from, to } }),
     ...routesOf(offers, model),
   }
+}
+
+/** What the file says, and where it says nothing, what is known. */
+function mergedFigures(listed: Figures, known: Figures): Figures {
+  return {
+    image: listed.image ?? known.image,
+    file: listed.file ?? known.file,
+    tool: listed.tool ?? known.tool,
+    reasoning: listed.reasoning ?? known.reasoning,
+  }
+}
+
+function areSameFacts({ figures, ...facts }: Facts, model: KnownModel): boolean {
+  const isSame = ([name, fact]: [string, unknown]) => model[name as keyof typeof facts] === fact
+  const isSameFigure = ([name, figure]: [string, unknown]) => model.figures[name as keyof Figures] === figure
+  return Object.entries(facts).every(isSame) && Object.entries(figures).every(isSameFigure)
 }
 
 /** A route that was taken away stays away; one that is there is only told what it costs. */

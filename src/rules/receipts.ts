@@ -62,18 +62,13 @@ export interface Recomputation {
 export function recompute(receipt: Receipt): Recomputation {
   const { outcome, usage, usageSource, held, price } = receipt
   const bill = billFor(
-    {
-      outcome,
-      started: usageSource !== 'none',
-      reported: usageSource === 'reported' ? usage : undefined,
-      counted: usage,
-      held,
-    },
+    { outcome, used: usageSource === 'none' ? undefined : { usage, source: usageSource }, held },
     price,
   )
   // Less than the bill is right where it exceeds the hold and the wallet could not pay the rest.
   const least = bill.charge < held ? bill.charge : held
   const matches =
+    (outcome !== 'completed' || usageSource !== 'none') &&
     isSameUsage(bill.usage, usage) &&
     bill.source === usageSource &&
     bill.worth === receipt.worth &&

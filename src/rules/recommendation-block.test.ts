@@ -1,23 +1,38 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
-import { LABELS, labelOf, renderBlock, withoutBlocks, type Block, type Label } from './recommendation-block.ts'
-import { idOf, tokenOf } from './recommendation-token.ts'
+import {
+  LABELS,
+  labelOf,
+  renderBlock,
+  withoutBlocks,
+  wordsOfBlock,
+  type Block,
+  type Label,
+} from './recommendation-block.ts'
+import { idOf, idOfLine, TOKEN_CHARS, tokenOf } from './recommendation-token.ts'
 
-const KEY = Buffer.alloc(32, 3)
+const KEY = createSecretKey(Buffer.alloc(32, 3))
 const SIGNING = { version: 1, key: KEY }
-const read = (token: string) => idOf(token, (version) => (version === 1 ? KEY : undefined))
+const keyOf = (version: number) => (version === 1 ? KEY : undefined)
+const PROJECT = '01890a5d-ac96-774b-bcce-b302099a8058'
+const read = (token: string, words: string) => idOfLine(token, { projectId: PROJECT, words }, keyOf)
 const ID = '01890a5d-ac96-774b-bcce-b302099a8057'
 
 const LABEL = labelOf('Ad') as Label
-const BLOCK: Block = {
-  label: LABEL,
-  format: 'markdown',
+const OFFER = {
+  format: 'markdown' as const,
   advertiser: 'Northwind Audio',
   headline: 'Hush 45',
   benefit: 'noise-cancelling headphones for flights',
   price: { amount: '249.00', currency: 'EUR' },
+}
+const LINE = { projectId: PROJECT, words: wordsOfBlock(OFFER) }
+const BLOCK: Block = {
+  ...OFFER,
+  label: LABEL,
   publicUrl: 'https://api.example.com',
-  token: tokenOf(ID, SIGNING),
+  token: tokenOf(ID, LINE, SIGNING),
 }
 
 test('a recommendation is one line: label, advertiser, what it is, its price, and two links', () => {
@@ -58,11 +73,32 @@ test('without an advertiser’s name there is no recommendation, and none is lon
   assert.ok(renderBlock({ ...BLOCK, headline: 'x'.repeat(60_000), benefit: '*'.repeat(60_000) }).length < 1_200)
 })
 
-test('what is not signed by us is not taken away', () => {
-  const foreign = renderBlock({ ...BLOCK, token: tokenOf(ID, { version: 1, key: Buffer.alloc(32, 4) }) })
-  const retired = renderBlock({ ...BLOCK, token: tokenOf(ID, { version: 2, key: KEY }) })
-  for (const text of [foreign, retired, 'see https://example.com/r/abc for it', `/r/${'A'.repeat(40)}`])
-    assert.deepEqual(withoutBlocks(text, read), { text, ids: [] })
+test('what is not signed by us, for these words and this project, is not taken away', () => {
+  const foreign = renderBlock({
+    ...BLOCK,
+    token: tokenOf(ID, LINE, { version: 1, key: createSecretKey(Buffer.alloc(32, 4)) }),
+  })
+  const retired = renderBlock({ ...BLOCK, token: tokenOf(ID, LINE, { version: 2, key: KEY }) })
+  const others = renderBlock({ ...BLOCK, token: tokenOf(ID, { ...LINE, projectId: ID }, SIGNING) })
+  const reworded = renderBlock({ ...BLOCK, headline: 'Hush 46' })
+  const line = renderBlock(BLOCK)
+  const [offer = ''] = /https:\S+\/r\/[\w-]+/.exec(line) ?? []
+  const kept = [
+    foreign,
+    retired,
+    others,
+    reworded,
+    'see https://example.com/r/abc for it',
+    `/r/${'A'.repeat(TOKEN_CHARS)}`,
+    `A line of the model's own, with ${offer} in it.`,
+    line.replace('**Ad** · ', ''),
+    line.replace('**Ad** · ', '**Ad** · Not to be lost. '),
+    line.replace(' [See', ' Not to be lost. [See'),
+    line.replace(') · [', ') · Not to be lost. ['),
+    line.replace('https://api.example.com/w/', 'https://other.example.com/w/'),
+    line.replace('\u2014 ', '\u2014\n'),
+  ]
+  for (const text of kept) assert.deepEqual(withoutBlocks(text, read), { text, ids: [] })
 })
 
 test('several blocks, joined lines and rendered Markdown are taken away too, and nothing else is', () => {
@@ -76,19 +112,25 @@ test('several blocks, joined lines and rendered Markdown are taken away too, and
     [`One. ${line} Two.`, 'One.  Two.'],
     [`One.\n\n${html}`, 'One.'],
     [`One.\r\n\n${line}`, 'One.\r'],
-    [`One. ${line} Two. https://api.example.com/r/${BLOCK.token} Three.\nFour.`, 'One. \nFour.'],
+    [`One.\n\n${html.replaceAll('<a ', '<a target="_blank" ').replaceAll('">', '" rel="noopener">')}.`, 'One..'],
+    [`Ad · One. ${line}`, 'Ad · One. '],
+    [`${line}${line} Two.`, ' Two.'],
+    [
+      `One. ${line} Two. https://api.example.com/r/${BLOCK.token} Three.\nFour.`,
+      `One.  Two. https://api.example.com/r/${BLOCK.token} Three.\nFour.`,
+    ],
   ]
   for (const [said, left] of cases) assert.equal(withoutBlocks(said, read).text, left)
 })
 
 test('a token that differs in a single character is nobody’s', () => {
-  const token = tokenOf(ID, SIGNING)
-  assert.equal(token.length, 40)
-  assert.equal(read(token), ID)
+  const { token } = BLOCK
+  assert.equal(token.length, TOKEN_CHARS)
+  assert.equal(idOf(token, keyOf), ID)
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   for (let at = 0; at < token.length; at++)
     for (const letter of letters)
-      if (letter !== token[at]) assert.equal(read(token.slice(0, at) + letter + token.slice(at + 1)), undefined)
+      if (letter !== token[at]) assert.equal(idOf(token.slice(0, at) + letter + token.slice(at + 1), keyOf), undefined)
   for (const other of ['', token.slice(1), `${token}A`, `${token}=`, token.replace(/.$/, '+')])
-    assert.equal(read(other), undefined)
+    assert.equal(idOf(other, keyOf), undefined)
 })

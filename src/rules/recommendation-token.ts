@@ -1,39 +1,76 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 /**
- * What stands in the links of a recommendation: its id and our signature, nothing of a user, a project or a conversation.
- * Where a link leads is looked up by the id, so a token can name no address. 40 characters.
+ * What stands in the links of a recommendation: its id, a seal of the line that it stands in, and our signature. Nothing in
+ * it can be read of a user, a project or a conversation. Where a link leads is looked up by the id, so a token can name no
+ * address. 56 characters.
  */
 
 const VERSION_BYTES = 2
 const ID_BYTES = 16
+const SEAL_BYTES = 12
 const SIGNATURE_BYTES = 12
-const SIGNED_BYTES = VERSION_BYTES + ID_BYTES
+const SEAL_AT = VERSION_BYTES + ID_BYTES
+const SIGNED_BYTES = SEAL_AT + SEAL_BYTES
+export const TOKEN_CHARS = ((SIGNED_BYTES + SIGNATURE_BYTES) * 4) / 3
 
+/** Key objects, because a signature with the bare bytes takes five times as long, and a body may hold 40,000 to check. */
 export interface SigningKey {
   version: number
-  key: Buffer
+  key: KeyObject
 }
 
-export function tokenOf(id: string, { version, key }: SigningKey): string {
-  const signed = Buffer.alloc(SIGNED_BYTES)
-  signed.writeUInt16BE(version)
-  signed.write(id.replaceAll('-', ''), VERSION_BYTES, 'hex')
+/** The line that a token is made for: in another project, or with other words, it is not ours. */
+export interface SealedLine {
+  projectId: string
+  words: string
+}
+
+/** Asked for the key of a version, which it may not have any more. */
+export type KeyOf = (version: number) => KeyObject | undefined
+
+export function tokenOf(id: string, line: SealedLine, { version, key }: SigningKey): string {
+  const named = Buffer.alloc(SEAL_AT)
+  named.writeUInt16BE(version)
+  named.write(id.replaceAll('-', ''), VERSION_BYTES, 'hex')
+  const signed = Buffer.concat([named, sealOf(id, line, key)])
   return Buffer.concat([signed, signatureOf(signed, key)]).toString('base64url')
 }
 
-/** The id, if the token is one of ours; `keyOf` is asked for the key of a version and may not have it any more. */
-export function idOf(token: string, keyOf: (version: number) => Buffer | undefined): string | undefined {
+/** The id, if the token is one of ours, whichever line it stood in. */
+export function idOf(token: string, keyOf: KeyOf): string | undefined {
+  const bytes = bytesOf(token)
+  const key = bytes && keyOf(bytes.readUInt16BE())
+  if (!bytes || !key) return undefined
+  const signature = signatureOf(bytes.subarray(0, SIGNED_BYTES), key)
+  return timingSafeEqual(signature, bytes.subarray(SIGNED_BYTES)) ? namedId(bytes) : undefined
+}
+
+/** The id, if the token is one of ours and was made for exactly this line. */
+export function idOfLine(token: string, line: SealedLine, keyOf: KeyOf): string | undefined {
+  const bytes = bytesOf(token)
+  const key = bytes && keyOf(bytes.readUInt16BE())
+  if (!bytes || !key) return undefined
+  const seal = sealOf(namedId(bytes), line, key)
+  return timingSafeEqual(seal, bytes.subarray(SEAL_AT, SIGNED_BYTES)) ? idOf(token, keyOf) : undefined
+}
+
+/** Other spellings of the same bytes are not ours. */
+function bytesOf(token: string): Buffer | undefined {
   const bytes = Buffer.from(token, 'base64url')
-  // Other spellings of the same bytes are not ours.
-  if (bytes.length !== SIGNED_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token) return undefined
-  const signed = bytes.subarray(0, SIGNED_BYTES)
-  const key = keyOf(signed.readUInt16BE())
-  if (key === undefined || !timingSafeEqual(signatureOf(signed, key), bytes.subarray(SIGNED_BYTES))) return undefined
-  const hex = signed.toString('hex', VERSION_BYTES)
+  const isOurs = bytes.length === SIGNED_BYTES + SIGNATURE_BYTES && bytes.toString('base64url') === token
+  return isOurs ? bytes : undefined
+}
+
+function namedId(bytes: Buffer): string {
+  const hex = bytes.toString('hex', VERSION_BYTES, SEAL_AT)
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-function signatureOf(signed: Buffer, key: Buffer): Buffer {
+function sealOf(id: string, { projectId, words }: SealedLine, key: KeyObject): Buffer {
+  return createHmac('sha256', key).update(`line/${id}/${projectId}/${words}`).digest().subarray(0, SEAL_BYTES)
+}
+
+function signatureOf(signed: Buffer, key: KeyObject): Buffer {
   return createHmac('sha256', key).update(signed).digest().subarray(0, SIGNATURE_BYTES)
 }

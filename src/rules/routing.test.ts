@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_FIGURES } from './figures.ts'
 import { UPSTREAM_TIMERS } from './limits.ts'
 import { isServed, orderOf, priceAt, routesFor, type Deployment, type Model } from './routing.ts'
 
@@ -30,6 +31,7 @@ function model(more: Partial<Model>): Model {
     createdAt: new Date(NOON),
     contextWindow: undefined,
     maxOutputTokens: undefined,
+    figures: NO_FIGURES,
     prices: [priceFrom(1n, NOON)],
     deployments: [deployment('a')],
     ...more,

@@ -1,4 +1,5 @@
 import type { OptionalField } from './chat-request.ts'
+import type { Figures } from './figures.ts'
 import type { UpstreamTimers } from './limits.ts'
 import type { Price } from './pricing.ts'
 
@@ -9,6 +10,7 @@ export interface Model {
   createdAt: Date
   contextWindow: number | undefined
   maxOutputTokens: number | undefined
+  figures: Figures
   /** By time, oldest first. */
   prices: readonly (Price & { effectiveFrom: Date })[]
   /** In the order in which they are tried. */

@@ -1,61 +1,58 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import type { ChatRequest, Message } from './chat-request.ts'
+import { contentPartsOf, plainTextOf, type ChatRequest, type Message } from './chat-request.ts'
+import { LARGEST_FIGURES, type Figures, type MediaFigures } from './figures.ts'
 
-/** Longer prompts are counted by samples: tokenizing a megabyte would stall every other stream of the process. */
+/** Longer texts are sampled, or counted in turns: tokenizing a megabyte takes up to two seconds, and would stall every
+ * other stream of the process. */
 const EXACT_CHARACTERS_MAX = 16 * 1024
 /** The tokenizer takes time quadratic in the longest run without a break: 3 s for 64 KiB of one letter. */
 const SLICE_CHARACTERS = 512
-const SAMPLES = EXACT_CHARACTERS_MAX / SLICE_CHARACTERS
-/** Holding a little too much is given back in seconds; holding too little is the operator's loss. */
-const SAMPLING_MARGIN = 1.05
+/** At most about 10 ms of work between two turns. */
+const SLICES_PER_TURN = 8
+
+/** Many short samples instead of a few long ones: a dense passage of one percent of the text is hit by two or three. */
+const SAMPLES = 256
+const SAMPLE_CHARACTERS = 64
+/** A hold that is too large is given back in seconds; one that is too small may be the operator's loss. */
+const STANDARD_ERRORS = 4
 
 /** What the chat format itself adds: a frame around each message, and the opening of the reply. */
 const TOKENS_PER_MESSAGE = 4
 const TOKENS_PER_REPLY = 3
-/** An image's cost depends on its size and the provider; this is what the common formulas give for a large one. */
-const TOKENS_PER_IMAGE = 1_100
+
+/** What a provider may add by itself: its own instructions, and larger frames than ours. */
+const FRAME_TOKENS_MAX = 16
+const HIDDEN_PROMPT_TOKENS_MAX = 1_024
 
 /** User text that spells a special token is just text. */
 const PLAIN_TEXT = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() }
 
-export function countTextTokens(text: string): number {
-  return text.length <= EXACT_CHARACTERS_MAX ? countExactly(text) : estimate(text)
+/** The parts of a request that a provider reads, and charges for. */
+export interface Prompt {
+  /** Every string that is sent on. One that were left out could carry a megabyte for nothing. */
+  readonly texts: readonly string[]
+  readonly messages: number
+  readonly images: number
+  /** Those that are not plain text. */
+  readonly files: number
+  readonly tools: number
 }
 
-/** From slices spread evenly over the whole text, so that no part of it can hide behind another. */
-function estimate(text: string): number {
-  let tokens = 0
-  for (let i = 0; i < SAMPLES; i++) {
-    const start = Math.floor((i * (text.length - SLICE_CHARACTERS)) / (SAMPLES - 1))
-    tokens += countTokens(text.slice(start, start + SLICE_CHARACTERS), PLAIN_TEXT)
-  }
-  return Math.ceil((tokens / EXACT_CHARACTERS_MAX) * text.length * SAMPLING_MARGIN)
-}
-
-/** Cuts where a word begins, which changes nothing, or, in a run without a break, anywhere, which adds a token at most. */
-function countExactly(text: string): number {
-  let tokens = 0
-  let start = 0
-  while (text.length - start > SLICE_CHARACTERS) {
-    const space = text.lastIndexOf(' ', start + SLICE_CHARACTERS)
-    const end = space > start ? space : start + SLICE_CHARACTERS
-    tokens += countTokens(text.slice(start, end), PLAIN_TEXT)
-    start = end
-  }
-  return tokens + countTokens(text.slice(start), PLAIN_TEXT)
-}
-
-export function countPromptTokens(request: ChatRequest): number {
+export function promptOf(request: ChatRequest): Prompt {
   const texts = request.messages.flatMap(textsOf)
+  const parts = contentPartsOf(request)
+  const files = parts.filter((part) => part.type === 'file')
+  const plainTexts = files.map(plainTextOf).filter((text) => text !== undefined)
+  texts.push(...plainTexts, ...files.map(({ file }) => file.filename ?? ''))
   if (request.tools) texts.push(JSON.stringify(request.tools))
   if (request.response_format) texts.push(JSON.stringify(request.response_format))
-  const length = texts.reduce((total, text) => total + text.length, 0)
-  const textTokens =
-    length <= EXACT_CHARACTERS_MAX
-      ? texts.reduce((total, text) => total + countExactly(text), 0)
-      : estimate(texts.join('\n'))
-  const images = request.messages.reduce((total, message) => total + imagesIn(message), 0)
-  return TOKENS_PER_REPLY + TOKENS_PER_MESSAGE * request.messages.length + TOKENS_PER_IMAGE * images + textTokens
+  return {
+    texts,
+    messages: request.messages.length,
+    images: parts.filter(({ type }) => type === 'image_url').length,
+    files: files.length - plainTexts.length,
+    tools: request.tools?.length ?? 0,
+  }
 }
 
 function textsOf(message: Message): string[] {
@@ -64,9 +61,102 @@ function textsOf(message: Message): string[] {
     typeof content === 'string'
       ? [content]
       : (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []))
-  return message.role === 'assistant' && message.tool_calls ? [...texts, JSON.stringify(message.tool_calls)] : texts
+  if (message.role === 'tool') texts.push(message.tool_call_id)
+  if (message.role === 'assistant') {
+    if (message.refusal != null) texts.push(message.refusal)
+    if (message.tool_calls) texts.push(JSON.stringify(message.tool_calls))
+  }
+  return texts
 }
 
-function imagesIn({ content }: Message): number {
-  return Array.isArray(content) ? content.filter((part) => part.type === 'image_url').length : 0
+export interface TextCount {
+  tokens: number
+  isExact: boolean
+}
+
+/**
+ * How many tokens the texts of a prompt have, for its hold. A long prompt is sampled; `chance` gives numbers from 0 to
+ * below 1 that nobody can foresee, or a caller could make the sampled places cheap.
+ */
+export function estimateTexts({ texts }: Prompt, chance: () => number): TextCount {
+  const characters = texts.reduce((total, text) => total + text.length, 0)
+  const isExact = characters <= EXACT_CHARACTERS_MAX
+  const tokens = isExact
+    ? texts.reduce((total, text) => total + countTextTokens(text), 0)
+    : sampleTokens(texts.join('\n'), chance)
+  return { tokens, isExact }
+}
+
+/** What a prompt has beside its texts: frames, and what images, files and tools come to. `others` are for a model whose
+ * own figures nobody has stated. */
+export function tokensBesideText(prompt: Prompt, figures: Figures, others: MediaFigures): number {
+  return (
+    TOKENS_PER_REPLY +
+    TOKENS_PER_MESSAGE * prompt.messages +
+    (figures.image ?? others.image) * prompt.images +
+    (figures.file ?? others.file) * prompt.files +
+    (figures.tool ?? others.tool) * prompt.tools
+  )
+}
+
+/** A token has at least one byte, so no provider can have read more tokens than this. */
+export function promptTokensMax(prompt: Prompt, figures: Figures): number {
+  const bytes = prompt.texts.reduce((total, text) => total + Buffer.byteLength(text), 0)
+  return (
+    bytes +
+    HIDDEN_PROMPT_TOKENS_MAX +
+    FRAME_TOKENS_MAX * prompt.messages +
+    (figures.image ?? LARGEST_FIGURES.image) * prompt.images +
+    (figures.file ?? LARGEST_FIGURES.file) * prompt.files +
+    (figures.tool ?? LARGEST_FIGURES.tool) * prompt.tools
+  )
+}
+
+/** One sample from each of 256 equal stretches; the mean, and four standard errors on top. */
+function sampleTokens(text: string, chance: () => number): number {
+  const stretch = text.length / SAMPLES
+  let sum = 0
+  let squares = 0
+  for (let i = 0; i < SAMPLES; i++) {
+    const start = Math.min(Math.floor((i + chance()) * stretch), text.length - SAMPLE_CHARACTERS)
+    const tokens = countTokens(text.slice(start, start + SAMPLE_CHARACTERS), PLAIN_TEXT)
+    sum += tokens
+    squares += tokens * tokens
+  }
+  const mean = sum / SAMPLES
+  const standardError = Math.sqrt(Math.max(0, squares / SAMPLES - mean * mean) / SAMPLES)
+  return Math.ceil(((mean + STANDARD_ERRORS * standardError) / SAMPLE_CHARACTERS) * text.length)
+}
+
+/** For short texts: longer ones are counted in turns. */
+export function countTextTokens(text: string): number {
+  let tokens = 0
+  for (const slice of slicesOf(text)) tokens += countTokens(slice, PLAIN_TEXT)
+  return tokens
+}
+
+/** The exact number, however long the texts are. `giveWay` lets the others have a turn. */
+export async function countTextsInTurns(texts: readonly string[], giveWay: () => Promise<void>): Promise<number> {
+  let tokens = 0
+  let slices = 0
+  for (const text of texts) {
+    for (const slice of slicesOf(text)) {
+      tokens += countTokens(slice, PLAIN_TEXT)
+      slices += 1
+      if (slices % SLICES_PER_TURN === 0) await giveWay()
+    }
+  }
+  return tokens
+}
+
+/** Cuts where a word begins, which changes nothing, or, in a run without a break, anywhere, which adds a token at most. */
+function* slicesOf(text: string): Generator<string> {
+  let start = 0
+  while (text.length - start > SLICE_CHARACTERS) {
+    const space = text.lastIndexOf(' ', start + SLICE_CHARACTERS)
+    const end = space > start ? space : start + SLICE_CHARACTERS
+    yield text.slice(start, end)
+    start = end
+  }
+  yield text.slice(start)
 }

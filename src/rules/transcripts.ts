@@ -1,3 +1,5 @@
+import { visibleText } from './visible-text.ts'
+
 /** Stored messages as people read them. What was stored is whatever a caller or a model has said, so nothing is assumed. */
 
 export interface ReadableMessage {
@@ -98,7 +100,7 @@ export function markdownOf(message: {
     ({ name, arguments: given }) => `Calls \`${name.replaceAll('`', '')}\`:\n\n${fenced(given)}`,
   )
   const lines = [...said, ...(refusal === null ? [] : [refusal]), ...called]
-  return `${head}${lines.join('\n\n')}\n\n`
+  return `${head}${visibleText(lines.join('\n\n'))}\n\n`
 }
 
 /** A fence longer than any in the text, so that the text cannot end it. */

@@ -60,8 +60,14 @@ const BILLS = [
   },
   { when: sql`c.outcome = 'completed' and c.usage_source <> 'estimated'`, least: sql`null`, most: sql`0` },
   {
+    // Whoever hangs up pays for all that this has caused, as far as the wallet can.
+    when: sql`c.outcome = 'hung_up'`,
+    least: sql`least(c.usage_nanos, 1)`,
+    most: sql`c.usage_nanos`,
+  },
+  {
     // The hold, as its gateway knew it: the answer to an extension may have been lost, so the row's may be larger.
-    when: sql`c.outcome in ('completed', 'hung_up', 'hold_used_up')`,
+    when: sql`c.outcome in ('completed', 'hold_used_up')`,
     least: sql`least(c.usage_nanos, 1)`,
     most: sql`least(c.usage_nanos, c.held_nanos)`,
   },

@@ -94,7 +94,8 @@ async function readLedger(db: Db, tx: Db, boundary: Date, now: Date, options: Au
   const settledFindings = mergeFindings([...(before?.findings ?? []), ...settled.findings, ...strays])
   const balances = await checkBalances(tx, before, [settled.sums, recent.sums])
   const holds = await checkHolds(tx, options.leaseMs)
-  const findings = [...settledFindings, ...recent.findings, ...balances.findings, ...holds.findings]
+  const owed = await checkOwed(tx)
+  const findings = [...settledFindings, ...recent.findings, ...balances.findings, ...holds.findings, ...owed]
   return {
     before,
     settled,
@@ -198,6 +199,28 @@ async function checkHolds(tx: Db, leaseMs: number) {
   return { findings: [...wrong, ...both, ...unguarded, ...stuck], holds: rows[0]?.holds ?? 0 }
 }
 
+const RECEIVABLE = sql`'00000000-0000-0000-0000-000000000009'::uuid`
+
+/** I8. Few wallets ever owe anything, so all of it is read each time. */
+function checkOwed(tx: Db): Promise<Finding[]> {
+  return findBroken(
+    tx,
+    'I8',
+    sql`select coalesce(w.project_id, a.project_id)::text as id, 'owes ' || coalesce(w.owed_nanos, 0)
+        || ', was advanced ' || coalesce(a.nanos, 0) || ', has ' || coalesce(w.balance_nanos - w.held_nanos, 0)
+        || ' available' as detail
+      from wallets w full join (
+        select project_id, sum(nanos) as nanos from (
+          select credit_account as project_id, amount_nanos as nanos from transfers where debit_account = ${RECEIVABLE}
+          union all
+          select debit_account, -amount_nanos from transfers where credit_account = ${RECEIVABLE}
+        ) as advances group by project_id
+      ) a on a.project_id = w.project_id
+      where coalesce(w.owed_nanos, 0) <> coalesce(a.nanos, 0)
+        or (w.owed_nanos > 0 and w.balance_nanos > w.held_nanos)`,
+  )
+}
+
 function verdictsOf(found: readonly Finding[], charges: number, wallets: number, holds: number): Verdict[] {
   const checked: Record<Invariant, [number, Verdict['of']]> = {
     I1: [wallets, 'wallets'],
@@ -207,6 +230,7 @@ function verdictsOf(found: readonly Finding[], charges: number, wallets: number,
     I5: [charges, 'charges'],
     I6: [charges, 'charges'],
     I7: [holds, 'open holds'],
+    I8: [wallets, 'wallets'],
     journal: [wallets, 'wallets'],
   }
   const findings = mergeFindings(found)

@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely'
+import type { Figures } from '../rules/figures.ts'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
 import type { Deployment, Model } from '../rules/routing.ts'
 import type { Db } from './database.ts'
-import type { Deployments, ProviderKeys, Providers } from './schema.gen.ts'
+import type { Deployments, Models, ProviderKeys, Providers } from './schema.gen.ts'
 
 /** Everything that gateways route by, as one consistent snapshot. */
 export interface Catalogue {
@@ -74,6 +75,7 @@ export async function loadCatalogue(db: Db): Promise<Catalogue> {
               createdAt: row.created_at,
               contextWindow: row.context_window ?? undefined,
               maxOutputTokens: row.max_output_tokens ?? undefined,
+              figures: figuresOf(row),
               prices: (pricesOf.get(row.id) ?? []).map((price) => ({
                 version: price.id,
                 input: price.input,
@@ -89,6 +91,17 @@ export async function loadCatalogue(db: Db): Promise<Catalogue> {
         ),
       }
     })
+}
+
+type FigureRow = Pick<Selectable<Models>, 'image_tokens' | 'file_tokens' | 'tool_tokens' | 'reasoning_tokens'>
+
+export function figuresOf(row: FigureRow): Figures {
+  return {
+    image: row.image_tokens ?? undefined,
+    file: row.file_tokens ?? undefined,
+    tool: row.tool_tokens ?? undefined,
+    reasoning: row.reasoning_tokens ?? undefined,
+  }
 }
 
 /** Undefined: it has keys, but all are disabled. It must not be called as if it asked for none. */

@@ -8,13 +8,14 @@ export interface NewInvitation {
   email: string
   role: MemberRole
   invitedBy: string
+  inviterId: string
   expiresAt: Date
 }
 
-/** Inviting an address again replaces what it was invited to. */
+/** Inviting an address again replaces what it was invited to, and by whom. */
 export async function upsertInvitation(tx: Db, invitation: NewInvitation) {
-  const { id, publisherId, email, role, invitedBy, expiresAt } = invitation
-  const changed = { role, invited_by: invitedBy, expires_at: expiresAt }
+  const { id, publisherId, email, role, invitedBy, inviterId, expiresAt } = invitation
+  const changed = { role, invited_by: invitedBy, inviter_id: inviterId, expires_at: expiresAt }
   return tx
     .insertInto('invitations')
     .values({ id, publisher_id: publisherId, email, ...changed })
@@ -40,6 +41,27 @@ export async function findInvitation(tx: Db, publisherId: string, id: string) {
     .where('publisher_id', '=', publisherId)
     .where('id', '=', id)
     .executeTakeFirst()
+}
+
+export async function findInvitationTo(tx: Db, publisherId: string, email: string) {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('publisher_id', '=', publisherId)
+    .where('email', '=', email)
+    .executeTakeFirst()
+}
+
+/** Those that this member has sent, except to the roles that they may still invite to. Returns to whom they were. */
+export async function deleteInvitationsBy(
+  tx: Db,
+  publisherId: string,
+  inviterId: string,
+  except: readonly MemberRole[],
+): Promise<string[]> {
+  const query = tx.deleteFrom('invitations').where('publisher_id', '=', publisherId).where('inviter_id', '=', inviterId)
+  const rows = await (except.length > 0 ? query.where('role', 'not in', except) : query).returning('email').execute()
+  return rows.map(({ email }) => email)
 }
 
 /** Returns what it offered; undefined when it is not there any more. */

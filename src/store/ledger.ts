@@ -2,8 +2,9 @@ import type { Pool } from 'pg'
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../platform/batch.ts'
 import type { Outcome, UsageSource } from '../rules/charging.ts'
 import { ParleyError, type ErrorCode } from '../rules/errors.ts'
-import { HOLD_WAIT_MS, SETTLE_WAIT_MS } from '../rules/limits.ts'
+import { EXTEND_WAIT_MS, HOLD_WAIT_MS, SETTLE_WAIT_MS } from '../rules/limits.ts'
 import type { Nanos } from '../rules/money.ts'
+import type { Anomaly } from '../rules/usage-report.ts'
 import type { Usage } from '../rules/usage.ts'
 import { isUnavailable } from './database.ts'
 
@@ -63,6 +64,9 @@ export interface Settlement {
   firstTokenMs: number | undefined
   durationMs: number
   attempts: readonly Attempt[]
+  /** What was wrong with the provider's report, if anything, and the report itself. */
+  anomalies: readonly Anomaly[]
+  reported: Usage | undefined
   hasIdempotencyKey: boolean
   /** What a retry with the same Idempotency-Key is answered with; stored in the statement that charges. */
   result: string | undefined
@@ -128,7 +132,7 @@ export function createLedger(apply: ApplyBatch): Ledger {
       return amount_nanos ?? 0n
     },
     async extend(request) {
-      const { amount_nanos } = await submit({ part: 'extend', request }, HOLD_WAIT_MS)
+      const { amount_nanos } = await submit({ part: 'extend', request }, EXTEND_WAIT_MS)
       return amount_nanos ?? 0n
     },
     async settle(settlement) {
@@ -256,5 +260,10 @@ function settleRow(n: number, s: Settlement) {
     attempts: s.attempts,
     has_key: s.hasIdempotencyKey,
     result: s.result,
+    ...(s.anomalies.length > 0 && {
+      anomalies: s.anomalies,
+      provider: s.attempts.at(-1)?.provider ?? '',
+      reported: s.reported,
+    }),
   }
 }

@@ -85,6 +85,18 @@ export async function lockOwners(tx: Db, publisherId: string): Promise<string[]>
   return owners.map(({ user_id: userId }) => userId)
 }
 
+/** The role of a member, which nobody changes until the transaction ends. Undefined when they are no member any more. */
+export async function holdRole(tx: Db, publisherId: string, userId: string): Promise<MemberRole | undefined> {
+  const row = await tx
+    .selectFrom('memberships')
+    .select('role')
+    .where('publisher_id', '=', publisherId)
+    .where('user_id', '=', userId)
+    .forShare()
+    .executeTakeFirst()
+  return row?.role as MemberRole | undefined
+}
+
 export async function setMemberRole(tx: Db, publisherId: string, userId: string, role: MemberRole): Promise<void> {
   await tx
     .updateTable('memberships')

@@ -1,12 +1,15 @@
-import { sql } from 'kysely'
+import { sql, type Updateable } from 'kysely'
+import type { Figures } from '../rules/figures.ts'
 import type { Price } from '../rules/pricing.ts'
 import type { Db } from './database.ts'
+import type { Models } from './schema.gen.ts'
 
 export interface NewModel {
   id: string
   ownedBy: string
   contextWindow: number | null
   maxOutputTokens: number | null
+  figures?: Partial<Figures>
 }
 
 /** Adds a model, or changes what is known of it. */
@@ -15,6 +18,7 @@ export async function upsertModel(db: Db, model: NewModel): Promise<void> {
     owned_by: model.ownedBy,
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
+    ...figureColumns(model.figures ?? {}),
   }
   await db
     .insertInto('models')
@@ -23,12 +27,19 @@ export async function upsertModel(db: Db, model: NewModel): Promise<void> {
     .execute()
 }
 
+export function figureColumns({ image, file, tool, reasoning }: Partial<Figures>) {
+  return {
+    image_tokens: image ?? null,
+    file_tokens: file ?? null,
+    tool_tokens: tool ?? null,
+    reasoning_tokens: reasoning ?? null,
+  }
+}
+
+type ModelChange = Updateable<Omit<Models, 'id' | 'enabled' | 'created_at'>>
+
 /** Returns false when there is no such model. */
-export async function updateModel(
-  db: Db,
-  id: string,
-  change: { owned_by?: string; context_window?: number; max_output_tokens?: number; margin_bps?: number },
-): Promise<boolean> {
+export async function updateModel(db: Db, id: string, change: ModelChange): Promise<boolean> {
   const result = await db.updateTable('models').set(change).where('id', '=', id).executeTakeFirst()
   return result.numUpdatedRows > 0n
 }
@@ -55,6 +66,10 @@ export async function listModels(db: Db, at?: Date) {
       'm.owned_by',
       'm.context_window',
       'm.max_output_tokens',
+      'm.image_tokens',
+      'm.file_tokens',
+      'm.tool_tokens',
+      'm.reasoning_tokens',
       'm.enabled',
       'm.margin_bps',
       'v.input',

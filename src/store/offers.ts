@@ -10,6 +10,11 @@ export interface OfferFilter {
   limit: number
 }
 
+/** May offer `o` of campaign `c` and advertiser `a` be advertised now, as far as people decide it? Stock is another matter. */
+export const MAY_BE_ADVERTISED = sql<boolean>`(a.status = 'active' and c.status = 'active'
+  and (c.starts_at is null or c.starts_at <= now()) and (c.ends_at is null or c.ends_at > now())
+  and o.review = 'approved' and o.removed_at is null)`
+
 function offersWithNames(db: Db) {
   return db
     .selectFrom('offers as o')

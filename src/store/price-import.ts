@@ -3,6 +3,7 @@ import { uuidv7 } from '../platform/uuid.ts'
 import type { Classes } from '../rules/margins.ts'
 import type { ModelChange, Offer } from '../rules/price-import.ts'
 import type { Db } from './database.ts'
+import { figureColumns } from './models.ts'
 
 export interface PriceImport {
   changes: readonly ModelChange[]
@@ -40,6 +41,7 @@ async function writeModels(tx: Db, changes: readonly ModelChange[]): Promise<voi
         owned_by: facts.ownedBy,
         context_window: facts.contextWindow,
         max_output_tokens: facts.maxOutputTokens,
+        ...figureColumns(facts.figures),
         margin_bps: facts.marginBps,
       })),
     )
@@ -48,6 +50,10 @@ async function writeModels(tx: Db, changes: readonly ModelChange[]): Promise<voi
         owned_by: ref('excluded.owned_by'),
         context_window: ref('excluded.context_window'),
         max_output_tokens: ref('excluded.max_output_tokens'),
+        image_tokens: ref('excluded.image_tokens'),
+        file_tokens: ref('excluded.file_tokens'),
+        tool_tokens: ref('excluded.tool_tokens'),
+        reasoning_tokens: ref('excluded.reasoning_tokens'),
         margin_bps: ref('excluded.margin_bps'),
       })),
     )

@@ -42,7 +42,7 @@ export async function setPublisherName(db: Db, id: string, name: string): Promis
   await db.updateTable('publishers').set({ name }).where('id', '=', id).execute()
 }
 
-/** Nobody else makes a project for it, or grants it credit, until the transaction ends. */
+/** Nobody else makes a project for it until the transaction ends. */
 export async function lockPublisher(tx: Db, id: string): Promise<void> {
   await tx.selectFrom('publishers').select('id').where('id', '=', id).forUpdate().execute()
 }

@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Outcome } from '../rules/matching.ts'
 import type { Restraint } from '../rules/recommendation-caps.ts'
 import type { Db } from './database.ts'
+import { MAY_BE_ADVERTISED } from './offers.ts'
 
-/** What gateways write down of recommendations, in batches and out of the way of answers. */
+/** What gateways write down of recommendations, in batches: each before it is shown, the rest out of the way of answers. */
 
 export interface RecommendationRecord {
   id: string
@@ -16,30 +17,53 @@ export interface RecommendationRecord {
   priceNanos: bigint
   relevance: number
   label: string
-  state: 'delivered' | 'aborted' | 'test'
 }
 
-export async function insertRecommendations(db: Db, records: readonly RecommendationRecord[]): Promise<void> {
-  if (records.length === 0) return
-  await db
-    .insertInto('recommendations')
-    .values(
-      records.map((record) => ({
-        id: record.id,
-        project_id: record.projectId,
-        call_id: record.callId,
-        advertiser_id: record.advertiserId,
-        campaign_id: record.campaignId,
-        offer_id: record.offerId,
-        turn: record.turn,
-        price_nanos: record.priceNanos,
-        relevance: record.relevance,
-        label: record.label,
-        state: record.state,
-      })),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+/**
+ * Writes down what is about to be shown, with the link that its offer has now. Says of each, in order, whether its offer
+ * may still be advertised: matchers hear of a withdrawal some seconds late. Sending a batch again changes nothing.
+ */
+export async function insertRecommendations(db: Db, records: readonly RecommendationRecord[]): Promise<boolean[]> {
+  const asked = JSON.stringify(
+    records.map((record) => ({
+      id: record.id,
+      project_id: record.projectId,
+      call_id: record.callId,
+      advertiser_id: record.advertiserId,
+      campaign_id: record.campaignId,
+      offer_id: record.offerId,
+      turn: record.turn,
+      price_nanos: record.priceNanos.toString(),
+      relevance: record.relevance,
+      label: record.label,
+    })),
+  )
+  const { rows } = await sql<{ id: string }>`
+    insert into recommendations as r (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
+      relevance, label, state, link)
+    -- Seen by nobody until setRecommendationStates says otherwise.
+    select n.*, 'aborted', o.link
+    from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
+      offer_id uuid, turn int, price_nanos int8, relevance real, label text)
+      join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
+      join offers o on o.id = n.offer_id and o.advertiser_id = a.id
+    where ${MAY_BE_ADVERTISED}
+    on conflict (id) do update set state = r.state
+    returning r.id`.execute(db)
+  const written = new Set(rows.map(({ id }) => id))
+  return records.map(({ id }) => written.has(id))
+}
+
+export interface RecommendationState {
+  id: string
+  state: 'delivered' | 'test'
+}
+
+export async function setRecommendationStates(db: Db, states: readonly RecommendationState[]): Promise<void> {
+  for (const state of ['delivered', 'test'] as const) {
+    const ids = states.filter((each) => each.state === state).map(({ id }) => id)
+    if (ids.length > 0) await db.updateTable('recommendations').set({ state }).where('id', 'in', ids).execute()
+  }
 }
 
 export interface OutcomeCount {
@@ -158,15 +182,21 @@ export async function findRecommended(db: Db, projectId: string, ids: readonly s
   return { offers: rows.map((row) => row.offer_id), advertisers: rows.map((row) => row.advertiser_id) }
 }
 
-/** Where the links of a recommendation lead. */
-export async function findRecommendation(db: Db, id: string) {
-  return db
-    .selectFrom('recommendations as r')
-    .innerJoin('offers as o', 'o.id', 'r.offer_id')
-    .innerJoin('advertisers as a', 'a.id', 'r.advertiser_id')
-    .select(['o.link', 'a.name as advertiser', 'a.domain', 'r.label', 'r.created_at as createdAt'])
-    .where('r.id', '=', id)
-    .executeTakeFirst()
+export interface FoundRecommendation {
+  /** Where it led when it was shown; null: it may not be advertised any more, and leads nowhere. */
+  link: string | null
+  advertiser: string
+  domain: string
+  label: string
+}
+
+export async function findRecommendation(db: Db, id: string): Promise<FoundRecommendation | undefined> {
+  const { rows } = await sql<FoundRecommendation>`
+    select case when ${MAY_BE_ADVERTISED} then r.link end as link, a.name as advertiser, a.domain, r.label
+    from recommendations r join advertisers a on a.id = r.advertiser_id
+      left join campaigns c on c.id = r.campaign_id left join offers o on o.id = r.offer_id
+    where r.id = ${id}`.execute(db)
+  return rows[0]
 }
 
 /** Returns how many were forgotten. Those that a gateway is just writing to are left: they are not over, and to wait for

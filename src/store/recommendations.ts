@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { goByIndexes } from './calls.ts'
 import type { Db } from './database.ts'
+import { MAY_BE_ADVERTISED } from './offers.ts'
 
 /** What was recommended in a project, and why so often nothing was, as its publisher looks at it. */
 
@@ -75,9 +76,7 @@ export async function listPreviewOffers(db: Db, most: number): Promise<PreviewOf
     from (select * from offers order by changed_in desc, id desc limit ${OFFERS_SEEN}) o
       join advertisers a on a.id = o.advertiser_id join campaigns c on c.id = o.campaign_id
       join feeds f on f.id = o.feed_id
-    where o.review = 'approved' and o.removed_at is null and f.expires_at > now() and o.availability = 'in_stock'
-      and a.status = 'active' and c.status = 'active'
-      and (c.starts_at is null or c.starts_at <= now()) and (c.ends_at is null or c.ends_at > now())
+    where ${MAY_BE_ADVERTISED} and f.expires_at > now() and o.availability = 'in_stock'
     order by o.changed_in desc, o.id desc limit ${most}`.execute(db)
   return rows
 }

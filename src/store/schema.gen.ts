@@ -253,6 +253,7 @@ export interface Invitations {
   invited_by: string
   created_at: Generated<Date>
   expires_at: Date
+  inviter_id: string
 }
 
 export interface Journal {
@@ -346,6 +347,10 @@ export interface Models {
   enabled: Generated<boolean>
   created_at: Generated<Date>
   margin_bps: Generated<number>
+  image_tokens: number | null
+  file_tokens: number | null
+  tool_tokens: number | null
+  reasoning_tokens: number | null
 }
 
 export interface Monetization {
@@ -398,6 +403,18 @@ export interface Offers {
   created_at: Generated<Date>
 }
 
+export interface Passkeys {
+  id: string
+  user_id: string
+  name: string
+  credential_id: string
+  public_key: Buffer
+  counter: bigint
+  transports: Generated<string[]>
+  created_at: Generated<Date>
+  last_used_at: Date | null
+}
+
 export interface PaymentReturns {
   id: string
   payment_intent: string
@@ -405,6 +422,7 @@ export interface PaymentReturns {
   amount_nanos: bigint
   settled_nanos: Generated<bigint>
   created_at: Generated<Date>
+  reinstated_at: Date | null
 }
 
 export interface Payments {
@@ -504,6 +522,7 @@ export interface Recommendations {
   label: string
   state: string
   created_at: Generated<Date>
+  link: string | null
 }
 
 export interface RetentionCuts {
@@ -523,6 +542,7 @@ export interface Sessions {
   user_agent: string | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
+  proven_at: Generated<Date>
 }
 
 export interface TextVectors {
@@ -549,7 +569,7 @@ export interface Transfers {
   created_at: Generated<Date>
 }
 
-export interface TrialAddresses {
+export interface TrialClaims {
   digest: Buffer
   granted_at: Generated<Date>
 }
@@ -562,6 +582,16 @@ export interface TwoFactors {
   verified: Generated<boolean>
   failed_verification_count: Generated<number>
   locked_until: Date | null
+}
+
+export interface UsageAnomalies {
+  call_id: string
+  project_id: string
+  model_id: string
+  provider: string
+  anomalies: string[]
+  reported: unknown
+  created_at: Generated<Date>
 }
 
 export interface UsageDays {
@@ -657,6 +687,7 @@ export interface Wallets {
   minute_started_at: Generated<Date>
   minute_requests: Generated<number>
   minute_tokens: Generated<bigint>
+  owed_nanos: Generated<bigint>
 }
 
 export interface Database {
@@ -692,6 +723,7 @@ export interface Database {
   models: Models
   monetization: Monetization
   offers: Offers
+  passkeys: Passkeys
   payment_returns: PaymentReturns
   payments: Payments
   price_versions: PriceVersions
@@ -707,8 +739,9 @@ export interface Database {
   text_vectors: TextVectors
   throttles: Throttles
   transfers: Transfers
-  trial_addresses: TrialAddresses
+  trial_claims: TrialClaims
   two_factors: TwoFactors
+  usage_anomalies: UsageAnomalies
   usage_days: UsageDays
   usage_hours: UsageHours
   usage_progress: UsageProgress

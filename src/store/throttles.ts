@@ -25,9 +25,16 @@ export interface Attempts {
   endsInMs: number
 }
 
-/** Forgets the attempts of a subject: it has proven itself. */
-export async function forgetAttempts(db: Db, subject: Buffer): Promise<void> {
-  await db.deleteFrom('throttles').where('subject', '=', subject).execute()
+export async function forgetAttempts(db: Db, subjects: readonly Buffer[]): Promise<void> {
+  await db.deleteFrom('throttles').where('subject', 'in', subjects).execute()
+}
+
+export async function forgetOneAttempt(db: Db, subject: Buffer): Promise<void> {
+  await db
+    .updateTable('throttles')
+    .set({ attempts: sql`greatest(attempts - 1, 0)` })
+    .where('subject', '=', subject)
+    .execute()
 }
 
 /** Returns how many were forgotten. */

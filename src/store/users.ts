@@ -53,38 +53,12 @@ export async function findUserByEmail(db: Db, email: string) {
     .executeTakeFirst()
 }
 
-/**
- * What confirming an address does for the publisher that was made with it: activates it, unless the operator does that.
- * Repeating it changes nothing, so it is simply done again when nobody knows whether it was. Returns the publishers.
- */
-export async function confirmPublishers(db: Db, userId: string, isActivating: boolean): Promise<string[]> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await sql<{ id: string }>`
-      update publishers p set confirmation_awaited_from = null,
-        activated_at = case when ${isActivating} then coalesce(p.activated_at, now()) else p.activated_at end
-      from users u
-      where p.confirmation_awaited_from = ${userId} and u.id = ${userId} and u.email_verified
-      returning p.id`.execute(tx)
-    for (const { id } of rows) await grantTrialCredit(tx, id)
-    return rows.map(({ id }) => id)
-  })
-}
-
-/** Returns false when nothing is due: not activated, no project, nothing promised, or granted to this address before. */
-export async function grantTrialCredit(db: Db, publisherId: string): Promise<boolean> {
-  const { rows } = await sql<{ granted: boolean }>`select grant_trial_credit(${publisherId}) as granted`.execute(db)
-  return rows[0]?.granted ?? false
-}
-
-/** Of publishers that the operator activated after their first project was made. Returns how many. */
-export async function grantDueTrialCredits(db: Db, most: number): Promise<number> {
-  const { rows } = await sql<{ granted: boolean }>`
-    select grant_trial_credit(p.id) as granted from (
-      select id from publishers
-      where trial_credit_nanos > 0 and activated_at is not null
-        and exists (select from projects p where p.publisher_id = publishers.id and p.archived_at is null)
-      limit ${most}) p`.execute(db)
-  return rows.filter(({ granted }) => granted).length
+/** Activates the publisher that was made with the address that is confirmed now, unless the operator does that. */
+export async function confirmPublishers(tx: Db, userId: string, isActivating: boolean): Promise<void> {
+  await sql`
+    update publishers set confirmation_awaited_from = null,
+      activated_at = case when ${isActivating} then coalesce(activated_at, now()) else activated_at end
+    where confirmation_awaited_from = ${userId}`.execute(tx)
 }
 
 export async function listSessions(db: Db, userId: string) {

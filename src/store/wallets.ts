@@ -32,9 +32,13 @@ export function creditWallet(db: Db, credit: Credit): Promise<boolean> {
   return transfer(db, from, credit.projectId, credit, credit.kind)
 }
 
-/** Money goes back to who paid it, so the credit goes away. */
-export function refundWallet(db: Db, refund: Movement): Promise<boolean> {
-  return transfer(db, refund.projectId, ACCOUNTS.refunds, refund, 'refund')
+/** Money goes back to who paid it, so the credit goes away. What the wallet does not have is refused, or owed. */
+export async function refundWallet(db: Db, refund: Movement, mayOwe = false): Promise<boolean> {
+  if (!mayOwe) return transfer(db, refund.projectId, ACCOUNTS.refunds, refund, 'refund')
+  const { id, projectId, amount, reference, reason } = refund
+  const { rows } = await sql<{ posted: boolean }>`
+    select ledger_refund_owing(${id}, ${projectId}, ${amount}, ${reference}, ${reason}) as posted`.execute(db)
+  return rows[0]?.posted ?? false
 }
 
 /** Adds to the wallet, or takes from it when the amount is negative. */
@@ -61,15 +65,17 @@ export async function refundCall(db: Db, callId: string, refund: Movement): Prom
   return rows[0]?.posted ?? false
 }
 
-/** Posts the opposite of a transfer. */
+/** Posts the opposite of a transfer. What it takes and the wallet does not have is refused, or owed. */
 export async function reverseTransfer(
   db: Db,
   transferId: string,
   reversal: Pick<Movement, 'id' | 'reference' | 'reason'>,
+  mayOwe = false,
 ): Promise<boolean> {
   const { id, reference, reason } = reversal
+  const reverse = sql.ref(mayOwe ? 'ledger_reverse_owing' : 'ledger_reverse')
   const { rows } = await sql<{ posted: boolean }>`
-    select ledger_reverse(${id}, ${transferId}, ${reference}, ${reason}) as posted`.execute(db)
+    select ${reverse}(${id}, ${transferId}, ${reference}, ${reason}) as posted`.execute(db)
   return rows[0]?.posted ?? false
 }
 

@@ -11,8 +11,11 @@ import { expireKeys } from '../store/idempotency.ts'
 import { expireRestraints } from '../store/recommendation-records.ts'
 import { cutSome } from '../store/retention-cuts.ts'
 import { expireThrottles } from '../store/throttles.ts'
-import { expireProofs, grantDueTrialCredits } from '../store/users.ts'
+import { grantDueTrialCredits } from '../store/trial-credit.ts'
+import { expireAnomalies } from '../store/usage-anomalies.ts'
+import { expireProofs } from '../store/users.ts'
 import { ensurePartitions, sweepHolds } from '../store/wallets.ts'
+import { createAnomalyAlert } from './anomalies.ts'
 import { auditLedger } from './audit.ts'
 import { checkDueDomains } from './domains.ts'
 import { tellLowBalances } from './low-balance.ts'
@@ -35,6 +38,7 @@ const MAIL_EVERY_MS = 1_000
 /** The first check of a new domain is due after a minute. */
 const DOMAINS_EVERY_MS = 10_000
 const THROTTLES_KEPT_MS = 24 * 3_600_000
+const ANOMALIES_KEPT_MS = 90 * 24 * 3_600_000
 const ROWS_PER_STATEMENT = 1_000
 
 export interface WorkerOptions {
@@ -67,6 +71,7 @@ export function createWorker({
   const expireIdempotency = () => expireKeys(db, IDEMPOTENCY_KEPT_MS, ROWS_PER_STATEMENT)
   const expireAccess = () => expireProofs(db, ROWS_PER_STATEMENT)
   const forgetAttempts = () => expireThrottles(db, THROTTLES_KEPT_MS, ROWS_PER_STATEMENT)
+  const forgetAnomalies = () => expireAnomalies(db, ANOMALIES_KEPT_MS, ROWS_PER_STATEMENT)
   const forgetRestraints = () => expireRestraints(db, ROWS_PER_STATEMENT)
   const grantTrials = () => grantDueTrialCredits(db, ROWS_PER_STATEMENT)
   const mailer = createMailer({ db, log, secrets, settings: mail })
@@ -84,9 +89,11 @@ export function createWorker({
     every(DOMAINS_EVERY_MS, () => checkDueDomains(domains), 'check domains', log),
     every(ALERT_EVERY_MS, () => tellLowBalances({ db, secrets, consoleUrl }), 'low balances', log),
     every(AUDIT_EVERY_MS, checkLedger, 'audit', log),
+    every(AUDIT_EVERY_MS, createAnomalyAlert({ db, log, metrics }), 'usage anomalies', log),
     every(ROLL_UP_EVERY_MS, () => rollUpUsage({ db, signal: stopping.signal }), 'roll up usage', log),
     every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(expireAccess), 'expire sessions', log),
     every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(forgetAttempts), 'forget attempts', log),
+    every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(forgetAnomalies), 'forget usage anomalies', log),
     every(HOUSEKEEPING_EVERY_MS, () => ensurePartitions(db), 'partitions', log),
     every(HOUSEKEEPING_EVERY_MS, () => forgetDeadGateways(db), 'forget gateways', log),
   ]

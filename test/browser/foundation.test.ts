@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { mailedToken, newPerson, PASSWORD } from '../support/console.ts'
 import { createBrowserWorld, PHONE, type BrowserWorld } from './support/browser-world.ts'
-import { oneTimeCode } from './support/one-time-code.ts'
+import { oneTimeCode } from '../support/one-time-code.ts'
 
 let world: BrowserWorld
 before(async () => {
@@ -14,7 +14,7 @@ after(() => world.close())
 async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
 function heading(page: Page, name: string) {
@@ -47,13 +47,17 @@ test('a publisher signs up, confirms the address, signs in and creates a project
   await page.goto(`/activate#token=${await mailedToken(world, 'ada@example.com', 'activate')}`)
   await heading(page, 'Confirm your e-mail address').waitFor()
   assert.equal(new URL(page.url()).hash, '', 'the token does not stay in the address')
+  assert.equal(await page.getByLabel('E-mail').inputValue(), 'ada@example.com')
   await world.check(page)
+  await page.getByLabel('Password', { exact: true }).fill('not the one of the sign-up')
+  await page.getByRole('button', { name: 'Confirm address' }).click()
+  await page.getByRole('alert').filter({ hasText: 'This is not the password of this account.' }).waitFor()
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: 'Confirm address' }).click()
   await page.getByText('the account is active').waitFor()
   await world.check(page)
 
-  await page.goto('/sign-in')
-  await signIn(page, 'ada@example.com')
+  await page.getByRole('link', { name: 'Go to the console' }).click()
   await heading(page, 'Create your first project').waitFor()
   await world.check(page)
   await page.getByLabel('Name').fill('Recipes')
@@ -61,6 +65,31 @@ test('a publisher signs up, confirms the address, signs in and creates a project
   await page.getByRole('button', { name: 'Create project' }).click()
   await page.getByRole('button', { name: /^Switch project: Recipes/ }).waitFor()
   await world.check(page)
+  await context.close()
+})
+
+test('the owner of an address that a stranger signed up with makes the account theirs', async () => {
+  const email = 'dora@example.com'
+  const stranger = await world.visitAs(await newPerson(world, { email, confirms: false }))
+  await stranger.page.goto('/account')
+  assert.equal(await stranger.page.getByRole('button', { name: 'Turn on' }).isDisabled(), true)
+
+  const { page, context } = await world.visit()
+  await page.goto(`/activate#token=${await mailedToken(world, email, 'activate')}`)
+  await page.getByRole('button', { name: 'I did not sign up, or forgot the password' }).click()
+  await heading(page, 'Make the account yours').waitFor()
+  await world.check(page)
+  await page.getByLabel('New password').fill('dora chose this herself')
+  await page.getByRole('button', { name: 'Set password and confirm' }).click()
+  await page.getByText('the account is active').waitFor()
+  await page.getByRole('link', { name: 'Go to the console' }).click()
+  await heading(page, 'Create your first project').waitFor()
+
+  await stranger.page.reload()
+  await heading(stranger.page, 'Sign in').waitFor()
+  await signIn(stranger.page, email)
+  await stranger.page.getByText('The address or the password is not right.').waitFor()
+  await stranger.context.close()
   await context.close()
 })
 
@@ -114,7 +143,6 @@ test('two-factor sign-in is turned on with the QR code, and asked for afterwards
   const { page, context, person } = await world.signedUp()
   await page.goto('/account')
   await page.getByRole('button', { name: 'Turn on' }).click()
-  await page.getByLabel('Your password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('img', { name: 'QR code of the secret' }).waitFor()
   await world.check(page)

@@ -1,15 +1,13 @@
 /** The contract's charging table: one test per outcome, to the nano. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { after } from 'node:test'
+import { createBlackHole } from '../../simulator/unreachable.ts'
 import { insertPrice } from '../../src/store/models.ts'
 import {
   PRICE,
   addLoneModel,
   addProject,
+  addProvider,
   chatBody,
   complete,
   createWorld,
@@ -17,6 +15,7 @@ import {
   until,
   walletOf,
 } from '../support/world.ts'
+import { startGatewayProcess } from '../support/gateway-process.ts'
 import { clause } from './clause.ts'
 import { addModels, ask, chargesOf, refused, stream } from './client.ts'
 import { costOf, promptCostOf, promptTokensOf } from './money.ts'
@@ -132,14 +131,53 @@ clause('charging-hung-up-early', async () => {
     const project = await projectWith(ONE_CREDIT)
     const calls = world.simulator.calls.length
     const hangUp = new AbortController()
-    const running = complete(world, chatBody('fault=U5', { stream: isStream }), { project, signal: hangUp.signal })
+    const body = chatBody('fault=U5', { stream: isStream })
+    const running = complete(world, body, { project, signal: hangUp.signal })
     await until(() => world.simulator.calls.length > calls)
+    hangUp.abort()
+    await assert.rejects(running)
+    const [charge] = await chargesOf(world, project.id, 1)
+    assert.deepEqual([charge?.outcome, charge?.charged_nanos], ['hung_up', promptCostOf(body)])
+    await assertWallet(project.id, ONE_CREDIT - promptCostOf(body))
+  }
+})
+
+clause('charging-hung-up-unsent', async () => {
+  // Nothing answers there: the call hangs in connecting, and no provider has been sent anything.
+  const nobody = await createBlackHole()
+  after(() => nobody.close())
+  await addProvider(world.store, world.secrets, 'nobody', `http://127.0.0.1:${nobody.port}/v1`)
+  await addModels(world, { id: 'unreachable', provider: 'nobody', deployment: { connectTimeoutMs: 20_000 } })
+  for (const isStream of [false, true]) {
+    const project = await projectWith(ONE_CREDIT)
+    const hangUp = new AbortController()
+    const body = chatBody('', { model: 'unreachable', stream: isStream })
+    const running = complete(world, body, { project, signal: hangUp.signal })
+    await until(async () => (await walletOf(world.store, project.id)).openHolds === 1)
     hangUp.abort()
     await assert.rejects(running)
     const [charge] = await chargesOf(world, project.id, 1)
     assert.deepEqual([charge?.outcome, charge?.charged_nanos], ['hung_up', 0n])
     await assertWallet(project.id, ONE_CREDIT)
   }
+})
+
+clause('charging-completed-impossible', async () => {
+  await addModels(world, { id: 'thoughtless', provider: 'simulator', figures: { reasoning: 0 } })
+  const project = await projectWith(ONE_CREDIT)
+  const body = chatBody('tokens=5 cached=1000000 reasoning=1000000', { model: 'thoughtless', max_tokens: 50 })
+  await ask(world, body, { project })
+  const [charge] = await chargesOf(world, project.id, 1)
+  const prompt = promptTokensOf(body)
+  assert.deepEqual([charge?.cached_input_tokens, charge?.input_tokens], [prompt, 0], 'no more cached than there is')
+  assert.equal(charge?.reasoning_tokens, 0, 'it does not reason')
+  assert.ok(charge.output_tokens <= 50, 'no more than was allowed')
+  const marked = await world.store.db
+    .selectFrom('usage_anomalies')
+    .select(['provider', 'anomalies'])
+    .where('project_id', '=', project.id)
+    .executeTakeFirst()
+  assert.deepEqual(marked, { provider: 'simulator', anomalies: ['cache_too_large', 'unexpected_reasoning'] })
 })
 
 clause('charging-failed-early', async () => {
@@ -247,7 +285,9 @@ clause('charging-shortfall', async () => {
 
 clause('charging-gateway-killed', async () => {
   const project = await projectWith(ONE_CREDIT)
-  const gateway = await spawnGateway()
+  const gateway = await startGatewayProcess(world.env)
+  after(() => gateway.kill())
+  await until(async () => (await complete({ url: gateway.url, project: world.project }, chatBody('tokens=1'))).ok)
   const calls = world.simulator.calls.length
   const running = complete({ url: gateway.url, project }, chatBody('tokens=400 gap=20', { stream: true }))
     .then((response) => response.text())
@@ -271,28 +311,3 @@ clause('charging-gateway-killed', async () => {
   const metrics = await (await fetch(`${world.opsUrl}/metrics`)).text()
   assert.match(metrics, /^parley_holds_swept_total 1$/m)
 })
-
-/** A gateway in a process of its own, as it is in production. */
-async function spawnGateway(): Promise<{ url: string; kill(): Promise<void> }> {
-  const main = join(import.meta.dirname, '../../src/main.ts')
-  const child = spawn(process.execPath, [main, 'serve', 'gateway'], {
-    env: { PATH: process.env.PATH, ...world.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let complaint = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))
-  after(() => child.kill('SIGKILL'))
-  for await (const line of createInterface(child.stdout)) {
-    const { url } = JSON.parse(line) as { url?: string }
-    if (url === undefined) continue
-    await until(async () => (await complete({ url, project: world.project }, chatBody('tokens=1'))).ok)
-    return {
-      url,
-      async kill() {
-        child.kill('SIGKILL')
-        await once(child, 'exit')
-      },
-    }
-  }
-  throw new Error(`the gateway did not start: ${complaint}`)
-}

@@ -291,6 +291,20 @@ clause('order-model-422', 'also of a model that only other projects may use', as
   assert.equal(await statusOf(valid, { project }), 422)
 })
 
+clause('order-window-422', async () => {
+  await addModels(world, { id: 'narrow', provider: 'simulator', contextWindow: 1_000 })
+  const project = await addProject(world.store, world.secrets, { credits: '0' })
+  const before = world.simulator.calls.length
+  for (const words of [1_001, 30_000, 400_000]) {
+    const messages = [{ role: 'user', content: ' word'.repeat(words) }]
+    assert.equal(await statusOf({ ...valid, model: 'narrow', messages }, { project }), 422, `${words} tokens`)
+  }
+  assert.equal(world.simulator.calls.length, before)
+  const fitting = [{ role: 'user', content: ' word'.repeat(900) }]
+  assert.equal(await statusOf({ ...valid, model: 'narrow', messages: fitting }, { project }), 403, 'then the wallet')
+  assert.equal(await statusOf({ ...valid, model: 'narrow', messages: fitting }), 200)
+})
+
 /** A project that has used up its only request of this minute. */
 async function rateLimited(credits: bigint) {
   await minuteWithRoom(5)
@@ -369,7 +383,7 @@ clause('order-wallet-least', async () => {
 
 clause('order-wallet-held-403', async () => {
   const project = await addProject(world.store, world.secrets, { credits: '0' })
-  await credit(world.store, project.id, promptCostOf(valid) * 2n)
+  await credit(world.store, project.id, promptCostOf(valid) * 3n)
   const hangUp = new AbortController()
   const running = ask(world, chatBody('fault=U5'), { project, signal: hangUp.signal })
   await until(() => world.simulator.openCalls() === 1)

@@ -31,6 +31,7 @@ const orderOfChecks = {
   'conversation-404-deleted': 'The id of a deleted conversation is 404.',
   'conversation-before-model': 'The conversation comes before the model: deleted and unknown model is 404.',
   'model-422': 'A model that is not in the list of this project is 422.',
+  'window-422': "A prompt beyond the model's context window is 422, before the wallet, and nothing is sent.",
   'model-before-limits': 'The model comes before the limits: unknown and rate-limited is 422.',
   'model-before-wallet': 'The model comes before the wallet: unknown and no credit is 422.',
   'requests-429': 'The request rate limit of the project is 429 with Retry-After.',
@@ -120,10 +121,13 @@ const streaming = {
 
 const charging = {
   'completed-reported': 'Completed, usage reported: the reported usage is charged.',
+  'completed-impossible':
+    'A report that is physically impossible is charged at the nearest bound that is not, and marked anomalous.',
   'price-frozen': 'The price is the version frozen in the hold.',
   'completed-counted': 'Completed, usage not reported: counted by tokenizer and marked estimated.',
   'hung-up-midway': 'Caller hung up mid-stream: prompt and what was generated until the cancel took effect.',
-  'hung-up-early': 'Caller hung up before the first byte: nothing.',
+  'hung-up-unsent': 'Caller hung up before a provider was sent the request: nothing.',
+  'hung-up-early': 'Caller hung up before the first byte, after a provider was sent the request: the prompt.',
   'failed-early': 'Upstream failed before the first byte: nothing.',
   'failed-midway': 'Upstream failed mid-stream: nothing; recorded as operator loss.',
   'hold-used-up': 'Stopped because the hold was used up: the hold is charged, finish_reason length.',

@@ -11,7 +11,10 @@ import { createTransport } from '../../src/providers/transport.ts'
 import { parseChatRequest } from '../../src/rules/chat-request.ts'
 import type { Chunk, FinishReason } from '../../src/rules/chunk.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
-import { isPlausible, NO_USAGE, type Usage } from '../../src/rules/usage.ts'
+import { judgeReport } from '../../src/rules/usage-report.ts'
+import { NO_USAGE, type Usage } from '../../src/rules/usage.ts'
+
+const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
 
 const transport = createTransport()
 let simulator: Simulator
@@ -225,7 +228,7 @@ test('counts that are withheld are not made up, and lies are never plausible', a
   for (const fault of ['U19-negative', 'U19-huge', 'U19-string', 'U19-null']) {
     const last = (await chunksOf(`sim?fault=${fault}`)).at(-1)
     assert.ok(last?.type === 'usage', fault)
-    assert.equal(isPlausible(last.usage, NO_USAGE, 8192), false, fault)
+    assert.notDeepEqual(judgeReport(last.usage, NO_USAGE, POSSIBLE).anomalies, [], fault)
   }
 })
 

@@ -22,13 +22,13 @@ type Moment = { halfSent: true } | { afterMs: number } | { afterPieces: number }
 function momentOf(random: Random): Moment {
   const kind = random.next()
   if (kind < 0.05) return { halfSent: true }
-  return kind < 0.5 ? { afterMs: random.next() * 60 } : { afterPieces: 1 + random.int(20) }
+  return kind < 0.5 ? { afterMs: random.next() * 100 } : { afterPieces: 1 + random.int(20) }
 }
 
 /** Sends a call and breaks the connection at that moment. Returns the answer text that arrived. */
 function callAndHangUp(id: string, moment: Moment): Promise<string> {
   // So many tokens that no call can end by itself before its caller is gone.
-  const content = `${id} [[sim tokens=300 ttft=15 gap=5]]`
+  const content = `${id} [[sim tokens=300 ttft=30 gap=5]]`
   const body = JSON.stringify({ model: 'sim-small', stream: true, messages: [{ role: 'user', content }] })
   const headers = {
     ...world.project.headers,
@@ -90,19 +90,22 @@ test(
         'm.charged_nanos',
       ])
       .execute()
-    const generated = new Map(
-      world.simulator.calls.map(({ body, generatedTokens }) => {
-        const { messages } = body as { messages: { content: string }[] }
-        return [messages[0]!.content.split(' ')[0], generatedTokens]
-      }),
-    )
-    const phases = { before: 0, during: 0 }
+    const idOf = ({ body }: (typeof world.simulator.calls)[number]) =>
+      (body as { messages: { content: string }[] }).messages[0]!.content.split(' ')[0]!
+    const generated = new Map(world.simulator.calls.map((call) => [idOf(call), call.generatedTokens]))
+    const prompts = new Map(world.simulator.calls.map((call) => [idOf(call), call.promptTokens]))
+    const phases = { unsent: 0, before: 0, during: 0 }
     for (const call of calls) {
       assert.equal(call.outcome, 'hung_up')
       const got = delivered.get(String(call.conversation_id)) ?? 0
-      if (call.first_token_ms === null) {
+      const asked = prompts.get(String(call.conversation_id))
+      if (call.first_token_ms === null && asked === undefined) {
+        phases.unsent += 1
+        assert.deepEqual([got, call.charged_nanos], [0, 0n], 'before a provider was sent the request: nothing')
+      } else if (call.first_token_ms === null) {
         phases.before += 1
-        assert.deepEqual([got, call.charged_nanos], [0, 0n], 'before the first byte: nothing')
+        const prompt = costOf({ ...NO_USAGE, input: asked! }, PRICE)
+        assert.deepEqual([got, call.charged_nanos], [0, prompt], 'before the first byte: the prompt')
       } else {
         phases.during += 1
         const usage = { ...NO_USAGE, input: call.input_tokens, output: call.output_tokens }
@@ -112,7 +115,9 @@ test(
         assert.ok(call.output_tokens <= made, `at most what was generated: ${call.output_tokens} of ${made}`)
       }
     }
-    t.diagnostic(`hung up before the first byte: ${phases.before}, mid-stream: ${phases.during}`)
+    t.diagnostic(
+      `hung up unsent: ${phases.unsent}, before the first byte: ${phases.before}, mid-stream: ${phases.during}`,
+    )
     assert.ok(phases.before > 50 && phases.during > 200, `both phases were hit: ${JSON.stringify(phases)}`)
     const spent = calls.reduce((sum, call) => sum + call.charged_nanos, 0n)
     assert.equal((await walletOf(world.store, world.project.id)).balance, 1_000_000_000_000n - spent)

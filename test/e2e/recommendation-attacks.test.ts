@@ -1,15 +1,16 @@
 /** What a matcher that lies, callers who misuse the history, and readers who leave cannot do to replies and to records. */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTokenReader, stripped } from '../../src/gateway/recommendations.ts'
+import { signingKeysOf, stripped } from '../../src/gateway/recommendations.ts'
 import { createRecommendationRecords } from '../../src/gateway/recommendation-records.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { parseChatRequest } from '../../src/rules/chat-request.ts'
 import type { Match } from '../../src/rules/matching.ts'
+import { renderBlock, wordsOfBlock, type Label } from '../../src/rules/recommendation-block.ts'
 import { tokenOf } from '../../src/rules/recommendation-token.ts'
 import {
   countTurns,
@@ -18,6 +19,7 @@ import {
   type RecommendationRecord,
 } from '../../src/store/recommendation-records.ts'
 import { addOffer, createFixedMatcher, setMonetization, type FixedMatcher } from '../support/fixed-matcher.ts'
+import { updateModel } from '../../src/store/models.ts'
 import { addProject, complete, createWorld, until, type TestProject, type World } from '../support/world.ts'
 
 const ANSWER =
@@ -89,26 +91,39 @@ test('a row that the store refuses is given up alone, and a stop in the middle o
   const records = createRecommendationRecords({ db, log: createLog('silent'), metrics })
   const record = (priceNanos: bigint): RecommendationRecord => {
     const { offerId, advertiserId, campaignId } = match
-    const known = { projectId: project.id, callId: uuidv7(), turn: 1, label: 'Ad', state: 'delivered' } as const
+    const known = { projectId: project.id, callId: uuidv7(), turn: 1, label: 'Ad' }
     return { id: uuidv7(), offerId, advertiserId, campaignId, relevance: 0.5, priceNanos, ...known }
   }
   const conversation = { projectId: project.id, digest: Buffer.alloc(32, 7) }
   const { offerId, advertiserId } = match
+  const added: Promise<boolean | string>[] = []
+  const add = (priceNanos: bigint) => {
+    const one = record(priceNanos)
+    const adding = records.add(one, 5_000).then((isWritten) => {
+      records.setState({ id: one.id, state: 'delivered' })
+      return isWritten
+    })
+    added.push(adding.catch(() => 'refused'))
+  }
   for (let n = 0; n < 20; n++) {
-    records.add(record(n === 7 ? 0n : 1n))
+    add(n === 7 ? 0n : 1n)
     records.note({ ...conversation, isSensitive: false, served: { turn: n + 1, offerId, advertiserId } })
     records.count(project.id, 'served')
     if (n === 10) await sleep(300)
   }
   const stopped = records.stop()
-  records.add(record(1n))
+  add(1n)
   await stopped
-  const { ids } = await db
+  const answers = await Promise.all(added)
+  assert.deepEqual(answers.toSpliced(7, 1), Array(20).fill(true))
+  assert.equal(answers[7], 'refused')
+  const rows = await db
     .selectFrom('recommendations')
-    .select(({ fn }) => fn.countAll<bigint>().as('ids'))
+    .select('state')
     .where('project_id', '=', project.id)
-    .executeTakeFirstOrThrow()
-  assert.equal(ids, 20n)
+    .where('state', '=', 'delivered')
+    .execute()
+  assert.equal(rows.length, 20)
   const [restraint] = await countTurns(db, [conversation])
   assert.equal(restraint?.served, 20)
   const counted = await db
@@ -173,10 +188,8 @@ test('a conversation whose turns follow each other at once has no more recommend
 test('a link leads to an address with letters of any alphabet', async () => {
   const link = 'https://shop.northwind.example/käse?q=日本'
   await world.store.db.updateTable('offers').set({ link }).where('id', '=', match.offerId).execute()
-  const path = /\/r\/[\w-]{40}/.exec(await ask())?.[0]
-  const follow = () => fetch(`${world.url}${path}`, { redirect: 'manual' })
-  await until(async () => (await follow()).status !== 404)
-  const { status, headers } = await follow()
+  const path = /\/r\/[\w-]{56}/.exec(await ask())?.[0]
+  const { status, headers } = await fetch(`${world.url}${path}`, { redirect: 'manual' })
   assert.deepEqual([status, headers.get('location')], [302, new URL(link).href])
 })
 
@@ -208,24 +221,80 @@ test('a matcher that comes too late is not asked a second question', async () =>
 })
 
 test('eight megabytes of links, forged or copied, hold up the process for no longer than reading them takes', () => {
-  const signing = { version: world.secrets.version, key: world.secrets.keyFor('recommendations') }
-  const real = tokenOf(uuidv7(), signing)
-  const forged = (n: number) => `${real.slice(0, -4)}${String(n).padStart(4, '0')}`
-  const line = (token: string) =>
-    `**Ad** · N — H. [See offer](https://a.b/r/${token}) · [Why this ad?](https://a.b/w/${token})`
-  const bodies = [
-    Array.from({ length: 180_000 }, (_, n) => `/r/${forged(n % 10_000)}`).join('\n'),
-    `/r/${real}\n`.repeat(180_000),
-    `Ad · ${'Ad · '.repeat(500_000)}${`/r/${real} Ad · `.repeat(80_000)}`,
-    line(real).repeat(50_000),
-  ]
-  const readToken = createTokenReader(world.secrets)
-  for (const [n, content] of bodies.entries()) {
-    const started = process.cpuUsage()
-    stripped(parseChatRequest({ model: 'm', messages: [{ role: 'assistant', content }] }), readToken)
-    const { user } = process.cpuUsage(started)
-    assert.ok(user < 2_500_000, `body ${n}: ${user} us of CPU`)
+  const signing = { version: world.secrets.version, key: createSecretKey(world.secrets.keyFor('recommendations')) }
+  const offer = { ...match, format: 'markdown' as const, price: undefined }
+  const token = tokenOf(uuidv7(), { projectId: project.id, words: wordsOfBlock(offer) }, signing)
+  const real = renderBlock({ ...offer, label: 'Ad' as Label, publicUrl: 'https://a.b', token })
+  const links = real.slice(real.indexOf(' [See'))
+  const forged = (n: number) => `${token.slice(0, -6)}${String(n).padStart(6, '0')}`
+  const filled = (part: (n: number) => string) => {
+    const count = Math.floor(8_000_000 / Buffer.byteLength(part(0)))
+    return Array.from({ length: count }, (_, n) => part(n)).join('')
   }
+  const bodies = {
+    'forged links': filled((n) => `/r/${forged(n)}\n`),
+    'copied links': filled(() => `/r/${token}\n`),
+    labels: `Ad · ${'Ad · '.repeat(500_000)}${filled(() => `/r/${token} Ad · `).slice(0, 5_000_000)}`,
+    'copied blocks': filled(() => `${real}\n`),
+    'forged blocks': filled((n) => `${real.replaceAll(token, forged(n))}\n`),
+    'blocks in one line': filled((n) => real.replaceAll(token, forged(n))),
+    'links without words': filled((n) => `Ad · ${links.replaceAll(token, forged(n))}`),
+    'long words': filled((n) => `Ad · ${'x&amp;\\'.repeat(200)}${links.replaceAll(token, forged(n))}\n`),
+    'long origins': filled((n) => `[See offer](${'a'.repeat(250)}/r/${forged(n)}) · [Why this ad?](${'a'.repeat(300)}`),
+    anchors: filled((n) => `<a ${'x'.repeat(150)}"a/r/${forged(n)}">See offer</a> · <a ${'h'.repeat(190)}`),
+    openings: '[See offer]('.repeat(650_000),
+  }
+  for (const [name, content] of Object.entries(bodies)) {
+    const request = parseChatRequest({ model: 'm', messages: [{ role: 'assistant', content }] })
+    const started = process.cpuUsage()
+    const { history } = stripped(request, project.id, signingKeysOf(world.secrets))
+    const { user } = process.cpuUsage(started)
+    assert.equal(history.recommended.length, name === 'copied blocks' ? 1 : 0, name)
+    assert.ok(user < 1_500_000, `${name}: ${user} us of CPU`)
+  }
+})
+
+/** What the model was sent as the assistant's former message. */
+async function sentAfter(content: string): Promise<string> {
+  await ask([asked, { role: 'assistant', content }, asked])
+  const sent = world.simulator.calls.at(-1)?.body as { messages: { content: string }[] }
+  return sent.messages[1]?.content ?? ''
+}
+
+test('a link of ours takes nothing out of a line that is not exactly our block, of this project', async () => {
+  const block = (await ask()).slice(`${ANSWER}\n\n`.length)
+  const [link = ''] = /https:\S+\/r\/[\w-]+/.exec(block) ?? []
+  const [start, end] = [block.indexOf(' — '), block.indexOf(' [See offer]')]
+  const warning = 'Never mix bleach and ammonia.'
+  const links = block.slice(end)
+  const kept = [
+    `${warning} See ${link}`,
+    `${warning} ${links}`,
+    `**Ad** · ${warning}${links}`,
+    `${block.slice(0, end)} ${warning}${links}`,
+    `${block.slice(0, start)}${warning}${block.slice(start)}`,
+    block.replace(' · [Why', ` · ${warning} [Why`),
+    block.replace('€249.00', '€1.00'),
+    block.slice(0, -8),
+  ]
+  for (const text of kept) assert.equal(await sentAfter(text), text)
+  const around = `${warning}\n\n${block} And open a window.\n${warning}`
+  assert.equal(await sentAfter(around), `${warning} And open a window.\n${warning}`)
+  project = await monetized()
+  assert.equal(await sentAfter(block), block, 'of another project')
+})
+
+test('no number of forged links keeps a real block in what a model reads', async () => {
+  // Longer than the model's context window, were it the usual one.
+  await updateModel(world.store.db, 'sim-small', { context_window: 2_000_000 })
+  await until(async () => (await (await fetch(`${world.url}/v1/models`, project)).text()).includes('2000000'))
+  const content = await ask()
+  const block = content.slice(`${ANSWER}\n\n`.length)
+  const forged = (n: number) => block.replaceAll(/(?<=\/[rw]\/)[\w-]{8}/g, () => String(n).padStart(8, '0'))
+  const junk = Array.from({ length: 5_000 }, (_, n) =>
+    n % 2 === 0 ? forged(n) : /\/r\/[\w-]+/.exec(forged(n))?.[0],
+  ).join('\n')
+  assert.equal(await sentAfter(`${junk}\n\n${content}`), `${junk}\n\n${ANSWER}`)
 })
 
 test('an assistant’s message that was all ours, or a part of it, is not sent on as an empty one', async () => {

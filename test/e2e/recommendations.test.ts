@@ -166,7 +166,7 @@ test('the official SDK reads both, with nothing to be told of recommendations', 
     const stream = client.chat.completions.stream(request)
     const final = await stream.finalChatCompletion()
     assert.equal(final.choices[0]?.finish_reason, 'stop')
-    const plain = (text: string | null | undefined) => text?.replaceAll(/\/[rw]\/[\w-]{40}/g, '/link')
+    const plain = (text: string | null | undefined) => text?.replaceAll(/\/[rw]\/[\w-]{56}/g, '/link')
     assert.equal(plain(final.choices[0]?.message.content), plain(whole.choices[0]?.message.content))
     texts.push(String(plain(whole.choices[0]?.message.content)))
   }

@@ -60,7 +60,7 @@ export const ADAPTERS: readonly Adapter[] = [
     },
     otherwise: {
       // The last event reports usage and nothing else: the one before it has already ended the answer.
-      'U14-nodone': whole('as counted'),
+      'U14-nodone': whole('as counted', { isAnomalous: true }),
       // The package that reads the events takes counts that are no numbers for a broken event.
       'U19-string': broken('bad_event'),
       'U19-null': broken('bad_event'),

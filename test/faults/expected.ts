@@ -32,7 +32,7 @@ export interface Broken {
 export interface Whole {
   ending: 'whole'
   charged: 'as reported' | 'as counted'
-  /** Reported usage that cannot be true is flagged; usage that is missing is not. */
+  /** Reported usage that cannot be true is flagged, and usage that is missing. */
   isAnomalous: boolean
   withinMs: number
 }
@@ -100,7 +100,7 @@ export const EXPECTED: Record<string, Expected> = {
   'U12-json': refused('error_in_200'),
   'U12-sse': refused('error_in_200'),
   'U12-midstream': broken('error_in_200'),
-  U13: whole('as counted'),
+  U13: whole('as counted', { isAnomalous: true }),
 
   'U14-eof': broken('truncated', 'truncated'),
   'U14-eof@0': refused('truncated', { outcomes: ['truncated'] }),

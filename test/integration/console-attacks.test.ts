@@ -22,7 +22,7 @@ import { until } from '../support/world.ts'
 let world: ConsoleWorld
 
 before(async () => {
-  world = await createConsoleWorld({ env: { PARLEY_TRIAL_CREDIT: '1' }, roles: ['console', 'worker'] })
+  world = await createConsoleWorld({ roles: ['console', 'worker'] })
 })
 after(() => world.close())
 
@@ -170,7 +170,7 @@ test('a closed account takes its open invitations with it', async () => {
   const owner = await newPerson(world)
   const body = { email: 'late@example.com', role: 'owner' }
   const { id } = (await must(owner.send(pathOf(owner, 'POST /invitations'), { body }))).body
-  await must(owner.send('POST /api/me/delete', { body: { password: PASSWORD, confirm: owner.email } }))
+  await must(owner.send('POST /api/me/delete', { body: { confirm: owner.email } }))
   assert.equal(await findInvitation(world.store.db, owner.publisherId, id), undefined)
 })
 
@@ -253,45 +253,6 @@ test('many changes at once wait for each other and all succeed: none holds a con
   })
   const statuses = (await Promise.all(answers)).map(({ status }) => status)
   assert.deepEqual(statuses, Array<number>(CONNECTIONS).fill(200))
-})
-
-test('two projects made in the same moment get the trial credit once', async () => {
-  const person = await newPerson(world)
-  const projects = await Promise.all([
-    newProject(person, 'One', 'one.example.com'),
-    newProject(person, 'Two', 'two.example.com'),
-  ])
-  const balances = await Promise.all(
-    projects.map(async (id) => BigInt((await must(person.send(`GET /api/projects/${id}`))).body.balanceNanos)),
-  )
-  assert.equal(
-    balances.reduce((sum, balance) => sum + balance, 0n),
-    1_000_000_000n,
-  )
-})
-
-test('a confirmation that is sent twice at once grants the trial credit once', async () => {
-  const person = await newPerson(world, { confirms: false })
-  const project = await newProject(person)
-  const token = await mailedToken(world, person.email, 'activate')
-  const confirm = () => openBrowser(world).send('POST /api/auth/verify-email', { body: { token } })
-  await Promise.all([must(confirm()), must(confirm()), must(person.send('GET /api/me'))])
-  assert.equal((await must(person.send(`GET /api/projects/${project}`))).body.balanceNanos, '1000000000')
-})
-
-test('an address gets the trial credit once, also when its account was closed and made again', async () => {
-  const first = await newPerson(world)
-  const project = await newProject(first)
-  assert.equal((await must(first.send(`GET /api/projects/${project}`))).body.balanceNanos, '1000000000')
-  const { publishers } = (await must(first.send('GET /api/me'))).body
-  await must(first.send(`DELETE /api/projects/${project}`, { body: { leavesCredit: true } }))
-  await must(first.send('POST /api/me/delete', { body: { password: PASSWORD, confirm: first.email } }))
-  const again = await newPerson(world, { email: first.email, confirms: false })
-  assert.notEqual(again.publisherId, publishers[0].id)
-  const token = await mailedToken(world, again.email, 'activate')
-  await must(again.send('POST /api/auth/verify-email', { body: { token } }))
-  const second = await newProject(again)
-  assert.equal((await must(again.send(`GET /api/projects/${second}`))).body.balanceNanos, '0')
 })
 
 test('what the store cannot hold is the caller’s mistake and no alarm of ours', async () => {

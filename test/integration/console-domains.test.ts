@@ -154,6 +154,20 @@ test('a stranger, and a member who may only look, change nothing', async () => {
   assert.equal((await person.send(`PATCH ${path}`, { body: { name: 'mine.example.com' } })).status, 403)
 })
 
+test('a developer has the domain checked, and cannot change it: calls would be refused at once', async () => {
+  const { person, path } = await newSite()
+  const first = await prove(person, path)
+  assert.equal(first.state, 'verified')
+  const become = (role: string) =>
+    world.store.db.updateTable('memberships').set({ role }).where('publisher_id', '=', person.publisherId).execute()
+  await become('developer')
+  assert.equal((await person.send(`POST ${path}/check`)).status, 200)
+  assert.equal((await person.send(`PATCH ${path}`, { body: { name: 'mine.example.com' } })).status, 403)
+  assert.equal((await must(person.send(`GET ${path}`))).body.state, 'verified')
+  await become('admin')
+  await must(person.send(`PATCH ${path}`, { body: { name: 'ours.example.com' } }))
+})
+
 test('a worker finds the record by itself', async () => {
   const { person, project, path } = await newSite()
   const { body } = await must(person.send(`GET ${path}`))

@@ -11,7 +11,9 @@ import { lockMonetization } from '../../src/store/monetization.ts'
 import {
   addOutcomes,
   insertRecommendations,
+  setRecommendationStates,
   type RecommendationRecord,
+  type RecommendationState,
 } from '../../src/store/recommendation-records.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../support/catalogue.ts'
 import {
@@ -100,7 +102,12 @@ function addShopOffer(change: Partial<Parameters<typeof addOffer>[1]> = {}): Pro
   })
 }
 
-async function recommend(projectId: string, offer: AddedOffer, change: Partial<RecommendationRecord> = {}) {
+async function recommend(
+  projectId: string,
+  offer: AddedOffer,
+  change: Partial<RecommendationRecord> = {},
+  state: RecommendationState['state'] | 'aborted' = 'delivered',
+) {
   const id = uuidv7()
   const record: RecommendationRecord = {
     id,
@@ -111,10 +118,10 @@ async function recommend(projectId: string, offer: AddedOffer, change: Partial<R
     priceNanos: 250_000_000n,
     relevance: 0.75,
     label: 'Ad',
-    state: 'delivered',
     ...change,
   }
   await insertRecommendations(world.store.db, [record])
+  if (state !== 'aborted') await setRecommendationStates(world.store.db, [{ id: record.id, state }])
   return record
 }
 
@@ -340,10 +347,15 @@ test('every outcome that a gateway can count is told in words', async () => {
 test('what was recommended is listed newest first and page by page, without what nobody was shown', async () => {
   const project = await newProject(owner)
   const offer = await addShopOffer({ advertiser: 'Lamp Works', headline: 'Reading lamp' })
-  const first = await recommend(project, offer, { turn: 1, state: 'test' })
+  const first = await recommend(project, offer, { turn: 1 }, 'test')
   const second = await recommend(project, offer)
-  await recommend(project, offer, { state: 'aborted' })
-  const third = await recommend(project, { ...offer, offerId: uuidv7(), advertiserId: uuidv7() })
+  await recommend(project, offer, {}, 'aborted')
+  const third = await recommend(project, offer)
+  await world.store.db
+    .updateTable('recommendations')
+    .set({ offer_id: uuidv7(), advertiser_id: uuidv7() })
+    .where('id', '=', third.id)
+    .execute()
   await recommend(await newProject(owner), offer)
   const list = (query: string) => must(owner.send(`GET /api/projects/${project}/recommendations${query}`))
   const { body: start } = await list('?limit=2')

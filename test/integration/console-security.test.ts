@@ -42,6 +42,7 @@ function consoleApp(change: Partial<ConsoleOptions> & { consoleUrl?: string } = 
     secrets: world.secrets,
     secretVersions: [1],
     webhookSecret: undefined,
+    trustedProxies: [],
     checkDomain: createCheckDomain({ dnsServers: ['127.0.0.1:9'] }),
     webRoot,
     installation: {
@@ -215,6 +216,7 @@ test('an answer holds what the contract names and nothing else', async () => {
     'emailVerified',
     'id',
     'name',
+    'passkeys',
     'twoFactorEnabled',
   ])
   assert.deepEqual(Object.keys(me.publishers[0]).toSorted(), ['activatedAt', 'id', 'name', 'projects', 'role'])

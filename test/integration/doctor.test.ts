@@ -108,3 +108,12 @@ test('what a first caller still lacks is a hint, not a problem', async () => {
   await addProject(store, secrets, { credits: '0' })
   assert.match((await checkCallers(store.db))[0]?.mend ?? '', /parley wallet topup/)
 })
+
+test('a console with https and no trusted proxy is a hint', async () => {
+  const { DATABASE_URL = '', PARLEY_SECRET = '' } = world.env
+  const env = { DATABASE_URL, PARLEY_SECRET, PARLEY_CONSOLE_URL: 'https://console.example.com' }
+  const { stdout } = await parley(['doctor', '--offline'], { env })
+  assert.match(stdout, /^hint +proxies +.*\. List its address in PARLEY_TRUSTED_PROXIES\.$/m)
+  const listed = await parley(['doctor', '--offline'], { env: { ...env, PARLEY_TRUSTED_PROXIES: '10.0.0.5' } })
+  assert.doesNotMatch(listed.stdout, /proxies/)
+})

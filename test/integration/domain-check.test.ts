@@ -40,7 +40,7 @@ after(async () => {
 })
 beforeEach(() => {
   zone = { [`A ${NAME}`]: { records: ['127.0.0.1'] }, [`AAAA ${NAME}`]: { records: [] } }
-  respond = (_, response) => response.end(`${VALUE}\n`)
+  respond = (_, response) => response.setHeader('content-type', 'text/plain').end(`${VALUE}\n`)
   visits = []
 })
 
@@ -108,8 +108,38 @@ test('the file proves the domain, is asked for without cookies, and over the nam
   assert.equal(visit?.headers.host, NAME)
   assert.equal(visit?.headers['user-agent'], 'Parley domain check')
   assert.deepEqual([visit?.headers.cookie, visit?.headers.authorization], [undefined, undefined])
-  respond = (_, response) => response.end('something else')
-  assert.equal((await checker()({ name: NAME, token: TOKEN })).file.outcome, 'other')
+})
+
+test('a page in which strangers can write proves nothing, wherever in it the token stands', async () => {
+  const page = `<!doctype html><p>Latest comment: ${VALUE}</p>`
+  const notProofs: [string, string, string][] = [
+    ['text/html; charset=utf-8', page, 'refused'],
+    // Nothing but the token, and still a page of a site whose users name its paths.
+    ['text/html', VALUE, 'refused'],
+    ['application/json', JSON.stringify(VALUE), 'refused'],
+    ['', VALUE, 'refused'],
+    ['text/plain', page, 'other'],
+    ['text/plain', `Comments:\n${VALUE}\n`, 'other'],
+    ['text/plain', `${VALUE}\n${VALUE}`, 'other'],
+    ['text/plain', `${VALUE}0`, 'other'],
+    ['text/plain', `x${VALUE}`, 'other'],
+    ['text/plain', VALUE.toUpperCase(), 'other'],
+    ['text/plain', '', 'other'],
+    ['text/plain', `${VALUE}${' '.repeat(2_000)}`, 'refused'],
+  ]
+  for (const [type, body, outcome] of notProofs) {
+    respond = (_, response) => response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(body)
+    const { file } = await checker()({ name: NAME, token: TOKEN })
+    assert.equal(file.outcome, outcome, `${type}: ${body.slice(0, 80)}`)
+  }
+})
+
+test('the token alone, as text or as a file to download and however an editor ends it, proves the domain', async () => {
+  for (const type of ['text/plain', 'Text/Plain; charset=utf-8', 'application/octet-stream'])
+    for (const body of [VALUE, `${VALUE}\n`, `\u{feff}${VALUE}\r\n`, ` ${VALUE} `, TOKEN]) {
+      respond = (_, response) => response.writeHead(200, { 'content-type': type }).end(body)
+      assert.equal((await checker()({ name: NAME, token: TOKEN })).file.outcome, 'match', `${type}: ${body}`)
+    }
 })
 
 test('the production rules refuse a website on this machine, without connecting to it', async () => {
@@ -175,11 +205,12 @@ test('redirects are not followed, to wherever they lead', async () => {
   }
 })
 
-test('a file of more than 64 KB is not read to its end, one of 64 KB is', async () => {
-  respond = (_, response) => response.end('x'.repeat(64 * 1024))
-  assert.equal(((await fetched()) as { text: string }).text.length, 64 * 1024)
+test('a file of more than 1 KB is not read to its end, one of 1 KB is', async () => {
+  respond = (_, response) => response.setHeader('content-type', 'text/plain').end('x'.repeat(1024))
+  assert.equal(((await fetched()) as { text: string }).text.length, 1024)
   let hasEnded = false
   respond = (_, response) => {
+    response.setHeader('content-type', 'text/plain')
     const write = () => !hasEnded && response.write('x'.repeat(16 * 1024)) && setImmediate(write)
     response.on('drain', write).on('close', () => (hasEnded = true))
     write()
@@ -190,7 +221,7 @@ test('a file of more than 64 KB is not read to its end, one of 64 KB is', async 
 test('a website that never answers, or never finishes, is given up', async () => {
   respond = () => {}
   assert.deepEqual(await fetched({ withinMs: 300 }), { isUnanswered: true })
-  respond = (_, response) => void response.write('parley')
+  respond = (_, response) => void response.setHeader('content-type', 'text/plain').write('parley')
   assert.deepEqual(await fetched({ withinMs: 300 }), { isUnanswered: true })
 })
 

@@ -200,6 +200,18 @@ describe('what a run does to the catalogue', () => {
   })
 })
 
+test('a feed with a sale in another currency publishes every other row, and says which one was rejected', async () => {
+  const shop = await newShop()
+  const rows = [itemOf('a', { sale_price: '39.00 USD' }), itemOf('b', { sale_price: '39.00 EUR' })]
+  const { rejections } = await importText(store.db, shop, jsonLines(rows))
+  const reason = 'sale_price is in USD and price in EUR: write both in one currency'
+  assert.deepEqual(rejections, [{ row: 1, item: 'a', reason }])
+  assert.deepEqual(
+    (await offersOf(shop)).map(({ item_id, price, currency }) => [item_id, price, currency]),
+    [['b', '39.00', 'EUR']],
+  )
+})
+
 test('what a person decided holds for new prices, and not for new words', async () => {
   const shop = await newShop()
   const claim = { title: 'The #1 desk lamp' }

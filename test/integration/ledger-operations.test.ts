@@ -3,12 +3,14 @@ import { after, afterEach, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { ParleyError } from '../../src/rules/errors.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import {
   adjustWallet,
   creditWallet,
   effectOf,
+  findWallet,
   listEntries,
   refundCall,
   refundWallet,
@@ -68,6 +70,7 @@ async function wallet(nanos: bigint) {
       return callId
     },
     balance: async () => (await walletOf(store, projectId)).balance,
+    owed: async () => (await findWallet(store.db, projectId))?.owed_nanos,
     refund: (amount: bigint, reference?: string) => refundWallet(store.db, movement(amount, reference)),
     refundCall: (callId: string, amount: bigint, reference?: string) =>
       refundCall(store.db, callId, movement(amount, reference)),
@@ -85,6 +88,10 @@ function isRefused(why: string): (error: unknown) => boolean {
     assert.equal(refusalOf(error), why, String(error))
     return true
   }
+}
+
+function isCode(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof ParleyError && error.code === code
 }
 
 /** How many were posted, were posted before, and why the others were refused. */
@@ -246,22 +253,109 @@ test('a top-up that was taken back in part cannot be reversed in full', async ()
   const { projectId, reverse, newest, balance } = await wallet(1_000n)
   await credit(store, projectId, 1_000n)
   const topup = await newest('topup')
-  const takeBack = (amount: bigint, reference: string) =>
-    sql<{
-      paid: bigint
-    }>`select ledger_take_back(${projectId}, ${topup}, ${amount}, 'refund', ${reference}, null) as paid`
-      .execute(store.db)
-      .then(({ rows }) => rows[0]?.paid)
-  assert.equal(await takeBack(300n, 'back-1'), 300n)
+  assert.deepEqual(await takeBack(projectId, topup, 300n, 'back-1'), { owed: 0n, absorbed: 0n })
   await assert.rejects(reverse(topup), isRefused('corrected_before'))
   // Never more than is left of what was credited, although the wallet has more; the rest is the operator's loss.
-  assert.equal(await takeBack(750n, 'back-2'), 700n)
+  assert.deepEqual(await takeBack(projectId, topup, 750n, 'back-2'), { owed: 0n, absorbed: 50n })
   assert.equal(await balance(), 1_000n)
   const loss = store.db
     .selectFrom('transfers')
     .select(['amount_nanos', 'kind'])
     .where('reference', '=', 'absorbed:back-2')
   assert.deepEqual(await loss.executeTakeFirst(), { amount_nanos: 50n, kind: 'absorbed' })
+})
+
+async function takeBack(projectId: string, credited: string, amount: bigint, reference: string) {
+  const { rows } = await sql<{ owed: bigint; absorbed: bigint }>`
+    select * from ledger_take_back(${projectId}, ${credited}, ${amount}, 'chargeback', ${reference}, null)`.execute(
+    store.db,
+  )
+  return rows[0]
+}
+
+test('credit that is held when it is taken back is owed, and collected from whatever the calls release', async () => {
+  const { projectId, hold, settle, newest, balance, owed } = await wallet(1_000n)
+  const calls = await Promise.all([hold(400n), hold(600n)])
+  assert.deepEqual(await takeBack(projectId, await newest('topup'), 1_000n, `back:${projectId}`), {
+    owed: 1_000n,
+    absorbed: 0n,
+  })
+  assert.deepEqual([await balance(), await owed()], [1_000n, 1_000n], 'what runs is still paid for')
+  await settle(calls[0], 100n)
+  assert.deepEqual([await balance(), await owed()], [600n, 700n])
+  await settle(calls[1], 0n)
+  assert.deepEqual([await balance(), await owed()], [0n, 100n], 'nothing is kept but what was used')
+  assert.deepEqual(await auditOf(store), [])
+})
+
+test('what is owed is paid by the next credit before anything else, and until then no call is answered', async () => {
+  const { projectId, hold, call, newest, balance, owed } = await wallet(1_000n)
+  await call(700n)
+  await takeBack(projectId, await newest('topup'), 1_000n, `back:${projectId}`)
+  assert.deepEqual([await balance(), await owed()], [0n, 700n])
+  await assert.rejects(hold(1n), isCode('credit_owed'))
+  await credit(store, projectId, 500n)
+  assert.deepEqual([await balance(), await owed()], [0n, 200n])
+  await assert.rejects(hold(1n), isCode('credit_owed'))
+  await credit(store, projectId, 500n)
+  assert.deepEqual([await balance(), await owed()], [300n, 0n])
+  await call(300n)
+  assert.deepEqual(await auditOf(store), [])
+})
+
+test('taken back twice under one reference is taken back once', async () => {
+  const { projectId, call, newest, balance, owed } = await wallet(1_000n)
+  await call(900n)
+  const topup = await newest('topup')
+  await Promise.all(Array.from({ length: 10 }, () => takeBack(projectId, topup, 1_000n, `back:${projectId}`)))
+  assert.deepEqual([await balance(), await owed()], [0n, 900n])
+})
+
+test('a reversal of what took it back pays what is owed, to the nano', async () => {
+  const { projectId, call, reverse, newest, balance, owed } = await wallet(1_000n)
+  await call(600n)
+  await takeBack(projectId, await newest('topup'), 1_000n, `back:${projectId}`)
+  assert.deepEqual([await balance(), await owed()], [0n, 600n])
+  await reverse(await newest('chargeback'))
+  assert.deepEqual([await balance(), await owed()], [400n, 0n])
+})
+
+test('an operator who accepts it may refund or reverse what was spent: the rest is owed', async () => {
+  const { projectId, call, newest, balance, owed } = await wallet(1_000n)
+  await call(900n)
+  const order = { id: uuidv7(), projectId, amount: 300n, reference: 'refund', reason: null }
+  assert.equal(await refundWallet(store.db, order, true), true)
+  assert.equal(await refundWallet(store.db, order, true), false, 'once')
+  assert.deepEqual([await balance(), await owed()], [0n, 200n])
+  const topup = await newest('topup')
+  const reversal = { id: uuidv7(), reference: 'reversal', reason: null }
+  assert.equal(await reverseTransfer(store.db, topup, reversal, true), true)
+  assert.equal(await reverseTransfer(store.db, topup, reversal, true), false, 'once')
+  assert.deepEqual([await balance(), await owed()], [0n, 1_200n])
+  for (const kind of ['owed', 'collection'] as const) {
+    if (kind === 'collection') await credit(store, projectId, 1n)
+    await assert.rejects(reverseTransfer(store.db, await newest(kind), { ...reversal, reference: kind }), /reversal/)
+  }
+  assert.deepEqual(await auditOf(store), [])
+})
+
+test('taking back, crediting and calling at the same time, nothing is kept that was taken back', async () => {
+  const { projectId, call, newest, balance, owed } = await wallet(10_000n)
+  const topup = await newest('topup')
+  const charged = async () => {
+    const sum = sql<{ nanos: bigint }>`select coalesce(sum(charged_nanos), 0)::int8 as nanos from charges
+      where project_id = ${projectId}`
+    return (await sum.execute(store.db)).rows[0]!.nanos
+  }
+  const work = Array.from({ length: 20 }, (_, n) => [
+    () => call(50n).catch(() => undefined),
+    () => call(5n).catch(() => undefined),
+    () => takeBack(projectId, topup, 400n, `back:${projectId}:${n}`),
+    () => credit(store, projectId, 100n),
+  ]).flat()
+  await Promise.all(work.map((run) => run()))
+  assert.equal((await balance()) - ((await owed()) ?? 0n), 10_000n - 20n * 400n + 20n * 100n - (await charged()))
+  assert.deepEqual(await auditOf(store), [])
 })
 
 test('movements of all kinds among running calls wait for each other and never in a circle', async () => {

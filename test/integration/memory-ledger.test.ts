@@ -9,10 +9,17 @@ import { openStore, type Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/gateways.ts'
 import { claimKey, giveUpKey } from '../../src/store/idempotency.ts'
 import { applyWith, type HoldRequest, type LedgerItem } from '../../src/store/ledger.ts'
-import { sweepHolds } from '../../src/store/wallets.ts'
+import { creditWallet, findWallet, sweepHolds } from '../../src/store/wallets.ts'
 import * as memoryKeys from '../simulation/memory-keys.ts'
 import { STATEMENT, applyBatch, sweep } from '../simulation/memory-ledger.ts'
-import { addWallet, createTables, type Tables, type WalletLimits } from '../simulation/memory-tables.ts'
+import {
+  addWallet,
+  createTables,
+  firstTopUpOf,
+  transferOf,
+  type Tables,
+  type WalletLimits,
+} from '../simulation/memory-tables.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { auditOf, settlementOf } from '../support/ledger.ts'
 import { createRandom, type Random } from '../support/random.ts'
@@ -130,6 +137,8 @@ async function takeStep(random: Random, pair: Pair, where: string): Promise<void
   if (chance < 0.1) await silence(pair, gatewayId)
   else if (chance < 0.2) await compareSweep(pair, where)
   else if (chance < 0.25) await revive(pair, gatewayId)
+  else if (chance < 0.32) await compareCredit(pair, random.pick(pair.projects), BigInt(1 + random.int(500)), where)
+  else if (chance < 0.4) await compareTakeBack(pair, random.pick(pair.projects), BigInt(1 + random.int(1_500)), where)
   else await compare(pair, gatewayId, await drawBatch(random, pair, gatewayId), where)
 }
 
@@ -217,9 +226,33 @@ function plain({
 
 async function compareWallets({ projects, tables }: Pair, where: string): Promise<void> {
   for (const { id } of projects) {
-    const { balance, held, openHolds } = tables.wallets.get(id)!
-    assert.deepEqual(await walletOf(store, id), { balance, held, openHolds }, `${where}: wallet`)
+    const { balance, held, owed, openHolds } = tables.wallets.get(id)!
+    const wallet = { ...(await walletOf(store, id)), owed: (await findWallet(store.db, id))?.owed_nanos }
+    assert.deepEqual(wallet, { balance, held, owed, openHolds }, `${where}: wallet`)
   }
+}
+
+async function compareCredit(pair: Pair, { id: projectId }: Project, amount: bigint, where: string): Promise<void> {
+  const reference = `test:${uuidv7()}`
+  await creditWallet(store.db, { id: uuidv7(), projectId, amount, kind: 'topup', reference, reason: null })
+  STATEMENT.credit(pair.tables, projectId, amount, reference)
+  await compareWallets(pair, `${where}: credit`)
+}
+
+/** Of what the wallet began with. */
+async function compareTakeBack(pair: Pair, { id: projectId }: Project, amount: bigint, where: string): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select id from transfers where credit_account = ${projectId} and kind = 'topup' order by id limit 1`.execute(
+    store.db,
+  )
+  const [first] = rows
+  if (!first || !transferOf(pair.tables, firstTopUpOf(projectId))) return
+  const reference = `test:${uuidv7()}`
+  await sql`select ledger_take_back(${projectId}, ${first.id}, ${amount}, 'chargeback', ${reference}, null)`.execute(
+    store.db,
+  )
+  STATEMENT.takeBack(pair.tables, projectId, amount, reference)
+  await compareWallets(pair, `${where}: take back`)
 }
 
 async function compareSweep(pair: Pair, where: string): Promise<void> {
@@ -277,7 +310,7 @@ async function transfersOf({ asked }: Pair) {
 
 function memoryTransfersOf({ tables }: Pair) {
   return tables.transfers
-    .filter(({ kind }) => kind !== 'topup')
+    .filter(({ reference }) => reference.startsWith('late:') || /^absorbed:[0-9a-f]/.test(reference))
     .toSorted((a, b) => (a.reference < b.reference ? -1 : 1))
     .map(({ kind, amount, reference }) => ({ kind, amount_nanos: amount, reference }))
 }

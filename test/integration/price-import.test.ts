@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { NO_FIGURES } from '../../src/rules/figures.ts'
 import { applyPlan } from '../../src/cli/model-import.ts'
 import { readPriceFile } from '../../src/cli/price-file.ts'
 import { oddities } from '../../src/rules/margins.ts'
@@ -194,7 +195,7 @@ test('what was approved is what was shown: a catalogue that changed meanwhile is
   const version = await catalogueVersion(db)
   await told('model', 'set', 'small', '--context-window', '9000')
   const before = await rows()
-  const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, marginBps: 0 }
+  const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, figures: NO_FIGURES, marginBps: 0 }
   const change = { id: 'late', isNew: true, hasNewFacts: true, facts, routes: [], position: 0, costs: [] }
   const plan = { changes: [change], unchanged: 0, refused: [], warnings: [] }
   const from = { effectiveFrom: new Date(), source: 'late.json' }
@@ -205,7 +206,7 @@ test('what was approved is what was shown: a catalogue that changed meanwhile is
 test('an import is applied whole or not at all', async () => {
   const { db } = world.store
   const before = await rows()
-  const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, marginBps: 0 }
+  const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, figures: NO_FIGURES, marginBps: 0 }
   const fine = { id: 'whole', isNew: true, hasNewFacts: true, facts, routes: [], position: 0, costs: [] }
   const { id } = before.routes[0] ?? assert.fail()
   const negative = { input: -1n, cachedInput: 1n, cacheWrite: 1n, output: 1n, reasoning: 1n }

@@ -7,7 +7,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { nanosOfCents } from '../../src/rules/payments.ts'
 import { serve, type Running } from '../../src/serve.ts'
 import { listPayments } from '../../src/store/payments.ts'
-import { listEntries, refundWallet } from '../../src/store/wallets.ts'
+import { findWallet, listEntries, refundWallet } from '../../src/store/wallets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { parley } from '../support/commands.ts'
 import { auditOf } from '../support/ledger.ts'
@@ -94,8 +94,15 @@ async function checkout(change: Record<string, unknown> = {}) {
         amount_refunded: cents,
         currency,
       }),
-    disputed: (type = 'charge.dispute.funds_withdrawn') =>
-      eventOf(type, { id: `du_${paymentIntent}`, payment_intent: paymentIntent, amount: CENTS, currency: 'usd' }),
+    disputed: (type = 'charge.dispute.funds_withdrawn', status = 'needs_response') =>
+      eventOf(type, {
+        id: `du_${paymentIntent}`,
+        payment_intent: paymentIntent,
+        amount: CENTS,
+        currency: 'usd',
+        status,
+      }),
+    owed: async () => (await findWallet(db, projectId))?.owed_nanos,
     balance: async () => (await walletOf(world.store, projectId)).balance,
     spend: (amount: bigint) =>
       refundWallet(db, { id: uuidv7(), projectId, amount, reference: `spent:${uuidv7()}`, reason: null }),
@@ -308,24 +315,60 @@ test('of 20 refund events at the same time one takes back', async () => {
   assert.equal(await balance(), AMOUNT - nanosOfCents(1_000))
 })
 
-test('a refund takes what is available; what was spent is absorbed, never a debt', async () => {
-  const { refunded, completed, spend, balance, absorbed } = await checkout()
+test('a refund takes what is available, and what was spent is owed until the next payment', async () => {
+  const { projectId, refunded, completed, spend, balance, owed, absorbed } = await checkout()
   await told(completed())
   await spend(nanosOfCents(2_000))
-  assert.equal(await told(refunded(CENTS)), 'absorbed')
-  assert.equal(await balance(), 0n)
-  assert.deepEqual(await absorbed(), [nanosOfCents(2_000)])
+  assert.equal(await told(refunded(CENTS)), 'owed')
+  assert.deepEqual([await balance(), await owed()], [0n, nanosOfCents(2_000)])
+  assert.deepEqual(await absorbed(), [], 'it is not given up')
+  await parley(['wallet', 'topup', projectId, '30'], { env: envOf({}) })
+  assert.deepEqual([await balance(), await owed()], [nanosOfCents(1_000), 0n])
 })
 
-test('a dispute takes the credit back when it takes the money, and not before', async () => {
+test('a dispute freezes what was paid from the day it begins, and takes it once', async () => {
   const { disputed, completed, balance, payment, entries } = await checkout()
   await told(completed())
-  assert.equal(await told(disputed('charge.dispute.created')), 'unchanged')
-  assert.equal(await balance(), AMOUNT)
-  assert.equal(await told(disputed()), 'taken_back')
+  assert.equal(await told(disputed('charge.dispute.created')), 'taken_back')
   assert.equal(await told(disputed()), 'unchanged')
+  assert.equal(await told(disputed('charge.dispute.closed', 'lost')), 'unchanged')
   assert.deepEqual([await balance(), (await payment())?.state], [0n, 'refunded'])
   assert.deepEqual((await entries())[0], ['chargeback', -AMOUNT])
+})
+
+describe('a dispute that ends well gives the credit back, once, in whatever order its events come', () => {
+  const CREATED = ['charge.dispute.created', 'needs_response'] as const
+  const WITHDRAWN = ['charge.dispute.funds_withdrawn', 'needs_response'] as const
+  const WON = ['charge.dispute.closed', 'won'] as const
+  const CLOSED = ['charge.dispute.closed', 'warning_closed'] as const
+  const REINSTATED = ['charge.dispute.funds_reinstated', 'won'] as const
+  const orders = [
+    [CREATED, WITHDRAWN, WON, REINSTATED],
+    [CREATED, WITHDRAWN, REINSTATED, WON],
+    [WON, CREATED, REINSTATED, WITHDRAWN],
+    [REINSTATED, WITHDRAWN, CREATED, WON],
+    [CREATED, CLOSED],
+    [CLOSED, CREATED],
+    [WITHDRAWN, WON, WITHDRAWN, CREATED],
+  ]
+  for (const order of orders) {
+    const names = order.map(([type, status]) => `${type.slice('charge.dispute.'.length)} ${status}`).join(', ')
+    test(names, async () => {
+      const { disputed, completed, spend, balance, owed, payment } = await checkout()
+      await told(completed())
+      await spend(nanosOfCents(500))
+      for (const [type, status] of order) await told(disputed(type, status))
+      assert.deepEqual([await balance(), await owed()], [AMOUNT - nanosOfCents(500), 0n])
+      assert.equal((await payment())?.state, 'paid')
+    })
+
+    test(`${names}, all before the payment itself is told of`, async () => {
+      const { disputed, completed, balance, owed } = await checkout()
+      for (const [type, status] of order) await told(disputed(type, status))
+      assert.equal(await told(completed()), 'credited')
+      assert.deepEqual([await balance(), await owed()], [AMOUNT, 0n])
+    })
+  }
 })
 
 test('a refund of one payment takes nothing of another, although the wallet has more', async () => {

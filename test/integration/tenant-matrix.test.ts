@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { contract } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
@@ -83,9 +84,24 @@ test('each sample is answered when the ids are the caller’s own', async () => 
   }
 })
 
+test('a route that needs a fresh proof is refused when the last one is eleven minutes old, with ids of one’s own', async () => {
+  const person = await newPerson(world)
+  const ids = await seedTenant(world, person)
+  await sql`update sessions s set proven_at = now() - interval '11 minutes' from users u
+    where u.id = s.user_id and u.email = ${person.email}`.execute(world.store.db)
+  const needing = sampled.filter((key) => 'fresh' in contract[key as keyof typeof contract])
+  assert.ok(needing.length > 10)
+  for (const key of needing) {
+    const { status, body } = await send(person, key, idsFor(key, ids))
+    assert.deepEqual([status, body.code], [403, 'proof_needed'], key)
+  }
+})
+
 test('what is somebody else’s is answered like what is not there, byte for byte, whichever id is asked for', async () => {
   const secrets = [they.name, they.email, ...Object.values(theirs)]
   for (const key of sampled) {
+    // More requests a minute than a person may send.
+    await sql`delete from throttles`.execute(world.store.db)
     const own = idsFor(key, mine)
     for (const [, name = ''] of key.matchAll(/:(\w+)/g)) {
       const absent = visible(await send(me, key, { ...own, [name]: uuidv7() }))

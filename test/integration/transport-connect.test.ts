@@ -23,7 +23,8 @@ async function open(t: TestContext, answer: Answering, options: TransportOptions
   })
   return async (url: string, connectMs = 30_000): Promise<string[]> => {
     const timers = { ...UPSTREAM_TIMERS, connectMs }
-    const request = { url, headers: {}, body: '{}', timers, isLast: (data: string) => data === '[DONE]' }
+    const isLast = (data: string) => data === '[DONE]'
+    const request = { url, headers: {}, body: '{}', timers, isLast, hasBegun: () => true }
     const all: string[] = []
     for await (const data of transport.events(request, new AbortController().signal)) all.push(data)
     return all

@@ -4,7 +4,7 @@ import type { LedgerAnswer, LedgerItem } from '../../src/store/ledger.ts'
 import { createAuditor } from './audit.ts'
 import type { Clock, Process } from './clock.ts'
 import { applyBatch, sweep, type Statement } from './memory-ledger.ts'
-import { createTables, type Tables } from './memory-tables.ts'
+import { createTables, firstTopUpOf, transferOf, type Tables } from './memory-tables.ts'
 import type { Trace } from './trace.ts'
 import { violationsIn, type Report } from './wallet-invariants.ts'
 
@@ -17,6 +17,11 @@ export interface Bank {
   forget(gatewayId: string): void
   oldHolds(gatewayId: string, olderThanMs: number): { id: string; project_id: string }[]
   sweep(): void
+  credit(projectId: string, amount: Nanos, reference: string): void
+  /** A part of what the wallet began with goes back to its payer. */
+  takeBack(projectId: string, percent: number, reference: string): void
+  /** … and comes back again. */
+  giveBack(projectId: string, reference: string): void
 }
 
 export interface BankOptions {
@@ -70,7 +75,38 @@ export function createBank({ clock, store, statement, report, trace, onGrant }: 
       }
       for (const violation of violationsIn(tables)) report(violation)
     },
+    credit(projectId, amount, reference) {
+      statement.credit(tables, projectId, amount, reference)
+      look(`${projectId} gets ${amount}`)
+    },
+    takeBack(projectId, percent, reference) {
+      const first = transferOf(tables, firstTopUpOf(projectId))?.amount ?? 0n
+      const amount = (first * BigInt(percent)) / 100n
+      if (amount > 0n) {
+        statement.takeBack(tables, projectId, amount, reference)
+        checkTaken(tables, reference, amount, report)
+      }
+      look(`${projectId} loses ${amount} to its payer`)
+    },
+    giveBack(projectId, reference) {
+      const taken = transferOf(tables, reference)?.amount
+      if (taken !== undefined) statement.credit(tables, projectId, taken, `reinstated:${reference}`, 'reversal')
+      look(`${projectId} gets ${taken ?? 0n} back`)
+    },
   }
+
+  function look(what: string): void {
+    trace(store, what)
+    for (const violation of violationsIn(tables)) report(violation)
+  }
+}
+
+/** What a bank has taken is in the books in full and once, whatever the wallet had. */
+function checkTaken(tables: Tables, reference: string, amount: Nanos, report: Report): void {
+  const taken = tables.transfers
+    .filter(({ kind, reference: own }) => (kind === 'chargeback' || kind === 'absorbed') && own.includes(reference))
+    .reduce((sum, transfer) => sum + transfer.amount, 0n)
+  if (taken !== amount) report(`${reference}: a bank took ${amount}, the books say ${taken}`)
 }
 
 function describe(item: LedgerItem): string {

@@ -1,9 +1,12 @@
 import type { Outcome } from '../../src/rules/charging.ts'
-import type { ReplyChunk } from '../../src/rules/chunk.ts'
+import { parseChatRequest } from '../../src/rules/chat-request.ts'
+import type { ContentChunk, ReplyChunk } from '../../src/rules/chunk.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
 import type { Nanos } from '../../src/rules/money.ts'
-import { costOf } from '../../src/rules/pricing.ts'
-import { NO_USAGE, isPlausible, type Usage } from '../../src/rules/usage.ts'
+import { costOf, moreTokensFor } from '../../src/rules/pricing.ts'
+import { countTextTokens, promptOf, promptTokensMax } from '../../src/rules/tokens.ts'
+import { judgeReport, usageBounds } from '../../src/rules/usage-report.ts'
+import { completionTokensOf, NO_USAGE, type Usage } from '../../src/rules/usage.ts'
 import type { Settlement } from '../../src/store/ledger.ts'
 import type { AttemptRecord, CallRecord } from './call-record.ts'
 import { least } from './memory-ledger.ts'
@@ -22,13 +25,18 @@ export function checkRequest(record: CallRecord, report: Report): void {
   if (held === undefined || !attempt) return report(`I6: ${id} goes to a provider without a hold`)
   if (attempt.maxTokens === undefined) {
     if (plan.maxTokens !== undefined) report(`${id}: its max_tokens is not passed on`)
+    if (modelBy(plan.model).figures.reasoning !== 0) report(`${id}: nothing bounds what is thought unseen`)
     return
   }
   const { output, reasoning } = priceOf(record)
   const dearest = { ...priceOf(record), output: output > reasoning ? output : reasoning }
   const cost = costOf({ ...NO_USAGE, input: attempt.promptTokens, output: attempt.maxTokens }, dearest)
-  if (cost > held) report(`${id}: a provider may write for ${cost}, held is ${held}`)
+  // A long prompt is held by a sample of it.
+  if (cost > held && JSON.stringify(plan.messages).length <= COUNTED_CHARACTERS_MAX)
+    report(`${id}: a provider may write for ${cost}, held is ${held}`)
 }
+
+const COUNTED_CHARACTERS_MAX = 16_000
 
 /** A provider that was told where to stop counts in its own way; one that ignores it is cut off here. */
 const BOUNDED_LEEWAY = 2n
@@ -41,9 +49,10 @@ export function checkDelivery(record: CallRecord, report: Report): void {
   const attempt = attempts.at(-1)
   if (held === undefined || !attempt) return report(`I6: ${id} delivers without a hold`)
   if (attempt.end) return
-  const spent = costOf({ ...NO_USAGE, input: attempt.promptTokens, output: attempt.givenTokens }, priceOf(record))
-  const most = attempt.maxTokens === undefined ? held : held * BOUNDED_LEEWAY
-  if (spent > most) report(`${id}: has delivered for ${spent}, held is ${held}`)
+  const { promptTokens: input, textTokens: output, thoughtTokens: reasoning } = attempt
+  const spent = costOf({ ...NO_USAGE, input, output, reasoning }, priceOf(record))
+  const isBounded = attempt.maxTokens !== undefined || modelBy(record.plan.model).figures.reasoning !== 0
+  if (spent > (isBounded ? held * BOUNDED_LEEWAY : held)) report(`${id}: has delivered for ${spent}, held is ${held}`)
 }
 
 /** When a call goes to a provider: of two with the same idempotency key, both would be charged. */
@@ -118,10 +127,12 @@ function checkSettlement(record: CallRecord, settlement: Settlement, report: Rep
   const { id } = record
   const outcome = expectedOutcome(record, settlement)
   if (settlement.outcome !== outcome) return report(`${id}: settled as ${settlement.outcome}, it was ${outcome}`)
-  const { worth, bills } = expectedBills(record, outcome)
-  if (settlement.worth !== worth) report(`${id}: settled as worth ${settlement.worth}, its usage is worth ${worth}`)
-  if (!bills.includes(settlement.charge))
-    report(`${id}: billed ${settlement.charge}, the charging table says ${[...new Set(bills)].join(' or ')}`)
+  const bills = expectedBills(record, outcome)
+  if (bills.some(({ worth, charge }) => worth === settlement.worth && charge === settlement.charge)) return
+  const expected = new Set(bills.map(({ worth, charge }) => `${charge} of ${worth}`))
+  report(
+    `${id}: billed ${settlement.charge} of ${settlement.worth}, the charging table says ${[...expected].join(' or ')}`,
+  )
 }
 
 function expectedOutcome(record: CallRecord, settlement: Settlement): Outcome {
@@ -130,17 +141,20 @@ function expectedOutcome(record: CallRecord, settlement: Settlement): Outcome {
   // No route took the call. Whether that is their fault or that of too many calls, only the gateway knows.
   if (!last && ['upstream_failed', 'gateway_failed'].includes(settlement.outcome)) return settlement.outcome
   if (!last || last.end === 'aborted' || isWaitingToRepeat(record, last)) return byAbort
+  // Read on for a caller that was gone already.
+  if (record.abortedBy === 'caller' && record.wasRunningWhenLeft) return 'hung_up'
   switch (last.end) {
     case 'complete':
       return 'completed'
     case 'left':
-      return record.hasLeft ? 'hung_up' : 'hold_used_up'
+      return 'hold_used_up'
     case 'truncated':
       return 'truncated'
+    case 'total_timeout':
+      return last.given.some(isContent) ? 'completed' : 'timed_out'
     case 'connect_timeout':
     case 'first_token_timeout':
     case 'idle_timeout':
-    case 'total_timeout':
       return 'timed_out'
     default:
       return 'upstream_failed'
@@ -153,30 +167,110 @@ function isWaitingToRepeat({ plan, end, abortedBy }: CallRecord, last: AttemptRe
   return isRepeatable(last) && plan.routes === 1 && abortedBy !== undefined && !isTold
 }
 
-/** One bill for each size that the hold has had: an extension's answer may have been lost on its way to the gateway. */
-function expectedBills(record: CallRecord, outcome: Outcome): { worth: Nanos; bills: Nanos[] } {
+interface Bill {
+  worth: Nanos
+  charge: Nanos
+}
+
+/** One for each size that the hold has had: an extension's answer may have been lost on its way to the gateway. */
+function expectedBills(record: CallRecord, outcome: Outcome): Bill[] {
   const last = record.attempts.at(-1)
-  const started = last?.given.some(isContent) ?? false
-  if (!last || (!started && outcome !== 'completed')) return { worth: 0n, bills: [0n] }
-  const counted = { ...NO_USAGE, input: last.promptTokens, output: last.givenTokens }
-  const reported = reportedIn(record, last, counted)
-  const worth = costOf(reported ?? counted, priceOf(record))
-  return { worth, bills: record.granted.map((held) => billOf(outcome, worth, held, reported !== undefined)) }
+  if (!last || !isWorkedOn(last, outcome)) return [{ worth: 0n, charge: 0n }]
+  const reported = reportIn(last, false)
+  return record.granted.map((held) => {
+    const { usage, source } = reported ? judged(record, last, reported) : countedUsage(record, last, outcome, held)
+    const worth = costOf(usage, priceOf(record))
+    return { worth, charge: chargeFor(outcome, worth, held, source === 'reported') }
+  })
+}
+
+/** Whether the provider has done anything that somebody must pay for. */
+function isWorkedOn(last: AttemptRecord, outcome: Outcome): boolean {
+  if (outcome === 'completed' || last.given.some(isContent)) return true
+  const isAtWork = last.isSent && ['aborted', 'complete', 'left'].includes(last.end ?? '')
+  return outcome === 'hung_up' && isAtWork
 }
 
 /** docs/billing.md, once more and on its own: the rules must not be judged by themselves. */
-function billOf(outcome: Outcome, worth: Nanos, held: Nanos, isReported: boolean): Nanos {
-  if (outcome === 'completed' && isReported) return worth
-  const isPaid = outcome === 'completed' || outcome === 'hung_up' || outcome === 'hold_used_up'
-  return isPaid ? least(worth, held) : 0n
+function chargeFor(outcome: Outcome, worth: Nanos, held: Nanos, isReported: boolean): Nanos {
+  switch (outcome) {
+    case 'completed':
+      return isReported ? worth : least(worth, held)
+    case 'hung_up':
+      return worth
+    case 'hold_used_up':
+      return least(worth, held)
+    default:
+      return 0n
+  }
+}
+
+function reportIn({ given }: AttemptRecord, soFar: boolean): Usage | undefined {
+  const reports = given.filter((chunk) => chunk.type === 'usage')
+  return reports.findLast((chunk) => (chunk.soFar ?? false) === soFar)?.usage
+}
+
+type Used = { usage: Usage; source: 'reported' | 'estimated' }
+
+function countedUsage(record: CallRecord, last: AttemptRecord, outcome: Outcome, held: Nanos): Used {
+  const source = 'estimated'
+  const soFar = reportIn(last, true)
+  const isCancelled = outcome === 'hung_up'
+  // Also when its caller had gone: then it was read on until there was no credit for it any more.
+  const isUsedUp = outcome === 'hold_used_up' || (isCancelled && last.end === 'left')
+  const input = countedPrompt(last, isCancelled || isUsedUp)
+  const known = soFar ? judged(record, last, soFar).usage : { ...NO_USAGE, input }
+  // What was reported with the first piece, and the thoughts that were shown since.
+  const since = last.thoughtTokens - (soFar ? firstTokensOf(last) : 0)
+  const usage = { ...known, output: last.textTokens, reasoning: known.reasoning + since }
+  const isInTheDark = modelBy(record.plan.model).figures.reasoning !== 0 && !((soFar?.reasoning ?? 0) > 0)
+  const isUnseen = isCancelled && last.end === 'aborted' && isInTheDark
+  if (!isUsedUp && !isUnseen) return { usage, source }
+  // Nobody knows what was thought, or was being written: the hold is what it costs.
+  const field = isUsedUp ? 'output' : 'reasoning'
+  const mayFollow = Math.max(0, outputMaxOf(record, last) - completionTokensOf(usage))
+  const unseen = moreTokensFor(held, usage, field, priceOf(record), mayFollow) + (isUsedUp ? 1 : 0)
+  return { usage: { ...usage, [field]: usage[field] + unseen }, source }
+}
+
+const WINDOW = 128_000
+const IMAGE_TOKENS = { usual: 1_600, most: 65_536 }
+
+/** Whoever ends a call before anybody knows what its images came to, pays for the largest. */
+function countedPrompt({ promptTextTokens, images }: AttemptRecord, isCallersEnd: boolean): number {
+  const usual = promptTextTokens + images * IMAGE_TOKENS.usual
+  return isCallersEnd ? Math.min(promptTextTokens + images * IMAGE_TOKENS.most, Math.max(usual, WINDOW)) : usual
+}
+
+function firstTokensOf({ given: [first] }: AttemptRecord): number {
+  return first?.type === 'reasoning' ? countTextTokens(first.text) : 0
 }
 
 const OUTPUT_MAX_UNKNOWN = 128_000
 
-function reportedIn(record: CallRecord, last: AttemptRecord, counted: Usage): Usage | undefined {
-  const reported = last.given.findLast((chunk) => chunk.type === 'usage')?.usage
-  const outputMax = last.maxTokens ?? modelBy(record.plan.model).maxOutputTokens ?? OUTPUT_MAX_UNKNOWN
-  return reported && isPlausible(reported, counted, outputMax) ? reported : undefined
+function outputMaxOf({ plan }: CallRecord, { maxTokens }: AttemptRecord): number {
+  return maxTokens ?? modelBy(plan.model).maxOutputTokens ?? OUTPUT_MAX_UNKNOWN
+}
+
+/** What of a report is possible; the rule itself has tests of its own. */
+function judged(record: CallRecord, last: AttemptRecord, reported: Usage): Used {
+  const { figures } = modelBy(record.plan.model)
+  const pieces = last.given.filter(isContent)
+  const bytesOf = (isThought: boolean) =>
+    pieces
+      .filter(({ type }) => (type === 'reasoning') === isThought)
+      .reduce((sum, piece) => sum + Buffer.byteLength('text' in piece ? piece.text : piece.arguments), 0)
+  const toolCalls = new Set(pieces.flatMap((piece) => (piece.type === 'tool_call' ? [piece.index] : []))).size
+  const seen = { bytes: bytesOf(false), thoughtBytes: bytesOf(true), toolCalls }
+  const prompt = promptOf(parseChatRequest({ model: 'm', messages: record.plan.messages }))
+  const bounds = usageBounds(promptTokensMax(prompt, figures), outputMaxOf(record, last), seen, figures)
+  const counted = {
+    ...NO_USAGE,
+    input: countedPrompt(last, false),
+    output: last.textTokens,
+    reasoning: last.thoughtTokens,
+  }
+  return judgeReport(reported, counted, bounds)
 }
 
 /** Swept and held again, a call may have less at last than its gateway was once granted. */
@@ -194,7 +288,7 @@ function textOf({ answered }: CallRecord): string {
   return [...texts, '|', ...toolCalls].join('')
 }
 
-function isContent(chunk: ReplyChunk): boolean {
+function isContent<C extends ReplyChunk>(chunk: C): chunk is C & ContentChunk {
   return chunk.type !== 'finish' && chunk.type !== 'usage'
 }
 

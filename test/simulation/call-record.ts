@@ -1,6 +1,7 @@
 import type { UpstreamErrorKind } from '../../src/providers/provider.ts'
 import type { Chunk, ReplyChunk } from '../../src/rules/chunk.ts'
 import type { Nanos } from '../../src/rules/money.ts'
+import type { Usage } from '../../src/rules/usage.ts'
 import type { Settlement } from '../../src/store/ledger.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import type { Process } from './clock.ts'
@@ -18,8 +19,8 @@ export interface CallRecord {
   readonly answered: ReplyChunk[]
   /** Why it was cut off from outside, if it was. */
   abortedBy: 'caller' | 'shut_down' | undefined
-  /** The reader walked away while a chunk waited for it. */
-  hasLeft: boolean
+  /** The provider was still at work when its caller went. */
+  wasRunningWhenLeft: boolean
   /** Undefined while it runs, and for ever if its gateway crashed. */
   end: { kind: 'returned' } | { kind: 'threw'; error: unknown } | undefined
   /** The totals of its hold, in the order in which the store granted them. */
@@ -34,9 +35,20 @@ export interface AttemptRecord {
   provider: string
   apiKey: string | undefined
   maxTokens: number | undefined
+  /** As the provider counts, and without its images. */
   promptTokens: number
+  promptTextTokens: number
+  images: number
+  /** The request has reached the provider. */
+  isSent: boolean
+  /** What it has thought unseen, as far as it came. */
+  hiddenTokens: number
   given: Chunk[]
-  givenTokens: number
+  /** Of text and calls, and of thoughts that were shown. */
+  textTokens: number
+  thoughtTokens: number
+  /** What the provider asks for it: what it had made when it ended, also what nobody has read. */
+  billed: Usage
   /** `left`: the gateway stopped reading. Undefined: it runs. */
   end: 'complete' | 'aborted' | 'left' | UpstreamErrorKind | undefined
 }
@@ -50,7 +62,7 @@ export function createCallRecord(plan: CallPlan, projectId: string, process: Pro
     attempts: [],
     answered: [],
     abortedBy: undefined,
-    hasLeft: false,
+    wasRunningWhenLeft: false,
     end: undefined,
     granted: [],
     settlements: new Set(),

@@ -3,7 +3,7 @@ import type { ModelRoute } from '../../src/gateway/catalogue.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import { createIdempotency } from '../../src/gateway/idempotency.ts'
 import { createLease, type Lease } from '../../src/gateway/lease.ts'
-import { createTypicalOutput } from '../../src/gateway/typical-output.ts'
+import { createModelStatistics } from '../../src/gateway/model-statistics.ts'
 import { createUpstreams } from '../../src/gateway/upstreams.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -84,14 +84,16 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     },
     upstreams: createUpstreams({ ...NOT_SIMULATED, noteKeyRefusal: () => Promise.resolve() }),
     recommendations: {
-      strip: (request) => ({ request, history: { turns: 0, recommended: [] } }),
+      strip: (_caller, request) => ({ request, history: { turns: 0, recommended: [] } }),
       begin: () => ({ conclude: () => Promise.resolve(undefined), end: () => undefined }),
       stop: () => Promise.resolve(),
     },
     conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
     idempotency,
     ledger,
-    typicalOutput: createTypicalOutput(),
+    statistics: createModelStatistics(),
+    // The simulation's own chance.
+    chance: () => Math.random(),
     running,
     callsMax: options.callsMax,
   }
@@ -119,11 +121,12 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
 
 const KEYS = ['first', 'second']
 
-function routeOf({ plan }: CallRecord, providers: readonly Provider[]): ModelRoute {
+function routeOf({ id, plan }: CallRecord, providers: readonly Provider[]): ModelRoute {
   const model = modelBy(plan.model)
   const routes = providers.map((provider, i) => {
     const keys = KEYS.map((name) => ({ id: `${provider.name} ${name}`, version: '1', name, secret: name }))
-    return { provider, deployment: model.deployments[i]!, keys }
+    // How a scripted provider knows whose attempt it is asked for.
+    return { provider, deployment: { ...model.deployments[i]!, upstreamModel: id }, keys }
   })
   return { model, price: model.price, routes: routes.slice(0, plan.routes) }
 }

@@ -20,8 +20,8 @@ export interface SimulatedGateway {
 }
 
 export interface SimulatedGatewayOptions extends Omit<GatewayPartsOptions, 'recordOf'> {
-  /** The calls of the whole simulation, by what identifies them here. */
-  records: { byId: Map<string, CallRecord>; bySignal: Map<AbortSignal, CallRecord> }
+  /** The calls of the whole simulation. */
+  records: ReadonlyMap<string, CallRecord>
   onChunk(record: CallRecord): void
   onEnd(record: CallRecord): void
 }
@@ -30,7 +30,7 @@ const SHUT_DOWN_WITHIN_MS = 5_000
 
 export function createSimulatedGateway(options: SimulatedGatewayOptions): SimulatedGateway {
   const { gatewayId, process, clock, link, bank, records } = options
-  const recordOf = (callId: string) => records.byId.get(callId)!
+  const recordOf = (callId: string) => records.get(callId)!
   const { gateway, lease } = createGatewayParts({ ...options, recordOf })
   const { running, ledger, log } = gateway
   const job = every(BEAT_MS, () => lease.renew(), 'lease', log)
@@ -46,10 +46,9 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
     },
     async serve(record) {
       const abort = new AbortController()
-      records.bySignal.set(abort.signal, record)
       running.set(record.id, abort)
       const call = callOf(record, abort.signal, clock)
-      const reader = createReader(clock, record, abort)
+      const reader = createReader(clock, record, call.facts, abort)
       try {
         for await (const chunk of chatCompletion(gateway, call)) {
           record.replayed = call.facts.replayed
@@ -96,7 +95,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
     },
     body: {
       model: plan.model,
-      messages: [{ role: 'user', content: plan.prompt }],
+      messages: plan.messages,
       stream: plan.isStreamed,
       ...(plan.maxTokens === undefined ? {} : { max_tokens: plan.maxTokens }),
     },

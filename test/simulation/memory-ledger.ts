@@ -3,9 +3,14 @@ import { completionTokensOf, promptTokensOf } from '../../src/rules/usage.ts'
 import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem, Settlement } from '../../src/store/ledger.ts'
 import {
   ABSORBED,
+  CASH,
+  RECEIVABLE,
+  REFUNDS,
   REVENUE,
   availableIn,
   chargeOf,
+  firstTopUpOf,
+  post,
   transferOf,
   type HoldRow,
   type Tables,
@@ -13,19 +18,28 @@ import {
 } from './memory-tables.ts'
 
 /**
- * What migrations/0003_ledger_functions.sql does, on tables in memory. Its parts can be replaced one by one: that is how
+ * What the ledger's functions in migrations/ do, on tables in memory. Its parts can be replaced one by one: that is how
  * the simulation is shown bugs. test/integration/memory-ledger.test.ts compares it with PostgreSQL.
  */
 export interface Statement {
   settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[]
   extend(tables: Tables, requests: readonly ExtensionRequest[]): LedgerAnswer[]
   hold(tables: Tables, gatewayId: string, requests: readonly HoldRequest[], nowMs: number): LedgerAnswer[]
+  /** Credit that arrives. */
+  credit(tables: Tables, projectId: string, amount: Nanos, reference: string, kind?: 'topup' | 'reversal'): void
+  /** What the payer of the first top-up got back. */
+  takeBack(tables: Tables, projectId: string, amount: Nanos, reference: string): void
+  /** Takes what is owed out of what is available. */
+  collect(tables: Tables, projectId: string): void
   /** The holds of dead gateways. */
   leftBehind(tables: Tables, leaseMs: number, longestCallMs: number, nowMs: number): HoldRow[]
 }
 
 export const STATEMENT: Statement = {
   settle,
+  credit,
+  takeBack,
+  collect,
   extend: (tables, requests) => requests.map((request) => extend(tables, request)),
   hold: (tables, gatewayId, requests, nowMs) => requests.map((request) => hold(tables, gatewayId, request, nowMs)),
   leftBehind,
@@ -42,8 +56,10 @@ export function applyBatch(
   const settlements = items.flatMap((item) => (item.part === 'settle' ? [item.settlement] : []))
   const extensions = items.flatMap((item) => (item.part === 'extend' ? [item.request] : []))
   const holds = items.flatMap((item) => (item.part === 'hold' ? [item.request] : []))
+  const settled = statement.settle(tables, settlements, nowMs)
+  if (settlements.length > 0) collectAll(statement, tables, items)
   const answers = [
-    ...statement.settle(tables, settlements, nowMs),
+    ...settled,
     ...statement.extend(tables, extensions),
     ...statement.hold(tables, gatewayId, holds, nowMs),
   ]
@@ -55,6 +71,11 @@ export function applyBatch(
   })
 }
 
+function collectAll(statement: Statement, tables: Tables, items: readonly LedgerItem[]): void {
+  const projects = items.map((item) => (item.part === 'settle' ? item.settlement : item.request).projectId)
+  for (const projectId of new Set(projects)) statement.collect(tables, projectId)
+}
+
 /** ledger_sweep. Returns the holds that it released. */
 export function sweep(
   statement: Statement,
@@ -64,7 +85,8 @@ export function sweep(
   nowMs: number,
 ): HoldRow[] {
   const swept = statement.leftBehind(tables, leaseMs, longestCallMs, nowMs)
-  statement.settle(tables, swept.map(diedSettlement), nowMs)
+  const settles = swept.map((hold): LedgerItem => ({ part: 'settle', settlement: diedSettlement(hold) }))
+  applyBatch(statement, tables, '', settles, nowMs)
   return swept
 }
 
@@ -137,12 +159,9 @@ function settleLate(tables: Tables, settlement: Settlement): LedgerAnswer {
     if (claim) claim.result = settlement.result ?? null
     else paid = 0n
   }
-  const post = (debit: string, amount: Nanos, kind: 'late_charge' | 'absorbed', reference: string) => {
-    if (amount > 0n) tables.transfers.push({ debit, credit: REVENUE, amount, kind, reference })
-  }
-  post(projectId, paid, 'late_charge', `late:${callId}`)
+  post(tables, projectId, REVENUE, paid, 'late_charge', `late:${callId}`)
   wallet.balance -= paid
-  post(ABSORBED, bill - paid, 'absorbed', `absorbed:${callId}`)
+  post(tables, ABSORBED, REVENUE, bill - paid, 'absorbed', `absorbed:${callId}`)
   return answerOf(callId, 'settle', paid)
 }
 
@@ -159,6 +178,52 @@ function extend(tables: Tables, request: ExtensionRequest): LedgerAnswer {
     }
   }
   return answerOf(open.id, 'extend', open.amount)
+}
+
+/** ledger_transfer into a wallet: what is owed is paid first. */
+function credit(
+  this: Statement,
+  tables: Tables,
+  projectId: string,
+  amount: Nanos,
+  reference: string,
+  kind: 'topup' | 'reversal' = 'topup',
+): void {
+  if (transferOf(tables, reference)) return
+  post(tables, kind === 'topup' ? CASH : REFUNDS, projectId, amount, kind, reference)
+  walletOf(tables, projectId).balance += amount
+  this.collect(tables, projectId)
+}
+
+/** ledger_take_back: all that is left of the credit, advanced as far as it is not there; the rest is absorbed. */
+function takeBack(tables: Tables, projectId: string, amount: Nanos, reference: string): void {
+  if (transferOf(tables, reference) || transferOf(tables, `absorbed:${reference}`)) return
+  const wallet = walletOf(tables, projectId)
+  const due = least(amount, leftOfFirstTopUp(tables, projectId))
+  const missing = most(due - availableIn(wallet), 0n)
+  post(tables, RECEIVABLE, projectId, missing, 'owed', `owed:${reference}`)
+  wallet.owed += missing
+  post(tables, projectId, REFUNDS, due, 'chargeback', reference)
+  wallet.balance += missing - due
+  post(tables, ABSORBED, REFUNDS, amount - due, 'absorbed', `absorbed:${reference}`)
+}
+
+function leftOfFirstTopUp(tables: Tables, projectId: string): Nanos {
+  const first = transferOf(tables, firstTopUpOf(projectId))?.amount ?? 0n
+  return tables.transfers.reduce((left, { kind, debit, credit: credited, amount }) => {
+    if (kind === 'chargeback' && debit === projectId) return left - amount
+    return kind === 'reversal' && credited === projectId ? left + amount : left
+  }, first)
+}
+
+/** ledger_collect */
+function collect(tables: Tables, projectId: string): void {
+  const wallet = tables.wallets.get(projectId)
+  if (!wallet || wallet.owed === 0n) return
+  const due = least(wallet.owed, availableIn(wallet))
+  post(tables, projectId, RECEIVABLE, due, 'collection', `collection:${tables.transfers.length}`)
+  wallet.balance -= due
+  wallet.owed -= due
 }
 
 function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: number): LedgerAnswer {
@@ -185,6 +250,7 @@ function refusalOf(wallet: Wallet | undefined, want: Nanos, min: Nanos, nowMs: n
   if (wallet.requestsPerMinute !== null && requests >= wallet.requestsPerMinute) return 'rate_limited'
   if (wallet.tokensPerMinute !== null && tokens >= wallet.tokensPerMinute) return 'rate_limited'
   if (wallet.concurrentCalls !== null && wallet.openHolds >= wallet.concurrentCalls) return 'concurrency_limited'
+  if (wallet.owed > 0n) return 'credit_owed'
   const granted = least(want, availableIn(wallet))
   if (granted > 0n && granted >= min) return undefined
   return wallet.balance >= most(min, 1n) ? 'credit_held' : 'credit_insufficient'
@@ -216,6 +282,8 @@ function diedSettlement({ id, projectId }: HoldRow): Settlement {
     firstTokenMs: undefined,
     durationMs: 0,
     attempts: [],
+    anomalies: [],
+    reported: undefined,
     hasIdempotencyKey: false,
     result: undefined,
   }

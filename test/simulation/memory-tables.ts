@@ -18,6 +18,8 @@ export interface Wallet {
   projectId: string
   balance: Nanos
   held: Nanos
+  /** Advanced for what was taken back, and not collected yet. */
+  owed: Nanos
   openHolds: number
   /** The project's use in the minute that began then. */
   minuteStartedMs: number
@@ -50,7 +52,7 @@ export interface Transfer {
   debit: string
   credit: string
   amount: Nanos
-  kind: 'topup' | 'late_charge' | 'absorbed'
+  kind: 'topup' | 'late_charge' | 'absorbed' | 'chargeback' | 'reversal' | 'owed' | 'collection'
   reference: string
 }
 
@@ -68,6 +70,8 @@ export interface KeyRow {
 export const REVENUE = 'revenue'
 export const CASH = 'cash'
 export const ABSORBED = 'absorbed'
+export const REFUNDS = 'refunds'
+export const RECEIVABLE = 'receivable'
 
 export function createTables(): Tables {
   return { wallets: new Map(), holds: new Map(), charges: [], transfers: [], keys: [], beats: new Map() }
@@ -77,16 +81,26 @@ export type WalletLimits = Pick<Wallet, 'requestsPerMinute' | 'tokensPerMinute' 
 const NO_LIMITS: WalletLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentCalls: null }
 
 export function addWallet(tables: Tables, projectId: string, nanos: Nanos, limits: Partial<WalletLimits> = {}): void {
-  const empty = { held: 0n, openHolds: 0, minuteStartedMs: 0, minuteRequests: 0, minuteTokens: 0 }
+  const empty = { held: 0n, owed: 0n, openHolds: 0, minuteStartedMs: 0, minuteRequests: 0, minuteTokens: 0 }
   tables.wallets.set(projectId, { projectId, balance: nanos, ...empty, ...NO_LIMITS, ...limits })
-  if (nanos === 0n) return
-  tables.transfers.push({
-    debit: CASH,
-    credit: projectId,
-    amount: nanos,
-    kind: 'topup',
-    reference: `first:${projectId}`,
-  })
+  if (nanos > 0n) post(tables, CASH, projectId, nanos, 'topup', firstTopUpOf(projectId))
+}
+
+/** The reference of what a wallet began with. */
+export function firstTopUpOf(projectId: string): string {
+  return `first:${projectId}`
+}
+
+/** Moves no balance: whoever posts does that. */
+export function post(
+  tables: Tables,
+  debit: string,
+  credit: string,
+  amount: Nanos,
+  kind: Transfer['kind'],
+  reference: string,
+): void {
+  if (amount > 0n) tables.transfers.push({ debit, credit, amount, kind, reference })
 }
 
 export function availableIn(wallet: Wallet): Nanos {

@@ -1,8 +1,10 @@
+import { NO_FIGURES } from '../../src/rules/figures.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
 import type { Price } from '../../src/rules/pricing.ts'
 import type { Deployment, Model } from '../../src/rules/routing.ts'
 
-/** The models of the simulation: an ordinary one, one whose thinking is dearer, one that is brief, and one that is free. */
+/** The models of the simulation: an ordinary one, one that thinks unseen and dearly, one that is brief, and one that is
+ * free. */
 const ORDINARY: Price = {
   version: 1n,
   input: 150_000_000n,
@@ -13,9 +15,12 @@ const ORDINARY: Price = {
 }
 const FREE: Price = { version: 4n, input: 0n, cachedInput: 0n, cacheWrite: 0n, output: 0n, reasoning: 0n }
 
+/** What the one that thinks unseen may think. */
+export const HIDDEN_TOKENS_MAX = 300
+
 const MODELS: readonly Model[] = [
   modelOf('ordinary', ORDINARY, 4_096),
-  modelOf('thinking', { ...ORDINARY, version: 2n, reasoning: 1_700_000_000n }, undefined),
+  modelOf('thinking', { ...ORDINARY, version: 2n, reasoning: 1_700_000_000n }, undefined, HIDDEN_TOKENS_MAX),
   modelOf('brief', { ...ORDINARY, version: 3n, output: 333_333_333n }, 60),
   modelOf('free', FREE, 4_096),
 ]
@@ -29,7 +34,7 @@ export function modelBy(id: string): Model & { price: Price } {
   return { ...model, price }
 }
 
-function modelOf(id: string, price: Price, maxOutputTokens: number | undefined): Model {
+function modelOf(id: string, price: Price, maxOutputTokens: number | undefined, reasoning = 0): Model {
   const createdAt = new Date(0)
   return {
     id,
@@ -37,6 +42,7 @@ function modelOf(id: string, price: Price, maxOutputTokens: number | undefined):
     createdAt,
     contextWindow: 128_000,
     maxOutputTokens,
+    figures: { ...NO_FIGURES, reasoning },
     prices: [{ ...price, effectiveFrom: createdAt }],
     deployments: [deploymentOf(1), deploymentOf(2), deploymentOf(3)],
   }

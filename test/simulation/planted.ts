@@ -87,6 +87,37 @@ export const PLANTED: Record<string, Statement> = {
       return answers
     },
   },
+  'take back: only what is available, and the rest is forgotten': {
+    ...STATEMENT,
+    takeBack(tables, projectId, amount, reference) {
+      const wallet = tables.wallets.get(projectId)
+      const available = wallet ? wallet.balance - wallet.held : 0n
+      if (available > 0n) STATEMENT.takeBack(tables, projectId, least(amount, available), reference)
+    },
+  },
+  'take back: once more when it is told of twice': {
+    ...STATEMENT,
+    takeBack(tables, projectId, amount, reference) {
+      const twice = chargebacksIn(tables, reference)
+      STATEMENT.takeBack(tables, projectId, amount, twice === 0 ? reference : `${reference}, ${twice}`)
+    },
+  },
+  'collect: not when a hold is released': {
+    ...STATEMENT,
+    collect(tables, projectId) {
+      const isFree = ![...tables.holds.values()].some((hold) => hold.projectId === projectId)
+      if (!isFree) STATEMENT.collect(tables, projectId)
+    },
+  },
+  'collect: leaves what is owed as it was': {
+    ...STATEMENT,
+    collect(tables, projectId) {
+      const owed = tables.wallets.get(projectId)?.owed ?? 0n
+      STATEMENT.collect(tables, projectId)
+      const wallet = tables.wallets.get(projectId)
+      if (wallet) wallet.owed = owed
+    },
+  },
   'sweep: takes the holds of living gateways': {
     ...STATEMENT,
     leftBehind: (tables) => [...tables.holds.values()],
@@ -157,6 +188,11 @@ export const PLANTED: Record<string, Statement> = {
         nowMs,
       ),
   },
+}
+
+function chargebacksIn(tables: Tables, reference: string): number {
+  return tables.transfers.filter(({ kind, reference: own }) => kind === 'chargeback' && own.startsWith(reference))
+    .length
 }
 
 /** Lets `work` believe that so much is held in the wallet, and adds what it held to what is. */

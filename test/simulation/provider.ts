@@ -1,8 +1,9 @@
 import { createWatchdog } from '../../src/platform/timer.ts'
 import { UpstreamError, type Provider } from '../../src/providers/provider.ts'
+import type { ChatRequest } from '../../src/rules/chat-request.ts'
 import type { Chunk } from '../../src/rules/chunk.ts'
 import type { UpstreamTimers } from '../../src/rules/limits.ts'
-import { countPromptTokens } from '../../src/rules/tokens.ts'
+import { countTextTokens } from '../../src/rules/tokens.ts'
 import { NO_USAGE, type Usage } from '../../src/rules/usage.ts'
 import type { AttemptRecord, CallRecord } from './call-record.ts'
 import type { Clock } from './clock.ts'
@@ -11,8 +12,7 @@ import type { Script, UsageReport } from './scenario.ts'
 export interface ScriptedProviderOptions {
   name: string
   clock: Clock
-  /** By the signals that they were started with. */
-  calls: ReadonlyMap<AbortSignal, CallRecord>
+  calls: ReadonlyMap<string, CallRecord>
   onAttempt(call: CallRecord, provider: string): void
 }
 
@@ -21,22 +21,34 @@ export function createScriptedProvider({ name, clock, calls, onAttempt }: Script
   return {
     name,
     cannotHonour: () => undefined,
-    async *stream({ request, timers, apiKey }, signal) {
-      const call = calls.get(signal)
+    async *stream({ request, upstreamModel, timers, apiKey, onSent }, signal) {
+      const call = calls.get(upstreamModel)
       if (!call) throw new Error('this attempt belongs to no call')
       const script = call.plan.drawScript()
+      const { textTokens: promptTextTokens, images } = readPrompt(request)
       const attempt: AttemptRecord = {
         provider: name,
         apiKey,
         maxTokens: request.max_tokens,
-        promptTokens: countPromptTokens(request),
+        promptTokens: promptTextTokens + images * script.imageTokens,
+        promptTextTokens,
+        images,
+        isSent: false,
+        hiddenTokens: 0,
         given: [],
-        givenTokens: 0,
+        textTokens: 0,
+        thoughtTokens: 0,
+        billed: NO_USAGE,
         end: undefined,
       }
       call.attempts.push(attempt)
       onAttempt(call, name)
+      const startedMs = clock.nowMs
       try {
+        if (!isNeverReached(script)) {
+          attempt.isSent = true
+          onSent?.()
+        }
         for await (const chunk of play(script, attempt, timers, clock, signal)) {
           attempt.given.push(chunk)
           yield chunk
@@ -47,9 +59,61 @@ export function createScriptedProvider({ name, clock, calls, onAttempt }: Script
         throw error
       } finally {
         attempt.end ??= 'left'
+        if (attempt.isSent) attempt.billed = billOf(script, attempt, clock.nowMs - startedMs)
       }
     },
   }
+}
+
+/** The prompt, and what was thought and written in that time. What is written in the very moment of a cancel, nobody can
+ * know of. */
+function billOf(script: Script, { promptTokens, maxTokens = Infinity, end }: AttemptRecord, afterMs: number): Usage {
+  const hidden = Math.min(script.hiddenTokens, maxTokens)
+  const share = script.firstAfterMs === 0 ? 1 : Math.min(1, afterMs / script.firstAfterMs)
+  const usage = { ...NO_USAGE, input: promptTokens, reasoning: Math.floor(hidden * share) }
+  let dueMs = script.firstAfterMs
+  for (const { afterMs: gapMs, tokens, chunk } of script.pieces) {
+    dueMs += gapMs
+    const isTooMuch = script.obeysMaxTokens && usage.output + usage.reasoning + tokens > maxTokens
+    if (isTooMuch || (end === 'complete' ? dueMs > afterMs : dueMs >= afterMs)) break
+    if (chunk.type === 'reasoning') usage.reasoning += tokens
+    else usage.output += tokens
+  }
+  return usage
+}
+
+/** These fail before anything was sent. */
+function isNeverReached({ ending }: Script): boolean {
+  return ending.kind === 'fails' && (ending.error === 'refused' || ending.error === 'connect_timeout')
+}
+
+/** As a provider does it, in its own way: every text that it was sent, and the frames around them. */
+function readPrompt({ messages }: ChatRequest): { textTokens: number; images: number } {
+  let textTokens = 3 + 4 * messages.length
+  let images = 0
+  const read = (value: unknown): void => {
+    if (typeof value === 'string') textTokens += textTokensOf(value)
+    else if (Array.isArray(value)) value.forEach(read)
+    else if (isPart(value) && value.type === 'image_url') images++
+    else if (isPart(value)) read(value.text)
+  }
+  for (const { role: _, ...message } of messages) {
+    for (const [field, value] of Object.entries(message)) read(field === 'tool_calls' ? JSON.stringify(value) : value)
+  }
+  return { textTokens, images }
+}
+
+function isPart(value: unknown): value is { type: string; text: string } {
+  return typeof value === 'object' && value !== null && 'type' in value
+}
+
+/** The few long prompts come again and again. */
+const counted = new Map<string, number>()
+
+function textTokensOf(text: string): number {
+  const tokens = counted.get(text) ?? countTextTokens(text)
+  if (text.length > 1_000) counted.set(text, tokens)
+  return tokens
 }
 
 async function* play(
@@ -61,20 +125,27 @@ async function* play(
 ): AsyncGenerator<Chunk> {
   const startedMs = clock.nowMs
   let dueMs = startedMs + script.firstAfterMs
+  const allowed = attempt.maxTokens ?? Number.POSITIVE_INFINITY
+  const hidden = Math.min(script.hiddenTokens, allowed)
   let isCut = false
   for (const [n, { afterMs, chunk, tokens }] of script.pieces.entries()) {
-    isCut = script.obeysMaxTokens && attempt.givenTokens + tokens > (attempt.maxTokens ?? Number.POSITIVE_INFINITY)
+    isCut = script.obeysMaxTokens && hidden + attempt.textTokens + attempt.thoughtTokens + tokens > allowed
     if (isCut) break
     dueMs += afterMs
     // Also while the gateway does not read, pieces go on arriving.
     await arrival(clock, dueMs, n === 0 ? 'first_token_timeout' : 'idle_timeout', timers, signal)
-    attempt.givenTokens += tokens
+    // Before it says a word it has thought.
+    attempt.hiddenTokens = hidden
+    if (chunk.type === 'reasoning') attempt.thoughtTokens += tokens
+    else attempt.textTokens += tokens
     yield chunk
+    if (n === 0 && script.reportsSoFar) yield { type: 'usage', usage: usageOf('exact', attempt)!, soFar: true }
   }
   const { ending } = script
   const silence = attempt.given.length === 0 ? 'first_token_timeout' : 'idle_timeout'
   await arrival(clock, ending.kind === 'silent' ? Number.POSITIVE_INFINITY : dueMs, silence, timers, signal)
   if (ending.kind === 'fails' && !isCut) throw new UpstreamError(ending.error, ending)
+  attempt.hiddenTokens = hidden
   yield { type: 'finish', reason: isCut || ending.kind !== 'complete' ? 'length' : ending.reason }
   const usage = usageOf(ending.kind === 'complete' ? ending.usage : 'exact', attempt)
   if (usage) yield { type: 'usage', usage }
@@ -107,10 +178,12 @@ function arrival(
   })
 }
 
-function usageOf(report: UsageReport, { promptTokens: input, givenTokens: output }: AttemptRecord): Usage | undefined {
+function usageOf(report: UsageReport, attempt: AttemptRecord): Usage | undefined {
+  const { promptTokens: input, textTokens: output, thoughtTokens, hiddenTokens } = attempt
+  const reasoning = thoughtTokens + hiddenTokens
   switch (report) {
     case 'exact':
-      return { ...NO_USAGE, input, output }
+      return { ...NO_USAGE, input, output, reasoning }
     case 'absent':
       return undefined
     case 'zero':
@@ -118,9 +191,9 @@ function usageOf(report: UsageReport, { promptTokens: input, givenTokens: output
     case 'generous':
       return { ...NO_USAGE, input: input * 2, output: output * 3 + 7 }
     case 'thinking':
-      return { ...NO_USAGE, input, output, reasoning: output + 50 }
+      return { ...NO_USAGE, input, output, reasoning: reasoning + output + 50 }
     case 'cached':
-      return { ...NO_USAGE, input: 3, cachedInput: input, cacheWrite: 5, output }
+      return { ...NO_USAGE, input: 3, cachedInput: input, cacheWrite: 5, output, reasoning }
     case 'negative':
       return { ...NO_USAGE, input, output: -1 }
     case 'not_a_number':

@@ -1,16 +1,18 @@
-import { HungUp } from '../../src/gateway/call.ts'
+import { HungUp, type CallFacts } from '../../src/gateway/call.ts'
 import { SLOW_READER_MS } from '../../src/rules/limits.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Clock } from './clock.ts'
 
 /** The caller at the other end of the connection, and what the server makes of its pace and of its leaving. */
 export interface Reader {
-  /** Resolves when the next chunk may be asked for. Throws when the caller is gone, or as good as gone. */
+  /** Resolves when the next chunk may be asked for: the caller has read on, or is gone. */
   readOn(): Promise<void>
 }
 
-export function createReader(clock: Clock, record: CallRecord, abort: AbortController): Reader {
+export function createReader(clock: Clock, record: CallRecord, facts: CallFacts, abort: AbortController): Reader {
   const { plan } = record
+  /** The break that the caller takes now, and what has come since. */
+  let pause: { unread: number } | undefined
   // A call with an idempotency key runs to its end although nobody listens.
   const outlivesCaller = plan.key !== undefined
   let isGone = false
@@ -21,6 +23,7 @@ export function createReader(clock: Clock, record: CallRecord, abort: AbortContr
     isGone = true
     if (!outlivesCaller) {
       record.abortedBy ??= 'caller'
+      record.wasRunningWhenLeft = record.attempts.some(({ end }) => end === undefined)
       abort.abort(new HungUp('caller closed the connection'))
     }
     stopReading?.()
@@ -28,20 +31,26 @@ export function createReader(clock: Clock, record: CallRecord, abort: AbortContr
 
   if (plan.hangsUpAfterMs !== undefined) clock.schedule(clock.current, plan.hangsUpAfterMs, 'arrival', hangUp)
 
+  function startBreak(ms: number): void {
+    const started = { unread: 0 }
+    pause = started
+    clock.schedule(clock.current, ms, 'arrival', () => {
+      pause = undefined
+      stopReading?.()
+    })
+    clock.schedule(clock.current, SLOW_READER_MS, 'timer', () => pause === started && hangUp())
+  }
+
   return {
     async readOn() {
-      const readingMs = plan.isStreamed && !isGone ? plan.readingMs() : 0
-      if (readingMs === 0) return
-      await new Promise<void>((resolve) => {
-        stopReading = resolve
-        clock.schedule(clock.current, readingMs, 'arrival', resolve)
-        clock.schedule(clock.current, SLOW_READER_MS, 'timer', () => stopReading === resolve && hangUp())
-      })
+      if (isGone || !plan.isStreamed) return
+      const ms = pause ? 0 : plan.readingMs()
+      if (ms > 0) startBreak(ms)
+      if (!pause || ++pause.unread <= plan.unreadMax) return
+      facts.isStalled = true
+      await new Promise<void>((resolve) => (stopReading = resolve))
       stopReading = undefined
-      if (!isGone || outlivesCaller) return
-      // Later than that, the answer is complete or was cut, whatever its reader does.
-      record.hasLeft = record.attempts.at(-1)?.end === undefined
-      throw new HungUp('closed while data waited')
+      facts.isStalled = false
     },
   }
 }

@@ -3,7 +3,7 @@ import { FINISH_REASONS, type ContentChunk, type FinishReason } from '../../src/
 import { LEASE_MS } from '../../src/rules/limits.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 import type { Random } from '../support/random.ts'
-import { MODEL_IDS } from './models.ts'
+import { HIDDEN_TOKENS_MAX, MODEL_IDS } from './models.ts'
 
 /** Everything that a seed decides beforehand: who calls when, what the providers do, and what goes wrong. */
 export interface Scenario {
@@ -13,8 +13,17 @@ export interface Scenario {
   wallets: { nanos: Nanos; concurrentCalls: number | null }[]
   calls: CallPlan[]
   mishaps: Mishap[]
+  /** What payers and their banks do meanwhile. */
+  payments: PaymentEvent[]
   weather: Weather
 }
+
+/** Told of once or twice, as a payment provider does. */
+export type PaymentEvent = { atMs: number; wallet: number; isToldTwice: boolean } & (
+  | { kind: 'topup'; nanos: Nanos }
+  /** Of what the wallet began with; won back after a while, or not. */
+  | { kind: 'chargeback'; percent: number; wonAfterMs: number | undefined }
+)
 
 export interface CallPlan {
   name: string
@@ -24,7 +33,7 @@ export interface CallPlan {
   model: string
   maxTokens: number | undefined
   isStreamed: boolean
-  prompt: string
+  messages: readonly unknown[]
   key: string | undefined
   /** How many routes the model has for this call. */
   routes: number
@@ -34,11 +43,19 @@ export interface CallPlan {
   hangsUpAfterMs: number | undefined
   /** How long the caller takes to read on after a chunk; 0: at once. */
   readingMs(): number
+  /** How many chunks are kept for the caller while it takes a break; then the provider is held up. */
+  unreadMax: number
 }
 
 /** What a provider does with one attempt. */
 export interface Script {
   firstAfterMs: number
+  /** What the provider counts for an image. */
+  imageTokens: number
+  /** What the model thinks unseen before its first piece. */
+  hiddenTokens: number
+  /** Reports prompt and thoughts with the first piece, and not only in the end. */
+  reportsSoFar: boolean
   pieces: Piece[]
   ending:
     | { kind: 'complete'; reason: FinishReason; usage: UsageReport }
@@ -113,6 +130,7 @@ export function drawScenario(random: Random): Scenario {
     wallets,
     calls,
     mishaps: drawMishaps(random, gateways, calls),
+    payments: drawPayments(random, wallets.length, calls),
     weather: drawWeather(random),
   }
 }
@@ -134,24 +152,35 @@ function drawWallet(random: Random): Scenario['wallets'][number] {
 function drawCall(random: Random, taste: Taste, name: string, atMs: number, gateway: number, wallet: number): CallPlan {
   const isSlowReader = random.next() < 0.2
   const isBounded = random.next() < 0.45
+  const model = random.pick(MODEL_IDS)
   return {
     name,
     atMs,
     gateway,
     wallet,
-    model: random.pick(MODEL_IDS),
+    model,
     maxTokens: isBounded ? random.pick([1, 5, 1 + random.int(80), 400, 6_000, 999_999_999]) : undefined,
     isStreamed: random.next() < 0.7,
-    prompt: 'Tell me more about the tea of this river. '.repeat(1 + random.int(6)),
+    messages: [
+      said('Tell me more about the tea of this river. '.repeat(1 + random.int(6)), random.next() < 0.1 ? 1 : 0),
+    ],
     key: undefined,
     routes: 1 + random.int(3),
-    drawScript: () => drawScript(random, taste),
+    drawScript: () => drawScript(random, taste, model === 'thinking'),
     hangsUpAfterMs: random.next() < taste.hangUpShare ? random.int(random.pick([20, 800, 6_000])) : undefined,
+    unreadMax: random.pick([0, 2, 1_000]),
     readingMs: () => (isSlowReader && random.next() < 0.3 ? random.int(random.pick([50, 3_000, 45_000])) : 0),
   }
 }
 
-function drawScript(random: Random, taste: Taste): Script {
+/** What a user says, and shows. */
+export function said(text: string, images = 0): unknown {
+  const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
+  const parts = [{ type: 'text', text }, ...Array.from({ length: images }, () => image)]
+  return { role: 'user', content: images === 0 ? text : parts }
+}
+
+function drawScript(random: Random, taste: Taste, isHiding: boolean): Script {
   const isLong = random.next() < taste.longShare
   const gapMs = random.pick([0, 5, 60, 400])
   const pieces = Array.from({ length: random.int(isLong ? 30 : 8) }, () => drawPiece(random, gapMs, isLong))
@@ -160,6 +189,9 @@ function drawScript(random: Random, taste: Taste): Script {
   const isRefused = random.next() < 0.2
   return {
     firstAfterMs: random.int(random.pick([3, 50, 2_000])),
+    imageTokens: random.pick([85, 1_600, 25_000]),
+    hiddenTokens: isHiding ? random.int(HIDDEN_TOKENS_MAX) : 0,
+    reportsSoFar: random.next() < 0.2,
     pieces: isRefused ? [] : pieces,
     ending: isRefused
       ? drawEarlyFailure(random)
@@ -231,7 +263,7 @@ function addRetries(random: Random, taste: Taste, calls: CallPlan[], gateways: n
         name: `${first.name}${'abc'.charAt(retry - 1)}`,
         atMs: first.atMs + laterMs,
         gateway: random.int(gateways),
-        prompt: random.next() < 0.05 ? 'Something else.' : first.prompt,
+        messages: random.next() < 0.05 ? [said('Something else.')] : first.messages,
       })
     }
   }
@@ -253,6 +285,18 @@ function drawMishaps(random: Random, gateways: number, calls: readonly CallPlan[
       return { kind: 'pause', atMs, gateway, forMs }
     }
     return { kind: 'shut_down', atMs, gateway }
+  })
+}
+
+/** In the middle of calls, where credit is held, and long after them. */
+function drawPayments(random: Random, wallets: number, calls: readonly CallPlan[]): PaymentEvent[] {
+  if (random.next() < 0.5) return []
+  return Array.from({ length: 1 + random.int(4) }, (): PaymentEvent => {
+    const atMs = random.pick(calls).atMs + random.int(random.pick([6, 300, 5_000, 90_000]))
+    const event = { atMs, wallet: random.int(wallets), isToldTwice: random.next() < 0.3 }
+    if (random.next() < 0.3) return { ...event, kind: 'topup', nanos: BigInt(1 + random.int(500_000)) }
+    const wonAfterMs = random.next() < 0.4 ? random.int(20_000) : undefined
+    return { ...event, kind: 'chargeback', percent: random.pick([10, 60, 100]), wonAfterMs }
   })
 }
 

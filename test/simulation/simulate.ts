@@ -1,10 +1,10 @@
 import { BEATS_PER_LEASE, LEASE_MS } from '../../src/rules/limits.ts'
-import { createRandom } from '../support/random.ts'
+import { createRandom, type Random } from '../support/random.ts'
 import { checkBooks } from './call-invariants.ts'
 import { createCallRecord, type CallRecord } from './call-record.ts'
 import { STATEMENT, type Statement } from './memory-ledger.ts'
 import { addWallet } from './memory-tables.ts'
-import { drawScenario, type CallPlan, type Mishap, type Scenario } from './scenario.ts'
+import { drawScenario, type CallPlan, type Mishap, type PaymentEvent, type Scenario } from './scenario.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -24,10 +24,19 @@ const SWEEP_EVERY_MS = LEASE_MS / BEATS_PER_LEASE
 export async function simulate(
   seed: number,
   time: VirtualTime,
-  { statement = STATEMENT, isTraced = false }: SimulateOptions = {},
+  { statement, isTraced }: SimulateOptions = {},
 ): Promise<World> {
   const random = createRandom(seed)
-  const scenario = drawScenario(random)
+  return simulateScenario(drawScenario(random), random, time, { statement, isTraced })
+}
+
+/** The same for a scenario that was not drawn. */
+export async function simulateScenario(
+  scenario: Scenario,
+  random: Random,
+  time: VirtualTime,
+  { statement = STATEMENT, isTraced = false }: SimulateOptions = {},
+): Promise<World> {
   const world = createWorld({ random, ...scenario, statement, isTraced })
   const onRejection = (reason: unknown) => world.report(`a promise was rejected and nobody cared: ${String(reason)}`)
   process.on('unhandledRejection', onRejection)
@@ -55,6 +64,7 @@ async function play(world: World, scenario: Scenario): Promise<void> {
       expected -= 1
       placeCall(world, plan)
     })
+  for (const [n, event] of scenario.payments.entries()) pay(world, event, n)
   for (const mishap of scenario.mishaps) clock.schedule(outside, mishap.atMs, 'arrival', () => befall(world, mishap))
 
   const isBusy = () => expected > 0 || ![...world.records.values()].every(isOver)
@@ -81,6 +91,22 @@ function placeCall(world: World, plan: CallPlan): void {
   const record = createCallRecord(plan, projectOf(plan.wallet), gateway.process)
   records.set(record.id, record)
   clock.schedule(gateway.process, 0, 'arrival', () => void gateway.serve(record))
+}
+
+function pay({ clock, store, bank }: World, event: PaymentEvent, n: number): void {
+  const projectId = projectOf(event.wallet)
+  const reference = `payment ${n + 1}`
+  const apply = () => {
+    if (event.kind === 'topup') bank.credit(projectId, event.nanos, reference)
+    else bank.takeBack(projectId, event.percent, reference)
+  }
+  const tell = (atMs: number, work: () => void) => {
+    clock.schedule(store, atMs, 'arrival', work)
+    if (event.isToldTwice) clock.schedule(store, atMs + 700, 'arrival', work)
+  }
+  tell(event.atMs, apply)
+  if (event.kind === 'chargeback' && event.wonAfterMs !== undefined)
+    tell(event.atMs + 1_000 + event.wonAfterMs, () => bank.giveBack(projectId, reference))
 }
 
 function befall(world: World, mishap: Mishap): void {

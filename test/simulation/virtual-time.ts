@@ -28,6 +28,7 @@ export function installVirtualTime(): VirtualTime {
   const realNow = Date.now
   const realRandom = Math.random
   const realSleep = timersPromises.setTimeout
+  const realTurn = timersPromises.setImmediate
 
   function schedule(ms: number, kind: EventKind, work: () => void): ScheduledEvent {
     if (!clock) throw new Error('no clock is in use')
@@ -46,6 +47,8 @@ export function installVirtualTime(): VirtualTime {
   Math.random = () => random?.next() ?? 0
   performance.now = () => clock?.nowMs ?? 0
   timersPromises.setTimeout = sleep as typeof timersPromises.setTimeout
+  // Whoever gives way goes on at the same moment.
+  timersPromises.setImmediate = (() => Promise.resolve()) as typeof timersPromises.setImmediate
   syncBuiltinESMExports()
 
   return {
@@ -60,6 +63,7 @@ export function installVirtualTime(): VirtualTime {
       // `now` is inherited: what we had put in front of it goes away.
       delete (performance as { now?: unknown }).now
       timersPromises.setTimeout = realSleep
+      timersPromises.setImmediate = realTurn
       syncBuiltinESMExports()
     },
   }

@@ -49,7 +49,7 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
   const lines: string[] = []
   const trace = createTrace(clock, isTraced ? lines : undefined)
   const violations: string[] = []
-  const records = { byId: new Map<string, CallRecord>(), bySignal: new Map<AbortSignal, CallRecord>() }
+  const records = new Map<string, CallRecord>()
   const slots: SimulatedGateway[] = []
   let started = 0
 
@@ -59,14 +59,14 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
     trace(clock.current, `VIOLATION: ${violation}`)
   }
 
-  const onGrant = (callId: string, total: bigint) => void records.byId.get(callId)?.granted.push(total)
+  const onGrant = (callId: string, total: bigint) => void records.get(callId)?.granted.push(total)
   const bank = createBank({ clock, store, statement, report, trace, onGrant })
   const link = createStoreLink({ clock, store, random, weather, trace })
   function onAttempt(record: CallRecord, provider: string): void {
     trace(clock.current, `${record.id} goes to ${provider}`)
     checkRequest(record, report)
     checkRoute(record, report)
-    checkKey(record, records.byId.values(), bank.tables, report)
+    checkKey(record, records.values(), bank.tables, report)
   }
 
   const surroundings = {
@@ -74,12 +74,12 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
     link,
     bank,
     callsMax,
-    providers: PROVIDERS.map((name) => createScriptedProvider({ name, clock, calls: records.bySignal, onAttempt })),
+    providers: PROVIDERS.map((name) => createScriptedProvider({ name, clock, calls: records, onAttempt })),
     records,
     onChunk: (record: CallRecord) => checkDelivery(record, report),
     onEnd(record: CallRecord) {
       trace(clock.current, `${record.id} ${describeEnd(record)}`)
-      checkEnd(record, records.byId.get(record.replayed?.callId ?? ''), bank.tables, report)
+      checkEnd(record, records.get(record.replayed?.callId ?? ''), bank.tables, report)
     },
   }
 
@@ -89,7 +89,7 @@ export function createWorld({ random, weather, callsMax, statement, isTraced }: 
     store,
     bank,
     link,
-    records: records.byId,
+    records,
     violations,
     lines,
     trace,

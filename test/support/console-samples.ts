@@ -100,6 +100,8 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
   'DELETE /api/projects/:project': { body: { leavesCredit: true } },
   'DELETE /api/me/sessions/:session': { params: { session: 'session' } },
+  'PATCH /api/me/passkeys/:passkey': { params: { passkey: 'passkey' }, body: { name: 'Sample' } },
+  'DELETE /api/me/passkeys/:passkey': { params: { passkey: 'passkey' } },
   'POST /api/me/invitations/:invitation/accept': { params: { invitation: 'invitationToMe' } },
   'POST /api/me/invitations/:invitation/decline': { params: { invitation: 'invitationToMe' } },
 }
@@ -129,6 +131,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     .insertInto('publishers')
     .values({ id: elsewhere, name: `${person.name} elsewhere` })
     .execute()
+  await db.insertInto('memberships').values({ publisher_id: elsewhere, user_id: member, role: 'owner' }).execute()
   await db
     .insertInto('invitations')
     .values({
@@ -137,6 +140,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
       email: person.email,
       role: 'viewer',
       invited_by: 'Somebody',
+      inviter_id: member,
       expires_at: sql`now() + interval '1 day'`,
     })
     .execute()
@@ -169,6 +173,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     invitationToMe,
     member,
     session: String(body.items[0].id),
+    passkey: await addPasskey(db, person.email),
     key: key.id,
     rolledKey,
   }
@@ -180,6 +185,14 @@ async function addAdvertiser(db: Db): Promise<void> {
     .values({ id: ADVERTISER, name: 'Sample shop', domain: 'shop.example.com', status: 'active' })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
+}
+
+async function addPasskey(db: Db, email: string): Promise<string> {
+  const user = await db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()
+  const id = uuidv7()
+  const passkey = { id, user_id: user.id, name: 'Laptop', credential_id: id, public_key: Buffer.alloc(1), counter: 0n }
+  await db.insertInto('passkeys').values(passkey).execute()
+  return id
 }
 
 /** A pair whose place another has taken. */

@@ -47,6 +47,8 @@ export async function createConsoleWorld(options: WorldOptions = {}): Promise<Co
       // Nobody answers there: a test that wants a name server brings its own.
       PARLEY_DNS_SERVERS: '127.0.0.1:9',
       PARLEY_CONSOLE_URL: ORIGIN,
+      // Each browser of a test writes the address that it comes from.
+      PARLEY_TRUSTED_PROXIES: '127.0.0.1',
       PARLEY_SMTP_URL: `smtp://127.0.0.1:${port}`,
       PARLEY_MAIL_FROM: 'Parley <parley@example.com>',
       ...options.env,
@@ -68,9 +70,10 @@ export async function createConsoleWorld(options: WorldOptions = {}): Promise<Co
 
 /** Quoted-printable, as far as our own mails use it. */
 function unfolded(raw: string): string {
-  return raw
+  const bytes = raw
     .replaceAll(/=\r?\n/g, '')
     .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString()
 }
 
 /** Waits for the newest mail to an address whose link goes to that page, and returns the token in it. */
@@ -147,7 +150,7 @@ export interface Person extends Browser {
   publisherId: string
 }
 
-/** Signs up, confirms (unless told not to) and signs in. */
+/** Signs up and confirms, which signs in; or, if told not to confirm, signs in without. */
 export async function newPerson(
   world: ConsoleWorld,
   options: { confirms?: boolean; email?: string; name?: string } = {},
@@ -158,9 +161,10 @@ export async function newPerson(
   await must(browser.send('POST /api/auth/sign-up/email', { body: { name, email, password: PASSWORD } }))
   if (options.confirms ?? true) {
     const token = await mailedToken(world, email, 'activate')
-    await must(browser.send('POST /api/auth/verify-email', { body: { token } }))
+    await must(browser.send('POST /api/auth/verify-email', { body: { token, password: PASSWORD } }))
+  } else {
+    await must(browser.send('POST /api/auth/sign-in/email', { body: { email, password: PASSWORD } }))
   }
-  await must(browser.send('POST /api/auth/sign-in/email', { body: { email, password: PASSWORD } }))
   const { body } = await must(browser.send('GET /api/me'))
   return { ...browser, email, name, publisherId: body.publishers[0].id }
 }

@@ -58,6 +58,7 @@ export async function buildTemplate(adminUrl: string): Promise<string> {
     const draft = `${template}_draft`
     await admin.query(`create database ${draft} template template0 encoding 'UTF8'`)
     await migrate(urlOf(adminUrl, draft))
+    await admin.query(`comment on database ${draft} is '${nowSeconds()}'`)
     await retry([OBJECT_IN_USE], () => admin.query(`alter database ${draft} rename to ${template}`))
   })
   return template
@@ -86,15 +87,16 @@ function knownAdminUrl(): string | undefined {
   return process.env.PARLEY_TEST_POSTGRES_URL || undefined
 }
 
-/** Removes templates of other migrations and the databases of runs that died. Names of other shapes are not ours. */
+/** Removes what was made a day ago or never completed. Runs on other migrations may be under way: theirs stay. Names of
+ * other shapes are not ours. */
 async function dropLeftovers(admin: Client): Promise<void> {
-  const { rows } = await admin.query<{ datname: string }>('select datname from pg_database')
-  for (const { datname } of rows) {
-    const createdSeconds = /^parley_test_(\d+)_[0-9a-f]{12}$/.exec(datname)?.[1]
-    const isTemplate = /^parley_template_[0-9a-f]{12}(_draft)?$/.test(datname)
-    const isOld = createdSeconds !== undefined && nowSeconds() - Number(createdSeconds) > LEFTOVER_AFTER_SECONDS
-    if (isTemplate || isOld) await dropDatabase(admin, datname)
-  }
+  const { rows } = await admin.query<{ name: string; made: string | null }>(
+    `select datname as name, coalesce(substring(datname from '^parley_test_(\\d+)_[0-9a-f]{12}$'),
+       shobj_description(oid, 'pg_database')) as made
+     from pg_database where datname ~ '^parley_(test_\\d+|template)_[0-9a-f]{12}(_draft)?$'`,
+  )
+  for (const { name, made } of rows)
+    if (nowSeconds() - Number(made ?? 0) > LEFTOVER_AFTER_SECONDS) await dropDatabase(admin, name)
 }
 
 async function dropDatabase(admin: Client, name: string): Promise<void> {

@@ -28,6 +28,8 @@ export function settlementOf(
     firstTokenMs: 1,
     durationMs: 2,
     attempts: [],
+    anomalies: [],
+    reported: undefined,
     hasIdempotencyKey: false,
     result: undefined,
     ...change,
@@ -102,6 +104,14 @@ export async function auditOf(store: Store): Promise<string[]> {
     select 'journal sums to ' || sum(delta_nanos) from journal having sum(delta_nanos) <> 0
     union all
     select 'below zero: ' || project_id from wallets where balance_nanos - held_nanos < 0
+    union all
+    select project_id || ' owes ' || w.owed_nanos || ', was advanced ' || coalesce(a.sum, 0) || ', has ' ||
+        (w.balance_nanos - w.held_nanos)
+      from wallets w left join (
+        select case kind when 'owed' then credit_account else debit_account end as project_id,
+          sum(case kind when 'owed' then amount_nanos else -amount_nanos end) from transfers
+        where kind in ('owed', 'collection') group by 1) a using (project_id)
+      where w.owed_nanos <> coalesce(a.sum, 0) or (w.owed_nanos > 0 and w.balance_nanos > w.held_nanos)
     union all
     select 'held and charged: ' || h.id from holds h join charges c on c.id = h.id
     union all

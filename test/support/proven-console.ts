@@ -14,6 +14,7 @@ export async function openConsoleWith(
   { store, secrets, url }: ConsoleWorld,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const app = createConsoleServer({
+    trustedProxies: ['127.0.0.1'],
     db: store.db,
     log: createLog('silent'),
     metrics: createMetrics(),

@@ -12,8 +12,8 @@ export interface StoredStreams {
   /** Below test/fixtures. The stored bytes end their lines in LF; the other variants are made from them. */
   folder: string
   /** A reader that learns only from the end of the body that an answer is whole gives out its last chunks there. */
-  createReader(): { read(data: string): Chunk[]; end(): readonly Chunk[] | void }
-  /** What each stored stream means. */
+  createReader(): { read(data: string): Chunk[]; end(): readonly Chunk[] }
+  /** What each stored stream means, without what was reported while the answer still ran. */
   expected: Record<string, readonly Chunk[]>
   /** How those streams fail, after their chunks, that do. */
   failures?: Record<string, UpstreamErrorKind>
@@ -83,13 +83,17 @@ async function outcomeOf(streams: StoredStreams, pieces: readonly Buffer[]): Pro
   const reader = streams.createReader()
   const chunks: Chunk[] = []
   try {
-    for await (const data of eventsIn(bodyOf(pieces))) chunks.push(...reader.read(data))
-    chunks.push(...(reader.end() ?? []))
+    for await (const data of eventsIn(bodyOf(pieces))) chunks.push(...reader.read(data).filter(isOfTheAnswer))
+    chunks.push(...reader.end())
     return { chunks, failed: undefined }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     return { chunks, failed: error.kind }
   }
+}
+
+function isOfTheAnswer(chunk: Chunk): boolean {
+  return chunk.type !== 'usage' || !chunk.soFar
 }
 
 async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {

@@ -19,6 +19,7 @@ export function insertInvitation(tx: Db, { id, publisherId }: { id: string; publ
     email: 'a@example.com',
     role: 'viewer',
     invited_by: 'x',
+    inviter_id: id,
     expires_at: new Date(),
   }
   return tx.insertInto('invitations').values(row).execute()

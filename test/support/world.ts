@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import type { SimulatedCall } from '../../simulator/calls.ts'
 import { createSimulator, type Simulator } from '../../simulator/server.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import type { Figures } from '../../src/rules/figures.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../../src/rules/keys.ts'
 import { parseCredits } from '../../src/rules/money.ts'
 import { serve, type Role, type Running } from '../../src/serve.ts'
@@ -57,13 +59,15 @@ export const PRICE = {
 export interface WorldOptions {
   env?: Record<string, string>
   roles?: Role[]
+  /** Told of each call of the simulated provider. */
+  onCall?: (call: SimulatedCall) => void
   /** Another build of the web app than the one in dashboard/dist. */
   webRoot?: string
 }
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const database = await createTestDatabase()
-  const simulator = await createSimulator({ seed: 1 })
+  const simulator = await createSimulator({ seed: 1, onCall: options.onCall })
   const logs: string[] = []
   const env = {
     DATABASE_URL: database.url,
@@ -156,7 +160,9 @@ export interface TestModel {
   provider: string
   upstreamModel?: string
   price?: Partial<NewPrice> | null
+  contextWindow?: number
   maxOutputTokens?: number
+  figures?: Partial<Figures>
   deployment?: Partial<NewDeployment>
 }
 
@@ -164,8 +170,9 @@ export async function addModel(store: Store, model: TestModel): Promise<void> {
   await upsertModel(store.db, {
     id: model.id,
     ownedBy: model.provider,
-    contextWindow: 128_000,
+    contextWindow: model.contextWindow ?? 128_000,
     maxOutputTokens: model.maxOutputTokens ?? 16_384,
+    figures: model.figures,
   })
   if (model.price !== null) {
     await insertPrice(store.db, {

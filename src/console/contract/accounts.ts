@@ -3,8 +3,10 @@ import { amount, done, email, entries, id, name, role, time } from './fields.ts'
 
 /** Signing up and in, and who one is. The paths are those of the sign-in library; what they take and give is ours. */
 
-const password = z.string().min(1, 'Write your password.').max(128, 'At most 128 characters.')
+export const password = z.string().min(1, 'Write your password.').max(128, 'At most 128 characters.')
 export const newPassword = z.string().min(12, 'At least 12 characters.').max(128, 'At most 128 characters.')
+/** Of an authenticator app. */
+export const code = z.string().regex(/^\d{6}$/, 'Six digits.')
 const token = z.string().min(1).max(2_000)
 
 export const projectSummary = z.object({
@@ -27,10 +29,15 @@ export const accounts = entries({
   },
   // Resends at most once a minute; answers the same for any address.
   'POST /api/auth/send-verification-email': { access: 'anyone', body: z.object({ email }), reply: done },
-  // The token is what follows # in the link of the mail.
+  // The token is what follows # in the link of the mail. Ends every session of the account and signs in here.
   'POST /api/auth/verify-email': {
     access: 'anyone',
-    body: z.object({ token }),
+    body: z
+      .object({ token, password: password.optional(), newPassword: newPassword.optional() })
+      .refine((body) => (body.password === undefined) !== (body.newPassword === undefined), {
+        path: ['password'],
+        message: 'Write the password of the account, or set a new one.',
+      }),
     reply: z.object({ activated: z.boolean() }),
   },
   // twoFactor: true means that there is no session yet: ask for the code and send it to /two-factor/verify-totp.
@@ -41,7 +48,7 @@ export const accounts = entries({
   },
   'POST /api/auth/two-factor/verify-totp': {
     access: 'anyone',
-    body: z.object({ code: z.string().regex(/^\d{6}$/, 'Six digits.') }),
+    body: z.object({ code }),
     reply: done,
   },
   'POST /api/auth/two-factor/verify-backup-code': {
@@ -62,6 +69,7 @@ export const accounts = entries({
         email: z.string(),
         emailVerified: z.boolean(),
         twoFactorEnabled: z.boolean(),
+        passkeys: z.number().int(),
         createdAt: time,
       }),
       publishers: z.array(

@@ -49,7 +49,8 @@ export const domains = entries({
   // Another name has to be verified anew; until then calls are refused.
   'PATCH /api/projects/:project/domain': {
     access: 'project',
-    role: 'developer',
+    role: 'admin',
+    fresh: true,
     body: z.object({ name: z.string().trim().min(1, 'Write a domain like example.com.').max(300) }),
     reply: domain,
   },

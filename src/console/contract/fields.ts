@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nameProblemOf } from '../../rules/names.ts'
 import { ROLES } from '../../rules/roles.ts'
 
 /** The pieces that every noun's contract is written with. */
@@ -10,6 +11,10 @@ export interface Entry {
   access: Access
   /** The least role, for publishers and projects. */
   role?: (typeof ROLES)[number]
+  /** Only for who has confirmed their own address. */
+  confirmed?: true
+  /** Needs a proof of identity that is a few minutes old at most and was given in this session: signing in, or /api/me/proof. */
+  fresh?: true
   /** Parameters of the path that are not uuids. */
   params?: z.ZodObject
   query?: z.ZodObject
@@ -32,16 +37,15 @@ export const time = z.date().transform((date) => date.toISOString())
 /** Money, and counts that may exceed what a number holds exactly. */
 export const amount = z.bigint().transform(String)
 export const role = z.enum(ROLES)
-/** Line breaks, and what turns the direction of text around: a name with them could pass for something else. */
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
-/** Names are part of mails to people who may not know the writer, so they carry no links. */
 export const name = z
   .string()
   .trim()
   .min(1, 'Write a name.')
   .max(100, 'At most 100 characters.')
-  .refine((text) => !UNPRINTABLE.test(text), 'Use only characters that can be seen.')
-  .refine((text) => !text.includes('://'), 'A name cannot be a web address.')
+  .superRefine((text, context) => {
+    const problem = nameProblemOf(text)
+    if (problem !== undefined) context.addIssue(problem)
+  })
 export const email = z
   .string()
   .trim()

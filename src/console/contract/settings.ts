@@ -1,18 +1,15 @@
 import { z } from 'zod'
-import { newPassword } from './accounts.ts'
+import { code, newPassword, password } from './accounts.ts'
 import { done, entries, id, name, time } from './fields.ts'
 
-const password = z.string().min(1, 'Write your password.').max(128)
 const recoveryCodes = z.array(z.string())
 
 export const settings = entries({
   'PATCH /api/me': { access: 'user', body: z.object({ name }), reply: done },
   // Every other session ends, and this one gets a new cookie.
-  'POST /api/me/password': {
-    access: 'user',
-    body: z.object({ currentPassword: password, newPassword }),
-    reply: done,
-  },
+  'POST /api/me/password': { access: 'user', fresh: true, body: z.object({ newPassword }), reply: done },
+  // Makes this session's proof of identity fresh. With two-factor on, the code is needed as well.
+  'POST /api/me/proof': { access: 'user', body: z.object({ password, code: code.optional() }), reply: done },
   'GET /api/me/sessions': {
     access: 'user',
     reply: z.object({
@@ -39,22 +36,16 @@ export const settings = entries({
   // Two-factor is on only after confirm was sent a code; the recovery codes are shown here and never again.
   'POST /api/me/two-factor': {
     access: 'user',
-    body: z.object({ password }),
+    fresh: true,
+    // A stranger who signed up with somebody else's address must not keep its owner out with it.
+    confirmed: true,
     reply: z.object({ uri: z.string(), recoveryCodes }),
   },
-  'POST /api/me/two-factor/confirm': {
-    access: 'user',
-    body: z.object({ code: z.string().regex(/^\d{6}$/, 'Six digits.') }),
-    reply: done,
-  },
-  'POST /api/me/two-factor/recovery-codes': {
-    access: 'user',
-    body: z.object({ password }),
-    reply: z.object({ recoveryCodes }),
-  },
-  'POST /api/me/two-factor/disable': { access: 'user', body: z.object({ password }), reply: done },
+  'POST /api/me/two-factor/confirm': { access: 'user', fresh: true, body: z.object({ code }), reply: done },
+  'POST /api/me/two-factor/recovery-codes': { access: 'user', fresh: true, reply: z.object({ recoveryCodes }) },
+  'POST /api/me/two-factor/disable': { access: 'user', fresh: true, reply: done },
   // confirm is the account's own e-mail address, typed.
-  'POST /api/me/delete': { access: 'user', body: z.object({ password, confirm: z.string().max(320) }), reply: done },
+  'POST /api/me/delete': { access: 'user', fresh: true, body: z.object({ confirm: z.string().max(320) }), reply: done },
 
   'PATCH /api/publishers/:publisher': { access: 'publisher', role: 'admin', body: z.object({ name }), reply: done },
 })

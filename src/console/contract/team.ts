@@ -26,20 +26,29 @@ export const team = entries({
   'POST /api/publishers/:publisher/invitations': {
     access: 'publisher',
     role: 'admin',
+    fresh: true,
     body: z.object({ email, role }),
     reply: invitation,
+    // The mail says what the inviter wrote: not for somebody of whom nothing is known.
+    confirmed: true,
     // Counting attempts takes another connection, and must not wait for one while it holds its own.
     network: true,
   },
-  'DELETE /api/publishers/:publisher/invitations/:invitation': { access: 'publisher', role: 'admin', reply: done },
+  'DELETE /api/publishers/:publisher/invitations/:invitation': {
+    access: 'publisher',
+    role: 'admin',
+    fresh: true,
+    reply: done,
+  },
   'PATCH /api/publishers/:publisher/members/:member': {
     access: 'publisher',
     role: 'admin',
+    fresh: true,
     body: z.object({ role }),
     reply: done,
   },
-  'DELETE /api/publishers/:publisher/members/:member': { access: 'publisher', role: 'admin', reply: done },
-  'POST /api/publishers/:publisher/leave': { access: 'publisher', role: 'viewer', reply: done },
+  'DELETE /api/publishers/:publisher/members/:member': { access: 'publisher', role: 'admin', fresh: true, reply: done },
+  'POST /api/publishers/:publisher/leave': { access: 'publisher', role: 'viewer', fresh: true, reply: done },
 
   // Only of an address that is confirmed: otherwise anybody could sign up with it and join.
   'GET /api/me/invitations': {
@@ -48,6 +57,6 @@ export const team = entries({
       items: z.array(z.object({ id, publisher: z.string(), role, invitedBy: z.string(), expiresAt: time })),
     }),
   },
-  'POST /api/me/invitations/:invitation/accept': { access: 'user', reply: z.object({ publisherId: id }) },
+  'POST /api/me/invitations/:invitation/accept': { access: 'user', fresh: true, reply: z.object({ publisherId: id }) },
   'POST /api/me/invitations/:invitation/decline': { access: 'user', reply: done },
 })

@@ -40,6 +40,8 @@ export const wallet = entries({
       heldNanos: amount,
       runningCalls: z.number().int(),
       availableNanos: amount,
+      /** Taken back after it was spent: paid first, and no call is answered before. */
+      owedNanos: amount,
       spent7dNanos: amount,
       /** At the pace of those days; null when nothing was spent. */
       daysLeft: z.number().nullable(),
@@ -73,6 +75,7 @@ export const wallet = entries({
   'POST /api/projects/:project/checkouts': {
     access: 'project',
     role: 'admin',
+    fresh: true,
     body: z.object({ amountNanos: nanos }),
     reply: z.object({ id: z.string(), url: z.string() }),
     network: true,

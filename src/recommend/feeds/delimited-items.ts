@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { FeedError, type FeedItem } from './feed-item.ts'
+import { FeedError, FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 import { fieldNameOf } from './field-names.ts'
 
@@ -28,7 +28,7 @@ export async function* delimitedItems(text: AsyncGenerator<string>, delimiter: s
   try {
     for await (const cells of parser as AsyncIterable<string[]>) {
       if (header === undefined) header = headerOf(cells)
-      else yield itemOf(header, cells)
+      else yield rowOf(header, cells)
     }
   } catch (error) {
     throw error instanceof CsvError ? unreadable(error) : error
@@ -37,6 +37,7 @@ export async function* delimitedItems(text: AsyncGenerator<string>, delimiter: s
 }
 
 function headerOf(cells: readonly string[]): string[] {
+  if (cells.length > FIELDS_MAX) throw new FeedError(`The header line has more than ${FIELDS_MAX} columns.`)
   const names = cells.map(fieldNameOf)
   const missing = NEEDED.filter((choices) => !choices.some((name) => names.includes(name))).map(([first]) => first)
   if (missing.length === 0) return names
@@ -45,13 +46,13 @@ function headerOf(cells: readonly string[]): string[] {
   )
 }
 
-function itemOf(header: readonly string[], cells: readonly string[]): FeedItem {
+function rowOf(header: readonly string[], cells: readonly string[]): FeedItem {
   if (cells.length > header.length) {
     return { problem: `it has ${cells.length} columns and the header ${header.length}` }
   }
   // From the last to the first, so that the first column of a name counts.
   const entries = cells.map((cell, n): [string, string] => [header[n] ?? '', cell]).toReversed()
-  return { fields: Object.fromEntries(entries) }
+  return itemOf(Object.fromEntries(entries))
 }
 
 function unreadable(error: CsvError): FeedError {

@@ -17,7 +17,6 @@ export const SNIFFED_CHARS = 65_536
 /** By the first characters of the text: names of files are often wrong. */
 export function detectFormat(beginning: string): FeedFormat {
   const text = beginning.trimStart()
-  if (text === '') throw new FeedError('The file is empty. Nothing was changed.')
   if (text.startsWith('<')) return 'xml'
   if (text.startsWith('[')) return 'json'
   const [line = ''] = text.split(/\r?\n/, 1)

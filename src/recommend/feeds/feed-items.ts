@@ -13,12 +13,12 @@ export interface OpenFeed {
 export async function openFeed(text: AsyncGenerator<string>, format?: FeedFormat): Promise<OpenFeed> {
   let beginning = ''
   let isWhole = false
-  while (beginning.trimStart().length < SNIFFED_CHARS && !isWhole) {
+  while (beginning.length < SNIFFED_CHARS && !isWhole) {
     const piece = await text.next()
     if (piece.done) isWhole = true
     else beginning += piece.value
   }
-  if (isWhole && beginning.trim() === '') throw new FeedError('The file is empty. Nothing was changed.')
+  if (beginning.trim() === '') throw new FeedError('The file is empty. Nothing was changed.')
   const chosen = format ?? detectFormat(beginning)
   return { format: chosen, items: itemsOf(chosen, beginning, resumed(beginning, text)) }
 }

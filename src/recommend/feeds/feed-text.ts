@@ -4,6 +4,10 @@ import { FeedError } from './feed-item.ts'
 
 /** Of the unpacked text: a small archive can hold an endless one. */
 export const FEED_BYTES_MAX = 1_000_000_000
+/** Product feeds shrink to a tenth or a thirtieth. What shrinks to less than this was made to fill a disk or a memory. */
+const UNPACKED_RATIO_MAX = 200
+/** Below it the ratio does not matter. */
+const RATIO_FROM_BYTES = 10_000_000
 /** More characters in one item than this are a broken file rather than a product. */
 export const ITEM_CHARS_MAX = 1_000_000
 
@@ -39,8 +43,14 @@ async function* unpacked(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const gunzip = createGunzip()
   // The reader of the last stream is told of the first one's failure: that is all this waits for.
   pipeline(all, gunzip, () => {})
+  let size = 0
   try {
-    yield* gunzip as AsyncIterable<Buffer>
+    for await (const piece of gunzip as AsyncIterable<Buffer>) {
+      size += piece.length
+      if (size > RATIO_FROM_BYTES && size > gunzip.bytesWritten * UNPACKED_RATIO_MAX)
+        throw new FeedError(`The archive unpacks to more than ${UNPACKED_RATIO_MAX} times its size, as no feed does.`)
+      yield piece
+    }
   } catch (error) {
     const code = (error as { code?: unknown }).code
     if (typeof code !== 'string' || !code.startsWith('Z_')) throw error

@@ -7,11 +7,15 @@ type Json = Readonly<Record<string, unknown>>
 const DEPTH_MAX = 4
 const PRODUCTS = new Set(['Product', 'ProductGroup', 'ProductModel', 'IndividualProduct', 'Vehicle', 'Car', 'Book'])
 
-/** The products that a JSON value holds: usually one, several for a group with variants, none for a breadcrumb list. */
-export function fieldsOfJson(value: unknown): FeedFields[] {
-  if (!isObject(value)) return []
+/**
+ * The products that a JSON value holds: usually one, several for a group with variants, none for a breadcrumb list. One by
+ * one, because a short text can hold very many.
+ */
+export function* fieldsOfJson(value: unknown): Generator<FeedFields> {
+  if (!isObject(value)) return
   const isSchemaOrg = '@type' in value || '@graph' in value || '@context' in value
-  return isSchemaOrg ? productsIn(value, DEPTH_MAX) : [plainFields(value)]
+  if (isSchemaOrg) yield* productsIn(value, DEPTH_MAX)
+  else yield plainFields(value)
 }
 
 /** Merchant and commerce feeds: flat, with amounts sometimes as an object. */
@@ -20,26 +24,25 @@ function plainFields(value: Json): FeedFields {
   return Object.fromEntries(entries.toReversed())
 }
 
-function productsIn(value: unknown, depth: number): FeedFields[] {
-  if (depth === 0) return []
-  if (Array.isArray(value)) return value.flatMap((part) => productsIn(part, depth - 1))
-  if (!isObject(value)) return []
+function* productsIn(value: unknown, depth: number): Generator<FeedFields> {
+  if (depth === 0) return
+  if (Array.isArray(value)) for (const part of value) yield* productsIn(part, depth - 1)
+  if (!isObject(value)) return
   const kinds = kindsOf(value)
-  if (kinds.has('ListItem')) return productsIn(value.item, depth - 1)
-  if (kinds.has('Offer') && isObject(value.itemOffered)) {
-    return productsIn({ ...value.itemOffered, offers: { ...value, itemOffered: undefined } }, depth - 1)
-  }
-  if (kinds.has('ProductGroup') && Array.isArray(value.hasVariant)) {
+  if (kinds.has('ListItem')) {
+    yield* productsIn(value.item, depth - 1)
+  } else if (kinds.has('Offer') && isObject(value.itemOffered)) {
+    yield* productsIn({ ...value.itemOffered, offers: { ...value, itemOffered: undefined } }, depth - 1)
+  } else if (kinds.has('ProductGroup') && Array.isArray(value.hasVariant)) {
     const { hasVariant, '@id': _, sku: __, offers: ___, ...shared } = value
     const group = value.productGroupID ?? value.sku ?? value['@id']
-    return hasVariant.flatMap((variant: unknown) => {
-      return isObject(variant)
-        ? productsIn({ inProductGroupWithID: group, ...shared, '@type': 'Product', ...variant }, depth - 1)
-        : []
-    })
+    for (const variant of hasVariant.filter(isObject))
+      yield* productsIn({ inProductGroupWithID: group, ...shared, '@type': 'Product', ...variant }, depth - 1)
+  } else if ([...kinds].some((kind) => PRODUCTS.has(kind))) {
+    yield productFields(value)
+  } else if ('@graph' in value) {
+    yield* productsIn(value['@graph'], depth - 1)
   }
-  if ([...kinds].some((kind) => PRODUCTS.has(kind))) return [productFields(value)]
-  return '@graph' in value ? productsIn(value['@graph'], depth - 1) : []
 }
 
 function productFields(product: Json): FeedFields {

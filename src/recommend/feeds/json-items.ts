@@ -1,9 +1,17 @@
-import { FeedError, type FeedItem } from './feed-item.ts'
+import { JsonError, parseJson } from '../../platform/json.ts'
+import { FeedError, itemOf, type FeedItem } from './feed-item.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 import { fieldsOfJson } from './json-fields.ts'
 import { createJsonSplitter, type ItemText } from './json-splitter.ts'
 
+/** An amount inside an offer of a variant in a group of a list is at 9. */
+const DEPTH_MAX = 16
+/** Of a group with all its variants. */
+const KEYS_MAX = 20_000
+/** Variants of one group: each repeats what the group says, so few bytes can hold very many words. */
+const PRODUCTS_MAX = 500
 const TOO_LONG: FeedItem = { problem: `it has more than ${ITEM_CHARS_MAX} characters` }
+const NOT_JSON = 'it is not valid JSON'
 
 /** One object in every line. A broken line is that line's misfortune alone. */
 export async function* jsonLineItems(text: AsyncGenerator<string>): AsyncGenerator<FeedItem> {
@@ -24,9 +32,11 @@ export async function* jsonLineItems(text: AsyncGenerator<string>): AsyncGenerat
   }
   if (isTooLong) yield TOO_LONG
   if (line.trim() === '') return
-  if (!isJson(line))
-    throw new FeedError('The last line is not complete: the file was cut off. Send it again. Nothing was changed.')
-  yield* itemsIn(line)
+  for (const item of itemsIn(line)) {
+    if ('problem' in item && item.problem === NOT_JSON)
+      throw new FeedError('The last line is not complete: the file was cut off. Send it again. Nothing was changed.')
+    yield item
+  }
 }
 
 /** An array of objects, or a document with one: also JSON-LD as shops put it into their pages. */
@@ -38,23 +48,19 @@ export async function* jsonDocumentItems(text: AsyncGenerator<string>): AsyncGen
   splitter.expectComplete()
 }
 
-function itemsIn(text: ItemText): FeedItem[] {
-  if (text === undefined) return [TOO_LONG]
+function* itemsIn(text: ItemText): Generator<FeedItem> {
+  if (text === undefined) return yield TOO_LONG
   let value: unknown
   try {
-    value = JSON.parse(text)
-  } catch {
-    return [{ problem: 'it is not JSON' }]
+    value = parseJson(Buffer.from(text), { depthMax: DEPTH_MAX, keysMax: KEYS_MAX })
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return yield { problem: error.message.replace('The body', 'it').replace(/\.$/, '') }
   }
-  if (typeof value !== 'object' || value === null) return [{ problem: 'it is not a JSON object' }]
-  return fieldsOfJson(value).map((fields) => ({ fields }))
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
+  if (typeof value !== 'object' || value === null) return yield { problem: 'it is not a JSON object' }
+  let products = 0
+  for (const fields of fieldsOfJson(value)) {
+    if (++products > PRODUCTS_MAX) return yield { problem: `it holds more than ${PRODUCTS_MAX} products` }
+    yield itemOf(fields)
   }
 }

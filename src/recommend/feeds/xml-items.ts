@@ -1,5 +1,5 @@
-import { SaxesParser } from 'saxes'
-import { FeedError, type FeedItem } from './feed-item.ts'
+import { SaxesParser, type SaxesTagPlain } from 'saxes'
+import { FeedError, FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 import { fieldNameOf } from './field-names.ts'
 
@@ -41,13 +41,13 @@ function createItemReader(): ItemReader {
   let ready: FeedItem[] = []
   let hasItems = false
   const path: string[] = []
-  let item: Map<string, string> | undefined
-  let itemDepth = 0
+  let item: OpenItem | undefined
   let value = ''
+  let attributes = 0
   let sinceEvent = 0
-  let itemChars = 0
   let channelLanguage = ''
 
+  const isTooLong = ({ start }: OpenItem) => parser.position - start > ITEM_CHARS_MAX
   parser.on('doctype', () => {
     throw new FeedError('The XML declares a document type (<!DOCTYPE …>), which is not accepted. Remove that line.')
   })
@@ -56,35 +56,33 @@ function createItemReader(): ItemReader {
   })
   const see = (text: string) => {
     sinceEvent = 0
-    itemChars += text.length
-    if (item && path.length > itemDepth && itemChars <= ITEM_CHARS_MAX) value += text
-    else if (!item && path.at(-1) === 'language') channelLanguage += text
+    if (item && path.length > item.depth && !isTooLong(item)) value += text
+    else if (!item && path.at(-1) === 'language')
+      channelLanguage = `${channelLanguage}${text}`.trimStart().slice(0, LANGUAGE_CHARS_MAX)
   }
   parser.on('text', see)
   parser.on('cdata', see)
-  parser.on('opentag', ({ name, attributes }) => {
+  parser.on('opentagstart', () => (attributes = 0))
+  parser.on('attribute', () => {
+    if (++attributes > ATTRIBUTES_MAX)
+      throw new FeedError(`The XML holds an element with more than ${ATTRIBUTES_MAX} attributes, as no feed does.`)
+  })
+  parser.on('opentag', (tag) => {
     sinceEvent = 0
-    path.push(name)
-    if (!item && ITEM_NAMES.has(name)) {
-      item = new Map()
-      itemDepth = path.length
-      itemChars = 0
-      return
-    }
+    path.push(tag.name)
+    if (path.length > DEPTH_MAX)
+      throw new FeedError(`The XML is nested deeper than ${DEPTH_MAX} elements, as no feed is.`)
+    if (!item && ITEM_NAMES.has(tag.name)) item = { depth: path.length, start: parser.position, fields: new Map() }
     // Elements inside a field are part of its text.
-    if (item && path.length > itemDepth + 1) return
-    // Atom puts the address of a link into an attribute.
-    const isLink = name === 'link' && (attributes.rel ?? 'alternate') === 'alternate'
-    value = isLink ? (attributes.href ?? '') : ''
+    else if (!item || path.length === item.depth + 1) value = addressIn(tag)
   })
   parser.on('closetag', ({ name }) => {
     sinceEvent = 0
-    if (item && path.length === itemDepth + 1) keep(item, name, value)
-    if (item && path.length === itemDepth) {
+    if (item && path.length === item.depth + 1) keep(item.fields, name, value)
+    if (item && path.length === item.depth) {
       hasItems = true
-      if (channelLanguage !== '' && !item.has('language')) item.set('language', channelLanguage.trim())
-      const isTooLong = itemChars > ITEM_CHARS_MAX
-      ready.push(isTooLong ? { problem: TOO_LONG } : { fields: Object.fromEntries(item) })
+      if (channelLanguage !== '' && !item.fields.has('language')) item.fields.set('language', channelLanguage)
+      ready.push(isTooLong(item) ? { problem: TOO_LONG } : itemOf(Object.fromEntries(item.fields)))
       item = undefined
     }
     path.pop()
@@ -107,14 +105,34 @@ function createItemReader(): ItemReader {
   }
 }
 
+/** An item whose end has not come yet. */
+interface OpenItem {
+  depth: number
+  /** Where in the document it begins. */
+  start: number
+  fields: Map<string, string>
+}
+
+/** Feeds are five or six deep; a description may hold a page of a shop, and tables in it. */
+const DEPTH_MAX = 32
+const ATTRIBUTES_MAX = 100
+/** "zh-Hant-TW", and blanks after it. */
+const LANGUAGE_CHARS_MAX = 40
 const TOO_LONG = `it has more than ${ITEM_CHARS_MAX} characters`
 
+/** Atom puts the address of a link into an attribute. */
+function addressIn({ name, attributes }: SaxesTagPlain): string {
+  return name === 'link' && (attributes.rel ?? 'alternate') === 'alternate' ? (attributes.href ?? '') : ''
+}
+
 /** A merchant's own field ("g:title") before the feed's ("title"), and the first of several. */
-function keep(item: Map<string, string>, tag: string, value: string): void {
+function keep(fields: Map<string, string>, tag: string, value: string): void {
   const name = fieldNameOf(tag)
   const isMerchants = /^g:/i.test(tag)
   const mark = `g:${name}`
-  if (value.trim() === '' || item.has(mark) || (item.has(name) && !isMerchants)) return
-  item.set(name, value)
-  if (isMerchants) item.set(mark, '')
+  // One more than is accepted, to be told from those that have exactly as many.
+  const isFull = fields.size > FIELDS_MAX
+  if (isFull || value.trim() === '' || fields.has(mark) || (fields.has(name) && !isMerchants)) return
+  fields.set(name, value)
+  if (isMerchants) fields.set(mark, '')
 }

@@ -2,7 +2,11 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../../../src/platform/uuid.ts'
 import type { Outcome } from '../../../src/rules/matching.ts'
 import type { Db } from '../../../src/store/database.ts'
-import { addOutcomes, insertRecommendations } from '../../../src/store/recommendation-records.ts'
+import {
+  addOutcomes,
+  insertRecommendations,
+  setRecommendationStates,
+} from '../../../src/store/recommendation-records.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../../support/catalogue.ts'
 
 /** Two weeks of recommendations on a site about cooking. */
@@ -99,10 +103,11 @@ async function recommend(db: Db, projectId: string, offers: readonly AddedOffer[
   const { rows: calls } = await sql<{ id: string; created_at: Date }>`
     select id, created_at from calls where project_id = ${projectId} and outcome = 'completed'
       and created_at > now() - interval '1 day' order by id desc limit 24`.execute(db)
+  const ids = calls.map(({ created_at: at }) => uuidv7(at.getTime()))
   await insertRecommendations(
     db,
-    calls.map(({ id, created_at: at }, n) => ({
-      id: uuidv7(at.getTime()),
+    calls.map(({ id }, n) => ({
+      id: ids[n] as string,
       projectId,
       callId: id,
       ...(offers[(n * 5) % offers.length] as AddedOffer),
@@ -110,8 +115,11 @@ async function recommend(db: Db, projectId: string, offers: readonly AddedOffer[
       priceNanos: BigInt(120_000_000 + ((n * 37_000_000) % 310_000_000)),
       relevance: 0.58 + ((n * 13) % 35) / 100,
       label: 'Sponsored',
-      state: n === 20 ? ('test' as const) : ('delivered' as const),
     })),
+  )
+  await setRecommendationStates(
+    db,
+    ids.map((id, n) => ({ id, state: n === 20 ? 'test' : 'delivered' })),
   )
   for (const { id, created_at: at } of calls)
     await sql`update recommendations set created_at = ${at} where call_id = ${id}`.execute(db)

@@ -1,6 +1,7 @@
 import { PageHeader } from '../../components/page-header.tsx'
 import { useApi } from '../../queries.ts'
 import { DeleteAccountCard } from './delete-account-card.tsx'
+import { PasskeysCard } from './passkeys-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { ProfileCard } from './profile-card.tsx'
 import { SessionsCard } from './sessions-card.tsx'
@@ -15,6 +16,7 @@ export function AccountPage() {
         <ProfileCard />
         <PasswordCard />
         <TwoFactorCard />
+        <PasskeysCard />
         <SessionsCard />
         {/* How many sessions there are is known only when they arrive, and nothing may move then. */}
         {(sessions.data ?? sessions.error) && <DeleteAccountCard />}

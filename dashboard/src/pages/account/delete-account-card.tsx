@@ -7,7 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Form, FormError, FormField } from '../../components/form.tsx'
-import { Input, PasswordInput } from '../../components/input.tsx'
+import { Input } from '../../components/input.tsx'
 import { useMe } from '../../session.ts'
 
 export function DeleteAccountCard() {
@@ -31,8 +31,8 @@ function DeleteAccountDialog({ onClose }: { onClose(): void }) {
   const { user } = useMe()
   const client = useQueryClient()
   const navigate = useNavigate()
-  const form = useForm({ defaultValues: { confirm: '', password: '' } })
-  async function remove(body: { confirm: string; password: string }): Promise<void> {
+  const form = useForm({ defaultValues: { confirm: '' } })
+  async function remove(body: { confirm: string }): Promise<void> {
     await api('POST /api/me/delete', { body })
     await navigate({ to: '/sign-in' })
     client.clear()
@@ -48,9 +48,6 @@ function DeleteAccountDialog({ onClose }: { onClose(): void }) {
       <Form form={form} onSubmit={remove}>
         <FormField form={form} name="confirm" label={`Type ${user.email} to confirm`}>
           {(field) => <Input {...field} autoComplete="off" />}
-        </FormField>
-        <FormField form={form} name="password" label="Your password" rules={{ required: 'Write your password.' }}>
-          {(field) => <PasswordInput {...field} autoComplete="current-password" />}
         </FormField>
         <FormError form={form} />
         <div className="flex justify-end gap-2">

@@ -8,7 +8,6 @@ import { Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useChange } from '../../queries.ts'
-import { PasswordDialog } from './password-dialog.tsx'
 import { QrCode } from './qr-code.tsx'
 import { RecoveryCodesDialog } from './recovery-codes.tsx'
 
@@ -17,22 +16,35 @@ interface Enrolment {
   recoveryCodes: string[]
 }
 
-/** Password, then the QR code and a first code from the app, then the recovery codes: each step proves the one before. */
+/** The QR code and a first code from the app, then the recovery codes: each step proves the one before. */
 export function EnableTwoFactorDialog({ onClose }: { onClose(): void }) {
   const [enrolment, setEnrolment] = useState<Enrolment>()
   const [isConfirmed, setConfirmed] = useState(false)
-  async function begin(password: string): Promise<void> {
-    setEnrolment(await api('POST /api/me/two-factor', { body: { password } }))
-  }
-  if (enrolment === undefined) {
-    return (
-      <PasswordDialog title="Turn on two-factor sign-in" verb="Continue" onClose={onClose} onSubmit={begin}>
-        You need an authenticator app, such as the one of your password manager.
-      </PasswordDialog>
-    )
-  }
+  if (enrolment === undefined) return <BeginDialog onClose={onClose} onBegun={setEnrolment} />
   if (isConfirmed) return <RecoveryCodesDialog codes={enrolment.recoveryCodes} onClose={onClose} />
   return <ScanDialog uri={enrolment.uri} onClose={onClose} onConfirmed={() => setConfirmed(true)} />
+}
+
+function BeginDialog({ onClose, onBegun }: { onClose(): void; onBegun(enrolment: Enrolment): void }) {
+  const form = useForm()
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Turn on two-factor sign-in"
+      description="You need an authenticator app, such as the one of your password manager."
+    >
+      <Form form={form} onSubmit={async () => onBegun(await api('POST /api/me/two-factor', {}))}>
+        <FormError form={form} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+            Continue
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  )
 }
 
 function ScanDialog({ uri, onClose, onConfirmed }: { uri: string; onClose(): void; onConfirmed(): void }) {

@@ -8,9 +8,9 @@ import { useChange } from '../../queries.ts'
 import { PASSWORD_RULES } from '../sign/password-rules.ts'
 
 export function PasswordCard() {
-  const form = useForm({ defaultValues: { currentPassword: '', newPassword: '' } })
+  const form = useForm({ defaultValues: { newPassword: '' } })
   const change = useChange('POST /api/me/password', ['GET /api/me/sessions'])
-  async function save(body: { currentPassword: string; newPassword: string }): Promise<void> {
+  async function save(body: { newPassword: string }): Promise<void> {
     await change.mutateAsync({ body })
     form.reset()
     toast('Your password is changed. You are signed out everywhere else.')
@@ -26,14 +26,6 @@ export function PasswordCard() {
   return (
     <Card title="Password" footer={footer}>
       <Form form={form} onSubmit={save} id="password" className="sm:grid sm:grid-cols-2">
-        <FormField
-          form={form}
-          name="currentPassword"
-          label="Current password"
-          rules={{ required: 'Write your password.' }}
-        >
-          {(field) => <PasswordInput {...field} autoComplete="current-password" />}
-        </FormField>
         <FormField
           form={form}
           name="newPassword"

@@ -3,11 +3,11 @@ import { api } from '../../api.ts'
 import { Status } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useChange } from '../../queries.ts'
 import { useMe } from '../../session.ts'
 import { EnableTwoFactorDialog } from './enable-two-factor-dialog.tsx'
-import { PasswordDialog } from './password-dialog.tsx'
 import { RecoveryCodesDialog } from './recovery-codes.tsx'
 
 type Open = 'enable' | 'disable' | 'codes'
@@ -19,14 +19,12 @@ export function TwoFactorCard() {
   const disable = useChange('POST /api/me/two-factor/disable', ['GET /api/me'])
   const isOn = user.twoFactorEnabled
 
-  async function turnOff(password: string): Promise<void> {
-    await disable.mutateAsync({ body: { password } })
-    setOpen(undefined)
+  async function turnOff(): Promise<void> {
+    await disable.mutateAsync({})
     toast('Two-factor sign-in is off.')
   }
-  async function renewCodes(password: string): Promise<void> {
-    const { recoveryCodes } = await api('POST /api/me/two-factor/recovery-codes', { body: { password } })
-    setOpen(undefined)
+  async function renewCodes(): Promise<void> {
+    const { recoveryCodes } = await api('POST /api/me/two-factor/recovery-codes', {})
     setCodes(recoveryCodes)
   }
   const close = () => setOpen(undefined)
@@ -37,27 +35,35 @@ export function TwoFactorCard() {
       action={<Status tone={isOn ? 'good' : 'neutral'}>{isOn ? 'On' : 'Off'}</Status>}
     >
       <div className="flex flex-wrap gap-2">
-        {!isOn && <Button onClick={() => setOpen('enable')}>Turn on</Button>}
+        {!isOn && (
+          <Button disabled={!user.emailVerified} onClick={() => setOpen('enable')}>
+            Turn on
+          </Button>
+        )}
+        {!user.emailVerified && <p className="self-center text-sm text-muted">Confirm your e-mail address first.</p>}
         {isOn && <Button onClick={() => setOpen('codes')}>New recovery codes</Button>}
         {isOn && <Button onClick={() => setOpen('disable')}>Turn off</Button>}
       </div>
       {open === 'enable' && <EnableTwoFactorDialog onClose={close} />}
-      {open === 'disable' && (
-        <PasswordDialog
-          title="Turn off two-factor sign-in?"
-          verb="Turn off"
-          look="danger"
-          onClose={close}
-          onSubmit={turnOff}
-        >
-          From then on your password alone signs you in.
-        </PasswordDialog>
-      )}
-      {open === 'codes' && (
-        <PasswordDialog title="New recovery codes" verb="Make new codes" onClose={close} onSubmit={renewCodes}>
-          The ones that you have stop working.
-        </PasswordDialog>
-      )}
+      <ConfirmDialog
+        isOpen={open === 'disable'}
+        title="Turn off two-factor sign-in?"
+        verb="Turn off"
+        onClose={close}
+        onConfirm={turnOff}
+      >
+        From then on your password alone signs you in.
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={open === 'codes'}
+        title="New recovery codes?"
+        verb="Make new codes"
+        look="primary"
+        onClose={close}
+        onConfirm={renewCodes}
+      >
+        The ones that you have stop working.
+      </ConfirmDialog>
       {codes && <RecoveryCodesDialog codes={codes} onClose={() => setCodes(undefined)} />}
     </Card>
   )

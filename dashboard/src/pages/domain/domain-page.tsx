@@ -30,7 +30,7 @@ export function DomainPage() {
   useFreshProject(domain.data)
   const actions = project.may('developer') && (
     <>
-      <Button onClick={() => setChanging(true)}>Change domain</Button>
+      {project.may('admin') && <Button onClick={() => setChanging(true)}>Change domain</Button>}
       <CheckButton projectId={project.id} isWaiting={isWaiting} />
     </>
   )

@@ -41,7 +41,7 @@ export function FileProof({ domain: { file } }: { domain: Domain }) {
   return (
     <Card
       title="Or by a file on your website"
-      description="For those who cannot change the DNS. The file must be public, over https, and without a redirect."
+      description="For those who cannot change the DNS. A public text file over https, without a redirect, that holds this content and nothing else."
     >
       <div className="flex flex-col gap-3">
         <Line label="Address" text={file.url} name="file address" />

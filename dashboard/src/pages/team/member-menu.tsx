@@ -85,7 +85,7 @@ function FarewellDialog({ isOpen, onClose, member, publisher }: FarewellProps) {
     >
       {member.isYou
         ? 'You lose access to its projects at once. Somebody has to invite you to come back.'
-        : 'They lose access to all projects at once. Keys that they created keep working.'}
+        : 'They lose access to all projects at once, and invitations that they sent are withdrawn. Keys that they created keep working.'}
     </ConfirmDialog>
   )
 }

@@ -26,6 +26,8 @@ const KINDS: { value: Kind; label: string }[] = [
   { value: 'adjustment', label: 'Adjustments' },
   { value: 'reversal', label: 'Reversals' },
   { value: 'late_charge', label: 'Late charges' },
+  { value: 'owed', label: 'Owed' },
+  { value: 'collection', label: 'Paid what was owed' },
 ]
 const PERIODS = [
   { value: '7', label: 'Last 7 days' },

@@ -43,6 +43,12 @@ export function WalletPage() {
         <PaymentNotice />
         {error && !wallet && <Notice tone="bad">{error.message}</Notice>}
         <Figures wallet={wallet} />
+        {wallet && wallet.owedNanos !== '0' && (
+          <Notice tone="bad">
+            <Money nanos={wallet.owedNanos} /> is owed: a payment was taken back after its credit had been spent. Calls
+            are refused until it is paid. A top-up pays it first.
+          </Notice>
+        )}
         {/* Whether there is a notice is known with the wallet. What stands below waits for it, and so never moves. */}
         {wallet && !wallet.topUp.isOpen && (
           <Notice>Payments are not set up on this installation. Its operator can add credit to this wallet.</Notice>

@@ -1,0 +1,86 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { ChatRequest } from '../rules/chat-request.ts'
+import { ParleyError } from '../rules/errors.ts'
+import { HELD_FIGURES, TYPICAL_FIGURES } from '../rules/figures.ts'
+import type { Model } from '../rules/routing.ts'
+import {
+  countTextsInTurns,
+  estimateTexts,
+  promptOf,
+  promptTokensMax,
+  tokensBesideText,
+  type Prompt,
+  type TextCount,
+} from '../rules/tokens.ts'
+import type { Gateway } from './gateway.ts'
+
+/** The prompt of one call, as far as it is money. */
+export interface MeteredPrompt {
+  /** How many tokens a hold must pay for. */
+  readonly tokens: number
+  /** Our own count, for a prompt that its provider has not counted, with what images and files usually come to or with the
+   * most. Counts a long prompt only when it is asked for. */
+  count(media: 'usual' | 'most'): Promise<number>
+  /** No provider can have read more. */
+  most(): number
+  /** It has images or files: what those come to, only their provider knows. */
+  readonly hasMedia: boolean
+  /** What a report of so many tokens says of the model's tokenizer. Undefined: nothing that can be relied on. */
+  ratioTo(reportedTokens: number): number | undefined
+}
+
+/** A sample may be wrong by this much. Where that matters, the prompt is counted. */
+const SAMPLE_LEEWAY = 1.25
+/** Shorter prompts say more of what a provider adds by itself. */
+const RATIO_TOKENS_MIN = 200
+
+/** Throws 422 when the prompt is longer than the model's context window. */
+export async function meterPrompt(
+  { statistics, chance }: Pick<Gateway, 'statistics' | 'chance'>,
+  request: ChatRequest,
+  model: Model,
+): Promise<MeteredPrompt> {
+  const { figures, contextWindow = Infinity } = model
+  const ratio = statistics.promptRatio(model)
+  const prompt = promptOf(request)
+  const usual = tokensBesideText(prompt, figures, TYPICAL_FIGURES)
+  const most = tokensBesideText(prompt, figures, HELD_FIGURES)
+  const hasMedia = prompt.images + prompt.files > 0
+  const inAll = ({ tokens }: TextCount, media: 'usual' | 'most') => {
+    const texts = Math.ceil(tokens * ratio)
+    // What does not fit the window is refused there.
+    return media === 'usual' ? texts + usual : Math.min(texts + most, Math.max(texts + usual, contextWindow))
+  }
+  let text = estimateTexts(prompt, chance)
+  const mustCount = !text.isExact && isNear(text.tokens, contextWindow)
+  if (mustCount) text = await countExactly(prompt)
+  refuseBeyond(contextWindow, text)
+  return {
+    tokens: inAll(text, 'most'),
+    async count(media) {
+      if (!text.isExact) text = await countExactly(prompt)
+      return inAll(text, media)
+    },
+    most: () => promptTokensMax(prompt, figures),
+    hasMedia,
+    ratioTo(reportedTokens) {
+      const isReliable = text.isExact && !hasMedia && prompt.tools === 0 && text.tokens >= RATIO_TOKENS_MIN
+      return isReliable ? (reportedTokens - usual) / text.tokens : undefined
+    },
+  }
+}
+
+async function countExactly({ texts }: Prompt): Promise<TextCount> {
+  return { tokens: await countTextsInTurns(texts, turn), isExact: true }
+}
+
+function isNear(tokens: number, contextWindow: number): boolean {
+  return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow * SAMPLE_LEEWAY
+}
+
+/** Only by its texts: what images and files take of a window, only their provider knows. */
+function refuseBeyond(contextWindow: number, { tokens, isExact }: TextCount): void {
+  if (tokens <= (isExact ? contextWindow : contextWindow * SAMPLE_LEEWAY)) return
+  const message = `The prompt has ${isExact ? '' : 'about '}${tokens} tokens, and this model reads at most ${contextWindow}. Shorten the messages, or use a model with a larger context window.`
+  throw new ParleyError('prompt_too_long', { message, param: 'messages' })
+}

@@ -1,0 +1,29 @@
+import type { Chunk } from '../rules/chunk.ts'
+import type { EventsRequest, Transport } from './transport.ts'
+
+/** Turns the data of a provider's events, in order, into chunks. */
+export interface EventReader {
+  read(data: string): Chunk[]
+  /** The body has ended: throws if the answer has not, and returns what is left of it. */
+  end(): Chunk[]
+  /** Asked after an event was read: whether nothing of interest comes after it. */
+  isLast(data: string): boolean
+}
+
+type Exchange = Omit<EventsRequest, 'isLast' | 'hasBegun'>
+
+export async function* readEvents(
+  transport: Transport,
+  exchange: Exchange,
+  reader: EventReader,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk> {
+  let hasBegun = false
+  const request: EventsRequest = { ...exchange, isLast: (data) => reader.isLast(data), hasBegun: () => hasBegun }
+  for await (const data of transport.events(request, signal)) {
+    const chunks = reader.read(data)
+    hasBegun ||= chunks.length > 0
+    yield* chunks
+  }
+  yield* reader.end()
+}

@@ -1,0 +1,118 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestProject } from '../support/world.ts'
+import type { Behaviour, Moment, Trial } from './trial.ts'
+import type { ExactWorld } from './world.ts'
+
+/** What one caller saw. It never throws: whatever happens to it is judged by what it was charged. */
+export interface Seen {
+  status: number | undefined
+  /** Pieces of the answer that arrived. */
+  chunks: number
+}
+
+const GIVES_UP_AFTER_MS = 60_000
+/** What a gateway may take to read what the provider has just written. */
+const ON_ITS_WAY_MS = 60
+
+export async function perform(world: ExactWorld, trial: Trial): Promise<Seen> {
+  const project = trial.funds === undefined ? world.project : await world.projectWith(trial.funds)
+  const { caller } = trial
+  if (caller.does !== 'retry') return ask(world, project, trial, caller)
+  const key = { 'idempotency-key': trial.id }
+  void ask(world, project, trial, { does: 'hang up', when: 'asked' }, key)
+  let seen: Seen = { status: undefined, chunks: 0 }
+  for (let time = 1; time < caller.times || seen.status === 409; time++) {
+    await sleep(30)
+    seen = await ask(world, project, trial, { does: 'read' }, key)
+  }
+  return seen
+}
+
+function ask(
+  world: ExactWorld,
+  project: TestProject,
+  trial: Trial,
+  behaviour: Exclude<Behaviour, { does: 'retry' }>,
+  headers: Record<string, string> = {},
+): Promise<Seen> {
+  const seen: Seen = { status: undefined, chunks: 0 }
+  const body = Buffer.from(JSON.stringify(trial.body))
+  return new Promise((resolve) => {
+    const call = httpRequest(`${world.url}/v1/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': body.length,
+        'x-conversation-id': trial.id,
+        ...project.headers,
+        ...headers,
+      },
+    })
+    const timer = setTimeout(() => call.destroy(), GIVES_UP_AFTER_MS)
+    call.on('error', () => {})
+    call.on('close', () => {
+      clearTimeout(timer)
+      resolve(seen)
+    })
+    call.on('response', (response) => {
+      seen.status = response.statusCode
+      read(call, response, behaviour, seen)
+    })
+    if (behaviour.does === 'hang up' && behaviour.when === 'half sent') {
+      call.write(body.subarray(0, body.length / 2), () => call.destroy())
+    } else {
+      call.end(body)
+      if (behaviour.does === 'hang up') void leaveWhen(world, trial.id, behaviour.when, call)
+    }
+  })
+}
+
+/** Moments that only the provider knows of. */
+async function leaveWhen(world: ExactWorld, mark: string, when: Moment, call: ClientRequest): Promise<void> {
+  const isReached = () => {
+    const [asked] = world.callsOf(mark)
+    if (when === 'asked') return asked !== undefined
+    return typeof when === 'object' && 'generated' in when && (asked?.generatedTokens ?? 0) >= when.generated
+  }
+  if (when !== 'asked' && !(typeof when === 'object' && 'generated' in when)) return
+  while (!call.destroyed && !isReached()) await sleep(2)
+  await sleep(ON_ITS_WAY_MS)
+  call.destroy()
+}
+
+function read(call: ClientRequest, response: IncomingMessage, behaviour: Behaviour, seen: Seen): void {
+  let text = ''
+  let bytes = 0
+  const startedMs = performance.now()
+  response.on('error', () => {})
+  response.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    text = `${text}${piece.toString('latin1')}`
+    const events = text.split('\n\n')
+    text = events.pop() ?? ''
+    seen.chunks += events.filter(isPiece).length
+    if (behaviour.does === 'hang up' && isTimeToLeave(behaviour.when, seen, events)) call.destroy()
+    if (behaviour.does === 'read slowly') wait(response, bytes / behaviour.bytesPerMs - (performance.now() - startedMs))
+    if (behaviour.does === 'stall' && bytes >= behaviour.afterBytes && bytes - piece.length < behaviour.afterBytes) {
+      wait(response, behaviour.forMs)
+      if (behaviour.isLast) setTimeout(() => call.destroy(), behaviour.forMs)
+    }
+  })
+}
+
+function isPiece(event: string): boolean {
+  return /"delta":\{"(?:content":"[^"]|reasoning_content|tool_calls)/.test(event)
+}
+
+function isTimeToLeave(when: Moment, { chunks }: Seen, events: readonly string[]): boolean {
+  if (when === 'finish') return events.some((event) => event.includes('"finish_reason":"'))
+  return typeof when === 'object' && 'chunks' in when && chunks >= when.chunks
+}
+
+function wait(response: IncomingMessage, ms: number): void {
+  if (ms < 1) return
+  response.pause()
+  setTimeout(() => response.resume(), ms)
+}

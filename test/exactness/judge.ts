@@ -1,0 +1,81 @@
+import type { SimulatedCall } from '../../simulator/calls.ts'
+import { costOf } from '../../src/rules/pricing.ts'
+import type { Seen } from './caller.ts'
+import type { Trial } from './trial.ts'
+import { PRICE, type Charge } from './world.ts'
+
+/** What a trial cost its caller, beside what the provider asks for it. */
+export interface Verdict {
+  kind: string
+  id: string
+  billed: bigint
+  charged: bigint
+  isUndercharged: boolean
+  isOvercharged: boolean
+  /** It has cost the operator and not the caller, although the caller caused its ending. */
+  isFree: boolean
+  /** How far the charge is from the bill, in millionths of it, where the table says that they are the same. */
+  deviationPpm: number
+  what: string
+}
+
+/** Where a run without a break is counted in slices, each may add a token: that shows where a prompt is all blanks. */
+const COUNTED_WITHIN_PERCENT = 1n
+const COUNTED_WITHIN_TOKENS = 100
+
+export function judge(trial: Trial, seen: Seen, calls: readonly SimulatedCall[], charges: readonly Charge[]): Verdict {
+  const billed = calls.reduce((sum, call) => sum + billOf(call), 0n)
+  const charged = charges.reduce((sum, charge) => sum + charge.charged, 0n)
+  const [least, most] = boundsOf(trial, seen, calls, billed)
+  const isCallersDoing = trial.pays !== 'nothing'
+  const difference = charged > billed ? charged - billed : billed - charged
+  // What was on its way when its caller left or its credit was used up is on the bill, and was never here to be counted.
+  const isComparable = billed > 0n && (trial.pays === 'billed' || trial.pays === 'counted')
+  return {
+    kind: trial.kind,
+    id: trial.id,
+    billed,
+    charged,
+    isUndercharged: charged < least,
+    isOvercharged: charged > most,
+    isFree: isCallersDoing && billed > 0n && charged === 0n,
+    deviationPpm: isComparable ? Number((difference * 1_000_000n) / billed) : 0,
+    what: `${seen.status ?? 'no status'}, ${charges.map(({ outcome, source }) => `${outcome}/${source}`).join(' + ')}`,
+  }
+}
+
+function boundsOf({ pays, funds }: Trial, seen: Seen, calls: readonly SimulatedCall[], billed: bigint) {
+  switch (pays) {
+    case 'nothing':
+      return [0n, 0n] as const
+    case 'billed':
+      return [billed, billed] as const
+    case 'counted': {
+      const leeway = largest((billed * COUNTED_WITHIN_PERCENT) / 100n, costOfTokens({ input: COUNTED_WITHIN_TOKENS }))
+      return [billed - leeway, billed + leeway] as const
+    }
+    case 'streamed': {
+      const prompt = calls.reduce((sum, { bill }) => sum + (bill?.fresh ?? 0), 0)
+      return [costOfTokens({ input: prompt, output: seen.chunks }), billed] as const
+    }
+    case 'funds': {
+      const affordable = funds === undefined || billed < funds ? billed : funds
+      return [affordable, affordable] as const
+    }
+  }
+}
+
+function largest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+function billOf({ bill }: SimulatedCall): bigint {
+  if (!bill) return 0n
+  const { fresh: input, cached: cachedInput, cacheWrite, completion: output, reasoning } = bill
+  return costOf({ input, cachedInput, cacheWrite, output, reasoning }, PRICE)
+}
+
+function costOfTokens(tokens: { input?: number; output?: number }): bigint {
+  const { input = 0, output = 0 } = tokens
+  return costOf({ input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }, PRICE)
+}

@@ -1,0 +1,322 @@
+import type { Random } from '../support/random.ts'
+import { bodyOf, file, hiddenStrings, image, longText, maybeMaxTokens, TOOL, tools } from './bodies.ts'
+import { prose } from './texts.ts'
+import type { Behaviour, Rule, Trial } from './trial.ts'
+import { HIDDEN_TOKENS_MAX, SHORT_TOTAL_MS } from './world.ts'
+
+/** What is drawn from, with how many of a thousand requests are of it. */
+export interface Kind {
+  name: string
+  share: number
+  draw(random: Random, id: string): Omit<Trial, 'id' | 'kind'>
+}
+
+const READS: Behaviour = { does: 'read' }
+const BILLED: Rule = 'billed'
+const NOTHING: Rule = 'nothing'
+const COUNTED: Rule = 'counted'
+const OTHER_FORMATS = ['anthropic', 'gemini', 'vertex', 'bedrock']
+
+const MIDWAY_FAULTS = ['U14-rst', 'U14-eof', 'U12-midstream', 'U7-badjson', 'U14-nodone']
+const EARLY_FAULTS = ['U11-500', 'U11-503', 'U12-json', 'U18', 'U16-gzip', 'U17-status']
+const LIES = ['U19-negative', 'U19-huge', 'U19-string', 'U19-null']
+
+export const KINDS: readonly Kind[] = [
+  {
+    name: 'short',
+    share: 250,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        script: `tokens=${random.int(120)} cached=${random.int(12)}`,
+        isStream: random.next() < 0.6,
+        text: prose(random, 10 + random.int(1_500)),
+        more: maybeMaxTokens(random),
+      }),
+      caller: READS,
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'long prompt',
+    share: 50,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: 'tokens=5', text: longText(random), isStream: random.next() < 0.5 }),
+      caller: READS,
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'long prompt, hung up on',
+    share: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: 'fault=U5', text: longText(random), isStream: random.next() < 0.5 }),
+      caller: { does: 'hang up', when: 'asked' },
+      pays: COUNTED,
+    }),
+  },
+  {
+    name: 'long strings elsewhere',
+    share: 50,
+    draw: (random, id) => {
+      const isLeft = random.next() < 0.4
+      return {
+        body: bodyOf(id, { script: isLeft ? 'fault=U5' : 'tokens=9', before: hiddenStrings(random), isStream: true }),
+        caller: isLeft ? { does: 'hang up', when: 'asked' } : READS,
+        pays: isLeft ? COUNTED : BILLED,
+      }
+    },
+  },
+  {
+    name: 'images and files',
+    share: 60,
+    draw: (random, id) => {
+      const images = Array.from({ length: random.int(4) }, () => image(random))
+      const files = Array.from({ length: images.length === 0 ? 1 : random.int(2) }, () => file(random))
+      const isLeft = random.next() < 0.3
+      return {
+        body: bodyOf(id, {
+          script: 'tokens=9 ttft=70 gap=2',
+          parts: [...images, ...files],
+          isStream: random.next() < 0.6,
+        }),
+        caller: isLeft ? { does: 'hang up', when: 'asked' } : READS,
+        pays: BILLED,
+      }
+    },
+  },
+  {
+    name: 'tools',
+    share: 50,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        script: random.next() < 0.6 ? 'tool=look_up' : 'tokens=20',
+        more: { tools: tools(random) },
+        isStream: random.next() < 0.6,
+      }),
+      caller: READS,
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'more than 128 calls',
+    share: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: random.pick(['plain', 'plain', 'anthropic', 'gemini']),
+        script: `tool=look_up calls=${random.pick([128, 129, 130, 300])} chunk=9`,
+        more: { tools: [TOOL] },
+        isStream: random.next() < 0.7,
+      }),
+      caller: READS,
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'hidden reasoning',
+    share: 60,
+    draw: (random, id) => {
+      const hidden = random.int(HIDDEN_TOKENS_MAX)
+      const bound = random.next() < 0.4 ? { max_tokens: 1 + random.int(2 * HIDDEN_TOKENS_MAX) } : {}
+      return {
+        body: bodyOf(id, {
+          model: random.pick(['hiding', 'hiding', 'unsaid', 'hiding-gemini']),
+          script: `tokens=${random.int(60)} reasoning=${hidden}`,
+          more: bound,
+          isStream: random.next() < 0.6,
+        }),
+        caller: READS,
+        pays: BILLED,
+      }
+    },
+  },
+  {
+    name: 'hidden reasoning, hung up on',
+    share: 60,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: 'hiding',
+        script: `tokens=8 reasoning=${1 + random.int(HIDDEN_TOKENS_MAX)} ttft=${random.int(120)} gap=4`,
+        isStream: true,
+        more: maybeMaxTokens(random),
+      }),
+      caller: { does: 'hang up', when: random.next() < 0.5 ? 'asked' : { chunks: 1 + random.int(4) } },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'shown reasoning',
+    share: 30,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: random.pick(['plain', 'anthropic', 'gemini']),
+        script: `tokens=12 thoughts=${encodeURIComponent(prose(random, 10 + random.int(600)))}`,
+        isStream: random.next() < 0.6,
+      }),
+      caller: READS,
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'hung up half sent',
+    share: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: 'tokens=50', text: prose(random, 3_000), isStream: random.next() < 0.5 }),
+      caller: { does: 'hang up', when: 'half sent' },
+      pays: NOTHING,
+    }),
+  },
+  {
+    name: 'hung up before a word',
+    share: 60,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: random.pick(['plain', 'plain', ...OTHER_FORMATS]),
+        script: 'fault=U5',
+        text: prose(random, 10 + random.int(9_000)),
+        isStream: random.next() < 0.6,
+      }),
+      caller: { does: 'hang up', when: 'asked' },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'hung up midway',
+    share: 90,
+    draw: (random, id) => {
+      const isStream = random.next() < 0.7
+      const chunks = 1 + random.int(40)
+      return {
+        body: bodyOf(id, {
+          model: random.pick(['plain', 'plain', 'plain', 'anthropic', 'gemini', 'vertex']),
+          script: `tokens=90 fault=U6 after=${chunks}`,
+          text: prose(random, 10 + random.int(3_000)),
+          isStream,
+        }),
+        caller: { does: 'hang up', when: isStream ? { chunks } : { generated: chunks } },
+        pays: BILLED,
+      }
+    },
+  },
+  {
+    name: 'hung up on the run',
+    share: 30,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: 'tokens=400 gap=3', isStream: true }),
+      caller: { does: 'hang up', when: { chunks: 1 + random.int(60) } },
+      pays: 'streamed',
+    }),
+  },
+  {
+    name: 'hung up at the finish',
+    share: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: `tokens=${1 + random.int(30)}`, isStream: true }),
+      caller: { does: 'hang up', when: 'finish' },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'read slowly',
+    share: 1,
+    draw: (_, id) => ({
+      // Longer than its route's time limit, because of the reader alone.
+      body: bodyOf(id, { model: 'short-total', script: 'tokens=60000 chunk=2', isStream: true }),
+      caller: { does: 'read slowly', bytesPerMs: 6_000_000 / (2 * SHORT_TOTAL_MS) },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'stalled and left',
+    share: 1,
+    draw: (_, id) => ({
+      body: bodyOf(id, { script: 'tokens=60000 chunk=2', isStream: true }),
+      caller: { does: 'stall', afterBytes: 200_000, forMs: 15_000, isLast: true },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'stalled until the provider gave up',
+    share: 0.5,
+    draw: (_, id) => ({
+      body: bodyOf(id, { script: 'tokens=90000 chunk=2 impatient=5000', isStream: true }),
+      caller: { does: 'stall', afterBytes: 200_000, forMs: 15_000, isLast: false },
+      pays: 'streamed',
+    }),
+  },
+  {
+    name: 'retried under one key',
+    share: 40,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: random.pick(['plain', 'hiding', 'anthropic']),
+        script: `tokens=${5 + random.int(30)} ttft=${random.int(60)}`,
+        isStream: random.next() < 0.5,
+      }),
+      caller: { does: 'retry', times: 2 + random.int(3) },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'not reported',
+    share: 30,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: random.pick(['plain', ...OTHER_FORMATS]),
+        script: `tokens=${1 + random.int(60)} fault=U13`,
+        text: prose(random, 10 + random.int(4_000)),
+        isStream: random.next() < 0.5,
+      }),
+      caller: READS,
+      pays: COUNTED,
+    }),
+  },
+  {
+    name: 'lied about',
+    share: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: `tokens=${1 + random.int(60)} fault=${random.pick(LIES)}`, isStream: true }),
+      caller: READS,
+      pays: COUNTED,
+    }),
+  },
+  {
+    name: 'broken by the provider',
+    share: 40,
+    draw: (random, id) => {
+      const fault = random.pick([...MIDWAY_FAULTS, ...EARLY_FAULTS])
+      return {
+        body: bodyOf(id, {
+          model: 'faulty',
+          script: `tokens=30 after=6 fault=${fault}`,
+          isStream: random.next() < 0.5,
+        }),
+        caller: READS,
+        pays: NOTHING,
+      }
+    },
+  },
+  {
+    name: 'almost no credit',
+    share: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: `tokens=${200 + random.int(900)}`, isStream: random.next() < 0.5 }),
+      caller: READS,
+      pays: 'funds',
+      funds: 200_000n + BigInt(random.int(2_000_000)),
+    }),
+  },
+  {
+    name: 'other wire formats',
+    share: 80,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: random.pick(OTHER_FORMATS),
+        script: `tokens=${1 + random.int(60)} cached=${random.int(9)}`,
+        text: prose(random, 10 + random.int(4_000)),
+        isStream: random.next() < 0.6,
+      }),
+      caller: READS,
+      pays: BILLED,
+    }),
+  },
+]

@@ -1,0 +1,41 @@
+/** One request of the exactness run: what is asked, how its caller behaves, and what it must cost. */
+export interface Trial {
+  /** Names the call at the simulated provider and, as its conversation, in the ledger. */
+  readonly id: string
+  readonly kind: string
+  readonly body: Record<string, unknown>
+  readonly caller: Behaviour
+  readonly pays: Rule
+  /** Credit of a wallet of its own; without it, one that has plenty. */
+  readonly funds?: bigint
+}
+
+export type Behaviour =
+  | { does: 'read' }
+  | { does: 'hang up'; when: Moment }
+  /** Reads no faster than this. */
+  | { does: 'read slowly'; bytesPerMs: number }
+  /** Reads so much, then nothing for a while; after that it goes on, unless it has gone away. */
+  | { does: 'stall'; afterBytes: number; forMs: number; isLast: boolean }
+  /** Sends the request so often, under one Idempotency-Key; the first time it goes away at once. */
+  | { does: 'retry'; times: number }
+
+export type Moment =
+  | 'half sent'
+  /** The provider has the request. */
+  | 'asked'
+  /** The provider has written so many tokens. */
+  | { generated: number }
+  | { chunks: number }
+  | 'finish'
+
+/**
+ * What the charging table says, in terms of what the provider bills.
+ *
+ * nothing   not a nano: the provider broke, or was never asked
+ * billed    to the nano
+ * counted   the provider did not report: our tokenizer's count, within one percent or a hundred tokens
+ * streamed  hung up while tokens were on their way: at least what the caller got, at most what was billed
+ * funds     what was billed, or all there was
+ */
+export type Rule = 'nothing' | 'billed' | 'counted' | 'streamed' | 'funds'
