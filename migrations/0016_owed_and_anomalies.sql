@@ -193,10 +193,12 @@ begin
   ), charge as (
     insert into charges (id, project_id, key_pair_id, model_id, price_version_id, gateway_id, held_nanos, usage_nanos,
       charged_nanos, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-      usage_source, outcome, held_at)
+      usage_source, outcome, held_at, settled_at)
     select p.id, p.project_id, p.key_pair_id, p.model_id, p.price_version_id, p.gateway_id, p.held, p.usage_nanos,
       p.charged, p.input_tokens, p.cached_input_tokens, p.cache_write_tokens, p.output_tokens, p.reasoning_tokens,
-      p.usage_source, p.outcome, p.held_at
+      p.usage_source, p.outcome, p.held_at,
+      -- A sweep may have begun just before a hold that it finds: now() is when its transaction began.
+      greatest(now(), p.held_at)
     from paid p
   ), call as (
     insert into calls (id, project_id, key_pair_id, model_id, deployment_id, conversation_id, request_id, streamed,

@@ -34,7 +34,7 @@ function attempt(change: Partial<Attempt> = {}): Attempt {
 }
 
 function row(change: Partial<Row> = {}): Row {
-  const unpaid = { charged: 0n, late: 0n, absorbed: 0n }
+  const unpaid = { held: PRICE, charged: 0n, late: 0n, absorbed: 0n }
   return { id: ID, project_id: PROJECT, outcome: 'completed', ...unpaid, conversation_id: null, status: 200, ...change }
 }
 
@@ -62,11 +62,24 @@ test('the operator absorbs only what an empty wallet could not pay', () => {
   assert.deepEqual(verdict([attempt()], [row(split)]), { ...SOUND, lost: 1 })
 })
 
-test('an answer that its hold cut short costs what was delivered, or one piece more', () => {
+test('an answer that its hold cut short costs the hold', () => {
   const cut = attempt({ tokens: 7, finishReason: 'length' })
-  assert.deepEqual(verdict([cut], [row({ outcome: 'hold_used_up', charged: costOf(20, 8) })]), SOUND)
-  assert.deepEqual(verdict([cut], [row({ outcome: 'hold_used_up', charged: costOf(20, 9) })]), { ...SOUND, doubled: 1 })
+  const used = { outcome: 'hold_used_up', held: costOf(20, 8) + 3n }
+  assert.deepEqual(verdict([cut], [row({ ...used, charged: used.held })]), SOUND)
+  assert.deepEqual(verdict([cut], [row({ ...used, charged: used.held - 1n })]), { ...SOUND, lost: 1 })
+  assert.deepEqual(verdict([cut], [row({ ...used, charged: used.held + 1n })]), { ...SOUND, doubled: 1 })
   assert.deepEqual(verdict([cut], [row({ outcome: 'completed', charged: costOf(20, 8) })]), { ...SOUND, doubled: 1 })
+  const late = { ...used, outcome: 'gateway_died' }
+  assert.deepEqual(verdict([cut], [row({ ...late, late: used.held })]), SOUND)
+  assert.deepEqual(
+    verdict([attempt({ finishReason: 'length' })], [row({ ...late, late: PRICE })]),
+    SOUND,
+    'as asked for',
+  )
+  const usage = { prompt_tokens: 20, completion_tokens: 9 }
+  assert.deepEqual(verdict([{ ...cut, usage }], [row({ ...used, charged: used.held })]), SOUND)
+  const less = { ...usage, completion_tokens: 8 }
+  assert.deepEqual(verdict([{ ...cut, usage: less }], [row({ ...used, charged: used.held })]), { ...SOUND, lost: 1 })
 })
 
 test('usage that is not that of the text is noticed', () => {
@@ -95,6 +108,9 @@ test('a broken answer costs between what arrived and the whole, unless its gatew
   assert.deepEqual(verdict([broken], [row({ outcome: 'gateway_died' })]), SOUND)
   assert.deepEqual(verdict([broken], [row({ outcome: 'hung_up', charged: costOf(20, 3) })]), { ...SOUND, lost: 1 })
   assert.deepEqual(verdict([broken], [row({ outcome: 'hung_up', charged: PRICE + 1n })]), { ...SOUND, doubled: 1 })
+  const unread = attempt({ end: 'broken', tokens: 0 })
+  assert.deepEqual(verdict([unread], [row({ outcome: 'hung_up', charged: costOf(20, 0) })]), SOUND)
+  assert.deepEqual(verdict([unread], [row({ outcome: 'hung_up' })]), { ...SOUND, lost: 1 }, 'the prompt was read')
   assert.deepEqual(verdict([broken], []), { ...SOUND, stuck: 1 }, 'delivered in part, and nothing in the books')
 })
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../support/random.ts'
 import type { TestProject } from '../support/world.ts'
 import { startFaults, type Faults } from './faults.ts'
+import { startPayer, type Payer } from './payer.ts'
 import { judge, type Case, type Funding, type Verdict } from './oracle.ts'
 import { logLinesWith, say, showCases } from './report.ts'
 import { startSystem, type ChaosSystem } from './system.ts'
@@ -48,18 +49,25 @@ async function rage(system: ChaosSystem, seconds: number, seed: number, elapsed:
   })
   const faults = startFaults({ seed, system, leaseMs: LEASE_MS, queryTimeoutMs: QUERY_TIMEOUT_MS })
   const topUps = startTopUps(system, bank, seed)
+  const payer = startPayer(system.store, bank.cardId, seed, bank.funding)
   const progress = setInterval(() => say(`${elapsed()} ${stateOf(system, traffic, faults)}`), PROGRESS_EVERY_MS)
   await sleep(seconds * 1_000)
 
   say(`${elapsed()} healing`)
-  await Promise.all([faults.heal(), traffic.stop(), topUps.stop()])
+  await Promise.all([faults.heal(), traffic.stop(), topUps.stop(), payer.stop()])
   const open = await untilBooksAreQuiet(system.store, SETTLED_WITHIN_MS)
   clearInterval(progress)
   await watch.stop()
   say(`${elapsed()} auditing, ${open} holds open`)
-  const verdict = await judge(system.store, traffic.attempts, bank.funding, bank.keyed.id, bank.tightIds)
+  const verdict = await judge(
+    system.store,
+    traffic.attempts,
+    bank.funding,
+    bank.keyed.id,
+    bank.tightIds.union(new Set([bank.cardId])),
+  )
   say(`${elapsed()} judged ${traffic.attempts.length} calls`)
-  return report(system, traffic, faults, verdict, watch.below, seed)
+  return report(system, traffic, faults, payer, verdict, watch.below, seed)
 }
 
 interface Bank {
@@ -68,6 +76,8 @@ interface Bank {
   projects: TestProject[]
   /** Those that run dry again and again. */
   tightIds: Set<string>
+  /** The one whose credit is paid by card, and taken back again and again. */
+  cardId: string
   /** The one whose callers retry under an Idempotency-Key. */
   keyed: TestProject
 }
@@ -79,10 +89,13 @@ async function openBank(system: ChaosSystem): Promise<Bank> {
   const limited = await funded(RICH_NANOS)
   await limitConcurrency(system.store, limited.id, 4)
   const tight = [await funded(TIGHT_NANOS), await funded(TIGHT_NANOS)]
+  const byCard = await funded(0n)
   return {
     funding,
-    projects: [...rich, limited, ...tight],
+    // The one by card is as busy as four: what was paid should be spent when it is taken back.
+    projects: [...rich, limited, ...tight, byCard, byCard, byCard, byCard],
     tightIds: new Set(tight.map(({ id }) => id)),
+    cardId: byCard.id,
     keyed: await funded(RICH_NANOS),
   }
 }
@@ -110,6 +123,7 @@ function report(
   system: ChaosSystem,
   traffic: Traffic,
   { counts }: Faults,
+  payer: Payer,
   verdict: Verdict,
   negative: readonly Case[],
   seed: number,
@@ -127,13 +141,14 @@ function report(
   const calls = traffic.attempts.length
   say(`ends: ${endsOf(traffic.attempts)}`)
   say(`seen: ${listOf(verdict.seen)} unexpected=${unexpected.length} crashes=${crashes.length} alarms=${alarms.length}`)
+  say(`card: ${listOf(payer.counts)}`)
   const { gatewayKills, postgresKills, workerKills, pauses, cuts, clockJumps } = counts
   say(
     `gateway_kills=${gatewayKills} pg_kills=${postgresKills} worker_kills=${workerKills} pauses=${pauses} cuts=${cuts} clock_jumps=${clockJumps} seed=${seed}`,
   )
   const numbers = Object.fromEntries(Object.entries(faulty).map(([name, cases]) => [name, cases.length]))
   say(`chaos: ${listOf({ calls, kills, ...numbers })}`)
-  const hasDoneSomething = calls > 100 && traffic.answered > 50 && kills > 0
+  const hasDoneSomething = calls > 100 && traffic.answered > 50 && kills > 0 && payer.counts.owed > 0
   const isCalm = unexpected.length + crashes.length + alarms.length === 0
   return Object.values(numbers).every((count) => count === 0) && isCalm && hasDoneSomething
 }

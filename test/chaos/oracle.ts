@@ -10,7 +10,7 @@
  * | the caller received             | bill                                  | why other amounts are wrong or right             |
  * |---------------------------------|---------------------------------------|--------------------------------------------------|
  * | a complete answer               | its tokens at the price: less is LOST, more is DOUBLED    | [DONE] and the JSON body wait for the charge |
- * | the same, cut by an empty hold  | its tokens, or those and the piece that no longer fitted  | that piece was generated, not delivered  |
+ * | the same, cut by an empty hold  | the hold                              | the provider was writing on                      |
  * | an error event inside a stream  | nothing, anything is DOUBLED          | the provider or the gateway broke it             |
  * |   … that says store_unavailable | nothing or the whole answer, once     | the charge was in doubt when the gateway gave up |
  * | an error status                 | nothing, anything is DOUBLED          | nothing was delivered                            |
@@ -21,8 +21,8 @@
  * Of the rows that no caller can name, a project may have no more than it has callers who received nothing.
  * Of all calls with one Idempotency-Key together, the bill is that of one answer.
  * STUCK is an open hold when all leases are over, and a call that was delivered in part and has no charge row, not even
- * one of zero. DRIFT is a wallet that differs from what was put in minus what was collected, and every broken invariant
- * of the ledger.
+ * one of zero. DRIFT is a wallet whose balance, less what it owes, differs from what was put in and not taken back minus
+ * what was collected, and every broken invariant of the ledger.
  */
 import { sql } from 'kysely'
 import { audit } from '../../src/store/audit.ts'
@@ -39,6 +39,7 @@ export interface Row {
   id: string
   project_id: string
   outcome: string
+  held: bigint
   charged: bigint
   late: bigint
   absorbed: bigint
@@ -58,11 +59,12 @@ export interface Verdict {
   stuck: Case[]
   drift: Case[]
   /** How often the rarer paths were taken, to see that a run has reached them. */
-  seen: Record<'late' | 'absorbed' | 'died' | 'orphaned' | 'hung_up' | 'replayed', number>
+  seen: Record<'late' | 'absorbed' | 'died' | 'orphaned' | 'hung_up' | 'used_up' | 'replayed', number>
 }
 
 export interface Funding {
   projectId: string
+  /** Below zero: taken back. */
   nanos: bigint
 }
 
@@ -86,6 +88,7 @@ export async function judge(
       died: rows.filter((row) => row.outcome === 'gateway_died').length,
       orphaned: rows.filter((row) => row.outcome === 'gateway_failed').length,
       hung_up: rows.filter((row) => row.outcome === 'hung_up').length,
+      used_up: rows.filter((row) => row.outcome === 'hold_used_up').length,
       replayed: attempts.filter((attempt) => attempt.isReplayed).length,
     },
   }
@@ -134,7 +137,7 @@ function judgeOne(attempt: Attempt, row: Row | undefined, isTight: boolean, foun
   const billed = collected + (isTight ? row.absorbed : 0n)
   if (billed < least) found.lost.push({ what: `${end}: billed less than ${least} nanos`, attempt, row })
   if (collected > most) found.doubled.push({ what: `${end}: collected more than ${most} nanos`, attempt, row })
-  if (end === 'complete' && !isUsageTrue(attempt))
+  if (end === 'complete' && !isUsageTrue(attempt, row))
     found.lost.push({ what: 'the usage is not that of the text', attempt, row })
 }
 
@@ -143,28 +146,33 @@ function boundsOf(attempt: Attempt, row: Row): { least: bigint; most: bigint } {
   const received = costOf(attempt.promptTokens, attempt.tokens)
   const whole = costOf(attempt.promptTokens, attempt.outputTokensMax)
   switch (attempt.end) {
-    case 'complete': {
-      const isCut = attempt.finishReason === 'length' && row.outcome !== 'completed'
-      return { least: received, most: isCut ? received + OUTPUT_TOKEN : received }
-    }
+    case 'complete':
+      return isCutBy(row, attempt) ? { least: row.held, most: row.held } : { least: received, most: received }
     case 'failed':
       return { least: 0n, most: attempt.errorCode === 'store_unavailable' ? whole : 0n }
     case 'refused':
       return { least: 0n, most: 0n }
     case 'broken': {
-      const isPaid = ['hung_up', 'completed', 'hold_used_up'].includes(row.outcome) && attempt.tokens > 0
-      return { least: isPaid ? received : 0n, most: whole }
+      const isPaid = ['hung_up', 'completed', 'hold_used_up'].includes(row.outcome)
+      return { least: isPaid ? received : 0n, most: row.outcome === 'hold_used_up' ? row.held : whole }
     }
     case 'silent':
       return { least: 0n, most: whole }
   }
 }
 
-/** The piece that an empty hold kept back counts as generated. */
-function isUsageTrue({ usage, promptTokens, tokens, finishReason }: Attempt): boolean {
+/** Whether its hold ended it, and not the length that its caller had asked for. */
+function isCutBy(row: Row, { finishReason, tokens, outputTokensMax }: Attempt): boolean {
+  return finishReason === 'length' && row.outcome !== 'completed' && tokens < outputTokensMax
+}
+
+/** Nobody reported what an answer came to that its hold cut short: its usage is an estimate, worth the hold at least. */
+function isUsageTrue(attempt: Attempt, row: Row): boolean {
+  const { usage, promptTokens, tokens } = attempt
   if (!usage) return true
-  const more = usage.completion_tokens - tokens
-  return usage.prompt_tokens === promptTokens && (more === 0 || (more === 1 && finishReason === 'length'))
+  if (isCutBy(row, attempt))
+    return usage.completion_tokens >= tokens && costOf(usage.prompt_tokens, usage.completion_tokens) >= row.held
+  return usage.prompt_tokens === promptTokens && usage.completion_tokens === tokens
 }
 
 function judgeUnnamed(attempts: readonly Attempt[], rows: readonly Row[], found: Found): void {
@@ -246,7 +254,7 @@ export function callIdOf(completionId: string): string {
 
 async function rowsOf(store: Store): Promise<Row[]> {
   const { rows } = await sql<Row>`
-    select c.id, c.project_id, c.outcome, c.charged_nanos as charged, coalesce(l.amount_nanos, 0) as late,
+    select c.id, c.project_id, c.outcome, c.held_nanos as held, c.charged_nanos as charged, coalesce(l.amount_nanos, 0) as late,
       coalesce(a.amount_nanos, 0) as absorbed, k.conversation_id, k.status
     from charges c left join calls k on k.id = c.id
       left join transfers l on l.reference = 'late:' || c.id
@@ -285,8 +293,10 @@ async function driftOf(store: Store, rows: readonly Row[], funding: readonly Fun
       .filter(({ projectId }) => projectId === wallet.project_id)
       .reduce((sum, { nanos }) => sum + nanos, 0n)
     const wanted = funded - own.reduce((sum, row) => sum + row.charged + row.late, 0n)
-    if (wallet.balance_nanos !== wanted)
-      cases.push({ what: `wallet ${wallet.project_id} has ${wallet.balance_nanos} nanos instead of ${wanted}` })
+    if (wallet.balance_nanos - wallet.owed_nanos !== wanted)
+      cases.push({
+        what: `wallet ${wallet.project_id} has ${wallet.balance_nanos} nanos and owes ${wallet.owed_nanos} instead of ${wanted}`,
+      })
     if (wallet.held_nanos !== 0n || wallet.open_holds !== 0)
       cases.push({
         what: `wallet ${wallet.project_id} holds ${wallet.held_nanos} nanos for ${wallet.open_holds} calls`,

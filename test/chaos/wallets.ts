@@ -13,7 +13,7 @@ export const RICH_NANOS = 1_000_000_000_000n
 /** A project with exactly this much. */
 export async function fundedProject(system: ChaosSystem, nanos: bigint, funding: Funding[]): Promise<TestProject> {
   const project = await addProject(system.store, system.secrets, { credits: '0' })
-  await fund(system.store, project.id, nanos, funding)
+  if (nanos > 0n) await fund(system.store, project.id, nanos, funding)
   return project
 }
 

@@ -188,6 +188,23 @@ test('a dead gateway’s holds are swept once, and its late settle is collected 
   assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 0, 'a living gateway keeps its holds')
 })
 
+test('a sweep that began just before the hold it finds does not settle it in the past', async () => {
+  const { hold } = await wallet(100n)
+  const callId = uuidv7()
+  await sql`update gateways set beat_at = now() - interval '5 minutes'`.execute(store.db)
+  await store.db.transaction().execute(async (tx) => {
+    await sql`select now()`.execute(tx) // The transaction's time is that of its first statement.
+    await hold(40n, 40n, callId)
+    assert.ok((await sweepHolds(tx, 60_000, 3_600_000, 100)) > 0)
+  })
+  const { held_at, settled_at } = await store.db
+    .selectFrom('charges')
+    .select(['held_at', 'settled_at'])
+    .where('id', '=', callId)
+    .executeTakeFirstOrThrow()
+  assert.deepEqual(settled_at, held_at)
+})
+
 test('a late settle whose idempotency key another call has taken over costs nothing: the other call pays', async () => {
   const { project, hold, settle, state } = await wallet(100n)
   const { callId } = await hold(40n)
