@@ -9,7 +9,7 @@ import { uuidv7 } from '../platform/uuid.ts'
 import { proofOf } from '../recommend/proof.ts'
 import { ParleyError } from '../rules/errors.ts'
 import type { SafetyProof } from '../rules/monetization.ts'
-import { CLIENT_HEADERS_TIMEOUT_MS, CLIENT_REQUEST_TIMEOUT_MS, HEADER_BYTES_MAX } from '../rules/limits.ts'
+import { CLIENT_LIMITS } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import { apiRoutes } from './api.ts'
 import { createAuth } from './auth.ts'
@@ -47,8 +47,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
   const { db, log, metrics, webhookSecret, installation, trustedProxies, webRoot = WEB_ROOT } = options
   const app = fastify({
     bodyLimit: API_BYTES_MAX,
-    requestTimeout: CLIENT_REQUEST_TIMEOUT_MS,
-    http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: CLIENT_HEADERS_TIMEOUT_MS },
+    ...CLIENT_LIMITS,
     forceCloseConnections: 'idle',
     trustProxy: [...trustedProxies],
     genReqId: () => uuidv7(),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { createLane, LaneFull, LaneTimeout } from '../platform/batch.ts'
 import type { Secrets } from '../platform/secrets.ts'
@@ -17,13 +18,14 @@ export interface Keys {
   secret: string | undefined
 }
 
-/** How old a cached answer may be. A completion's hold checks the truth again, so this bounds only GET /v1/models. */
+/** How old a cached answer may be. A completion's hold checks the truth again, so this bounds only models and receipts. */
 const FRESH_MS = 2_000
 /** How long a known pair is still believed while the store is away: a valid pair is never told 401 because of that. */
 const STALE_MS = 60_000
-const UNKNOWN_MS = 5_000
 const CACHED_MAX = 50_000
 const LOOKUP_WAIT_MS = 1_000
+/** When a wrong pair is refused: later than a look-up takes, so that nobody can measure whether and how there was one. */
+const REFUSED_AFTER_MS = 50
 
 interface CachedRecord {
   record: KeyRecord
@@ -33,11 +35,60 @@ interface CachedRecord {
 /**
  * Answers 401 in one way for unknown, mismatched and malformed keys, so that nobody learns which half was wrong or
  * whether a publishable key exists. Only who proves the whole pair is told that it is inactive.
+ *
+ * What is known of a publishable key answers only those who have its secret. For everybody else a key that exists goes the
+ * way of one that does not: the same look-up, the same work, the same wait, and 503 while the store is away.
  */
 export function createAuthenticate(db: Db, secrets: Secrets): (keys: Keys) => Promise<Caller> {
   const known = new LRUCache<string, CachedRecord>({ max: CACHED_MAX, ttl: STALE_MS })
-  // Apart, so that made-up keys cannot push real ones out.
-  const unknown = new LRUCache<string, true>({ max: CACHED_MAX, ttl: UNKNOWN_MS })
+  /** Whole pairs that are wrong. Not publishable keys: a stranger's wrong secret must not keep the owner out. */
+  const wrong = new LRUCache<string, true>({ max: CACHED_MAX, ttl: FRESH_MS })
+  const load = createLoad(db, known)
+  const currentPepper = secrets.keyFor('key-pair-pepper')
+  const nobodysDigest = Buffer.alloc(32)
+
+  /** The same work for a key that does not exist as for one that does. */
+  function isProvenTo(record: KeyRecord | undefined, secret: string): record is KeyRecord {
+    const pepper = record ? secrets.keyFor('key-pair-pepper', record.secretVersion) : currentPepper
+    const isSame = isSameDigest(secretDigestOf(secret, pepper), record?.secretDigest ?? nobodysDigest)
+    return record !== undefined && isSame
+  }
+
+  /** `believed` is what the pair was proven to be, not long ago. */
+  async function lookUp(publishable: string, secret: string, believed: KeyRecord | undefined): Promise<KeyRecord> {
+    // Begun before anything that depends on the key: a wait for the rest of the time would still tell when it began.
+    const refusal = sleep(REFUSED_AFTER_MS, undefined, { ref: false })
+    const pair = secretDigestOf(publishable + secret, currentPepper).toString('base64')
+    if (!wrong.has(pair)) {
+      const record = await load(publishable).catch((error: unknown) => {
+        if (believed) return believed
+        const isAway = error instanceof LaneFull || error instanceof LaneTimeout
+        throw isAway ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error
+      })
+      if (isProvenTo(record, secret)) return record
+      wrong.set(pair, true)
+    }
+    await refusal
+    throw new ParleyError('keys_invalid')
+  }
+
+  return async ({ publishable, secret }) => {
+    if (!publishable || !secret) throw new ParleyError('keys_missing')
+    if (!isPublishableKey(publishable) || !isSecretKey(secret)) throw new ParleyError('keys_invalid')
+    const cached = known.get(publishable)
+    const believed = isProvenTo(cached?.record, secret) ? cached?.record : undefined
+    const isFresh = cached !== undefined && performance.now() - cached.readAt < FRESH_MS
+    const record = believed && isFresh ? believed : await lookUp(publishable, secret, believed)
+    if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))
+      throw new ParleyError('key_inactive')
+    if (!record.isAccountActivated) throw new ParleyError('account_not_activated')
+    if (!record.isDomainVerified) throw new ParleyError('domain_not_verified')
+    return record
+  }
+}
+
+/** One look-up per key at a time, however many requests wait for it. */
+function createLoad(db: Db, known: LRUCache<string, CachedRecord>) {
   const loading = new Map<string, Promise<KeyRecord | undefined>>()
   const lookups = createLane<string, KeyRecord | undefined>({
     run: (publishableKeys) => findKeyRecords(db, publishableKeys),
@@ -46,56 +97,19 @@ export function createAuthenticate(db: Db, secrets: Secrets): (keys: Keys) => Pr
     isTransient: isUnavailable,
     retryEveryMs: 100,
   })
-  const currentPepper = secrets.keyFor('key-pair-pepper')
-  const nobodysDigest = Buffer.alloc(32)
-
-  async function recordOf(publishable: string): Promise<KeyRecord | undefined> {
-    const cached = known.get(publishable)
-    if (cached && performance.now() - cached.readAt < FRESH_MS) return cached.record
-    if (!cached && unknown.has(publishable)) return undefined
-    try {
-      return await load(publishable)
-    } catch (error) {
-      if (cached) return cached.record
-      if (error instanceof LaneFull || error instanceof LaneTimeout) {
-        throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
-      }
-      throw error
-    }
-  }
-
-  /** One look-up per key at a time, however many requests wait for it. */
-  function load(publishable: string): Promise<KeyRecord | undefined> {
+  return (publishable: string): Promise<KeyRecord | undefined> => {
     let pending = loading.get(publishable)
     if (!pending) {
       pending = lookups
         .submit(publishable, LOOKUP_WAIT_MS)
         .then((record) => {
           if (record) known.set(publishable, { record, readAt: performance.now() })
-          else {
-            known.delete(publishable)
-            unknown.set(publishable, true)
-          }
+          else known.delete(publishable)
           return record
         })
         .finally(() => loading.delete(publishable))
       loading.set(publishable, pending)
     }
     return pending
-  }
-
-  return async ({ publishable, secret }) => {
-    if (!publishable || !secret) throw new ParleyError('keys_missing')
-    if (!isPublishableKey(publishable) || !isSecretKey(secret)) throw new ParleyError('keys_invalid')
-    const record = await recordOf(publishable)
-    // The same work for a key that does not exist as for one that does.
-    const pepper = record ? secrets.keyFor('key-pair-pepper', record.secretVersion) : currentPepper
-    const isProven = isSameDigest(secretDigestOf(secret, pepper), record?.secretDigest ?? nobodysDigest)
-    if (!record || !isProven) throw new ParleyError('keys_invalid')
-    if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))
-      throw new ParleyError('key_inactive')
-    if (!record.isAccountActivated) throw new ParleyError('account_not_activated')
-    if (!record.isDomainVerified) throw new ParleyError('domain_not_verified')
-    return record
   }
 }

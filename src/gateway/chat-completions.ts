@@ -32,7 +32,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
   Object.assign(call.facts, { model: route.model.id, streamed: request.stream })
   if (gateway.running.size > gateway.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
   const prompt = await meterPrompt(gateway, request, route.model) // 422
-  const replay = await gateway.idempotency.claim(call) // 409, 422, 503
+  const replay = await gateway.idempotency.claim(call) // 401, 403, 409, 422, 503
   if (replay) return yield* replayed(call, replay)
   const hold = await holdFor(gateway, call, request, route, prompt.tokens) // 401, 403, 429, 503
 

@@ -26,7 +26,7 @@ export interface Replay {
 }
 
 export interface Idempotency {
-  /** Undefined: this call is the first with its key, or has none. Throws 409, 422, 503. */
+  /** Undefined: this call is the first with its key, or has none. Throws 401, 403, 409, 422, 503. */
   claim(call: Call): Promise<Replay | undefined>
   /** For a call that failed before it held credit. */
   giveUp(call: Call): Promise<void>
@@ -69,6 +69,7 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
           db,
           {
             projectId: call.caller.projectId,
+            keyPairId: call.caller.keyPairId,
             keyDigest: digestOf(`key ${key}`),
             bodyDigest: digestOf(`body ${call.conversationId ?? ''} ${JSON.stringify(call.body)}`),
             callId: call.id,
@@ -83,6 +84,7 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
         })
       if (state === 'claimed') return undefined
       if (state === 'mismatch') throw new ParleyError('idempotency_mismatch', { param: 'Idempotency-Key' })
+      if (state !== 'replay' && state !== 'running') throw new ParleyError(state)
       if (state === 'running' || result === null) throw new ParleyError('idempotency_running', { retryAfterSeconds: 1 })
       return {
         callId,

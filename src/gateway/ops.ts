@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Metrics } from '../platform/metrics.ts'
+import { CLIENT_LIMITS } from '../rules/limits.ts'
 
 /** What balancers and monitoring ask, on a port of its own that the internet does not reach. */
 export interface Health {
@@ -8,7 +9,7 @@ export interface Health {
 }
 
 export function createOpsServer(health: Health, metrics: Metrics): FastifyInstance {
-  const app = fastify()
+  const app = fastify(CLIENT_LIMITS)
   // The process alone: were the store part of it, an outage of the store would restart every gateway.
   app.get('/healthz', () => ({ status: 'ok' }))
   app.get('/readyz', (_request, reply) => {

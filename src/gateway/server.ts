@@ -4,14 +4,7 @@ import type { Socket } from 'node:net'
 import { JsonError, parseJson } from '../platform/json.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { asParleyError, ParleyError, type ErrorCode } from '../rules/errors.ts'
-import {
-  BODY_BYTES_MAX,
-  CLIENT_HEADERS_TIMEOUT_MS,
-  CLIENT_REQUEST_TIMEOUT_MS,
-  HEADER_BYTES_MAX,
-  JSON_DEPTH_MAX,
-  JSON_KEYS_MAX,
-} from '../rules/limits.ts'
+import { BODY_BYTES_MAX, CLIENT_LIMITS, CLIENT_LINGER_MS, JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
 import type { Caller } from './authenticate.ts'
 import { completionIdOf } from '../rules/receipts.ts'
 import { HungUp, type Call } from './call.ts'
@@ -46,10 +39,10 @@ export interface ServerOptions {
 export function createServer(gateway: Gateway, options: ServerOptions = {}): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: CLIENT_REQUEST_TIMEOUT_MS,
+    requestTimeout: CLIENT_LIMITS.requestTimeout,
     keepAliveTimeout: 75_000,
     // A missing Host header is refused below, with a body that says so.
-    http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: CLIENT_HEADERS_TIMEOUT_MS, requireHostHeader: false },
+    http: { ...CLIENT_LIMITS.http, requireHostHeader: false },
     forceCloseConnections: 'idle',
     // While the port closes, requests on kept-alive connections are still ours to answer, in our own words.
     return503OnClosing: false,
@@ -237,6 +230,8 @@ function refuseMalformed(error: ConnectionError, socket: Socket): void {
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  // Not at once: what the client is still sending would make the system drop our answer before it is read.
+  setTimeout(() => socket.destroy(), CLIENT_LINGER_MS).unref()
 }
 
 const CLIENT_ERRORS: Record<string, ErrorCode> = {

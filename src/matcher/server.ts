@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { z } from 'zod'
 import { errorFields, type Log } from '../platform/log.ts'
 import { judgeRequestSchema, matchRequestSchema, REQUEST_BYTES_MAX } from '../recommend/wire.ts'
+import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { Matcher } from './matcher.ts'
 import { QueueFull } from './queue.ts'
 
@@ -14,7 +15,12 @@ export interface MatcherServerOptions {
 }
 
 export function createMatcherServer({ matcher, token, log }: MatcherServerOptions): FastifyInstance {
-  const app = fastify({ bodyLimit: REQUEST_BYTES_MAX, keepAliveTimeout: 75_000, forceCloseConnections: 'idle' })
+  const app = fastify({
+    ...CLIENT_LIMITS,
+    bodyLimit: REQUEST_BYTES_MAX,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+  })
   const expected = Buffer.from(`Bearer ${token}`)
 
   app.addHook('onRequest', async (request, reply) => {

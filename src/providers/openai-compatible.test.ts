@@ -63,6 +63,8 @@ test('an empty piece is no piece, so that another route may still be tried', () 
     read(delta({ role: 'assistant', content: '' }), delta({ content: null, refusal: null }), STOP, '[DONE]'),
     [finish('stop')],
   )
+  const nothing = [{}, { index: 0, id: '', function: { name: '', arguments: '' } }, { index: 1, function: null }]
+  assert.deepEqual(read(delta({ tool_calls: nothing }), STOP, '[DONE]'), [finish('stop')])
 })
 
 test('only the first choice is read', () => {

@@ -211,6 +211,7 @@ function chunksOf(delta: Delta): Chunk[] {
   if (delta.content) chunks.push({ type: 'text', text: delta.content })
   if (delta.refusal) chunks.push({ type: 'refusal', text: delta.refusal })
   for (const call of delta.tool_calls ?? []) {
+    if (!call.id && !call.function?.name && !call.function?.arguments) continue
     chunks.push({
       type: 'tool_call',
       index: call.index ?? 0,

@@ -8,6 +8,19 @@ export const HEADER_BYTES_MAX = 16 * 1024
 export const CLIENT_HEADERS_TIMEOUT_MS = 10_000
 export const CLIENT_REQUEST_TIMEOUT_MS = 30_000
 
+/** For every HTTP server of ours, as Fastify takes it. */
+export const CLIENT_LIMITS = {
+  requestTimeout: CLIENT_REQUEST_TIMEOUT_MS,
+  http: {
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: CLIENT_HEADERS_TIMEOUT_MS,
+    /** Node looks only every 30 s by itself, so a client without an end of its headers would stay for 40 s. */
+    connectionsCheckingInterval: 500,
+  },
+}
+/** A client that was refused and does not close its side of the connection keeps it no longer than this. */
+export const CLIENT_LINGER_MS = 1_000
+
 /** The four timers of an upstream call; a deployment may override each. */
 export interface UpstreamTimers {
   /** Until the connection stands, TLS included. */

@@ -42,7 +42,7 @@ async function wallet(nanos: bigint) {
     ledger.hold({ ...asking, callId, want, min }).then((amount) => ({ callId, amount }))
   const settle = (callId: string, charge: bigint, change = {}) =>
     ledger.settle(settlementOf(callId, project.id, charge, change))
-  return { project, hold, settle, state: () => walletOf(store, project.id) }
+  return { project, keyPairId: key.id, hold, settle, state: () => walletOf(store, project.id) }
 }
 
 test('a hold sets credit aside and its settle charges the usage and releases the rest', async () => {
@@ -206,13 +206,14 @@ test('a sweep that began just before the hold it finds does not settle it in the
 })
 
 test('a late settle whose idempotency key another call has taken over costs nothing: the other call pays', async () => {
-  const { project, hold, settle, state } = await wallet(100n)
+  const { project, keyPairId, hold, settle, state } = await wallet(100n)
   const { callId } = await hold(40n)
   const claim = (id: string) =>
     claimKey(
       store.db,
       {
         projectId: project.id,
+        keyPairId,
         keyDigest: Buffer.alloc(32, 1),
         bodyDigest: Buffer.alloc(32, 2),
         callId: id,

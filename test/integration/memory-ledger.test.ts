@@ -81,9 +81,9 @@ test('a call whose idempotency key was taken over is not granted a hold', async 
   const project = pair.projects[0]!
   const first = newHold(project, 300n, 1n, true)
   const second = newHold(project, 300n, 1n, true)
-  await claim(pair, gatewayId!, first.request.callId, project.id, 'key')
+  await claim(pair, gatewayId!, first.request.callId, project, 'key')
   await silence(pair, gatewayId!)
-  await claim(pair, gatewayId!, second.request.callId, project.id, 'key')
+  await claim(pair, gatewayId!, second.request.callId, project, 'key')
   const [refused, granted] = await compare(pair, gatewayId!, [first, second])
   assert.equal(refused?.refusal, 'idempotency_running')
   assert.equal(granted?.amount_nanos, 300n)
@@ -159,8 +159,8 @@ async function drawItem(random: Random, pair: Pair, gatewayId: string): Promise<
     const want = BigInt(1 + random.int(900))
     const hold = newHold(random.pick(pair.projects), want, BigInt(1 + random.int(Number(want))), random.next() < 0.4)
     pair.asked.push(hold.request)
-    const { callId, projectId, hasIdempotencyKey } = hold.request
-    if (hasIdempotencyKey) await claim(pair, gatewayId, callId, projectId, `key ${random.int(3)}`)
+    const { callId, projectId: id, keyPairId, hasIdempotencyKey } = hold.request
+    if (hasIdempotencyKey) await claim(pair, gatewayId, callId, { id, keyPairId }, `key ${random.int(3)}`)
     if (random.next() < 0.1) await giveUp(pair, callId)
     return hold
   }
@@ -262,9 +262,10 @@ async function compareSweep(pair: Pair, where: string): Promise<void> {
   await compareWallets(pair, where)
 }
 
-async function claim(pair: Pair, gatewayId: string, callId: string, projectId: string, key: string): Promise<void> {
+async function claim(pair: Pair, gatewayId: string, callId: string, project: Project, key: string): Promise<void> {
   const digest = (text: string) => createHash('sha256').update(text).digest()
-  const wanted = { projectId, keyDigest: digest(key), bodyDigest: digest('body'), callId, gatewayId }
+  const { id: projectId, keyPairId } = project
+  const wanted = { projectId, keyPairId, keyDigest: digest(key), bodyDigest: digest('body'), callId, gatewayId }
   const asked = { ...wanted, conversationId: undefined }
   const answer = await claimKey(store.db, asked, LEASE_MS, IDEMPOTENCY_KEPT_MS)
   assert.deepEqual(answer, memoryKeys.claimKey(pair.tables, asked, LEASE_MS, IDEMPOTENCY_KEPT_MS, Date.now()), 'claim')
