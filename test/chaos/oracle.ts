@@ -147,7 +147,8 @@ function boundsOf(attempt: Attempt, row: Row): { least: bigint; most: bigint } {
   const whole = costOf(attempt.promptTokens, attempt.outputTokensMax)
   switch (attempt.end) {
     case 'complete':
-      return isCutBy(row, attempt) ? { least: row.held, most: row.held } : { least: received, most: received }
+      if (row.outcome === 'hold_used_up') return { least: row.held, most: row.held }
+      return { least: received, most: mayBeCut(attempt, row) ? row.held : received }
     case 'failed':
       return { least: 0n, most: attempt.errorCode === 'store_unavailable' ? whole : 0n }
     case 'refused':
@@ -161,18 +162,19 @@ function boundsOf(attempt: Attempt, row: Row): { least: bigint; most: bigint } {
   }
 }
 
-/** Whether its hold ended it, and not the length that its caller had asked for. */
-function isCutBy(row: Row, { finishReason, tokens, outputTokensMax }: Attempt): boolean {
-  return finishReason === 'length' && row.outcome !== 'completed' && tokens < outputTokensMax
+/** Of a call whose gateway was taken for dead, the row does not tell whether its hold or its provider ended it. */
+function mayBeCut({ finishReason, tokens, outputTokensMax }: Attempt, { outcome }: Row): boolean {
+  return (
+    outcome === 'hold_used_up' || (outcome === 'gateway_died' && finishReason === 'length' && tokens < outputTokensMax)
+  )
 }
 
 /** Nobody reported what an answer came to that its hold cut short: its usage is an estimate, worth the hold at least. */
 function isUsageTrue(attempt: Attempt, row: Row): boolean {
   const { usage, promptTokens, tokens } = attempt
   if (!usage) return true
-  if (isCutBy(row, attempt))
-    return usage.completion_tokens >= tokens && costOf(usage.prompt_tokens, usage.completion_tokens) >= row.held
-  return usage.prompt_tokens === promptTokens && usage.completion_tokens === tokens
+  if (usage.prompt_tokens === promptTokens && usage.completion_tokens === tokens) return row.outcome !== 'hold_used_up'
+  return mayBeCut(attempt, row) && costOf(usage.prompt_tokens, usage.completion_tokens) >= row.held
 }
 
 function judgeUnnamed(attempts: readonly Attempt[], rows: readonly Row[], found: Found): void {
