@@ -15,8 +15,7 @@ const GIVES_UP_AFTER_MS = 60_000
 /** What a gateway may take to read what the provider has just written. */
 const ON_ITS_WAY_MS = 60
 
-export async function perform(world: ExactWorld, trial: Trial): Promise<Seen> {
-  const project = trial.funds === undefined ? world.project : await world.projectWith(trial.funds)
+export async function perform(world: ExactWorld, project: TestProject, trial: Trial): Promise<Seen> {
   const { caller } = trial
   if (caller.does !== 'retry') return ask(world, project, trial, caller)
   const key = { 'idempotency-key': trial.id }

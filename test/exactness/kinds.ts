@@ -55,6 +55,26 @@ export const KINDS: readonly Kind[] = [
     }),
   },
   {
+    // Answered only if the credit pays for the whole prompt, which the hold must know before anything is sent.
+    name: 'long prompt, little credit',
+    share: 10,
+    draw: (random, id) => ({
+      body: bodyOf(id, { script: 'tokens=5', text: longText(random), more: { max_tokens: 5 }, isStream: true }),
+      caller: READS,
+      pays: BILLED,
+      funds: BigInt(1_000_000 * (1 + random.int(60))),
+    }),
+  },
+  {
+    name: 'beyond the context window',
+    share: 10,
+    draw: (random, id) => ({
+      body: bodyOf(id, { model: 'narrow', script: 'tokens=5', text: prose(random, 20_000 + random.int(80_000)) }),
+      caller: READS,
+      pays: NOTHING,
+    }),
+  },
+  {
     name: 'long strings elsewhere',
     share: 50,
     draw: (random, id) => {

@@ -7,6 +7,7 @@
 import { parseArgs } from 'node:util'
 import { openTestPostgres } from '../support/database.ts'
 import { createRandom, type Random } from '../support/random.ts'
+import type { TestProject } from '../support/world.ts'
 import { perform, type Seen } from './caller.ts'
 import { judge, type Verdict } from './judge.ts'
 import { KINDS, type Kind } from './kinds.ts'
@@ -56,12 +57,15 @@ function drawKind(kinds: readonly Kind[], at: number): Kind {
 
 async function play(exact: ExactWorld, trials: readonly Trial[]): Promise<Verdict[]> {
   const seen = new Map<string, Seen>()
+  // Before anything runs: the simulator counts tokens in this process, and a busy one keeps no connection in time.
+  const poor = new Map<string, TestProject>()
+  for (const { id, funds } of trials) if (funds !== undefined) poor.set(id, await exact.projectWith(funds))
   const waiting = trials.toReversed()
   const startedMs = performance.now()
   await Promise.all(
     Array.from({ length: AT_A_TIME }, async () => {
       for (let trial = waiting.pop(); trial; trial = waiting.pop()) {
-        seen.set(trial.id, await perform(exact, trial))
+        seen.set(trial.id, await perform(exact, poor.get(trial.id) ?? exact.project, trial))
         if (seen.size % 1_000 === 0) tellProgress(seen.size, trials.length, startedMs)
       }
     }),

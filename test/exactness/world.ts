@@ -61,6 +61,7 @@ export async function openWorld(): Promise<ExactWorld> {
   const shared = { price: PRICE, contextWindow: 1_000_000, maxOutputTokens: 100_000 }
   const models = [
     { id: 'plain', provider: 'openai-compatible', figures: FIGURES },
+    { id: 'narrow', provider: 'openai-compatible', figures: FIGURES, contextWindow: 3_000 },
     { id: 'hiding', provider: 'openai-compatible', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
     { id: 'hiding-gemini', provider: 'gemini', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
     { id: 'unsaid', provider: 'openai-compatible' },
