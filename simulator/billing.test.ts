@@ -62,6 +62,8 @@ test('images, files and every text of the prompt are counted', async () => {
   const textPart = { type: 'text', text: 'Hi' }
   assert.equal(await promptOf({ role: 'user', content: [textPart, image('low')] }), plain + 85)
   assert.equal(await promptOf({ role: 'user', content: [textPart, image('high')] }), plain + 1_105)
+  const large = { type: 'image_url', image_url: { url: 'https://example.com/a.png?tokens=25000', detail: 'low' } }
+  assert.equal(await promptOf({ role: 'user', content: [textPart, large] }), plain + 25_000)
   assert.equal(await promptOf({ role: 'user', content: [textPart, pdf] }), plain + 1_510)
   const long = ' word'.repeat(500)
   assert.ok((await promptOf(hi, { role: 'assistant', refusal: long })) >= plain + 500)

@@ -58,7 +58,8 @@ function alsoInMessage(message: unknown): string[] {
   ]
 }
 
-/** A small image, a large one, and one of which nobody says how large it is to be looked at. */
+/** A small image, a large one, and one of which nobody says how large it is to be looked at. An address that ends with
+ * `?tokens=25000` names the tokens itself. */
 const IMAGE_TOKENS = { low: 85, high: 1_105, auto: 765 }
 const FILE_TOKENS = 1_500
 const BYTES_PER_FILE_TOKEN = 1_000
@@ -67,13 +68,15 @@ function mediaTokensOf(message: unknown): number {
   const parts: unknown[] = isRecord(message) && Array.isArray(message.content) ? message.content : []
   return parts.reduce((tokens: number, part) => {
     if (!isRecord(part)) return tokens
-    if (isRecord(part.image_url)) return tokens + imageTokensOf(part.image_url.detail)
+    if (isRecord(part.image_url)) return tokens + imageTokensOf(part.image_url)
     if (!isRecord(part.file)) return tokens
     return tokens + FILE_TOKENS + Math.floor(String(part.file.file_data).length / BYTES_PER_FILE_TOKEN)
   }, 0)
 }
 
-function imageTokensOf(detail: unknown): number {
+function imageTokensOf({ detail, url }: Record<string, unknown>): number {
+  const named = /^https?:.*\?tokens=(\d{1,6})$/.exec(String(url))?.[1]
+  if (named !== undefined) return Number(named)
   return detail === 'low' || detail === 'high' ? IMAGE_TOKENS[detail] : IMAGE_TOKENS.auto
 }
 

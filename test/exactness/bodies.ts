@@ -40,6 +40,11 @@ export function image(random: Random): unknown {
   return { type: 'image_url', image_url: { url, ...(detail && { detail }) } }
 }
 
+/** Larger than anybody would guess who does not know the model. */
+export function largeImage(random: Random): unknown {
+  return { type: 'image_url', image_url: { url: `https://example.com/a.png?tokens=${20_000 + random.int(10_000)}` } }
+}
+
 export function file(random: Random): unknown {
   const file_data = `data:application/pdf;base64,${'JVBERi0xLjQK'.repeat(1 + random.int(2_000))}`
   return { type: 'file', file: { filename: 'report.pdf', file_data } }

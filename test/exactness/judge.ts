@@ -1,5 +1,6 @@
 import type { SimulatedCall } from '../../simulator/calls.ts'
 import { costOf } from '../../src/rules/pricing.ts'
+import { NO_USAGE } from '../../src/rules/usage.ts'
 import type { Seen } from './caller.ts'
 import type { Trial } from './trial.ts'
 import { PRICE, type Charge } from './world.ts'
@@ -54,6 +55,11 @@ function boundsOf({ pays, funds }: Trial, seen: Seen, calls: readonly SimulatedC
       const leeway = largest((billed * COUNTED_WITHIN_PERCENT) / 100n, costOfTokens({ input: COUNTED_WITHIN_TOKENS }))
       return [billed - leeway, billed + leeway] as const
     }
+    case 'no thoughts': {
+      const thoughts = calls.reduce((sum, { bill }) => sum + (bill?.reasoning ?? 0), 0)
+      const possible = billed - costOfTokens({ reasoning: thoughts })
+      return [possible, possible] as const
+    }
     case 'streamed': {
       const prompt = calls.reduce((sum, { bill }) => sum + (bill?.fresh ?? 0), 0)
       return [costOfTokens({ input: prompt, output: seen.chunks }), billed] as const
@@ -75,7 +81,6 @@ function billOf({ bill }: SimulatedCall): bigint {
   return costOf({ input, cachedInput, cacheWrite, output, reasoning }, PRICE)
 }
 
-function costOfTokens(tokens: { input?: number; output?: number }): bigint {
-  const { input = 0, output = 0 } = tokens
-  return costOf({ input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }, PRICE)
+function costOfTokens(tokens: { input?: number; output?: number; reasoning?: number }): bigint {
+  return costOf({ ...NO_USAGE, ...tokens }, PRICE)
 }

@@ -1,5 +1,5 @@
 import type { Random } from '../support/random.ts'
-import { bodyOf, file, hiddenStrings, image, longText, maybeMaxTokens, TOOL, tools } from './bodies.ts'
+import { bodyOf, file, hiddenStrings, image, largeImage, longText, maybeMaxTokens, TOOL, tools } from './bodies.ts'
 import { prose } from './texts.ts'
 import type { Behaviour, Rule, Trial } from './trial.ts'
 import { HIDDEN_TOKENS_MAX, SHORT_TOTAL_MS } from './world.ts'
@@ -97,6 +97,23 @@ export const KINDS: readonly Kind[] = [
         body: bodyOf(id, {
           script: 'tokens=9 ttft=70 gap=2',
           parts: [...images, ...files],
+          isStream: random.next() < 0.6,
+        }),
+        caller: isLeft ? { does: 'hang up', when: 'asked' } : READS,
+        pays: BILLED,
+      }
+    },
+  },
+  {
+    name: 'images of an unknown size',
+    share: 20,
+    draw: (random, id) => {
+      const isLeft = random.next() < 0.3
+      return {
+        body: bodyOf(id, {
+          model: 'unsaid',
+          script: 'tokens=9 ttft=70 gap=2',
+          parts: Array.from({ length: 1 + random.int(3) }, () => largeImage(random)),
           isStream: random.next() < 0.6,
         }),
         caller: isLeft ? { does: 'hang up', when: 'asked' } : READS,
@@ -297,6 +314,18 @@ export const KINDS: readonly Kind[] = [
       body: bodyOf(id, { script: `tokens=${1 + random.int(60)} fault=${random.pick(LIES)}`, isStream: true }),
       caller: READS,
       pays: COUNTED,
+    }),
+  },
+  {
+    name: 'thoughts of a model without any',
+    share: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        script: `tokens=${1 + random.int(9)} reasoning=${1 + random.int(90_000)}`,
+        isStream: random.next() < 0.5,
+      }),
+      caller: READS,
+      pays: 'no thoughts',
     }),
   },
   {

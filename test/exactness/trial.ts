@@ -37,5 +37,6 @@ export type Moment =
  * counted   the provider did not report: our tokenizer's count, within one percent or a hundred tokens
  * streamed  hung up while tokens were on their way: at least what the caller got, at most what was billed
  * funds     what was billed, or all there was
+ * no thoughts  what was billed but for thoughts, of a model that has none
  */
-export type Rule = 'nothing' | 'billed' | 'counted' | 'streamed' | 'funds'
+export type Rule = 'nothing' | 'billed' | 'counted' | 'streamed' | 'funds' | 'no thoughts'
