@@ -256,9 +256,9 @@ export const KINDS: readonly Kind[] = [
     name: 'read slowly',
     share: 1,
     draw: (_, id) => ({
-      // Longer than its route's time limit, because of the reader alone.
+      // Longer than its route's time limit, because of the reader alone. Sockets take the first five megabytes at once.
       body: bodyOf(id, { model: 'short-total', script: 'tokens=60000 chunk=2', isStream: true }),
-      caller: { does: 'read slowly', bytesPerMs: 6_000_000 / (2 * SHORT_TOTAL_MS) },
+      caller: { does: 'read slowly', bytesPerMs: 6_000_000 / (6 * SHORT_TOTAL_MS) },
       pays: BILLED,
     }),
   },
