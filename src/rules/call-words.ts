@@ -15,13 +15,14 @@ const WORDS: Record<Outcome, Words> = {
   completed: { title: 'Completed', explanation: 'The answer was delivered in full.', advice: null },
   hung_up: {
     title: 'Caller hung up',
-    explanation: 'The connection was closed before the answer ended. What had been produced by then was charged.',
+    explanation:
+      'The connection was closed, or nothing more was read from it, before the answer ended. The prompt and what had been produced by then were charged.',
     advice:
       'If nobody cancelled, look for a timeout in your client or in a proxy between it and this service, and stream long answers.',
   },
   hold_used_up: {
     title: 'Credit ran out midway',
-    explanation: 'The answer was ended where the credit set aside for it ended, and what was delivered was charged.',
+    explanation: 'The answer was ended where the credit set aside for it ended, and that credit was charged.',
     advice: 'Top up the wallet, or ask for shorter answers with max_completion_tokens.',
   },
   upstream_failed: {
@@ -36,7 +37,7 @@ const WORDS: Record<Outcome, Words> = {
   },
   timed_out: {
     title: 'The model took too long',
-    explanation: `The model began too late, fell silent, or exceeded the longest time for a call. ${NOT_CHARGED}`,
+    explanation: `The model began too late, or fell silent. ${NOT_CHARGED}`,
     advice: 'Retry, with a shorter prompt or a faster model if it stays.',
   },
   gateway_failed: {

@@ -6,6 +6,7 @@ import {
   chatBody,
   complete,
   createWorld,
+  eventsOf,
   until,
   walletOf,
   type World,
@@ -30,6 +31,7 @@ before(async () => {
     await addProvider(world.store, world.secrets, `says-${status}`, `${world.simulator.url}/v1`)
     await addModel(world.store, { id: `sim-${status}`, provider: `says-${status}` })
   }
+  await addModel(world.store, { id: 'hurried', provider: 'simulator', deployment: { totalTimeoutMs: 500 } })
   await until(async () => {
     const response = await fetch(`${world.url}/v1/models`, { headers: world.project.headers })
     return (await response.text()).includes(`"sim-422"`)
@@ -59,3 +61,20 @@ for (const [status, kind] of Object.entries(KINDS)) {
     )
   })
 }
+
+test('an answer that takes longer than there is time for ends with length, and costs what came of it', async () => {
+  const before = await walletOf(world.store, world.project.id)
+  const response = await complete(world, chatBody('tokens=3000 gap=5', { model: 'hurried', stream: true }))
+  const events = eventsOf(await response.text())
+  assert.equal(events.at(-1), '[DONE]')
+  assert.match(events.at(-2) ?? '', /"finish_reason":"length"/)
+  const charge = await world.store.db
+    .selectFrom('charges')
+    .select(['outcome', 'output_tokens', 'charged_nanos'])
+    .where('model_id', '=', 'hurried')
+    .executeTakeFirstOrThrow()
+  // All but the role, the finish and [DONE] are words.
+  assert.deepEqual([charge.outcome, charge.output_tokens], ['completed', events.length - 3])
+  assert.equal((await walletOf(world.store, world.project.id)).balance, before.balance - charge.charged_nanos)
+  assert.ok(charge.charged_nanos > 0n)
+})

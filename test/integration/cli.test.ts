@@ -179,13 +179,22 @@ test('what was wrong is corrected by movements that say what they correct, and e
   assert.match(await refused('wallet', 'refund', id, '1', ...because), /Only \$0\.75 is available, so \$1\.00 cannot/)
   assert.match(await refused('wallet', 'adjust', id, '-0.76', ...because), /Only \$0\.75 is available, so \$0\.76/)
 
+  assert.match(await refused('wallet', 'refund', id, '1', ...because), /--owed/)
+  const owing = ['wallet', 'refund', id, '1', '--owed', '--reference', 'owing', ...because]
+  assert.match(await told(...owing), /^\$1\.00 refunded[^]*balance +\$0\.00$/m)
+  assert.match(await told(...owing), /already posted, nothing changed/)
+  assert.match(await told('wallet', 'show', id), /^owed +\$0\.25: no call is answered until it is paid$/m)
+  assert.match(await told('wallet', 'topup', id, '1'), /balance +\$0\.75$/m)
+  assert.doesNotMatch(await told('wallet', 'show', id), /owed/)
+
+  await told('wallet', 'refund', id, '0.5', ...because)
   const [refund] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
   const reverse = ['wallet', 'reverse', String(refund?.id), ...because]
-  assert.match(await told(...reverse, '--reference', 'undo'), /^\$1\.00 moved back\.\n\nreverses +refund\n/)
+  assert.match(await told(...reverse, '--reference', 'undo'), /^\$0\.50 moved back\.\n\nreverses +refund\n/)
   assert.match(await told(...reverse, '--reference', 'undo'), /already posted, nothing changed/)
   assert.match(await refused(...reverse), /was reversed before, nothing changed/)
   const [reversal] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
-  assert.partialDeepStrictEqual(reversal, { kind: 'reversal', corrects: refund?.id, delta_credits: '$1.00' })
+  assert.partialDeepStrictEqual(reversal, { kind: 'reversal', corrects: refund?.id, delta_credits: '$0.50' })
   assert.match(await refused('wallet', 'reverse', String(reversal?.id), ...because), /is a reversal, which is final/)
   assert.match(await refused('wallet', 'refund', id, '1', '--call', NOBODY, ...because), /no call .* that has ended/)
   assert.match(await refused('wallet', 'refund', id, '1', '--call', 'chatcmpl-1', ...because), /not the id of a call/)
