@@ -14,6 +14,10 @@ alter table transfers drop constraint transfers_kind_check;
 alter table transfers add constraint transfers_kind_check check (kind in ('topup', 'grant', 'ad_revenue', 'refund',
   'chargeback', 'expiry', 'adjustment', 'reversal', 'late_charge', 'absorbed', 'owed', 'collection'));
 
+-- In the order in which they happened, also within a transaction: an advance comes before what it pays for, and a
+-- collection after the credit that it takes, or a balance on the way would seem to be below zero.
+alter table transfers alter column created_at set default clock_timestamp();
+
 alter table wallets add column owed_nanos int8 not null default 0;
 alter table wallets add constraint owed_is_not_negative check (owed_nanos >= 0);
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { refundWallet } from '../../src/store/wallets.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
 import { credit } from '../support/world.ts'
 import { createBrowserWorld, PHONE, type BrowserWorld } from './support/browser-world.ts'
@@ -71,5 +73,16 @@ test('on a phone the wallet fits, and filters are kept in the address', async ()
   await page.getByLabel('Type', { exact: true }).selectOption('usage')
   await page.getByText('Nothing fits these filters').waitFor()
   assert.equal(new URL(page.url()).search, '?kind=usage')
+  await context.close()
+})
+
+test('what is owed is said above everything else, with what pays it', async () => {
+  const { page, context, project } = await world.signedUp()
+  const order = { id: uuidv7(), projectId: project.id, amount: 3_250_000_000n, reference: 'back', reason: 'disputed' }
+  await refundWallet(world.store.db, order, true)
+  await page.goto(`/projects/${project.id}/wallet`)
+  await page.getByText('$3.25 is owed: a payment was taken back after its credit had been spent.').waitFor()
+  await page.getByRole('row').filter({ hasText: 'Owed' }).getByText('+$3.25').waitFor()
+  await world.check(page)
   await context.close()
 })

@@ -3,7 +3,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { titleOfMovement } from '../../src/rules/ledger-words.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
-import { adjustWallet, creditWallet, refundCall } from '../../src/store/wallets.ts'
+import { adjustWallet, creditWallet, refundCall, refundWallet } from '../../src/store/wallets.ts'
 import { tellLowBalances } from '../../src/worker/low-balance.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
@@ -315,4 +315,39 @@ test('what a real call costs is in the ledger as soon as it has ended', async ()
   assert.equal(items[0]?.kind, 'usage')
   assert.ok(BigInt(items[0]?.deltaNanos ?? 0) < 0n)
   assert.equal(BigInt(items[0]?.balanceAfterNanos ?? 0), (await walletOf(world.store, project)).balance)
+})
+
+test('what is owed stands in the wallet and in its ledger until a top-up has paid it', async () => {
+  const project = await fundedProject(2n)
+  const taken = {
+    id: uuidv7(),
+    projectId: project,
+    amount: 5n * DOLLAR,
+    reference: `back:${project}`,
+    reason: 'disputed',
+  }
+  await refundWallet(world.store.db, taken, true)
+  const look = async () => (await must(owner.send(`GET /api/projects/${project}/wallet`))).body
+  assert.partialDeepStrictEqual(await look(), {
+    balanceNanos: '0',
+    availableNanos: '0',
+    owedNanos: String(3n * DOLLAR),
+  })
+  await credit(world.store, project, 4n * DOLLAR)
+  assert.partialDeepStrictEqual(await look(), { balanceNanos: String(DOLLAR), owedNanos: '0' })
+  const { items } = await ledgerOf(owner, project)
+  assert.deepEqual(
+    items.map(({ kind, deltaNanos, balanceAfterNanos }) => [
+      kind,
+      ...[deltaNanos, balanceAfterNanos].map((nanos) => BigInt(nanos) / DOLLAR),
+    ]),
+    [
+      ['collection', -3n, 1n],
+      ['topup', 4n, 4n],
+      ['refund', -5n, 0n],
+      ['owed', 3n, 5n],
+      ['topup', 2n, 2n],
+    ],
+    'in the order in which they happened: no balance on the way is below zero',
+  )
 })
