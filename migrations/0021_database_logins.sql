@@ -172,6 +172,32 @@ begin
   return ledger_reverse(gen_random_uuid(), taken, 'reinstated:' || taken, 'the dispute was won');
 end $$;
 
+-- As before, but a tenant's own login gets credit for its own publisher only.
+create or replace function grant_trial_credit(publisher uuid, project uuid, claims text[]) returns boolean
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare amount int8;
+begin
+  if pg_has_role(session_user, 'parley_tenant', 'member') and not pg_has_role(session_user, current_user, 'member')
+    and publisher is distinct from tenant_publisher() then
+    raise exception 'publisher % is not the tenant of this transaction', publisher using errcode = 'insufficient_privilege';
+  end if;
+  select p.trial_credit_nanos into amount from publishers p
+    where p.id = publisher and p.activated_at is not null and p.trial_credit_nanos > 0 for update;
+  if not found or not exists (
+    select from projects j join domains d on d.project_id = j.id
+    where j.id = project and j.publisher_id = publisher and j.archived_at is null and d.verified_at is not null) then
+    return false;
+  end if;
+  update publishers set trial_credit_nanos = 0 where id = publisher;
+  begin
+    insert into trial_claims (digest) select sha256(convert_to(claim, 'UTF8')) from unnest(claims) claim order by 1;
+  exception when unique_violation then
+    return false; -- none of them is kept: what is left of them is still somebody else's to claim
+  end;
+  return ledger_transfer(gen_random_uuid(), '00000000-0000-0000-0000-000000000003', project, amount, 'grant',
+    'trial:' || publisher, 'trial credit', null);
+end $$;
+
 -- Functions that planes call and that write where planes may not.
 alter function ledger_apply(uuid, uuid[], json, json, json) security definer set search_path = public, pg_temp;
 alter function ledger_sweep(interval, interval, int) security definer set search_path = public, pg_temp;

@@ -245,6 +245,19 @@ test('a hostile statement in a transaction that the console opened reads and cha
   assert.deepEqual(rows, [{ active: true }])
 })
 
+test("a tenant cannot use up the trial credit of another publisher's", async () => {
+  const waiting = 'select trial_credit_nanos from publishers where id = $1'
+  await owner.query('update publishers set trial_credit_nanos = 5 where id = $1', [theirs.publisherId])
+  const hostile = `select grant_trial_credit('${theirs.publisherId}', '${theirs.id}', '{x}')`
+  await refused('tenant', hostile)
+  const tenant = { publisherId: mine.publisherId, projectId: mine.id }
+  await assert.rejects(
+    withTenant(world.store.tenants, tenant, (tx) => raw(tx, hostile)),
+    { code: NOT_ALLOWED },
+  )
+  assert.deepEqual((await owner.query(waiting, [theirs.publisherId])).rows, [{ trial_credit_nanos: '5' }])
+})
+
 test('an old console, which signs nothing and runs as the owner, keeps working while new ones are started', async () => {
   await owner.query('begin')
   await owner.query(

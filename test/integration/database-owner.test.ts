@@ -80,6 +80,18 @@ test('an owner who is no superuser migrates, makes logins, and the planes work u
   assert.deepEqual(seen, [{ name: 'mine' }])
 })
 
+test('a new login is a member of its own role and of no other, and has no other right', async () => {
+  for (const login of LOGINS) {
+    const { rows } = await admin.query(
+      `select r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication as has_more,
+         array(select g.rolname::text from pg_roles g where g.oid <> r.oid and pg_has_role(r.oid, g.oid, 'member')) as roles
+       from pg_roles r where r.rolname = $1`,
+      [logins[login].name],
+    )
+    assert.deepEqual(rows, [{ has_more: false, roles: [`parley_${login}`] }])
+  }
+})
+
 test('the worker sees since when transactions of other logins run, so that it sums up nothing too early', async () => {
   const gateway = await connect(urlOf('gateway'))
   try {
