@@ -140,9 +140,11 @@ async function warnOfOwners(roles: readonly Role[], storeOf: (role: Role) => Sto
 }
 
 function openStoreOf(config: Config, url: string, roles: readonly Role[], log: Log): Store {
+  const tenantUrl = databaseUrlOf(config, 'tenant')
   return openStore({
     url,
-    tenantUrl: config.PARLEY_TENANT_DATABASE_URL,
+    // A plane's own login may not act for tenants: where they have none, the owner does.
+    tenantUrl: tenantUrl === url ? undefined : tenantUrl,
     applicationName: `parley ${roles.join(' ')}`,
     onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
   })

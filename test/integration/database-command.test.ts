@@ -12,7 +12,6 @@ import { loginNameOf, LOGINS } from '../../src/store/logins.ts'
 import { parley } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { databaseEnv } from '../support/logins.ts'
-import { until } from '../support/world.ts'
 
 /** Roles belong to the whole server: removed in the end, under a name that no other run has. */
 const PREFIX = `parley_test_${randomBytes(4).toString('hex')}`
@@ -102,12 +101,13 @@ test('a process warns of each plane that runs with a login that owns the tables,
     const ports = { PARLEY_CONSOLE_PORT: '0', PARLEY_OPS_PORT: '0', PARLEY_AUTO_MIGRATE: 'false' }
     const config = readConfig({ ...env, ...ports, ...change }, ['console'])
     const running = await serve(config, ['console'], log)
-    if (change.PARLEY_CONSOLE_DATABASE_URL === undefined) await until(() => lines.length >= 2)
-    else await new Promise((resolve) => setTimeout(resolve, 300))
+    await new Promise((resolve) => setTimeout(resolve, 500))
     await running.stop()
     return lines.filter((line) => line.includes('could do anything')).map((line) => JSON.parse(line).plane)
   }
   assert.deepEqual(await warningsOf({}), ['console', 'tenant'])
+  const { PARLEY_CONSOLE_DATABASE_URL = '' } = databaseEnv(database.url)
+  assert.deepEqual(await warningsOf({ PARLEY_CONSOLE_DATABASE_URL }), ['tenant'])
   assert.deepEqual(await warningsOf(databaseEnv(database.url)), [])
 })
 

@@ -124,6 +124,20 @@ const FUNCTIONS: Record<string, string[]> = {
   time_of_id: ['console', 'gateway', 'tenant', 'worker'],
 }
 
+/** Run with the owner's rights. `create or replace` forgets that unless it is said again. */
+const DEFINERS = [
+  'ensure_partitions',
+  'grant_trial_credit',
+  'idempotency_claim',
+  'ledger_apply',
+  'ledger_credit_payment',
+  'ledger_reinstate',
+  'ledger_sweep',
+  'ledger_take_back',
+  'open_transactions',
+  'tenant_context',
+]
+
 const ROLES = ['console', 'gateway', 'matcher', 'tenant', 'worker']
 
 let database: TestDatabase
@@ -168,20 +182,42 @@ test('of every table it was decided who may do what, and nobody may do more', as
 })
 
 test('of every function it was decided who may call it, nobody else may, and those with more rights have a fixed path', async () => {
-  const { rows } = await client.query<{ name: string; roles: string[]; is_public: boolean; is_fixed: boolean }>(
+  const { rows } = await client.query<{
+    name: string
+    roles: string[]
+    is_public: boolean
+    is_definer: boolean
+    is_fixed: boolean
+  }>(
     `select p.proname as name,
        array(select r.role from unnest($1::text[]) as r (role) where has_function_privilege('parley_' || r.role, p.oid, 'execute')
          order by 1) as roles,
        p.proacl is null or exists (select from aclexplode(p.proacl) a where a.grantee = 0) as is_public,
-       not p.prosecdef or coalesce(p.proconfig @> array['search_path=public, pg_temp'], false) as is_fixed
+       p.prosecdef as is_definer, not p.prosecdef or coalesce(p.proconfig @> array['search_path=public, pg_temp'], false) as is_fixed
      from pg_proc p where p.pronamespace = 'public'::regnamespace order by 1`,
     [ROLES],
   )
   assert.deepEqual(Object.fromEntries(rows.map(({ name, roles }) => [name, roles])), FUNCTIONS)
   assert.deepEqual(
+    rows.filter(({ is_definer }) => is_definer).map(({ name }) => name),
+    DEFINERS,
+  )
+  assert.deepEqual(
     rows.filter(({ is_public, is_fixed }) => is_public || !is_fixed),
     [],
   )
+})
+
+test('row security narrows tenants and no plane: each table that has it has a policy for both', async () => {
+  const { rows } = await client.query<{ name: string; policies: string[] }>(
+    `select c.relname as name, array(select p.polname || ': ' || array_to_string(array(
+         select r.rolname::text from pg_roles r where r.oid = any (p.polroles) order by 1), ' ')
+       from pg_policy p where p.polrelid = c.oid order by 1) as policies
+     from pg_class c where c.relrowsecurity and c.relnamespace = 'public'::regnamespace`,
+  )
+  const policies = ['planes: parley_console parley_gateway parley_matcher parley_worker', 'tenant: parley_tenant']
+  assert.ok(rows.length > 20)
+  for (const { name, policies: found } of rows) assert.deepEqual(found, policies, name)
 })
 
 test('nobody has rights on partitions, except that the worker reads them, also those that it made itself', async () => {
