@@ -303,7 +303,7 @@ test('killed at any moment, it loses no offer and has none twice', async () => {
     }
   })()
   for (let round = 0; round < 5; round++) {
-    const child = start(process.execPath, [PROCESS, database.url, directory])
+    const child = start(process.execPath, [PROCESS, loginUrl(database.url, 'matcher'), directory])
     await child.untilPrinted(/followed/, 20_000)
     await sleep(random.int(400))
     await child.end('SIGKILL', 5_000)
