@@ -119,8 +119,9 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 }
 
 const PARTITIONS = `
-select format('create table %I partition of %I for values from (%L) to (%L)', parent || '_' || to_char(day, 'YYYYMMDD'),
-  parent, first_id_of(day at time zone 'utc'), first_id_of((day + interval '1 day') at time zone 'utc')) as statement
+select format('create table %1$I partition of %2$I for values from (%3$L) to (%4$L);
+    grant select on %1$I to parley_worker', parent || '_' || to_char(day, 'YYYYMMDD'), parent,
+  first_id_of(day at time zone 'utc'), first_id_of((day + interval '1 day') at time zone 'utc')) as statement
 from unnest(array['charges', 'calls']) as parent, generate_series(3, $1::int - 1) as back,
   lateral (select date_trunc('day', now() at time zone 'utc') - back * interval '1 day' as day) as d`
 

@@ -7,6 +7,7 @@ import { LEASE_MS } from '../src/rules/limits.ts'
 import { audit } from '../src/store/audit.ts'
 import { openStore, type Store } from '../src/store/database.ts'
 import { createTestDatabase } from '../test/support/database.ts'
+import { loginUrl } from '../test/support/logins.ts'
 import { addRecentCalls, seedLedger } from './audit-seed.ts'
 
 const { values } = parseArgs({
@@ -21,7 +22,7 @@ const calls = Number(values.calls)
 const recent = Number(values.recent)
 
 const database = await createTestDatabase()
-const store = openStore({ url: database.url, applicationName: 'parley bench' })
+const store = openStore({ url: loginUrl(database.url, 'worker'), applicationName: 'parley bench' })
 try {
   const seed = { calls, wallets: Number(values.wallets), days: Number(values.days) }
   const seededMs = performance.now()

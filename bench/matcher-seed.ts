@@ -10,6 +10,7 @@ import { LOCAL_ADMIN_URL } from '../scripts/postgres.ts'
 import { openEmbedder } from '../src/recommend/embedding/embedder.ts'
 import { searchTextOf } from '../src/rules/offers.ts'
 import { migrate } from '../src/store/migrate.ts'
+import { ensureTestLogins } from '../test/support/logins.ts'
 import { createRandom } from '../test/support/random.ts'
 import { importedOf, seedCatalogue } from './recommend/catalogue.ts'
 import { readOwnOffers, readPublicOffers, type CatalogueOffer } from './recommend/sets.ts'
@@ -54,6 +55,7 @@ export async function findOrSeed({ offers, data, isFresh }: Seeding): Promise<st
 async function seed(url: string, count: number, data: string | undefined): Promise<void> {
   const startedMs = performance.now()
   await migrate(url)
+  await ensureTestLogins(url)
   const embedder = await openEmbedder({ cacheDir: join(KEPT_DIR, 'models') })
   const shelf = openVectorShelf(embedder, join(KEPT_DIR, 'bench'))
   const bases = data === undefined ? readOwnOffers() : readPublicOffers(data)

@@ -19,6 +19,7 @@ import { matcherTokenOf } from '../src/recommend/wire.ts'
 import type { MatchReply } from '../src/rules/matching.ts'
 import { start, type Started } from '../test/support/commands.ts'
 import { freePort } from '../test/support/free-port.ts'
+import { loginUrl } from '../test/support/logins.ts'
 import { findOrSeed } from './matcher-seed.ts'
 import type { Order } from './recommend/matcher-process.ts'
 import { linesOf, type Result } from './recommend/report.ts'
@@ -106,7 +107,7 @@ async function timeBuild(
 async function run(databaseUrl: string): Promise<Running> {
   const startedMs = performance.now()
   const order: Order = {
-    databaseUrl,
+    databaseUrl: loginUrl(databaseUrl, 'matcher'),
     secret: randomBytes(32).toString('base64'),
     port: await freePort(),
     directory: DIRECTORY,

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { openStore } from '../src/store/database.ts'
 import { createTestDatabase } from '../test/support/database.ts'
+import { databaseEnv } from '../test/support/logins.ts'
 import { addModel, addProject, addProvider, untilReady, walletOf } from '../test/support/world.ts'
 
 const { values } = parseArgs({
@@ -81,7 +82,7 @@ async function startSimulator(): Promise<string> {
 async function startGateway(port: number, opsPort: number) {
   const env = {
     ...process.env,
-    DATABASE_URL: database.url,
+    ...databaseEnv(database.url),
     PARLEY_SECRET: secret,
     PARLEY_PORT: String(port),
     PARLEY_OPS_PORT: String(opsPort),

@@ -12,6 +12,7 @@ import { uuidv7 } from '../src/platform/uuid.ts'
 import { openStore } from '../src/store/database.ts'
 import { batchOf } from '../src/store/ledger.ts'
 import { createTestDatabase } from '../test/support/database.ts'
+import { loginUrl } from '../test/support/logins.ts'
 import { addModel, addProject, addProvider, walletOf } from '../test/support/world.ts'
 import { CHARGE, holdRequest, settlement, type Wallet } from './wallet-load.ts'
 
@@ -83,7 +84,7 @@ try {
 
 function runLoad(wallet: Wallet): Promise<Report> {
   const child = fork(new URL('wallet-load.ts', import.meta.url), [
-    database.url,
+    loginUrl(database.url, 'gateway'),
     JSON.stringify(wallet),
     String(seconds),
     String(concurrency),

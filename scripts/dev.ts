@@ -14,11 +14,12 @@ import { parseArgs, promisify } from 'node:util'
 import { Client } from 'pg'
 import { createSimulator } from '../simulator/server.ts'
 import { curlFor } from '../src/cli/curl.ts'
-import { readConfig } from '../src/config.ts'
+import { LOGIN_VARIABLES, readConfig } from '../src/config.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { serve, type Running } from '../src/serve.ts'
 import { openStore } from '../src/store/database.ts'
+import { createLogins, loginNameOf, LOGINS, newPassword, urlWith } from '../src/store/logins.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openMailbox } from './mailbox.ts'
 import { findOrStartPostgres } from './postgres.ts'
@@ -84,6 +85,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   const matcherPort = await freePort(Math.max(MATCHER_PORT, consolePort + 1))
   const env = {
     DATABASE_URL: databaseUrl,
+    ...(await planeUrls(databaseUrl)),
     PARLEY_SECRET: await ownSecret(),
     PARLEY_PORT: String(gatewayPort),
     PARLEY_PUBLIC_URL: `http://127.0.0.1:${gatewayPort}`,
@@ -212,6 +214,15 @@ async function createDatabase(serverUrl: string, name: string): Promise<string> 
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   return url.href
+}
+
+/** A login for each plane, as in production. New passwords at each start: nobody has to keep them. */
+async function planeUrls(databaseUrl: string): Promise<Record<string, string>> {
+  const logins = LOGINS.map((login) => {
+    return { login, name: loginNameOf(flags.database, login), password: newPassword() }
+  })
+  await createLogins(databaseUrl, Object.fromEntries(logins.map(({ login, ...made }) => [login, made])))
+  return Object.fromEntries(logins.map(({ login, ...made }) => [LOGIN_VARIABLES[login], urlWith(databaseUrl, made)]))
 }
 
 /** Made once: under another one, nothing that was sealed or digested before could be read. */

@@ -60,7 +60,8 @@ export async function seedCalls(url: string, options: SeedOptions): Promise<Seed
 
 async function makePartitions(db: Db, days: number): Promise<void> {
   const { rows } = await sql<{ statement: string }>`
-    select format('create table if not exists %I partition of %I for values from (%L) to (%L)',
+    select format('create table if not exists %1$I partition of %2$I for values from (%3$L) to (%4$L);
+      grant select on %1$I to parley_worker',
       parent || '_' || to_char(day, 'YYYYMMDD'), parent, first_id_of(day at time zone 'utc'),
       first_id_of((day + interval '1 day') at time zone 'utc')) as statement
     from unnest(array['charges', 'calls']) as parent, generate_series(0, ${days}::int) as back,

@@ -23,10 +23,17 @@ const origin = webAddress.transform((text, context) => {
 })
 const milliseconds = z.coerce.number().int().min(0).max(3_600_000)
 
+const databaseUrl = z
+  .string('is required, for example postgres://parley:…@db.internal:5432/parley')
+  .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+
 const schema = z.object({
-  DATABASE_URL: z
-    .string('is required, for example postgres://parley:…@db.internal:5432/parley')
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://'),
+  DATABASE_URL: databaseUrl,
+  PARLEY_GATEWAY_DATABASE_URL: databaseUrl.optional(),
+  PARLEY_CONSOLE_DATABASE_URL: databaseUrl.optional(),
+  PARLEY_WORKER_DATABASE_URL: databaseUrl.optional(),
+  PARLEY_MATCHER_DATABASE_URL: databaseUrl.optional(),
+  PARLEY_TENANT_DATABASE_URL: databaseUrl.optional(),
   PARLEY_SECRET: z.string('is required. Make one with: openssl rand -base64 32').transform(rootSecretsOf),
   PARLEY_CELL: z
     .string()
@@ -90,7 +97,18 @@ export class ConfigError extends Error {
   }
 }
 
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+/** Which variable names the login of each plane, and of the tenants that console and worker act for. */
+export const LOGIN_VARIABLES = {
+  gateway: 'PARLEY_GATEWAY_DATABASE_URL',
+  console: 'PARLEY_CONSOLE_DATABASE_URL',
+  worker: 'PARLEY_WORKER_DATABASE_URL',
+  matcher: 'PARLEY_MATCHER_DATABASE_URL',
+  tenant: 'PARLEY_TENANT_DATABASE_URL',
+} as const
+export type LoginOf = keyof typeof LOGIN_VARIABLES
+
+/** `planes`: what a process serves that may do without the owner's login, if each has its own. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env, planes: readonly LoginOf[] = []): Config {
   const problems: string[] = []
   const values: Record<string, string | undefined> = {}
   for (const name of VARIABLES) {
@@ -101,10 +119,26 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       problems.push(`${name}_FILE names a file that cannot be read`)
     }
   }
+  const own = loginsFor(planes).map((login) => values[LOGIN_VARIABLES[login]])
+  if (values.DATABASE_URL === undefined && own.length > 0 && !own.includes(undefined)) {
+    // Who does not know the owner cannot migrate. The address is only for telling which server does not answer.
+    values.DATABASE_URL = own[0]
+    values.PARLEY_AUTO_MIGRATE = 'false'
+  }
   const result = schema.safeParse(values)
   if (!result.success) problems.push(...result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`))
   if (!result.success || problems.length > 0) throw new ConfigError(problems)
   return result.data
+}
+
+/** The logins that these planes use. */
+export function loginsFor(planes: readonly LoginOf[]): LoginOf[] {
+  const actsForTenants = planes.includes('console') || planes.includes('worker')
+  return actsForTenants ? [...planes, 'tenant'] : [...planes]
+}
+
+export function databaseUrlOf(config: Config, login: LoginOf): string {
+  return config[LOGIN_VARIABLES[login]] ?? config.DATABASE_URL
 }
 
 /** A variable that the operator names on the command line, for what must not be written there itself. */

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from './config.ts'
+import { databaseUrlOf, LOGIN_VARIABLES, loginsFor, type Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
 import { createCheckDomain } from './domains/check.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
@@ -10,7 +10,8 @@ import { errorFields, type Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { createSecrets, type Secrets } from './platform/secrets.ts'
 import { matcherTokenOf } from './recommend/wire.ts'
-import { openStore, type Db } from './store/database.ts'
+import { openStore, type Db, type Store } from './store/database.ts'
+import { complaintOf, findStanding } from './store/logins.ts'
 import { migrate } from './store/migrate.ts'
 import { createWorker } from './worker/worker.ts'
 
@@ -36,15 +37,11 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
     if (applied.length > 0) log.info({ applied }, 'migrated')
   }
   const metrics = createMetrics()
-  const store = openStore({
-    url: config.DATABASE_URL,
-    applicationName: `parley ${roles.join(' ')}`,
-    onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
-  })
+  const stores = openStores(config, roles, log)
   const secrets = createSecrets(config.PARLEY_SECRET)
   const gateway = roles.includes('gateway')
     ? createGateway({
-        store,
+        store: stores.of('gateway'),
         log,
         metrics,
         secrets,
@@ -58,7 +55,8 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
   const app = gateway && createServer(gateway)
   const consoleApp = roles.includes('console')
     ? await createConsole({
-        db: store.db,
+        db: stores.of('console').db,
+        tenants: stores.of('console').tenants,
         log,
         metrics,
         secrets,
@@ -70,13 +68,16 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
         webRoot,
       })
     : undefined
-  const matching = roles.includes('matcher') ? await createMatching(config, store.db, log, metrics, secrets) : undefined
+  const matching = roles.includes('matcher')
+    ? await createMatching(config, stores.of('matcher').db, log, metrics, secrets)
+    : undefined
   const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
   const urls = await listen(config, ops, { app, consoleApp, matcherApp: matching?.app })
   // Only now: a process that finds its ports taken has done nothing yet.
   const worker = roles.includes('worker')
     ? createWorker({
-        db: store.db,
+        db: stores.of('worker').db,
+        tenants: stores.of('worker').tenants,
         log,
         metrics,
         secrets,
@@ -96,9 +97,57 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
       const ended = [consoleApp && close(consoleApp), matching && close(matching.app).then(matching.matcher.stop)]
       await Promise.all([gateway && app && drain(gateway, app, config), ...ended])
       await ops.close()
-      await store.close()
+      await stores.close()
     }),
   }
+}
+
+interface Stores {
+  of(role: Role): Store
+  close(): Promise<void>
+}
+
+/** One for each login: roles that have none of their own share the owner's. */
+function openStores(config: Config, roles: readonly Role[], log: Log): Stores {
+  const urls = new Set(roles.map((role) => databaseUrlOf(config, role)))
+  const stores = new Map([...urls].map((url) => [url, openStoreOf(config, url, roles, log)]))
+  const storeOf = (role: Role) => {
+    const store = stores.get(databaseUrlOf(config, role))
+    if (!store) throw new Error(`${role} does not run here`)
+    return store
+  }
+  void warnOfOwners(roles, storeOf, log)
+  return {
+    of: storeOf,
+    async close() {
+      await Promise.all([...stores.values()].map((store) => store.close()))
+    },
+  }
+}
+
+/** Says which roles run with a login that neither grants nor row security hold back. */
+async function warnOfOwners(roles: readonly Role[], storeOf: (role: Role) => Store, log: Log): Promise<void> {
+  const forTenants = roles.includes('console') ? 'console' : 'worker'
+  for (const login of loginsFor(roles)) {
+    const { db } = login === 'tenant' ? storeOf(forTenants).tenants : storeOf(login)
+    // The store may be away just now, and whoever starts it has other worries.
+    const standing = await findStanding(db).catch(() => undefined)
+    const problem = standing && complaintOf(standing)
+    if (problem === undefined) continue
+    const mend = `Run "parley database logins", then set ${LOGIN_VARIABLES[login]}.`
+    log.warn({ plane: login, problem, mend }, 'a hostile statement could do anything to the database')
+  }
+}
+
+function openStoreOf(config: Config, url: string, roles: readonly Role[], log: Log): Store {
+  const tenantUrl = databaseUrlOf(config, 'tenant')
+  return openStore({
+    url,
+    // A plane's own login may not act for tenants: where they have none, the owner does.
+    tenantUrl: tenantUrl === url ? undefined : tenantUrl,
+    applicationName: `parley ${roles.join(' ')}`,
+    onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
+  })
 }
 
 async function listen(

@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
+import { databaseEnv, loginUrl } from '../../test/support/logins.ts'
 import { freePort } from '../../test/support/free-port.ts'
 import { addModel, addProject, addProvider, until, untilReady, type TestProject } from '../../test/support/world.ts'
 import { seedCatalogue } from './catalogue.ts'
@@ -90,7 +91,7 @@ async function startAll(databaseUrl: string, directory: string, store: Store, ch
   const [port, opsPort, matcherPort] = [await freePort(), await freePort(), await freePort()]
   const env = {
     ...process.env,
-    DATABASE_URL: databaseUrl,
+    ...databaseEnv(databaseUrl),
     PARLEY_SECRET: secret,
     PARLEY_LOG_LEVEL: 'warn',
     PARLEY_AUTO_MIGRATE: 'false',
@@ -99,7 +100,10 @@ async function startAll(databaseUrl: string, directory: string, store: Store, ch
     PARLEY_OPS_PORT: String(opsPort),
     PARLEY_MATCHER_URL: `http://127.0.0.1:${matcherPort}`,
   }
-  const matcher = startMatcher({ databaseUrl, secret, port: matcherPort, directory }, children)
+  const matcher = startMatcher(
+    { databaseUrl: loginUrl(databaseUrl, 'matcher'), secret, port: matcherPort, directory },
+    children,
+  )
   children.push(spawn('bin/parley', ['serve', 'gateway'], { env, stdio: ['ignore', 'ignore', 'inherit'] }))
   await untilListening(`http://127.0.0.1:${opsPort}`)
   await until(async () => {

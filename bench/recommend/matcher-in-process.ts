@@ -11,6 +11,7 @@ import { match } from '../../src/recommend/match.ts'
 import type { MatchReply, MatchRequest } from '../../src/rules/matching.ts'
 import { openStore } from '../../src/store/database.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
+import { loginUrl } from '../../test/support/logins.ts'
 import { seedCatalogue, uuidOf } from './catalogue.ts'
 import type { CatalogueOffer } from './sets.ts'
 import type { VectorShelf } from './vector-shelf.ts'
@@ -45,19 +46,20 @@ export async function openMatcher(
   { embedder, gates, shelf }: { embedder: Embedder; gates: Gates; shelf: VectorShelf },
 ): Promise<MatcherInProcess> {
   const database = await createTestDatabase()
-  const store = openStore({ url: database.url, applicationName: 'parley bench', statementTimeoutMs: DEADLINE_MS })
+  const matcherUrl = loginUrl(database.url, 'matcher')
+  const matcherStore = openStore({ url: matcherUrl, applicationName: 'parley bench', statementTimeoutMs: DEADLINE_MS })
   const directory = await mkdtemp(join(tmpdir(), 'parley-bench-matcher-'))
   const log = createLog('warn', process.stderr)
-  const following = createFollowing({ db: store.db, embedder, directory, log })
+  const following = createFollowing({ db: matcherStore.db, embedder, directory, log })
   const close = async () => {
     await following.close()
-    await store.close()
+    await matcherStore.close()
     await database.drop()
     await rm(directory, { recursive: true, force: true })
   }
   try {
     await seedCatalogue(database.url, offers, shelf)
-    const campaigns = createCampaigns({ db: store.db, embedder, log })
+    const campaigns = createCampaigns({ db: matcherStore.db, embedder, log })
     await campaigns.refresh()
     await campaigns.learnHints()
     do await following.follow()

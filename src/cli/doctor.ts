@@ -4,6 +4,7 @@ import { createSecrets } from '../platform/secrets.ts'
 import { openStore } from '../store/database.ts'
 import * as checks from './checks.ts'
 import { sentenceOf } from './failures.ts'
+import { checkLogins } from './login-checks.ts'
 import type { Output } from './print.ts'
 import { addCommand, print } from './session.ts'
 
@@ -42,6 +43,7 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
   const inOrder: [name: string, check: () => Promise<checks.Finding[]>][] = [
     ['store', () => checks.checkStore(db)],
     ['migrations', () => checks.checkMigrations(config.DATABASE_URL)],
+    ['logins', () => checkLogins(config)],
     ['partitions', () => checks.checkPartitions(db)],
     ['secrets', () => checks.checkSecrets(db, secrets)],
     ['providers', () => checks.checkProviders(db, secrets, isOffline)],

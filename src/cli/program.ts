@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../config.ts'
+import { ConfigError, type LoginOf } from '../config.ts'
 import { visibleText } from '../rules/visible-text.ts'
 import { addAdvertiserCommands } from './advertisers.ts'
 import { addAnomalyCommand } from './anomalies.ts'
@@ -8,6 +8,7 @@ import { addAuditCommand } from './audit.ts'
 import { addCampaignCommands } from './campaigns.ts'
 import type { OpenCheckout } from './checkout.ts'
 import { addConversationCommands } from './conversations.ts'
+import { addDatabaseCommands } from './database.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { addDomainCommands } from './domains.ts'
 import { CliError } from './failures.ts'
@@ -27,10 +28,10 @@ import { addWalletCommands } from './wallets.ts'
 const EXIT_USAGE = 2
 
 /** What the command line needs of the other planes, which it does not know: main.ts hands it in. */
-export type Planes<Role extends string> = Serving<Role> & { openCheckout: OpenCheckout }
+export type Planes<Role extends LoginOf> = Serving<Role> & { openCheckout: OpenCheckout }
 
 /** Runs one command line and returns its exit code: 0, 1 for what failed, 2 for what was typed wrongly. */
-export async function run<Role extends string>(argv: readonly string[], planes: Planes<Role>): Promise<number> {
+export async function run<Role extends LoginOf>(argv: readonly string[], planes: Planes<Role>): Promise<number> {
   try {
     await createProgram(planes).parseAsync(argv)
     return Number(process.exitCode ?? 0)
@@ -47,7 +48,7 @@ export async function run<Role extends string>(argv: readonly string[], planes: 
   }
 }
 
-export function createProgram<Role extends string>(planes: Planes<Role>): Command {
+export function createProgram<Role extends LoginOf>(planes: Planes<Role>): Command {
   const program = new Command('parley')
     .description('A chat-completion gateway: OpenAI wire format in, any provider behind, prepaid credit.')
     .version(versionOfPackage())
@@ -60,6 +61,7 @@ export function createProgram<Role extends string>(planes: Planes<Role>): Comman
     .addHelpText('after', '\nEach command explains itself: parley publisher create --help')
   addServeCommand(program, planes)
   addMigrateCommand(program)
+  addDatabaseCommands(program)
   addDoctorCommand(program)
   addAuditCommand(program)
   addAnomalyCommand(program)

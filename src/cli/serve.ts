@@ -1,10 +1,10 @@
 import { Argument, type Command } from 'commander'
-import { readConfig, type Config } from '../config.ts'
+import { readConfig, type Config, type LoginOf } from '../config.ts'
 import { createLog, errorFields, type Log } from '../platform/log.ts'
 import { sentenceOf, codeOf } from './failures.ts'
 
 /** The servers, which this plane does not know: main.ts hands them in. */
-export interface Serving<Role extends string> {
+export interface Serving<Role extends LoginOf> {
   roles: readonly Role[]
   /** When none is named. */
   usualRoles: readonly Role[]
@@ -28,7 +28,7 @@ Example:
   parley serve gateway worker console
   parley serve matcher`
 
-export function addServeCommand<Role extends string>(program: Command, serving: Serving<Role>): void {
+export function addServeCommand<Role extends LoginOf>(program: Command, serving: Serving<Role>): void {
   program
     .command('serve')
     .description("answer requests (gateway), do the background work (worker), serve the publishers' web app (console)")
@@ -42,8 +42,8 @@ export function addServeCommand<Role extends string>(program: Command, serving: 
     .action((roles: Role[]) => serveUntilSignal(serving, roles.length > 0 ? [...new Set(roles)] : serving.usualRoles))
 }
 
-async function serveUntilSignal<Role extends string>(serving: Serving<Role>, roles: readonly Role[]): Promise<void> {
-  const config = readConfig()
+async function serveUntilSignal<Role extends LoginOf>(serving: Serving<Role>, roles: readonly Role[]): Promise<void> {
+  const config = readConfig(undefined, roles)
   const log = createLog(config.PARLEY_LOG_LEVEL)
   let running: { stop(): Promise<void> } | undefined
   let endingSinceMs: number | undefined

@@ -3,6 +3,7 @@ import type { Nanos } from '../rules/money.ts'
 import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../rules/payments.ts'
 import type { Db } from '../store/database.ts'
 import {
+  creditPayment,
   findPaymentByIntent,
   insertPayment,
   lockPayment,
@@ -14,7 +15,6 @@ import {
   rememberReturn,
   settleReturns,
 } from '../store/payments.ts'
-import { creditWallet } from '../store/wallets.ts'
 import { createCheckoutSession, type StripeAccount } from './stripe.ts'
 
 /**
@@ -85,14 +85,7 @@ async function applyPaid(tx: Db, event: EventOf<'paid'>): Promise<Verdict> {
     return mismatch
   }
   await markPaid(tx, sessionId, paymentIntent)
-  await creditWallet(tx, {
-    id: uuidv7(),
-    projectId: payment.project_id,
-    amount: payment.amount_nanos,
-    kind: 'topup',
-    reference: `stripe:${paymentIntent}`,
-    reason: 'paid through Stripe',
-  })
+  await creditPayment(tx, uuidv7(), sessionId)
   await settleReturns(tx, paymentIntent)
   return 'credited'
 }

@@ -34,7 +34,7 @@ export function projectRoutes(app: FastifyInstance, world: World): void {
         message: `An account has at most ${PROJECTS_MAX} projects. Delete some first.`,
       })
     const id = uuidv7()
-    await enterProject(db, id)
+    await enterProject(world.tenants, db, { publisherId: publisher.id, projectId: id })
     const token = randomBytes(16).toString('hex')
     const project = { id, publisherId: publisher.id, name: body.name, domain }
     await insertProject(db, { ...project, verificationToken: token, domainVerifiedAt: null })

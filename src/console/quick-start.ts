@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { isServed, priceAt, type Model } from '../rules/routing.ts'
 import { firstRequest, KEY_PLACEHOLDERS, keysFor, snippetsFor } from '../rules/snippets.ts'
-import { loadCatalogue } from '../store/catalogue.ts'
+import { loadModels } from '../store/catalogue.ts'
 import type { Db } from '../store/database.ts'
 import { findProject } from '../store/projects.ts'
 import { route } from './route.ts'
@@ -48,7 +48,7 @@ function allowedModels(inTenant: InTenant, projectId: string): Promise<readonly 
 }
 
 async function servedModels(db: Db, allowed: readonly string[] | null, nowMs: number): Promise<Model[]> {
-  const { models } = await loadCatalogue(db)
+  const models = await loadModels(db)
   return [...models.values()].filter(
     (model) => isServed(model, nowMs) && (allowed === null || allowed.includes(model.id)),
   )

@@ -59,7 +59,8 @@ async function answer(world: World, entry: Entry, handler: AnyHandler, request: 
   const body = checked(entry.body, request.body ?? {}, 'body')
   if (entry.fresh && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
   const tenant: Tenant | undefined = publisher && { publisherId: publisher.id, projectId: project?.id }
-  const inTenant = <T>(work: (tx: Db) => Promise<T>) => (tenant ? withTenant(world.db, tenant, work) : work(world.db))
+  const inTenant = <T>(work: (tx: Db) => Promise<T>) =>
+    tenant ? withTenant(world.tenants, tenant, work) : work(world.db)
   const call = { request: facts, user, params, publisher, project, query, body, inTenant }
   const setCookies = (headers: Headers) => passCookies(reply, headers)
   const result = entry.network

@@ -11,6 +11,7 @@ import { ParleyError } from '../rules/errors.ts'
 import type { SafetyProof } from '../rules/monetization.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
+import type { Tenants } from '../store/tenancy.ts'
 import { apiRoutes } from './api.ts'
 import { createAuth } from './auth.ts'
 import type { StripeAccount } from './stripe.ts'
@@ -24,6 +25,7 @@ const API_BYTES_MAX = 64 * 1024
 
 export interface ConsoleOptions {
   db: Db
+  tenants: Tenants
   log: Log
   metrics: Metrics
   secrets: Secrets
@@ -108,11 +110,11 @@ function warnOfUnknownProxy(app: FastifyInstance, log: Log): void {
 }
 
 function worldOf(options: ConsoleOptions): World {
-  const { db, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
+  const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
   const { proof = () => proofOf() } = options
   const passwords = createPasswords()
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
-  return { db, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe, proof }
+  return { db, tenants, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe, proof }
 }
 
 /** One of a bounded set, for metrics. */

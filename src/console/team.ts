@@ -82,7 +82,7 @@ export function teamRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/me/invitations/:invitation/accept', async ({ user, params, request }) => {
     const { id, publisher_id: publisherId } = await invitationTo(world.db, user, params.invitation)
-    await withTenant(world.db, { publisherId }, async (db) => {
+    await withTenant(world.tenants, { publisherId }, async (db) => {
       // What it offers now: it may have been changed, or withdrawn, since it was found.
       const role = await deleteInvitation(db, publisherId, id)
       if (role === undefined) throw notThere('invitation')
@@ -97,7 +97,7 @@ export function teamRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/me/invitations/:invitation/decline', async ({ user, params, request }) => {
     const { id, publisher_id: publisherId } = await invitationTo(world.db, user, params.invitation)
-    await withTenant(world.db, { publisherId }, async (db) => {
+    await withTenant(world.tenants, { publisherId }, async (db) => {
       await deleteInvitation(db, publisherId, id)
       await audited({ db, user, publisher: { id: publisherId }, request }, 'invitation.declined', {
         subject: user.email,

@@ -6,6 +6,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import type { SafetyProof } from '../rules/monetization.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
+import type { Tenants } from '../store/tenancy.ts'
 import type { Auth } from './auth.ts'
 import type { StripeAccount } from './stripe.ts'
 
@@ -29,8 +30,9 @@ export interface Installation {
 
 /** Everything that a console route can touch. */
 export interface World {
-  /** As the owner of the tables: row security does not apply. Handlers get a transaction of their tenant instead. */
+  /** Of all publishers, for signing in and the like. Handlers get a transaction of their tenant instead. */
   db: Db
+  tenants: Tenants
   log: Log
   metrics: Metrics
   secrets: Secrets

@@ -23,9 +23,8 @@ export type Sums = Map<string, bigint>
 export async function findBoundary(db: Db, marginMs: number): Promise<{ boundary: Date; now: Date }> {
   const { rows } = await sql<{ boundary: Date; now: Date }>`
     select date_trunc('milliseconds', least(now() - ${marginMs} * interval '1 ms',
-      min(xact_start) - interval '1 microsecond')) as boundary, date_trunc('milliseconds', now()) as now
-    from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid() and backend_type <> 'autovacuum worker'`.execute(db)
+      min(began_at) - interval '1 microsecond')) as boundary, date_trunc('milliseconds', now()) as now
+    from open_transactions()`.execute(db)
   const [row] = rows
   if (!row) throw new Error('the store did not say what time it is')
   return row

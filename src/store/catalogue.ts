@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Figures } from '../rules/figures.ts'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
 import type { Deployment, Model } from '../rules/routing.ts'
@@ -44,7 +44,6 @@ export async function loadCatalogue(db: Db): Promise<Catalogue> {
     .setIsolationLevel('repeatable read')
     .execute(async (tx) => {
       const version = await catalogueVersion(tx)
-      const models = await tx.selectFrom('models').selectAll().where('enabled', '=', true).orderBy('id').execute()
       const keys = await tx.selectFrom('provider_keys').selectAll().orderBy('created_at').execute()
       const keysOf = Map.groupBy(keys, (row) => row.provider_id)
       const providers = new Map<string, ProviderRecord>()
@@ -52,45 +51,59 @@ export async function loadCatalogue(db: Db): Promise<Catalogue> {
         const record = providerOf(row, keysOf.get(row.id) ?? [])
         if (record) providers.set(row.id, record)
       }
-      const deployments = await tx
-        .selectFrom('deployments')
-        .selectAll()
-        .where('enabled', '=', true)
-        .orderBy('position')
-        .orderBy('created_at')
-        .execute()
-      const usable = deployments.filter((row) => providers.has(row.provider_id))
-      const deploymentsOf = Map.groupBy(usable, (row) => row.model_id)
-      const prices = await tx.selectFrom('price_versions').selectAll().orderBy('effective_from').execute()
-      const pricesOf = Map.groupBy(prices, (row) => row.model_id)
-      return {
-        version,
-        providers,
-        models: new Map(
-          models.map((row): [string, Model] => [
-            row.id,
-            {
-              id: row.id,
-              ownedBy: row.owned_by,
-              createdAt: row.created_at,
-              contextWindow: row.context_window ?? undefined,
-              maxOutputTokens: row.max_output_tokens ?? undefined,
-              figures: figuresOf(row),
-              prices: (pricesOf.get(row.id) ?? []).map((price) => ({
-                version: price.id,
-                input: price.input,
-                cachedInput: price.cached_input,
-                cacheWrite: price.cache_write,
-                output: price.output,
-                reasoning: price.reasoning,
-                effectiveFrom: price.effective_from,
-              })),
-              deployments: (deploymentsOf.get(row.id) ?? []).map(deploymentOf),
-            },
-          ]),
-        ),
-      }
+      return { version, providers, models: await readModels(tx, new Set(providers.keys())) }
     })
+}
+
+/** The models of the catalogue alone, for who may not read the keys and addresses of providers. */
+export async function loadModels(db: Db): Promise<Catalogue['models']> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (tx) => {
+      const { rows } = await sql<{ id: string }>`
+        select p.id from providers p where p.enabled and coalesce(
+          (select bool_or(k.enabled) from provider_keys k where k.provider_id = p.id), true)`.execute(tx)
+      return readModels(tx, new Set(rows.map(({ id }) => id)))
+    })
+}
+
+async function readModels(tx: Db, usableProviders: ReadonlySet<string>): Promise<Catalogue['models']> {
+  const models = await tx.selectFrom('models').selectAll().where('enabled', '=', true).orderBy('id').execute()
+  const deployments = await tx
+    .selectFrom('deployments')
+    .selectAll()
+    .where('enabled', '=', true)
+    .orderBy('position')
+    .orderBy('created_at')
+    .execute()
+  const usable = deployments.filter((row) => usableProviders.has(row.provider_id))
+  const deploymentsOf = Map.groupBy(usable, (row) => row.model_id)
+  const prices = await tx.selectFrom('price_versions').selectAll().orderBy('effective_from').execute()
+  const pricesOf = Map.groupBy(prices, (row) => row.model_id)
+  return new Map(
+    models.map((row): [string, Model] => [
+      row.id,
+      {
+        id: row.id,
+        ownedBy: row.owned_by,
+        createdAt: row.created_at,
+        contextWindow: row.context_window ?? undefined,
+        maxOutputTokens: row.max_output_tokens ?? undefined,
+        figures: figuresOf(row),
+        prices: (pricesOf.get(row.id) ?? []).map((price) => ({
+          version: price.id,
+          input: price.input,
+          cachedInput: price.cached_input,
+          cacheWrite: price.cache_write,
+          output: price.output,
+          reasoning: price.reasoning,
+          effectiveFrom: price.effective_from,
+        })),
+        deployments: (deploymentsOf.get(row.id) ?? []).map(deploymentOf),
+      },
+    ]),
+  )
 }
 
 type FigureRow = Pick<Selectable<Models>, 'image_tokens' | 'file_tokens' | 'tool_tokens' | 'reasoning_tokens'>

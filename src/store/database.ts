@@ -2,11 +2,14 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import { DatabaseError, Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
 import { listen, type Channel, type Listening } from './notifications.ts'
 import type { Database as Schema } from './schema.gen.ts'
+import { createTenants, type Tenants } from './tenancy.ts'
 
 export type Db = Kysely<Schema>
 
 export interface Store {
   db: Db
+  /** For the transactions of tenants. */
+  tenants: Tenants
   /** The ledger's own connection: its statements never queue behind anything else. */
   ledgerPool: Pool
   /** Tells of changes as they happen, over a connection of its own. */
@@ -39,12 +42,16 @@ const LEDGER_SETTINGS = [
   'lock_timeout=2000',
 ]
 
+const SETTINGS = ['idle_in_transaction_session_timeout=5000', 'lock_timeout=2000']
+
 const STATEMENT_TIMEOUT_MS = 5_000
 /** How much longer than the server's own limit we wait for it to say that a statement took too long. */
 const FROZEN_AFTER_MS = 3_000
 
 export interface StoreOptions {
   url: string
+  /** The login that may do nothing but act for tenants. Without it, `url` does that too, and can do more. */
+  tenantUrl?: string | undefined
   applicationName: string
   poolMax?: number
   statementTimeoutMs?: number
@@ -54,20 +61,27 @@ export interface StoreOptions {
 
 export function openStore(options: StoreOptions): Store {
   const { poolMax = 10, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
-  const pool = openPool(options, poolMax, statementTimeoutMs, [
-    'idle_in_transaction_session_timeout=5000',
-    'lock_timeout=2000',
-  ])
+  const pool = openPool(options, poolMax, statementTimeoutMs, SETTINGS)
+  const tenantPool =
+    options.tenantUrl === undefined
+      ? undefined
+      : openPool({ ...options, url: options.tenantUrl }, poolMax, statementTimeoutMs, SETTINGS)
   const ledgerPool = openPool(options, 1, STATEMENT_TIMEOUT_MS, LEDGER_SETTINGS)
+  const db = kyselyOf(pool)
   return {
-    db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool) }) }),
+    db,
+    tenants: createTenants(tenantPool ? kyselyOf(tenantPool) : db, db),
     ledgerPool,
     listen: (channel, onNotice) =>
       listen({ url: options.url, applicationName: options.applicationName, channel, onNotice }),
     async close() {
-      await Promise.all([pool.end(), ledgerPool.end()])
+      await Promise.all([pool.end(), tenantPool?.end(), ledgerPool.end()])
     },
   }
+}
+
+function kyselyOf(pool: Pool): Db {
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool) }) })
 }
 
 function openPool(options: StoreOptions, max: number, statementTimeoutMs: number, settings: readonly string[]): Pool {

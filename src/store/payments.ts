@@ -67,6 +67,11 @@ export async function markPaid(tx: Db, sessionId: string, paymentIntent: string)
     .execute()
 }
 
+/** Credits a payment that is marked as paid, once: the amount and the project are those of its row. */
+export async function creditPayment(tx: Db, id: string, sessionId: string): Promise<void> {
+  await sql`select ledger_credit_payment(${id}, ${sessionId}, 'paid through Stripe')`.execute(tx)
+}
+
 /** Returns false when it was paid, or expired before. */
 export async function markExpired(db: Db, sessionId: string): Promise<boolean> {
   const result = await db
@@ -153,8 +158,7 @@ export async function settleReturns(tx: Db, paymentIntent: string): Promise<Sett
 /** Reverses what was taken for returns that came back again. A transfer is reversed once: the reference says so. */
 async function giveBackReinstated(tx: Db, paymentIntent: string): Promise<Nanos> {
   const { rows } = await sql<{ given: Nanos }>`
-    select coalesce(sum(amount) filter (where ledger_reverse(gen_random_uuid(), id, 'reinstated:' || id,
-      'the dispute was won')), 0)::int8 as given
+    select coalesce(sum(amount) filter (where ledger_reinstate(id)), 0)::int8 as given
     from (
       select t.id, t.amount_nanos as amount from payment_returns r
         join transfers credited on credited.reference = 'stripe:' || r.payment_intent

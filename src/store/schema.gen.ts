@@ -545,6 +545,13 @@ export interface Sessions {
   proven_at: Generated<Date>
 }
 
+export interface TenantKey {
+  only_row: Generated<boolean>
+  key: Buffer
+  inner_block: Buffer
+  outer_block: Buffer
+}
+
 export interface TextVectors {
   model: string
   digest: Buffer
@@ -736,6 +743,7 @@ export interface Database {
   recommendations: Recommendations
   retention_cuts: RetentionCuts
   sessions: Sessions
+  tenant_key: TenantKey
   text_vectors: TextVectors
   throttles: Throttles
   transfers: Transfers

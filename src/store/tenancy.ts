@@ -1,20 +1,56 @@
-import { sql } from 'kysely'
-import type { Db } from './database.ts'
+import { createHmac } from 'node:crypto'
+import { sql, type Kysely } from 'kysely'
+import type { Database } from './schema.gen.ts'
+
+/** The Db of database.ts, which makes tenants of it and so cannot be imported here. */
+type Db = Kysely<Database>
 
 /**
  * The second wall between publishers. Inside `withTenant`, the database itself shows and takes only rows of that publisher
- * (and project): a statement that forgets its `where` finds nothing of anybody else. The role and the names end with the
- * transaction, so that a pooled connection carries neither to the next request.
+ * (and project): a statement that forgets its `where` finds nothing of anybody else. The tenant is signed, and the login
+ * of these connections may do nothing else: a hostile statement can neither name another tenant nor leave the role.
+ * Role and tenant end with the transaction, so that a pooled connection carries neither to the next request.
  */
 export interface Tenant {
   publisherId: string
   projectId?: string
 }
 
-export function withTenant<T>(db: Db, tenant: Tenant, work: (tx: Db) => Promise<T>): Promise<T> {
-  return db.transaction().execute(async (tx) => {
-    await sql`select set_config('parley.publisher', ${tenant.publisherId}, true),
-      set_config('parley.project', ${tenant.projectId ?? ''}, true), set_config('role', 'parley_tenant', true)`.execute(
+/** Where tenants' transactions run, and how their tenant is signed. */
+export interface Tenants {
+  db: Db
+  sign(tenant: Tenant): Promise<string>
+}
+
+/** Far longer than any transaction. Who got hold of a signed tenant can use it no longer than this. */
+const GOOD_FOR_SECONDS = 3_600
+
+/** `db`: connections for tenants. `keyDb`: of a login that may read the key. */
+export function createTenants(db: Db, keyDb: Db): Tenants {
+  let key: Promise<Buffer> | undefined
+  return {
+    db,
+    async sign({ publisherId, projectId = '' }) {
+      key ??= readKey(keyDb)
+      // The next transaction asks again: the database may only have been away.
+      key.catch(() => (key = undefined))
+      const expires = Math.floor(Date.now() / 1_000) + GOOD_FOR_SECONDS
+      const signed = `${publisherId}/${projectId}/${expires}`
+      const signature = createHmac('sha256', await key).update(signed)
+      return `${signed}/${signature.digest('hex')}`
+    },
+  }
+}
+
+async function readKey(db: Db): Promise<Buffer> {
+  const { key } = await db.selectFrom('tenant_key').select('key').executeTakeFirstOrThrow()
+  return key
+}
+
+export async function withTenant<T>(tenants: Tenants, tenant: Tenant, work: (tx: Db) => Promise<T>): Promise<T> {
+  const signed = await tenants.sign(tenant)
+  return tenants.db.transaction().execute(async (tx) => {
+    await sql`select set_config('parley.tenant', ${signed}, true), set_config('role', 'parley_tenant', true)`.execute(
       tx,
     )
     return work(tx)
@@ -22,6 +58,6 @@ export function withTenant<T>(db: Db, tenant: Tenant, work: (tx: Db) => Promise<
 }
 
 /** Narrows a publisher's transaction to one of its projects, also to one that is about to be made. */
-export async function enterProject(tx: Db, projectId: string): Promise<void> {
-  await sql`select set_config('parley.project', ${projectId}, true)`.execute(tx)
+export async function enterProject(tenants: Tenants, tx: Db, tenant: Required<Tenant>): Promise<void> {
+  await sql`select set_config('parley.tenant', ${await tenants.sign(tenant)}, true)`.execute(tx)
 }

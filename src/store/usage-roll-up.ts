@@ -85,10 +85,9 @@ export function addToConversations(facts: RawBuilder<unknown>): RawBuilder<unkno
 export async function findSettledBoundary(db: Db, marginMs: number): Promise<Date> {
   const { rows } = await sql<{ boundary: Date }>`
     select date_trunc('milliseconds', least(now() - ${marginMs} * interval '1 ms',
-      min(xact_start) - interval '1 microsecond')) as boundary
-    from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid() and backend_type <> 'autovacuum worker'
-      and (backend_xid is not null or xact_start > now() - ${READER_AFTER_SECONDS} * interval '1 second')`.execute(db)
+      min(began_at) - interval '1 microsecond')) as boundary
+    from open_transactions()
+    where (has_written or began_at > now() - ${READER_AFTER_SECONDS} * interval '1 second')`.execute(db)
   const [row] = rows
   if (!row) throw new Error('the store did not say what time it is')
   return row.boundary

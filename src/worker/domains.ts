@@ -2,13 +2,14 @@ import type { CheckDomain } from '../domains/check.ts'
 import { recordCheck, type RecordCheckOptions } from '../domains/record-check.ts'
 import type { Db } from '../store/database.ts'
 import { claimDueDomains, type DueDomain } from '../store/domains.ts'
-import { withTenant } from '../store/tenancy.ts'
+import { withTenant, type Tenants } from '../store/tenancy.ts'
 
 /** So many at a time: each waits for name servers and websites of strangers, and none of that takes anything of ours. */
 const CHECKS_AT_ONCE = 10
 
 export interface DomainChecksOptions extends RecordCheckOptions {
   db: Db
+  tenants: Tenants
   check: CheckDomain
   signal: AbortSignal
 }
@@ -27,7 +28,7 @@ async function checkOne(options: DomainChecksOptions, domain: DueDomain): Promis
   // What was asked for a process that ends may have been cut short.
   if (options.signal.aborted) return
   const { publisherId, projectId } = domain
-  await withTenant(options.db, { publisherId, projectId }, (tx) =>
+  await withTenant(options.tenants, { publisherId, projectId }, (tx) =>
     recordCheck(tx, options, { ...domain, findings, isAsked: false }),
   )
 }

@@ -2,13 +2,14 @@ import type { Secrets } from '../platform/secrets.ts'
 import { formatCredits } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
 import { mailOwners } from '../store/owner-mails.ts'
-import { withTenant } from '../store/tenancy.ts'
+import { withTenant, type Tenants } from '../store/tenancy.ts'
 import { listDueAlerts, markTold, rearmAlerts, type DueAlert } from '../store/wallet-alerts.ts'
 
 const ALERTS_PER_RUN = 500
 
 export interface LowBalanceOptions {
   db: Db
+  tenants: Tenants
   secrets: Secrets
   consoleUrl: string
 }
@@ -19,9 +20,9 @@ export async function tellLowBalances(options: LowBalanceOptions): Promise<void>
   for (const alert of await listDueAlerts(options.db, ALERTS_PER_RUN)) await tell(options, alert)
 }
 
-async function tell({ db, secrets, consoleUrl }: LowBalanceOptions, alert: DueAlert): Promise<void> {
+async function tell({ tenants, secrets, consoleUrl }: LowBalanceOptions, alert: DueAlert): Promise<void> {
   const { publisherId, projectId, project, balance, threshold } = alert
-  await withTenant(db, { publisherId, projectId }, async (tx) => {
+  await withTenant(tenants, { publisherId, projectId }, async (tx) => {
     // The mark and the mails are one transaction: told once, and never not at all.
     if (!(await markTold(tx, alert))) return
     const amounts = { balance: formatCredits(balance), threshold: formatCredits(threshold) }

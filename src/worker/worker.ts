@@ -10,6 +10,7 @@ import { forgetDeadGateways } from '../store/gateways.ts'
 import { expireKeys } from '../store/idempotency.ts'
 import { expireRestraints } from '../store/recommendation-records.ts'
 import { cutSome } from '../store/retention-cuts.ts'
+import type { Tenants } from '../store/tenancy.ts'
 import { expireThrottles } from '../store/throttles.ts'
 import { grantDueTrialCredits } from '../store/trial-credit.ts'
 import { expireAnomalies } from '../store/usage-anomalies.ts'
@@ -43,6 +44,7 @@ const ROWS_PER_STATEMENT = 1_000
 
 export interface WorkerOptions {
   db: Db
+  tenants: Tenants
   log: Log
   metrics: Metrics
   secrets: Secrets
@@ -55,6 +57,7 @@ export interface WorkerOptions {
 
 export function createWorker({
   db,
+  tenants,
   log,
   metrics,
   secrets,
@@ -77,7 +80,7 @@ export function createWorker({
   const mailer = createMailer({ db, log, secrets, settings: mail })
   const stopping = new AbortController()
   const checkLedger = () => auditLedger({ db, log, metrics, leaseMs, signal: stopping.signal })
-  const domains = { db, secrets, consoleUrl, check: checkDomain, signal: stopping.signal }
+  const domains = { db, tenants, secrets, consoleUrl, check: checkDomain, signal: stopping.signal }
   const jobs = [
     every(leaseMs / BEATS_PER_LEASE, () => untilNoneIsLeft(sweep, metrics.holdsSwept), 'sweep holds', log),
     every(EXPIRE_EVERY_MS, cutRetention, 'cut retention', log),
@@ -87,7 +90,7 @@ export function createWorker({
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(grantTrials), 'grant trial credit', log),
     every(MAIL_EVERY_MS, () => mailer.sendDue(), 'send mails', log),
     every(DOMAINS_EVERY_MS, () => checkDueDomains(domains), 'check domains', log),
-    every(ALERT_EVERY_MS, () => tellLowBalances({ db, secrets, consoleUrl }), 'low balances', log),
+    every(ALERT_EVERY_MS, () => tellLowBalances({ db, tenants, secrets, consoleUrl }), 'low balances', log),
     every(AUDIT_EVERY_MS, checkLedger, 'audit', log),
     every(AUDIT_EVERY_MS, createAnomalyAlert({ db, log, metrics }), 'usage anomalies', log),
     every(ROLL_UP_EVERY_MS, () => rollUpUsage({ db, signal: stopping.signal }), 'roll up usage', log),

@@ -10,6 +10,7 @@ import { openStore, type Store } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { ROOT, start } from '../support/commands.ts'
 import { createFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
+import { databaseEnv, ensureTestLogins } from '../support/logins.ts'
 import { addModel, addProvider } from '../support/world.ts'
 import { createClock, fakeTimeLibrary, type Clock } from './clock.ts'
 import { startPostgres, type KillablePostgres } from './postgres.ts'
@@ -72,7 +73,7 @@ async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Pro
   const postgres = await startPostgres(join(dir, 'postgres'), reaper)
   const databaseUrl = await createDatabase(postgres.adminUrl)
   const env = {
-    DATABASE_URL: databaseUrl,
+    ...databaseEnv(databaseUrl),
     PARLEY_SECRET: randomBytes(32).toString('base64'),
     PARLEY_PORT: '0',
     PARLEY_OPS_PORT: '0',
@@ -146,7 +147,7 @@ async function createParley(name: string, role: string, setting: Setting, onList
     name,
     command: join(ROOT, 'bin/parley'),
     args: ['serve', role],
-    env: { ...setting.env, DATABASE_URL: withPort(setting.env.DATABASE_URL, database.port) },
+    env: { ...setting.env, ...databaseEnv(withPort(setting.env.DATABASE_URL, database.port)) },
     logDir: setting.logDir,
     listening: /"(?:url|opsUrl)":"([^"]+)".*"msg":"listening"/,
     onListening,
@@ -186,6 +187,7 @@ async function createDatabase(adminUrl: string): Promise<string> {
   const url = new URL(adminUrl)
   url.pathname = '/chaos'
   await migrate(url.href)
+  await ensureTestLogins(url.href)
   return url.href
 }
 

@@ -2,6 +2,7 @@ import { after } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve } from '../../src/serve.ts'
+import { databaseEnv } from '../support/logins.ts'
 import { createRelay, type Relay } from '../support/relay.ts'
 import { untilReady, type World } from '../support/world.ts'
 
@@ -25,7 +26,7 @@ export async function startCuttable(world: World): Promise<SecondGateway & { rel
   const relay = await createRelay({ host: database.hostname, port: Number(database.port || 5432) })
   database.hostname = '127.0.0.1'
   database.port = String(relay.port)
-  const gateway = await launch(world, { DATABASE_URL: database.href })
+  const gateway = await launch(world, databaseEnv(database.href))
   after(async () => {
     relay.mend()
     await gateway.stop()

@@ -8,6 +8,7 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { LEASE_MS } from '../../src/rules/limits.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 import { PRICE, addProject, until, type TestProject } from '../support/world.ts'
 import type { Adapter } from './adapters.ts'
 import type { Cell } from './cells.ts'
@@ -50,6 +51,7 @@ export async function openWorld(cells: readonly Cell[]): Promise<World> {
   const places = await openPlaces()
   const secrets = createSecrets([{ version: 1, bytes: randomBytes(32) }])
   const store = openStore({ url: database.url, applicationName: 'parley faults' })
+  const gatewayStore = openStore({ url: loginUrl(database.url, 'gateway'), applicationName: 'parley faults gateway' })
   const project = await addProject(store, secrets, { credits: '1000' })
   const stations = await addStations(store, secrets, cells, places)
   const logs: string[] = []
@@ -61,7 +63,7 @@ export async function openWorld(cells: readonly Cell[]): Promise<World> {
   }
   const metrics = createMetrics()
   const gateway = createGateway({
-    store,
+    store: gatewayStore,
     secrets,
     metrics,
     log: createLog('info', { write }),
@@ -91,6 +93,7 @@ export async function openWorld(cells: readonly Cell[]): Promise<World> {
       await gateway.stop(5_000)
       app.server.closeAllConnections()
       await app.close()
+      await gatewayStore.close()
       await store.close()
       await places.close()
       await database.drop()

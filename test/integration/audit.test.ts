@@ -20,6 +20,7 @@ import { sweepHolds } from '../../src/store/wallets.ts'
 import { auditLedger } from '../../src/worker/audit.ts'
 import { parley } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 import { settlementOf } from '../support/ledger.ts'
 import { addModel, addProject, addProvider, credit, PRICE } from '../support/world.ts'
 
@@ -36,11 +37,13 @@ interface Books {
 }
 let database: TestDatabase
 let store: Store
+let workerStore: Store
 let books: Books
 
 before(async () => {
   database = await createTestDatabase()
   store = openStore({ url: database.url, applicationName: 'audit test' })
+  workerStore = openStore({ url: loginUrl(database.url, 'worker'), applicationName: 'audit test worker' })
   await addProvider(store, secrets, 'none', 'http://127.0.0.1:9')
   await addModel(store, { id: 'm', provider: 'none' })
   await addModel(store, { id: 'other', provider: 'none' })
@@ -54,6 +57,7 @@ before(async () => {
   }
 })
 after(async () => {
+  await workerStore.close()
   await store.close()
   await database.drop()
 })
@@ -164,7 +168,7 @@ async function complete(
 
 /** Without margin, everything that is there now is checkpointed. */
 async function check(pass: 'full' | 'incremental'): Promise<Audit> {
-  const result = await audit(store.db, { isFull: pass === 'full', leaseMs: LEASE_MS, marginMs: 0 })
+  const result = await audit(workerStore.db, { isFull: pass === 'full', leaseMs: LEASE_MS, marginMs: 0 })
   assert.equal(result.isFull, pass === 'full')
   return result
 }
@@ -348,7 +352,7 @@ for (const [what, breachOf] of Object.entries(ROWS)) {
     await tamper(statement)
     // Nothing is older than the margin yet, so both read everything minute by minute.
     for (const isFull of [true, false]) {
-      assert.deepEqual(brokenOf(await audit(store.db, { isFull, leaseMs: LEASE_MS })), expected)
+      assert.deepEqual(brokenOf(await audit(workerStore.db, { isFull, leaseMs: LEASE_MS })), expected)
     }
   })
   test(`${what}, in what was read before: reported by the next full pass, and from then on`, async () => {
@@ -410,10 +414,10 @@ test('a wrong checkpoint is noticed, and a full pass puts it right', async () =>
 test('a day after the last full pass, and when the clock was set back, everything is read again unasked', async () => {
   await check('full')
   await sql`update audit_checkpoint set full_at = full_at - interval '1 day'`.execute(store.db)
-  assert.equal((await audit(store.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
+  assert.equal((await audit(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
   await check('incremental')
   await sql`update audit_checkpoint set through = now() + interval '1 minute'`.execute(store.db)
-  assert.equal((await audit(store.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
+  assert.equal((await audit(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
   await check('incremental')
 })
 
@@ -443,7 +447,7 @@ test('passes that run at the same time leave a checkpoint that is right', async 
   for (let round = 0; round < 3; round++) {
     await complete({ ledger, project: books.project, keyPairId: books.keyPairId })
     const passes = [false, false, true, false].map((isFull) => {
-      return audit(store.db, { isFull, leaseMs: LEASE_MS, marginMs: 0 })
+      return audit(workerStore.db, { isFull, leaseMs: LEASE_MS, marginMs: 0 })
     })
     for (const pass of await Promise.all(passes)) assert.deepEqual(brokenOf(pass), {})
   }
@@ -452,7 +456,7 @@ test('passes that run at the same time leave a checkpoint that is right', async 
 
 test('a pass that is aborted ends at its next statement and leaves no checkpoint', async () => {
   const signal = AbortSignal.abort()
-  await assert.rejects(audit(store.db, { isFull: true, leaseMs: LEASE_MS, signal }), { name: 'AbortError' })
+  await assert.rejects(audit(workerStore.db, { isFull: true, leaseMs: LEASE_MS, signal }), { name: 'AbortError' })
   assert.equal(await store.db.selectFrom('audit_checkpoint').selectAll().executeTakeFirst(), undefined)
 })
 
@@ -489,7 +493,7 @@ test('the worker’s audit is in the metrics, and what it finds is in the log', 
   const metrics = createMetrics()
   const lines: string[] = []
   const log = createLog('info', { write: (line) => lines.push(line) })
-  const job = { db: store.db, log, metrics, leaseMs: LEASE_MS, signal: new AbortController().signal }
+  const job = { db: workerStore.db, log, metrics, leaseMs: LEASE_MS, signal: new AbortController().signal }
   await auditLedger(job)
   const sound = await metrics.registry.metrics()
   for (const invariant of Object.keys(INVARIANTS)) {

@@ -69,7 +69,7 @@ async function passTime(project: string, ms: number): Promise<void> {
 async function work(): Promise<void> {
   const check = createCheckDomain({ dnsServers: [dns.address] })
   const { store, secrets } = world
-  await checkDueDomains({ db: store.db, secrets, consoleUrl: ORIGIN, check, signal: new AbortController().signal })
+  await checkDueDomains({ ...store, secrets, consoleUrl: ORIGIN, check, signal: new AbortController().signal })
 }
 
 const DAY_MS = 24 * 3_600_000
@@ -250,7 +250,7 @@ test('a check that was under way when the domain was changed is about the old na
   await must(person.send(`PATCH ${path}`, { body: { name: 'meanwhile.example.com' } }))
   const tenant = { publisherId: person.publisherId, projectId: project }
   const options = { secrets: world.secrets, consoleUrl: ORIGIN }
-  const recorded = await withTenant(world.store.db, tenant, (tx) =>
+  const recorded = await withTenant(world.store.tenants, tenant, (tx) =>
     recordCheck(tx, options, { ...tenant, name, token, findings, isAsked: false }),
   )
   assert.equal(recorded, undefined)

@@ -145,10 +145,10 @@ test('the pair is nobody’s to see or change, is shared by all consoles, and is
   const installation = { cell: '00' } as never
   const { secrets } = world
   const pairAt = (nowMs: number, others = secrets) =>
-    withTenant(world.store.db, tenant, (tx) => pairFor(tx, { secrets: others, installation }, project, nowMs))
+    withTenant(world.store.tenants, tenant, (tx) => pairFor(tx, { secrets: others, installation }, project, nowMs))
   const now = Date.now()
   let second: ReturnType<typeof pairAt> | undefined
-  const first = await withTenant(world.store.db, tenant, async (tx) => {
+  const first = await withTenant(world.store.tenants, tenant, async (tx) => {
     const pair = await pairFor(tx, { secrets, installation }, project, now)
     second = pairAt(now + 5)
     await until(isSomebodyWaiting)

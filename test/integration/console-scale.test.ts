@@ -26,10 +26,10 @@ after(async () => {
 async function explained(
   work: (tx: Parameters<typeof listCalls>[0], projectId: string) => Promise<unknown>,
 ): Promise<Scan[]> {
-  const { db, scans, close } = await openExplained(database.url)
+  const { tenants, scans, close } = await openExplained(database.url)
   try {
     const { publisher, large } = scale.place
-    await withTenant(db, { publisherId: publisher, projectId: large }, (tx) => work(tx, large))
+    await withTenant(tenants, { publisherId: publisher, projectId: large }, (tx) => work(tx, large))
     return scans
   } finally {
     await close()
@@ -81,7 +81,7 @@ test('a filter that never matches stops at its budget and says how far it came, 
     budget: { rowsPerStatement: 1_000, ms: 0 },
   }
   const ask = (before?: string) =>
-    withTenant(scale.db, { publisherId: publisher, projectId }, (tx) => listCalls(tx, { ...search, before }))
+    withTenant(scale.tenants, { publisherId: publisher, projectId }, (tx) => listCalls(tx, { ...search, before }))
   const first = await ask()
   assert.deepEqual(first.rows, [])
   assert.ok(first.next !== undefined && first.searchedTo !== undefined)
@@ -95,7 +95,7 @@ test('a search in steps finds what one without a budget finds', async () => {
   const { publisher, large: projectId } = scale.place
   const filters = { outcomes: ['truncated' as const], modelId: 'gpt-mini' }
   const ask = (before: string | undefined, budget: { rowsPerStatement: number; ms: number }) =>
-    withTenant(scale.db, { publisherId: publisher, projectId }, (tx) =>
+    withTenant(scale.tenants, { publisherId: publisher, projectId }, (tx) =>
       listCalls(tx, { projectId, filters, before, most: 50, budget }),
     )
   const ids: string[] = []
@@ -104,7 +104,7 @@ test('a search in steps finds what one without a budget finds', async () => {
     ids.push(...found.rows.map(({ id }) => id))
     next = found.next
   }
-  const { rows } = await withTenant(scale.db, { publisherId: publisher, projectId }, (tx) =>
+  const { rows } = await withTenant(scale.tenants, { publisherId: publisher, projectId }, (tx) =>
     listCalls(tx, { projectId, filters, most: 10_000, budget: { rowsPerStatement: CALLS, ms: 60_000 } }),
   )
   assert.ok(ids.length > 50)

@@ -37,6 +37,7 @@ after(async () => {
 function consoleApp(change: Partial<ConsoleOptions> & { consoleUrl?: string } = {}) {
   return createConsoleServer({
     db: world.store.db,
+    tenants: world.store.tenants,
     log: createLog('silent'),
     metrics: createMetrics(),
     secrets: world.secrets,

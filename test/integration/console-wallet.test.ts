@@ -247,7 +247,8 @@ test('owners get one mail each time the balance falls below the alert, and none 
     owner.send(`PUT /api/projects/${project}/wallet-alert`, { body: { thresholdNanos } })
   assert.equal((await set('0')).status, 422)
   await must(set(String(10n * DOLLAR)))
-  const tell = () => tellLowBalances({ db: world.store.db, secrets: world.secrets, consoleUrl: 'http://console.test' })
+  const { db, tenants } = world.store
+  const tell = () => tellLowBalances({ db, tenants, secrets: world.secrets, consoleUrl: 'http://console.test' })
   const mails = async () =>
     Number(
       (

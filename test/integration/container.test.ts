@@ -12,7 +12,7 @@ import { chmod, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { readConfig, VARIABLES } from '../../src/config.ts'
+import { LOGIN_VARIABLES, readConfig, VARIABLES } from '../../src/config.ts'
 import { ROOT, run, start, type RunOptions, type Started } from '../support/commands.ts'
 import {
   copyOf,
@@ -26,6 +26,7 @@ import {
   type Stage,
 } from '../support/container.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { databaseEnv, loginUrl } from '../support/logins.ts'
 import { untilReady } from '../support/world.ts'
 
 const NOBODY = 65_534
@@ -193,9 +194,28 @@ test('compose gives Parley variables that it reads, and time to drain', () => {
   assert.ok(graceMs > config.PARLEY_DRAIN_DELAY_MS + config.PARLEY_DRAIN_GRACE_MS + 15_000)
 })
 
+test('compose makes a login for each plane, and gives each service those that it needs and no other', () => {
+  const isLogin = (name: string) => name.endsWith('DATABASE_URL')
+  const of = (service: string) => Object.entries(services[service]?.environment ?? {}).filter(([name]) => isLogin(name))
+  const made = new Map(of('database'))
+  assert.deepEqual([...made.keys()], ['DATABASE_URL', ...Object.values(LOGIN_VARIABLES)])
+  for (const [name, url] of [...of('parley'), ...of('matcher')]) assert.equal(url, made.get(name), name)
+  const { gateway, console: ofConsole, worker, matcher, tenant } = LOGIN_VARIABLES
+  assert.deepEqual(
+    of('parley').map(([name]) => name),
+    ['DATABASE_URL', gateway, ofConsole, worker, tenant],
+  )
+  assert.deepEqual(
+    of('matcher').map(([name]) => name),
+    [matcher],
+  )
+})
+
 test('with compose.yaml the image serves the console, answers a request of the demo, and ends in order', async () => {
   const DATABASE_URL = database.url
-  const served = launch('parley', environmentOf('parley', { DATABASE_URL, ...PORTS }))
+  const prepared = launch('database', environmentOf('database', databaseEnv(database.url)))
+  assert.equal(await prepared.end(undefined, 30_000), 0, prepared.output)
+  const served = launch('parley', environmentOf('parley', { ...databaseEnv(database.url), ...PORTS }))
   const simulator = launch('simulator', environmentOf('simulator', {}), (argument) =>
     argument === '9100' ? '0' : argument,
   )
@@ -205,6 +225,7 @@ test('with compose.yaml the image serves the console, answers a request of the d
     const [, consolePort = ''] = /"consoleUrl":"http:\/\/0\.0\.0\.0:(\d+)"/.exec(lines) ?? []
     const [, opsPort = ''] = /"opsUrl":"http:\/\/0\.0\.0\.0:(\d+)"/.exec(lines) ?? []
     await untilReady(`http://127.0.0.1:${opsPort}`)
+    assert.doesNotMatch(served.output, /could do anything to the database/)
     assert.equal(await healthOf(opsPort), 0)
     assert.equal(await healthOf('1'), 1)
     await expectWebApp(`http://127.0.0.1:${consolePort}`)
@@ -232,7 +253,8 @@ test('the matcher of the image has its engine and its encoder, and builds its in
   const directory = await mkdtemp(join(tmpdir(), 'parley-image-matcher-'))
   await chmod(directory, 0o777)
   const ports = { ...PORTS, PARLEY_MATCHER_PORT: '0', PARLEY_MATCHER_DIR: directory }
-  const matcher = launch('matcher', environmentOf('matcher', { DATABASE_URL: database.url, ...ports }))
+  const PARLEY_MATCHER_DATABASE_URL = loginUrl(database.url, 'matcher')
+  const matcher = launch('matcher', environmentOf('matcher', { PARLEY_MATCHER_DATABASE_URL, ...ports }))
   try {
     const lines = await matcher.untilPrinted(/"msg":"built the index"|switched off/, 60_000)
     assert.doesNotMatch(lines, /switched off/)

@@ -40,9 +40,9 @@ after(async () => {
 })
 
 async function rowsRead(work: (tx: Parameters<typeof findConversation>[0]) => Promise<unknown>): Promise<number> {
-  const { db, scans, close } = await openExplained(database.url)
+  const { tenants, scans, close } = await openExplained(database.url)
   try {
-    await withTenant(db, { publisherId: project.publisherId, projectId: project.id }, work)
+    await withTenant(tenants, { publisherId: project.publisherId, projectId: project.id }, work)
     return scans
       .filter(({ relation }) => /conversations|messages/.test(relation))
       .reduce((sum, { rows }) => sum + rows, 0)

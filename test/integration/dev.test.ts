@@ -12,6 +12,7 @@ import { seedDemo } from '../../scripts/seed.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { openStore } from '../../src/store/database.ts'
 import { findKeyRecords } from '../../src/store/keys.ts'
+import { loginNameOf, LOGINS } from '../../src/store/logins.ts'
 import { listProjects } from '../../src/store/projects.ts'
 import { run, start } from '../support/commands.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -28,6 +29,7 @@ before(async () => {
 after(async () => {
   await rm(stateDir, { recursive: true, force: true })
   await query(adminUrl, `drop database if exists ${database} with (force)`)
+  for (const login of LOGINS) await query(adminUrl, `drop role if exists ${loginNameOf(database, login)}`)
 })
 
 async function query(url: string, text: string): Promise<unknown[]> {
@@ -55,6 +57,7 @@ test('npm run dev prints requests that work when pasted, and Ctrl-C leaves nothi
   try {
     const output = await dev.untilPrinted(/Ctrl-C stops everything\.\n/, 90_000)
     assert.match(output, /port 8080 is taken, using \d+/)
+    assert.doesNotMatch(output, /could do anything to the database/)
     const [json, stream, models, recommended] = pastedFrom(output, 'curl ')
 
     const completion = JSON.parse((await run('sh', ['-c', String(json)])).stdout)

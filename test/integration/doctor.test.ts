@@ -69,6 +69,27 @@ test('each thing that is wrong is one line with its remedy, and the exit code is
   assert.equal((await doctor()).code, 0)
 })
 
+test('a plane without a login of its own is a hint, one whose login owns the tables is a problem', async () => {
+  assert.match(
+    (await doctor('--offline')).stdout,
+    /^hint +logins +without one of its own here: gateway, .*database logins/m,
+  )
+  const { DATABASE_URL = '' } = world.env
+  const all = await parley(['doctor', '--offline'], { env: world.env })
+  assert.match(all.stdout, /^ok +logins +every plane has its own/m)
+  const lazy = { ...world.env, PARLEY_CONSOLE_DATABASE_URL: DATABASE_URL }
+  const { code, stdout } = await parley(['doctor', '--offline'], { env: lazy })
+  assert.equal(code, 1, stdout)
+  assert.match(stdout, /^problem +login of console +.* is a superuser of the database\. .*PARLEY_CONSOLE_DATABASE_URL/m)
+  const unknown = new URL(DATABASE_URL)
+  unknown.username = 'parley_nobody_login'
+  const refused = { ...world.env, PARLEY_WORKER_DATABASE_URL: unknown.href }
+  assert.match(
+    (await parley(['doctor', '--offline'], { env: refused })).stdout,
+    /^problem +login of worker +.*PARLEY_WORKER_DATABASE_URL/m,
+  )
+})
+
 test('an incomplete configuration is listed whole, and nothing else is tried', async () => {
   const { code, stdout } = await parley(['doctor'], { env: { PARLEY_PORT: 'eighty' } })
   assert.equal(code, 1)

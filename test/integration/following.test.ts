@@ -12,6 +12,7 @@ import { openStore, type Db, type Store } from '../../src/store/database.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { start } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 import { createRandom } from '../support/random.ts'
 import { createWordEmbedder, type WordEmbedder } from '../support/word-embedder.ts'
 
@@ -20,6 +21,7 @@ const PROCESS = join(import.meta.dirname, '../support/following-process.ts')
 let database: TestDatabase
 let store: Store
 let db: Db
+let matcherStore: Store
 let root: string
 let directory: string
 let embedder: WordEmbedder
@@ -30,6 +32,7 @@ before(async () => {
   root = await mkdtemp(join(tmpdir(), 'parley-following-'))
   store = openStore({ url: database.url, applicationName: 'parley test' })
   db = store.db
+  matcherStore = openStore({ url: loginUrl(database.url, 'matcher'), applicationName: 'parley test matcher' })
 })
 
 beforeEach(async () => {
@@ -43,6 +46,7 @@ beforeEach(async () => {
 
 after(async () => {
   for (const following of open) await following.close()
+  await matcherStore.close()
   await store.close()
   await database.drop()
   await rm(root, { recursive: true })
@@ -53,7 +57,7 @@ function newDirectory(): Promise<string> {
 }
 
 function openFollowing(changes: Partial<FollowingOptions> = {}): Following {
-  const following = createFollowing({ db, embedder, directory, log: createLog('silent'), ...changes })
+  const following = createFollowing({ db: matcherStore.db, embedder, directory, log: createLog('silent'), ...changes })
   open.push(following)
   return following
 }
@@ -299,7 +303,7 @@ test('killed at any moment, it loses no offer and has none twice', async () => {
     }
   })()
   for (let round = 0; round < 5; round++) {
-    const child = start(process.execPath, [PROCESS, database.url, directory])
+    const child = start(process.execPath, [PROCESS, loginUrl(database.url, 'matcher'), directory])
     await child.untilPrinted(/followed/, 20_000)
     await sleep(random.int(400))
     await child.end('SIGKILL', 5_000)

@@ -8,12 +8,14 @@ import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import { claimKey } from '../../src/store/idempotency.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 import { auditOf, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { addProject, credit, walletOf } from '../support/world.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let store: Store
+let gatewayStore: Store
 let secrets: Secrets
 let ledger: Ledger
 const gatewayId = uuidv7()
@@ -22,9 +24,11 @@ before(async () => {
   database = await createTestDatabase()
   store = openStore({ url: database.url, applicationName: 'ledger test' })
   secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
-  ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId }))
+  gatewayStore = openStore({ url: loginUrl(database.url, 'gateway'), applicationName: 'ledger test gateway' })
+  ledger = createLedger(applyWith({ pool: gatewayStore.ledgerPool, gatewayId }))
 })
 after(async () => {
+  await gatewayStore.close()
   await store.close()
   await database.drop()
 })

@@ -17,6 +17,7 @@ import { openStore, type Store } from '../../src/store/database.ts'
 import { addOffer, type AddedOffer } from '../support/catalogue.ts'
 import { ROOT, start } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 
 const TOKEN = 'a-token-of-this-test'
 const PROVEN = { isProven: true, prompts: 500, shown: 0 }
@@ -38,10 +39,12 @@ let store: Store
 let directory: string
 let world: World
 let shoes: AddedOffer
+let matcherStore: Store
 
 before(async () => {
   database = await createTestDatabase()
   store = openStore({ url: database.url, applicationName: 'parley test' })
+  matcherStore = openStore({ url: loginUrl(database.url, 'matcher'), applicationName: 'parley test matcher' })
   directory = await mkdtemp(join(tmpdir(), 'parley-matcher-'))
   const benefit = 'Cushioned, light and made for long road runs'
   const shoe = { advertiser: 'Fleet', domain: 'fleet.example', headline: 'Fleet Road 3 running shoes', benefit }
@@ -55,6 +58,7 @@ before(async () => {
 
 after(async () => {
   await world.close()
+  await matcherStore.close()
   await store.close()
   await database.drop()
   await rm(directory, { recursive: true })
@@ -65,7 +69,7 @@ async function open(changes: Partial<MatcherOptions>): Promise<World> {
   const log = createLog('debug', { write: (line) => logs.push(line) })
   const metrics = createMetrics()
   const matcher = createMatcher({
-    db: store.db,
+    db: matcherStore.db,
     log,
     metrics,
     directory,
@@ -263,7 +267,7 @@ test('strangers are refused, and nothing that was said is logged', async () => {
 
 test('"parley serve matcher" listens where it is told to, and ends in order', async () => {
   const env = {
-    DATABASE_URL: database.url,
+    PARLEY_MATCHER_DATABASE_URL: loginUrl(database.url, 'matcher'),
     PARLEY_SECRET: randomBytes(32).toString('base64'),
     PARLEY_MATCHER_PORT: '0',
     PARLEY_MATCHER_DIR: join(directory, 'served'),

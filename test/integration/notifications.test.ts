@@ -19,7 +19,7 @@ let gateway: Gateway
 before(async () => {
   world = await createWorld()
   await addModel(world.store, { id: 'toggled', provider: 'simulator' })
-  store = openStore({ url: world.env.DATABASE_URL ?? '', applicationName: NAME })
+  store = openStore({ url: world.env.PARLEY_GATEWAY_DATABASE_URL ?? '', applicationName: NAME })
   // It never looks by itself: what it knows, it was told.
   gateway = createGateway({ ...optionsOf(store), cataloguePollMs: NEVER_MS })
   await until(() => gateway.isReady)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
-import { withTenant } from '../../src/store/tenancy.ts'
+import { createTenants, withTenant } from '../../src/store/tenancy.ts'
 import { insertInvitation, rowsAs, type Rows } from '../support/tenancy.ts'
 import { addProject, createWorld, type TestProject, type World } from '../support/world.ts'
 
@@ -82,7 +82,7 @@ test('the tenant role can be nobody, pass by no policy, and reads no table of th
 })
 
 test("a tenant's transaction sees its own rows only, also when the statement has no where", async () => {
-  const { db } = world.store
+  const { tenants } = world.store
   const { rows: tables } = await client.query<{ name: string }>(OWNED)
   const own: Rows = {}
   for (const { name } of tables) {
@@ -91,22 +91,24 @@ test("a tenant's transaction sees its own rows only, also when the statement has
       [name],
     )
     if (!readable.rows[0]?.yes) continue
-    const rows = await rowsAs(db, { publisherId: mine.publisherId, projectId: mine.id }, name)
+    const rows = await rowsAs(tenants, { publisherId: mine.publisherId, projectId: mine.id }, name)
     const text = JSON.stringify(rows)
     assert.ok(!text.includes(theirs.id) && !text.includes(theirs.publisherId), name)
     own[name] = rows
   }
   for (const name of ['publishers', 'projects', 'domains', 'key_pairs', 'wallets', 'accounts', 'transfers'])
     assert.equal(own[name]?.length, 1, name)
-  const journal = JSON.stringify(await rowsAs(db, { publisherId: mine.publisherId, projectId: mine.id }, 'journal'))
+  const journal = JSON.stringify(
+    await rowsAs(tenants, { publisherId: mine.publisherId, projectId: mine.id }, 'journal'),
+  )
   assert.ok(journal.includes(mine.id) && !journal.includes(theirs.id))
 })
 
 test('a tenant that names somebody else, or nobody, sees nothing', async () => {
-  const { db } = world.store
+  const { tenants } = world.store
   const mixed = { publisherId: mine.publisherId, projectId: theirs.id }
   for (const name of ['projects', 'domains', 'key_pairs', 'wallets', 'accounts', 'payments'])
-    assert.deepEqual(await rowsAs(db, mixed, name), [], name)
+    assert.deepEqual(await rowsAs(tenants, mixed, name), [], name)
   await client.query('begin')
   await client.query('set local role parley_tenant')
   for (const name of ['publishers', 'projects', 'domains', 'key_pairs', 'wallets', 'charges', 'transfers', 'members'])
@@ -115,10 +117,10 @@ test('a tenant that names somebody else, or nobody, sees nothing', async () => {
 })
 
 test('a tenant writes into nobody else, moves no money and changes no log', async () => {
-  const { db } = world.store
+  const { tenants } = world.store
   const tenant = { publisherId: mine.publisherId, projectId: mine.id }
   const refused = (work: Parameters<typeof withTenant>[2], code: string) =>
-    assert.rejects(withTenant(db, tenant, work), (error: { code?: string }) => error.code === code)
+    assert.rejects(withTenant(tenants, tenant, work), (error: { code?: string }) => error.code === code)
   const other = { id: '0190b3a0-0000-7000-8000-000000000001', publisherId: theirs.publisherId }
   await refused((tx) => insertInvitation(tx, other), '42501')
   await refused(
@@ -130,16 +132,24 @@ test('a tenant writes into nobody else, moves no money and changes no log', asyn
   await refused((tx) => tx.updateTable('audit_log').set({ actor: 'x' }).execute(), '42501')
   await refused((tx) => tx.deleteFrom('charges').execute(), '42501')
   await refused((tx) => tx.selectFrom('users').selectAll().execute(), '42501')
-  const taken = await withTenant(db, tenant, (tx) =>
+  const taken = await withTenant(tenants, tenant, (tx) =>
     tx.updateTable('key_pairs').set({ active: false }).where('project_id', '=', theirs.id).executeTakeFirst(),
   )
   assert.equal(taken.numUpdatedRows, 0n)
 })
 
 test('a connection that goes back to the pool carries neither the role nor the names of the last tenant', async () => {
+  const { tenants } = world.store
+  await withTenant(tenants, { publisherId: mine.publisherId }, (tx) => tx.selectFrom('projects').selectAll().execute())
+  await assert.rejects(
+    withTenant(tenants, { publisherId: mine.publisherId }, () => Promise.reject(new Error('midway'))),
+  )
+  // The owner's connections, which serve tenants too where tenants have no login of their own.
   const { db } = world.store
-  await withTenant(db, { publisherId: mine.publisherId }, (tx) => tx.selectFrom('projects').selectAll().execute())
-  await assert.rejects(withTenant(db, { publisherId: mine.publisherId }, () => Promise.reject(new Error('midway'))))
-  const all = await Promise.all(Array.from({ length: 10 }, () => db.selectFrom('projects').select('id').execute()))
-  assert.ok(all.every((rows) => rows.length === 2))
+  const shared = createTenants(db, db)
+  await withTenant(shared, { publisherId: mine.publisherId }, (tx) => tx.selectFrom('projects').selectAll().execute())
+  const count = (from: typeof db) =>
+    Promise.all(Array.from({ length: 10 }, () => from.selectFrom('projects').select('id').execute()))
+  assert.ok((await count(db)).every((rows) => rows.length === 2))
+  assert.ok((await count(tenants.db)).every((rows) => rows.length === 0))
 })

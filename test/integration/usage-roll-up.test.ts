@@ -8,6 +8,7 @@ import { openStore, type Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 import { settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { addProject, until } from '../support/world.ts'
@@ -15,15 +16,18 @@ import { addProject, until } from '../support/world.ts'
 const MINUTE_MS = 60_000
 let database: TestDatabase
 let store: Store
+let workerStore: Store
 let ledger: Ledger
 const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
 
 before(async () => {
   database = await createTestDatabase()
   store = openStore({ url: database.url, applicationName: 'usage test' })
+  workerStore = openStore({ url: loginUrl(database.url, 'worker'), applicationName: 'usage test worker' })
   ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
 })
 after(async () => {
+  await workerStore.close()
   await store.close()
   await database.drop()
 })
@@ -44,7 +48,7 @@ async function project() {
 }
 
 function rollUp() {
-  return rollUpUsage({ db: store.db, signal: new AbortController().signal, marginMs: 0 })
+  return rollUpUsage({ db: workerStore.db, signal: new AbortController().signal, marginMs: 0 })
 }
 
 /** Until everything that was settled before this call is counted. */

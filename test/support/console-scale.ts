@@ -5,13 +5,15 @@ import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve } from '../../src/serve.ts'
 import { openStore, type Db } from '../../src/store/database.ts'
+import { createTenants, type Tenants } from '../../src/store/tenancy.ts'
+import { databaseEnv, ensureTestLogins, loginUrl } from './logins.ts'
 import { must, openBrowser, ORIGIN, PASSWORD, type Browser } from './console.ts'
 
 /** The console on a database with very many calls, for `npm run bench:console` and its small brother in the tests. */
 
 export interface Scale {
   browser: Browser
-  db: Db
+  tenants: Tenants
   place: ScalePlace
   close(): Promise<void>
 }
@@ -77,22 +79,24 @@ export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string][]
 /** Signs a new person in, who becomes a member of the seeded publisher. */
 export async function openScale(url: string, largeProject: string): Promise<Scale> {
   const env = {
-    DATABASE_URL: url,
+    ...databaseEnv(url),
     PARLEY_SECRET: randomBytes(32).toString('base64'),
     PARLEY_AUTO_MIGRATE: 'false',
     PARLEY_OPS_PORT: '0',
     PARLEY_CONSOLE_PORT: '0',
     PARLEY_CONSOLE_URL: ORIGIN,
   }
+  await ensureTestLogins(url)
   const running = await serve(readConfig(env), ['console'], createLog('silent'))
-  const store = openStore({ url, applicationName: 'parley scale', poolMax: 2, statementTimeoutMs: 60_000 })
+  const tenantUrl = loginUrl(url, 'tenant')
+  const store = openStore({ url, tenantUrl, applicationName: 'parley scale', poolMax: 2, statementTimeoutMs: 60_000 })
   const browser = openBrowser({ consoleUrl: String(running.consoleUrl) })
   const email = `scale-${randomBytes(6).toString('hex')}@example.com`
   await must(browser.send('POST /api/auth/sign-up/email', { body: { name: 'Scale', email, password: PASSWORD } }))
   await must(browser.send('POST /api/auth/sign-in/email', { body: { email, password: PASSWORD } }))
   return {
     browser,
-    db: store.db,
+    tenants: store.tenants,
     place: await placeOf(store.db, largeProject, email),
     async close() {
       await running.stop()
@@ -145,8 +149,8 @@ export interface Scan {
 }
 
 /** A database whose selects are also explained: each statement's scans, as far as they were run at all. */
-export async function openExplained(url: string): Promise<{ db: Db; scans: Scan[]; close(): Promise<void> }> {
-  const client = new Client({ connectionString: url, statement_timeout: 60_000 })
+export async function openExplained(url: string): Promise<{ tenants: Tenants; scans: Scan[]; close(): Promise<void> }> {
+  const client = new Client({ connectionString: loginUrl(url, 'tenant'), statement_timeout: 60_000 })
   await client.connect()
   const scans: Scan[] = []
   const explained = {
@@ -165,7 +169,15 @@ export async function openExplained(url: string): Promise<{ db: Db; scans: Scan[
     end: () => client.end(),
   }
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) }) as unknown as Db
-  return { db, scans, close: () => db.destroy() }
+  const owner = openStore({ url, applicationName: 'parley scale', poolMax: 1 })
+  return {
+    tenants: createTenants(db, owner.db),
+    scans,
+    async close() {
+      await db.destroy()
+      await owner.close()
+    },
+  }
 }
 
 interface PlanNode {

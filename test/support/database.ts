@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import { LOCAL_ADMIN_URL, findOrStartPostgres, type PostgresServer } from '../../scripts/postgres.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { ensureTestLogins, hasTestLogins } from './logins.ts'
 
 export interface TestDatabase {
   url: string
@@ -49,15 +50,16 @@ export async function createTestDatabase(adminUrl = knownAdminUrl() ?? LOCAL_ADM
 export async function buildTemplate(adminUrl: string): Promise<string> {
   const template = `parley_template_${await hashOfMigrations()}`
   await administer(adminUrl, async (admin) => {
-    if (await exists(admin, template)) return
+    if ((await exists(admin, template)) && (await hasTestLogins(admin))) return
     // Held until this connection ends, so also a killed process lets the next one build.
     await admin.query('select pg_advisory_lock($1)', [BUILD_LOCK])
-    if (await exists(admin, template)) return
+    if (await exists(admin, template)) return ensureTestLogins(urlOf(adminUrl, template))
     await dropLeftovers(admin)
     // Renamed only when complete: a run that dies while migrating must not leave half a schema for all later runs.
     const draft = `${template}_draft`
     await admin.query(`create database ${draft} template template0 encoding 'UTF8'`)
     await migrate(urlOf(adminUrl, draft))
+    await ensureTestLogins(urlOf(adminUrl, draft))
     await admin.query(`comment on database ${draft} is '${nowSeconds()}'`)
     await retry([OBJECT_IN_USE], () => admin.query(`alter database ${draft} rename to ${template}`))
   })

@@ -3,6 +3,7 @@ import { createConsoleServer } from '../../src/console/server.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import type { SafetyProof } from '../../src/rules/monetization.ts'
+import { openStore } from '../../src/store/database.ts'
 import { ORIGIN, type ConsoleWorld } from './console.ts'
 
 /**
@@ -11,11 +12,17 @@ import { ORIGIN, type ConsoleWorld } from './console.ts'
  */
 export async function openConsoleWith(
   proof: SafetyProof,
-  { store, secrets, url }: ConsoleWorld,
+  { env, secrets, url }: ConsoleWorld,
 ): Promise<{ url: string; close(): Promise<void> }> {
+  const store = openStore({
+    url: env.PARLEY_CONSOLE_DATABASE_URL ?? '',
+    tenantUrl: env.PARLEY_TENANT_DATABASE_URL,
+    applicationName: 'parley proven console',
+  })
   const app = createConsoleServer({
     trustedProxies: ['127.0.0.1'],
     db: store.db,
+    tenants: store.tenants,
     log: createLog('silent'),
     metrics: createMetrics(),
     secrets,
@@ -33,5 +40,11 @@ export async function openConsoleWith(
     webhookSecret: undefined,
     proof: () => proof,
   })
-  return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
+  return {
+    url: await app.listen({ host: '127.0.0.1', port: 0 }),
+    async close() {
+      await app.close()
+      await store.close()
+    },
+  }
 }

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from '../../src/store/database.ts'
-import { withTenant, type Tenant } from '../../src/store/tenancy.ts'
+import { withTenant, type Tenant, type Tenants } from '../../src/store/tenancy.ts'
 
 export type Rows = Record<string, unknown[]>
 
 /** Everything that a tenant gets when it asks for everything. */
-export function rowsAs(db: Db, tenant: Tenant, table: string): Promise<unknown[]> {
-  return withTenant(db, tenant, async (tx) => {
+export function rowsAs(tenants: Tenants, tenant: Tenant, table: string): Promise<unknown[]> {
+  return withTenant(tenants, tenant, async (tx) => {
     const { rows } = await sql`select ${sql.raw(`to_json(t)::text from ${table} t`)}`.execute(tx)
     return rows
   })

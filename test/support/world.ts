@@ -23,11 +23,13 @@ import { insertProvider, upsertProviderKey } from '../../src/store/providers.ts'
 import { insertPublisher } from '../../src/store/publishers.ts'
 import { creditWallet, findWallet } from '../../src/store/wallets.ts'
 import { createTestDatabase } from './database.ts'
+import { databaseEnv, loginUrl } from './logins.ts'
 
 /** A whole Parley for one test file: its own database, a simulated provider, and a gateway on real sockets. */
 export interface World {
   url: string
   opsUrl: string
+  /** Of the owner. What is served has the logins of its planes. */
   store: Store
   secrets: Secrets
   simulator: Simulator
@@ -56,6 +58,9 @@ export const PRICE = {
   reasoning: 4_000_000_000n,
 }
 
+/** PostgreSQL's code for it. */
+const NOT_ALLOWED = '42501'
+
 export interface WorldOptions {
   env?: Record<string, string>
   roles?: Role[]
@@ -70,7 +75,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const simulator = await createSimulator({ seed: 1, onCall: options.onCall })
   const logs: string[] = []
   const env = {
-    DATABASE_URL: database.url,
+    ...databaseEnv(database.url),
     PARLEY_SECRET: randomBytes(32).toString('base64'),
     PARLEY_PORT: '0',
     PARLEY_OPS_PORT: '0',
@@ -81,7 +86,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   }
   const config = readConfig(env)
   const secrets = createSecrets(config.PARLEY_SECRET)
-  const store = openStore({ url: database.url, applicationName: 'parley test' })
+  const store = openStore({
+    url: database.url,
+    tenantUrl: loginUrl(database.url, 'tenant'),
+    applicationName: 'parley test',
+  })
   await addProvider(store, secrets, 'simulator', `${simulator.url}/v1`)
   await addModel(store, { id: 'sim-small', provider: 'simulator' })
   const project = await addProject(store, secrets)
@@ -103,6 +112,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       await store.close()
       await simulator.close()
       await database.drop()
+      // A job whose login lacks a right fails in the background, where no test looks.
+      const refused = logs.filter((line) => line.includes(`"${NOT_ALLOWED}"`))
+      if (refused.length > 0) throw new Error(`a login lacks a right: ${refused[0]}`)
     },
   }
 }

@@ -1,0 +1,37 @@
+import { databaseUrlOf, LOGIN_VARIABLES, type Config } from '../config.ts'
+import { openStore } from '../store/database.ts'
+import { complaintOf, findStanding, LOGINS, type Login } from '../store/logins.ts'
+import type { Finding } from './checks.ts'
+import { sentenceOf } from './failures.ts'
+
+/** Whether a hostile statement in a plane could do more than its plane may. */
+export async function checkLogins(config: Config): Promise<Finding[]> {
+  const given = LOGINS.filter((login) => config[LOGIN_VARIABLES[login]] !== undefined)
+  const missing = LOGINS.filter((login) => !given.includes(login))
+  const findings = (await Promise.all(given.map((login) => checkLogin(config, login)))).flat()
+  if (missing.length === 0) return findings.length > 0 ? findings : [{ check, state: 'ok', detail: OWN }]
+  const detail = `without one of its own here: ${missing.join(', ')}`
+  return [
+    ...findings,
+    { check, state: 'hint', detail, mend: 'Run "parley database logins", unless they run elsewhere.' },
+  ]
+}
+
+const check = 'logins'
+const OWN = 'every plane has its own, which may do no more than it needs'
+
+async function checkLogin(config: Config, login: Login): Promise<Finding[]> {
+  const url = databaseUrlOf(config, login)
+  const store = openStore({ url, applicationName: 'parley doctor', poolMax: 1 })
+  try {
+    const complaint = complaintOf(await findStanding(store.db))
+    if (complaint === undefined) return []
+    const mend = `Run "parley database logins", then correct ${LOGIN_VARIABLES[login]}.`
+    return [{ check: `login of ${login}`, state: 'problem', detail: complaint, mend }]
+  } catch (error) {
+    const detail = sentenceOf(error, url).replaceAll('DATABASE_URL', LOGIN_VARIABLES[login])
+    return [{ check: `login of ${login}`, state: 'problem', detail }]
+  } finally {
+    await store.close()
+  }
+}
