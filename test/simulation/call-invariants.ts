@@ -218,7 +218,8 @@ function countedUsage(record: CallRecord, last: AttemptRecord, outcome: Outcome,
   const isCancelled = outcome === 'hung_up'
   // Also when its caller had gone: then it was read on until there was no credit for it any more.
   const isUsedUp = outcome === 'hold_used_up' || (isCancelled && last.end === 'left')
-  const input = countedPrompt(last, isCancelled || isUsedUp)
+  // A provider that finished unreported, or broke, while it was read on: that was not its caller's doing.
+  const input = countedPrompt(last, isUsedUp || (isCancelled && last.end === 'aborted'))
   const known = soFar ? judged(record, last, soFar).usage : { ...NO_USAGE, input }
   // What was reported with the first piece, and the thoughts that were shown since.
   const since = last.thoughtTokens - (soFar ? firstTokensOf(last) : 0)
