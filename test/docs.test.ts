@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { billFor, OUTCOMES, type Outcome } from '../src/rules/charging.ts'
 import { ERRORS } from '../src/rules/errors.ts'
+import { ANOMALIES } from '../src/rules/usage-report.ts'
 
 function read(path: string): Promise<string> {
   return readFile(new URL(`../${path}`, import.meta.url), 'utf8')
@@ -40,4 +41,13 @@ test('docs/billing.md says of every outcome whether it costs something, as the r
     const { charge } = billFor(ending, price)
     assert.equal(charge === 0n, cost!.startsWith('nothing'), outcome)
   }
+})
+
+test('docs/operations.md explains every kind of anomaly', async () => {
+  const [, section = ''] = (await read('docs/operations.md')).split('## Usage that cannot be right')
+  const [table = ''] = section.split('\n## ')
+  assert.deepEqual(
+    rowsOf(table).map(([kind]) => kind),
+    [...ANOMALIES],
+  )
 })

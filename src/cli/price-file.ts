@@ -6,6 +6,7 @@ import type { Figures } from '../rules/figures.ts'
 import type { Classes } from '../rules/margins.ts'
 import { parseCredits } from '../rules/money.ts'
 import { CliError } from './failures.ts'
+import { allClassesOf } from './prices.ts'
 
 /** The files that come with Parley; the newest is used unless another is named. */
 const VENDORED = join(import.meta.dirname, '../../prices')
@@ -99,13 +100,13 @@ function listedModelOf(upstreamModel: string, listed: z.output<typeof model>): L
       tool: listed.tool_tokens,
       reasoning: listed.reasoning_tokens,
     },
-    cost: {
+    cost: allClassesOf({
       input,
-      cachedInput: listed.cached_input ?? input,
-      cacheWrite: listed.cache_write ?? input,
       output,
-      reasoning: listed.reasoning ?? output,
-    },
+      cachedInput: listed.cached_input,
+      cacheWrite: listed.cache_write,
+      reasoning: listed.reasoning,
+    }),
     unsupportedFields: listed.unsupported_fields,
   }
 }

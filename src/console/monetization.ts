@@ -93,7 +93,7 @@ async function describe(world: World, db: Db, projectId: string) {
     blockedAdvertisers: await listAdvertisers(db, settings.blockedAdvertisers),
     labels: [...LABELS],
     matcher: standingOf(await findMatchersNow(db)),
-    obstacle: obstacleToOn(settings, world.proof()) ?? null,
+    obstacle: obstacleToOn(settings, world.safetyProof()) ?? null,
   }
 }
 
@@ -102,7 +102,7 @@ async function changeMode(world: World, call: Call<'PUT /api/projects/:project/m
   const { db, project, body } = call
   const settings = await lockMonetization(db, project.id)
   if (settings.mode === body.mode) return { mode: body.mode }
-  const obstacle = body.mode === 'on' ? obstacleToOn(settings, world.proof()) : undefined
+  const obstacle = body.mode === 'on' ? obstacleToOn(settings, world.safetyProof()) : undefined
   if (obstacle !== undefined) throw new ParleyError('conflict', { message: obstacle })
   await updateMonetization(db, project.id, { mode: body.mode })
   const details = { before: settings.mode, after: body.mode }

@@ -57,7 +57,7 @@ async function answer(world: World, entry: Entry, handler: AnyHandler, request: 
     await throttle(world.db, [{ subject: `changes/${user.id}`, most: CHANGES_PER_MINUTE }])
   const query = checked(entry.query, request.query, 'query')
   const body = checked(entry.body, request.body ?? {}, 'body')
-  if (entry.fresh && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
+  if (entry.freshProof && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
   const tenant: Tenant | undefined = publisher && { publisherId: publisher.id, projectId: project?.id }
   const inTenant = <T>(work: (tx: Db) => Promise<T>) =>
     tenant ? withTenant(world.tenants, tenant, work) : work(world.db)

@@ -40,7 +40,7 @@ export interface ConsoleOptions {
   /** Without it nothing can be proven to come from Stripe, so then the endpoint does not exist. */
   webhookSecret: string | undefined
   /** Whether this version may show recommendations to readers; what the safety bench has shown unless given. */
-  proof?: () => SafetyProof
+  safetyProof?: () => SafetyProof
   /** Where the built web app is. */
   webRoot?: string
 }
@@ -111,10 +111,10 @@ function warnOfUnknownProxy(app: FastifyInstance, log: Log): void {
 
 function worldOf(options: ConsoleOptions): World {
   const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
-  const { proof = () => proofOf() } = options
+  const { safetyProof = () => proofOf() } = options
   const passwords = createPasswords()
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
-  return { db, tenants, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe, proof }
+  return { db, tenants, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe, safetyProof }
 }
 
 /** One of a bounded set, for metrics. */

@@ -42,6 +42,6 @@ export interface World {
   /** Undefined: nothing can be paid here. */
   stripe: StripeAccount | undefined
   /** Whether this version may show recommendations to readers. */
-  proof: () => SafetyProof
+  safetyProof: () => SafetyProof
   installation: Installation
 }

@@ -17,7 +17,10 @@ export interface Conclusion {
   hasHidden: boolean
 }
 
-/** `whole`: the provider finished it. `cancelled`: its caller did. `used up`: the wallet did. `cut`: any other way. */
+/**
+ * How the answer ended, not the call: `whole`: its provider finished it. `cancelled`: its caller did. `used up`: the wallet
+ * did. `cut`: any other way. An answer that is read on for a caller who is gone may end in each of these.
+ */
 export type AnswerEnd = 'whole' | 'cancelled' | 'used up' | 'cut'
 
 export interface ConclusionOptions {
@@ -41,12 +44,12 @@ export function createConclusion(options: ConclusionOptions) {
   let hasFallen = false
   let concluded: Promise<Conclusion> | undefined
 
-  async function count(media: 'usual' | 'most'): Promise<Usage> {
+  async function count(media: 'usual' | 'held'): Promise<Usage> {
     return { ...NO_USAGE, input: await prompt.count(media), ...(await answer.count()) }
   }
 
   async function judge(report: Usage): Promise<JudgedUsage> {
-    const bounds = usageBounds(prompt.most(), outputMax, answer.seen, options.figures)
+    const bounds = usageBounds(prompt.possible(), outputMax, answer.seen, options.figures)
     return judgeReport(report, isWhole(report, bounds) ? NO_USAGE : await count('usual'), bounds)
   }
 
@@ -60,12 +63,13 @@ export function createConclusion(options: ConclusionOptions) {
     // Nobody could see what images and files came to, or how far the model was, and the caller or its wallet ended it: that
     // costs what was set aside.
     const isCallersEnd = end === 'cancelled' || end === 'used up'
-    const counted = await count(isCallersEnd ? 'most' : 'usual')
-    const usage = reported ? withReportSoFar(counted, (await judge(reported)).usage, shownThen) : counted
+    const counted = await count(isCallersEnd ? 'held' : 'usual')
+    const soFar = reported && (await judge(reported))
+    const usage = soFar ? withReportSoFar(counted, soFar.usage, shownThen) : counted
     if (end === 'cancelled' && mayHaveThought()) usage.reasoning += unseenTokens(usage, 'reasoning')
     // The provider was writing on: the hold is what that costs, to the last nano.
     if (end === 'used up') usage.output += unseenTokens(usage, 'output') + 1
-    const anomalies: Anomaly[] = end === 'whole' ? ['missing'] : []
+    const anomalies: Anomaly[] = [...(soFar?.anomalies ?? []), ...(end === 'whole' ? (['missing'] as const) : [])]
     return { usage, source: 'estimated', anomalies, reported, hasHidden: false }
   }
 

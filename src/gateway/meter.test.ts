@@ -19,7 +19,7 @@ const PRICE: Price = {
 const PROMPT: MeteredPrompt = {
   tokens: 10,
   count: async () => 10,
-  most: () => 1_000,
+  possible: () => 1_000,
   hasMedia: false,
   ratioTo: () => undefined,
 }
@@ -150,7 +150,7 @@ test('thoughts that were shown after a report of them are added to it, and those
   assert.deepEqual((await meter.conclude('cancelled')).usage, { ...NO_USAGE, input: 12, output: 1, reasoning: 5 })
 })
 
-const MEDIA: MeteredPrompt = { ...PROMPT, hasMedia: true, count: async (media) => (media === 'most' ? 900 : 300) }
+const MEDIA: MeteredPrompt = { ...PROMPT, hasMedia: true, count: async (media) => (media === 'held' ? 900 : 300) }
 
 test('an image that its provider has not counted costs the most for who cancelled it, and else what is usual', async () => {
   for (const [end, input] of [

@@ -79,7 +79,7 @@ test('what nobody has reported is counted at what is usual, and at what was held
   const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
   const prompt = await metered([{ type: 'text', text: 'Look' }, image], { contextWindow: 30_000 })
   assert.equal(await prompt.count('usual'), 1_600 + 1 + FRAME)
-  assert.equal(await prompt.count('most'), 30_000)
+  assert.equal(await prompt.count('held'), 30_000)
 })
 
 test('a hold follows the tokenizer of the model, as far as it was learned', async () => {

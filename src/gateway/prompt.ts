@@ -18,11 +18,11 @@ import type { Gateway } from './gateway.ts'
 export interface MeteredPrompt {
   /** How many tokens a hold must pay for. */
   readonly tokens: number
-  /** Our own count, for a prompt that its provider has not counted, with what images and files usually come to or with the
-   * most. Counts a long prompt only when it is asked for. */
-  count(media: 'usual' | 'most'): Promise<number>
+  /** Our own count, for a prompt that its provider has not counted, with what images and files usually come to or with what
+   * was held for them. Counts a long prompt only when it is asked for. */
+  count(media: 'usual' | 'held'): Promise<number>
   /** No provider can have read more. */
-  most(): number
+  possible(): number
   /** It has images or files: what those come to, only their provider knows. */
   readonly hasMedia: boolean
   /** What a report of so many tokens says of the model's tokenizer. Undefined: nothing that can be relied on. */
@@ -44,24 +44,24 @@ export async function meterPrompt(
   const ratio = statistics.promptRatio(model)
   const prompt = promptOf(request)
   const usual = tokensBesideText(prompt, figures, TYPICAL_FIGURES)
-  const most = tokensBesideText(prompt, figures, HELD_FIGURES)
+  const held = tokensBesideText(prompt, figures, HELD_FIGURES)
   const hasMedia = prompt.images + prompt.files > 0
-  const inAll = ({ tokens }: TextCount, media: 'usual' | 'most') => {
+  const inAll = ({ tokens }: TextCount, media: 'usual' | 'held') => {
     const texts = Math.ceil(tokens * ratio)
-    // What does not fit the window is refused there.
-    return media === 'usual' ? texts + usual : Math.min(texts + most, Math.max(texts + usual, contextWindow))
+    // A provider refuses what does not fit its window, so more than that need not be held.
+    return media === 'usual' ? texts + usual : Math.min(texts + held, Math.max(texts + usual, contextWindow))
   }
   let text = estimateTexts(prompt, chance)
   const mustCount = !text.isExact && isNear(text.tokens, contextWindow)
   if (mustCount) text = await countExactly(prompt)
   refuseBeyond(contextWindow, text)
   return {
-    tokens: inAll(text, 'most'),
+    tokens: inAll(text, 'held'),
     async count(media) {
       if (!text.isExact) text = await countExactly(prompt)
       return inAll(text, media)
     },
-    most: () => promptTokensMax(prompt, figures),
+    possible: () => promptTokensMax(prompt, figures),
     hasMedia,
     ratioTo(reportedTokens) {
       const isReliable = text.isExact && !hasMedia && prompt.tools === 0 && text.tokens >= RATIO_TOKENS_MIN

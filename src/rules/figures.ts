@@ -10,6 +10,8 @@ export interface Figures {
   reasoning: number | undefined
 }
 
+// The numbers below are stated a second time, on purpose, by the simulation: test/simulation/call-invariants.ts.
+
 export type MediaFigures = Record<'image' | 'file' | 'tool', number>
 
 export const NO_FIGURES: Figures = { image: undefined, file: undefined, tool: undefined, reasoning: undefined }

@@ -29,7 +29,7 @@ const PLAIN_TEXT = { allowedSpecial: new Set<string>(), disallowedSpecial: new S
 
 /** The parts of a request that a provider reads, and charges for. */
 export interface Prompt {
-  /** Every string that is sent on. One that were left out could carry a megabyte for nothing. */
+  /** Every string that is sent on: one that is not counted could carry a megabyte for nothing. */
   readonly texts: readonly string[]
   readonly messages: number
   readonly images: number

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import type { Db } from './database.ts'
 
 /**
- * Each plane has a login of its own, with the rights of its role and no others (migrations/0021_database_logins.sql). The
+ * Each plane has a login of its own, with the rights of its role and no others (migrations/0020_database_logins.sql). The
  * one for tenants serves console and worker.
  */
 export const LOGINS = ['gateway', 'console', 'worker', 'matcher', 'tenant'] as const

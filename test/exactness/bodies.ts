@@ -87,7 +87,7 @@ export function hiddenStrings(random: Random): unknown[] {
   ])()
 }
 
-/** Of those a long and hostile one may take a second to count. */
+/** Not longer: a megabyte of hostile text takes the simulator a second to count. */
 export function longText(random: Random): string {
   const characters = random.pick([17_000, 30_000, 60_000]) + random.int(8_000)
   return random.pick(LONG_TEXTS)(random, characters)

@@ -4,10 +4,14 @@ import { prose } from './texts.ts'
 import type { Behaviour, Rule, Trial } from './trial.ts'
 import { HIDDEN_TOKENS_MAX, SHORT_TOTAL_MS } from './world.ts'
 
-/** What is drawn from, with how many of a thousand requests are of it. */
+/**
+ * A kind of request. One that pays what was `billed` trusts the provider's report, and sees a wrong count of our own only
+ * where a report is bounded by it: beyond some 1,024 tokens. To try what we count, let it pay what is `counted`.
+ */
 export interface Kind {
   name: string
-  share: number
+  /** How often it is drawn, beside the others. */
+  weight: number
   draw(random: Random, id: string): Omit<Trial, 'id' | 'kind'>
 }
 
@@ -24,7 +28,7 @@ const LIES = ['U19-negative', 'U19-huge', 'U19-string', 'U19-null']
 export const KINDS: readonly Kind[] = [
   {
     name: 'short',
-    share: 250,
+    weight: 250,
     draw: (random, id) => ({
       body: bodyOf(id, {
         script: `tokens=${random.int(120)} cached=${random.int(12)}`,
@@ -38,7 +42,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'long prompt',
-    share: 50,
+    weight: 50,
     draw: (random, id) => ({
       body: bodyOf(id, { script: 'tokens=5', text: longText(random), isStream: random.next() < 0.5 }),
       caller: READS,
@@ -47,7 +51,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'long prompt, hung up on',
-    share: 20,
+    weight: 20,
     draw: (random, id) => ({
       body: bodyOf(id, { script: 'fault=U5', text: longText(random), isStream: random.next() < 0.5 }),
       caller: { does: 'hang up', when: 'asked' },
@@ -57,7 +61,7 @@ export const KINDS: readonly Kind[] = [
   {
     // Answered only if the credit pays for the whole prompt, which the hold must know before anything is sent.
     name: 'long prompt, little credit',
-    share: 10,
+    weight: 10,
     draw: (random, id) => ({
       body: bodyOf(id, { script: 'tokens=5', text: longText(random), more: { max_tokens: 5 }, isStream: true }),
       caller: READS,
@@ -67,7 +71,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'beyond the context window',
-    share: 10,
+    weight: 10,
     draw: (random, id) => ({
       body: bodyOf(id, { model: 'narrow', script: 'tokens=5', text: prose(random, 20_000 + random.int(80_000)) }),
       caller: READS,
@@ -76,7 +80,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'long strings elsewhere',
-    share: 50,
+    weight: 50,
     draw: (random, id) => {
       const isLeft = random.next() < 0.4
       return {
@@ -88,7 +92,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'images and files',
-    share: 60,
+    weight: 60,
     draw: (random, id) => {
       const images = Array.from({ length: random.int(4) }, () => image(random))
       const files = Array.from({ length: images.length === 0 ? 1 : random.int(2) }, () => file(random))
@@ -106,7 +110,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'images of an unknown size',
-    share: 20,
+    weight: 20,
     draw: (random, id) => {
       const isLeft = random.next() < 0.3
       return {
@@ -123,7 +127,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'tools',
-    share: 50,
+    weight: 50,
     draw: (random, id) => ({
       body: bodyOf(id, {
         script: random.next() < 0.6 ? 'tool=look_up' : 'tokens=20',
@@ -136,7 +140,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'more than 128 calls',
-    share: 20,
+    weight: 20,
     draw: (random, id) => ({
       body: bodyOf(id, {
         model: random.pick(['plain', 'plain', 'anthropic', 'gemini']),
@@ -150,7 +154,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'hidden reasoning',
-    share: 60,
+    weight: 60,
     draw: (random, id) => {
       const hidden = random.int(HIDDEN_TOKENS_MAX)
       const bound = random.next() < 0.4 ? { max_tokens: 1 + random.int(2 * HIDDEN_TOKENS_MAX) } : {}
@@ -168,7 +172,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'hidden reasoning, hung up on',
-    share: 60,
+    weight: 60,
     draw: (random, id) => ({
       body: bodyOf(id, {
         model: 'hiding',
@@ -182,7 +186,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'shown reasoning',
-    share: 30,
+    weight: 30,
     draw: (random, id) => ({
       body: bodyOf(id, {
         model: random.pick(['plain', 'anthropic', 'gemini']),
@@ -195,7 +199,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'hung up half sent',
-    share: 20,
+    weight: 20,
     draw: (random, id) => ({
       body: bodyOf(id, { script: 'tokens=50', text: prose(random, 3_000), isStream: random.next() < 0.5 }),
       caller: { does: 'hang up', when: 'half sent' },
@@ -204,7 +208,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'hung up before a word',
-    share: 60,
+    weight: 60,
     draw: (random, id) => ({
       body: bodyOf(id, {
         model: random.pick(['plain', 'plain', ...OTHER_FORMATS]),
@@ -218,7 +222,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'hung up midway',
-    share: 90,
+    weight: 90,
     draw: (random, id) => {
       const isStream = random.next() < 0.7
       const chunks = 1 + random.int(40)
@@ -236,7 +240,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'hung up on the run',
-    share: 30,
+    weight: 30,
     draw: (random, id) => ({
       body: bodyOf(id, { script: 'tokens=400 gap=3', isStream: true }),
       caller: { does: 'hang up', when: { chunks: 1 + random.int(60) } },
@@ -245,7 +249,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'hung up at the finish',
-    share: 20,
+    weight: 20,
     draw: (random, id) => ({
       body: bodyOf(id, { script: `tokens=${1 + random.int(30)}`, isStream: true }),
       caller: { does: 'hang up', when: 'finish' },
@@ -254,7 +258,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'read slowly',
-    share: 1,
+    weight: 1,
     draw: (_, id) => ({
       // Longer than its route's time limit, because of the reader alone. Sockets take the first five megabytes at once.
       body: bodyOf(id, { model: 'short-total', script: 'tokens=60000 chunk=2', isStream: true }),
@@ -264,7 +268,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'stalled and left',
-    share: 1,
+    weight: 1,
     draw: (_, id) => ({
       body: bodyOf(id, { script: 'tokens=60000 chunk=2', isStream: true }),
       caller: { does: 'stall', afterBytes: 200_000, forMs: 15_000, isLast: true },
@@ -273,7 +277,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'stalled until the provider gave up',
-    share: 0.5,
+    weight: 0.5,
     draw: (_, id) => ({
       body: bodyOf(id, { script: 'tokens=90000 chunk=2 impatient=5000', isStream: true }),
       caller: { does: 'stall', afterBytes: 200_000, forMs: 15_000, isLast: false },
@@ -282,7 +286,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'retried under one key',
-    share: 40,
+    weight: 40,
     draw: (random, id) => ({
       body: bodyOf(id, {
         model: random.pick(['plain', 'hiding', 'anthropic']),
@@ -295,7 +299,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'not reported',
-    share: 30,
+    weight: 30,
     draw: (random, id) => ({
       body: bodyOf(id, {
         model: random.pick(['plain', ...OTHER_FORMATS]),
@@ -309,7 +313,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'lied about',
-    share: 20,
+    weight: 20,
     draw: (random, id) => ({
       body: bodyOf(id, { script: `tokens=${1 + random.int(60)} fault=${random.pick(LIES)}`, isStream: true }),
       caller: READS,
@@ -318,7 +322,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'thoughts of a model without any',
-    share: 20,
+    weight: 20,
     draw: (random, id) => ({
       body: bodyOf(id, {
         script: `tokens=${1 + random.int(9)} reasoning=${1 + random.int(90_000)}`,
@@ -330,7 +334,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'broken by the provider',
-    share: 40,
+    weight: 40,
     draw: (random, id) => {
       const fault = random.pick([...MIDWAY_FAULTS, ...EARLY_FAULTS])
       return {
@@ -346,7 +350,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'almost no credit',
-    share: 20,
+    weight: 20,
     draw: (random, id) => ({
       body: bodyOf(id, { script: `tokens=${200 + random.int(900)}`, isStream: random.next() < 0.5 }),
       caller: READS,
@@ -356,7 +360,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'other wire formats',
-    share: 80,
+    weight: 80,
     draw: (random, id) => ({
       body: bodyOf(id, {
         model: random.pick(OTHER_FORMATS),

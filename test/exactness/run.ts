@@ -41,10 +41,10 @@ try {
 function drawTrials(random: Random, count: number, only: string | undefined): Trial[] {
   const kinds = KINDS.filter(({ name }) => only === undefined || name === only)
   if (kinds.length === 0) throw new Error(`there is no kind "${only}": ${KINDS.map(({ name }) => name).join(', ')}`)
-  const shares = kinds.reduce((sum, { share }) => sum + share, 0)
+  const weights = kinds.reduce((sum, { weight }) => sum + weight, 0)
   // The rarest are the most costly: of those there is at least one, whatever is drawn.
   return Array.from({ length: count }, (_, n) => {
-    const kind = kinds[n] ?? drawKind(kinds, random.next() * shares)
+    const kind = kinds[n] ?? drawKind(kinds, random.next() * weights)
     const id = `t${n}`
     return { id, kind: kind.name, ...kind.draw(random, id) }
   })
@@ -52,7 +52,7 @@ function drawTrials(random: Random, count: number, only: string | undefined): Tr
 
 function drawKind(kinds: readonly Kind[], at: number): Kind {
   let left = at
-  return kinds.find(({ share }) => (left -= share) < 0) ?? kinds[0]!
+  return kinds.find(({ weight }) => (left -= weight) < 0) ?? kinds[0]!
 }
 
 async function play(exact: ExactWorld, trials: readonly Trial[]): Promise<Verdict[]> {

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import { listMigrations, migrate } from '../../src/store/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
-/** Accounts and invitations from before 0017 and 0020, after them. */
+/** Accounts and invitations from before 0017 and 0019, after them. */
 
 const FIRST_NEW = '0017'
 const id = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`

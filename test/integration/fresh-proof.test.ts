@@ -206,6 +206,6 @@ test('every change of the contract says whether it needs a fresh proof', () => {
       continue
     }
     assert.ok(NEEDS_PROOF.has(key) !== NEEDS_NONE.has(key), `${key} is in neither list, or in both`)
-    assert.equal('fresh' in entry && entry.fresh, NEEDS_PROOF.has(key), key)
+    assert.equal('freshProof' in entry && entry.freshProof, NEEDS_PROOF.has(key), key)
   }
 })

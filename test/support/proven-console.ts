@@ -38,7 +38,7 @@ export async function openConsoleWith(
     },
     checkDomain: () => assert.fail('no domain is checked here'),
     webhookSecret: undefined,
-    proof: () => proof,
+    safetyProof: () => proof,
   })
   return {
     url: await app.listen({ host: '127.0.0.1', port: 0 }),

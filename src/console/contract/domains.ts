@@ -50,7 +50,7 @@ export const domains = entries({
   'PATCH /api/projects/:project/domain': {
     access: 'project',
     role: 'admin',
-    fresh: true,
+    freshProof: true,
     body: z.object({ name: z.string().trim().min(1, 'Write a domain like example.com.').max(300) }),
     reply: domain,
   },

@@ -14,7 +14,7 @@ export interface Entry {
   /** Only for who has confirmed their own address. */
   confirmed?: true
   /** Needs a proof of identity that is a few minutes old at most and was given in this session: signing in, or /api/me/proof. */
-  fresh?: true
+  freshProof?: true
   /** Parameters of the path that are not uuids. */
   params?: z.ZodObject
   query?: z.ZodObject

@@ -45,7 +45,7 @@ export const keys = entries({
   'POST /api/projects/:project/keys': {
     access: 'project',
     role: 'developer',
-    fresh: true,
+    freshProof: true,
     body: z.object({ name, expiresInDays: z.number().int().min(1).max(3_650).nullable().default(null) }),
     reply: newKeyPair,
   },
@@ -53,7 +53,7 @@ export const keys = entries({
   'POST /api/projects/:project/keys/:key/roll': {
     access: 'project',
     role: 'developer',
-    fresh: true,
+    freshProof: true,
     body: z.object({
       overlapSeconds: z
         .number()
@@ -65,13 +65,13 @@ export const keys = entries({
     reply: newKeyPair,
   },
   // Ends a replaced pair before its overlap is over.
-  'POST /api/projects/:project/keys/:key/end': { access: 'project', role: 'developer', fresh: true, reply: done },
+  'POST /api/projects/:project/keys/:key/end': { access: 'project', role: 'developer', freshProof: true, reply: done },
   'PATCH /api/projects/:project/keys/:key': {
     access: 'project',
     role: 'developer',
-    fresh: true,
+    freshProof: true,
     body: z.object({ active: z.boolean() }),
     reply: done,
   },
-  'DELETE /api/projects/:project/keys/:key': { access: 'project', role: 'developer', fresh: true, reply: done },
+  'DELETE /api/projects/:project/keys/:key': { access: 'project', role: 'developer', freshProof: true, reply: done },
 })

@@ -67,16 +67,16 @@ export const passkeys = entries({
       items: z.array(z.object({ id, name: z.string(), createdAt: time, lastUsedAt: time.nullable() })),
     }),
   },
-  'POST /api/me/passkeys/options': { access: 'user', fresh: true, confirmed: true, reply: creationOptions },
+  'POST /api/me/passkeys/options': { access: 'user', freshProof: true, confirmed: true, reply: creationOptions },
   'POST /api/me/passkeys': {
     access: 'user',
-    fresh: true,
+    freshProof: true,
     confirmed: true,
     body: z.object({ name, credential: created }),
     reply: done,
   },
   'PATCH /api/me/passkeys/:passkey': { access: 'user', body: z.object({ name }), reply: done },
-  'DELETE /api/me/passkeys/:passkey': { access: 'user', fresh: true, reply: done },
+  'DELETE /api/me/passkeys/:passkey': { access: 'user', freshProof: true, reply: done },
 
   // Makes this session's proof of identity fresh, like the password does.
   'POST /api/me/proof/passkey/options': { access: 'user', reply: requestOptions },

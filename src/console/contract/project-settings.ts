@@ -37,7 +37,7 @@ export const projectSettings = entries({
   'DELETE /api/projects/:project': {
     access: 'project',
     role: 'owner',
-    fresh: true,
+    freshProof: true,
     body: z.object({
       /** The balance stays behind; needed when there is one. */
       leavesCredit: z.boolean().default(false),

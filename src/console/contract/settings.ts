@@ -7,7 +7,7 @@ const recoveryCodes = z.array(z.string())
 export const settings = entries({
   'PATCH /api/me': { access: 'user', body: z.object({ name }), reply: done },
   // Every other session ends, and this one gets a new cookie.
-  'POST /api/me/password': { access: 'user', fresh: true, body: z.object({ newPassword }), reply: done },
+  'POST /api/me/password': { access: 'user', freshProof: true, body: z.object({ newPassword }), reply: done },
   // Makes this session's proof of identity fresh. With two-factor on, the code is needed as well.
   'POST /api/me/proof': { access: 'user', body: z.object({ password, code: code.optional() }), reply: done },
   'GET /api/me/sessions': {
@@ -36,16 +36,21 @@ export const settings = entries({
   // Two-factor is on only after confirm was sent a code; the recovery codes are shown here and never again.
   'POST /api/me/two-factor': {
     access: 'user',
-    fresh: true,
+    freshProof: true,
     // A stranger who signed up with somebody else's address must not keep its owner out with it.
     confirmed: true,
     reply: z.object({ uri: z.string(), recoveryCodes }),
   },
-  'POST /api/me/two-factor/confirm': { access: 'user', fresh: true, body: z.object({ code }), reply: done },
-  'POST /api/me/two-factor/recovery-codes': { access: 'user', fresh: true, reply: z.object({ recoveryCodes }) },
-  'POST /api/me/two-factor/disable': { access: 'user', fresh: true, reply: done },
+  'POST /api/me/two-factor/confirm': { access: 'user', freshProof: true, body: z.object({ code }), reply: done },
+  'POST /api/me/two-factor/recovery-codes': { access: 'user', freshProof: true, reply: z.object({ recoveryCodes }) },
+  'POST /api/me/two-factor/disable': { access: 'user', freshProof: true, reply: done },
   // confirm is the account's own e-mail address, typed.
-  'POST /api/me/delete': { access: 'user', fresh: true, body: z.object({ confirm: z.string().max(320) }), reply: done },
+  'POST /api/me/delete': {
+    access: 'user',
+    freshProof: true,
+    body: z.object({ confirm: z.string().max(320) }),
+    reply: done,
+  },
 
   'PATCH /api/publishers/:publisher': { access: 'publisher', role: 'admin', body: z.object({ name }), reply: done },
 })

@@ -26,7 +26,7 @@ export const team = entries({
   'POST /api/publishers/:publisher/invitations': {
     access: 'publisher',
     role: 'admin',
-    fresh: true,
+    freshProof: true,
     body: z.object({ email, role }),
     reply: invitation,
     // The mail says what the inviter wrote: not for somebody of whom nothing is known.
@@ -37,18 +37,23 @@ export const team = entries({
   'DELETE /api/publishers/:publisher/invitations/:invitation': {
     access: 'publisher',
     role: 'admin',
-    fresh: true,
+    freshProof: true,
     reply: done,
   },
   'PATCH /api/publishers/:publisher/members/:member': {
     access: 'publisher',
     role: 'admin',
-    fresh: true,
+    freshProof: true,
     body: z.object({ role }),
     reply: done,
   },
-  'DELETE /api/publishers/:publisher/members/:member': { access: 'publisher', role: 'admin', fresh: true, reply: done },
-  'POST /api/publishers/:publisher/leave': { access: 'publisher', role: 'viewer', fresh: true, reply: done },
+  'DELETE /api/publishers/:publisher/members/:member': {
+    access: 'publisher',
+    role: 'admin',
+    freshProof: true,
+    reply: done,
+  },
+  'POST /api/publishers/:publisher/leave': { access: 'publisher', role: 'viewer', freshProof: true, reply: done },
 
   // Only of an address that is confirmed: otherwise anybody could sign up with it and join.
   'GET /api/me/invitations': {
@@ -57,6 +62,10 @@ export const team = entries({
       items: z.array(z.object({ id, publisher: z.string(), role, invitedBy: z.string(), expiresAt: time })),
     }),
   },
-  'POST /api/me/invitations/:invitation/accept': { access: 'user', fresh: true, reply: z.object({ publisherId: id }) },
+  'POST /api/me/invitations/:invitation/accept': {
+    access: 'user',
+    freshProof: true,
+    reply: z.object({ publisherId: id }),
+  },
   'POST /api/me/invitations/:invitation/decline': { access: 'user', reply: done },
 })

@@ -75,7 +75,7 @@ export const wallet = entries({
   'POST /api/projects/:project/checkouts': {
     access: 'project',
     role: 'admin',
-    fresh: true,
+    freshProof: true,
     body: z.object({ amountNanos: nanos }),
     reply: z.object({ id: z.string(), url: z.string() }),
     network: true,

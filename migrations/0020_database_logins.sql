@@ -3,7 +3,7 @@
 -- login of its own (parley database logins) that may do what its plane needs, and the tenant of a transaction is signed.
 --
 -- Nobody but the owner has a right that is not granted here or in a later migration. Credit moves only through the ledger's
--- functions, which run with their owner's rights. test/integration/database-logins.test.ts lists what was considered.
+-- functions, which run with their owner's rights. test/integration/database-grants.test.ts lists what was considered.
 
 -- Roles belong to the whole server, so another database may make the same ones in this very moment.
 do $$
