@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ContentChunk } from '../rules/chunk.ts'
+import { createScriptCount, PLAIN, type Script } from '../rules/scripts.ts'
 import { countTextTokens, countTextsInTurns } from '../rules/tokens.ts'
 import type { SeenAnswer } from '../rules/usage-report.ts'
 
@@ -15,6 +16,8 @@ export interface AnswerCount {
   count(): Promise<AnswerTokens>
   /** Counting at once would hold up the others. */
   readonly isLong: boolean
+  /** It is in a script whose tokens nobody has seen reported: our count may be far off. */
+  readonly isUnknown: boolean
   readonly seen: SeenAnswer
 }
 
@@ -25,9 +28,10 @@ export interface AnswerTokens {
 
 const LONG_BYTES = 16 * 1024
 
-export function createAnswerCount(): AnswerCount {
-  const text = createTextCount()
-  const thoughts = createTextCount()
+/** `ratioOf`: how many tokens the model's tokenizer makes of one of ours, as far as it is known. */
+export function createAnswerCount(ratioOf: (script: Script) => number | undefined): AnswerCount {
+  const text = createTextCount(ratioOf)
+  const thoughts = createTextCount(ratioOf)
   const toolCalls = new Set<number>()
   return {
     add(piece) {
@@ -45,6 +49,9 @@ export function createAnswerCount(): AnswerCount {
     get isLong() {
       return text.uncountedBytes + thoughts.uncountedBytes > LONG_BYTES
     },
+    get isUnknown() {
+      return text.isUnknown || thoughts.isUnknown
+    },
     get seen() {
       return { bytes: text.bytes, thoughtBytes: thoughts.bytes, toolCalls: toolCalls.size }
     },
@@ -55,7 +62,8 @@ export function createAnswerCount(): AnswerCount {
  * The tokenizer is too slow to run on every chunk. A token has at least one byte, so bytes are a safe upper bound, and
  * the exact count is made only when that bound comes near a limit: a handful of times per answer.
  */
-function createTextCount() {
+function createTextCount(ratioOf: (script: Script) => number | undefined) {
+  const scripts = createScriptCount()
   let uncounted: string[] = []
   let uncountedBytes = 0
   let counted = 0
@@ -66,21 +74,27 @@ function createTextCount() {
     uncountedBytes = 0
     return taken
   }
+  const scaled = () => Math.ceil(counted * (ratioOf(scripts.script) ?? 1))
   return {
     add(text: string): void {
       const added = Buffer.byteLength(text)
+      scripts.add(text)
       uncounted.push(text)
       uncountedBytes += added
       bytes += added
     },
-    atMost: () => counted + uncountedBytes,
+    atMost: () => scaled() + uncountedBytes,
     exactly(): number {
       if (uncountedBytes > 0) counted += countTextTokens(take())
-      return counted
+      return scaled()
     },
     async count(): Promise<number> {
       if (uncountedBytes > 0) counted += await countTextsInTurns([take()], turn)
-      return counted
+      return scaled()
+    },
+    get isUnknown() {
+      const { script } = scripts
+      return script !== PLAIN && ratioOf(script) === undefined
     },
     get uncountedBytes() {
       return uncountedBytes

@@ -40,7 +40,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
   const recommendation = gateway.recommendations.begin(call, request, history)
   const bounded = hold.clamp(request)
   const meter = meterFor(gateway, route, bounded, hold, prompt)
-  const upstream = upstreamSignalOf(call.signal, () => readOnMsOf(call, meter))
+  const upstream = upstreamSignalOf(call.signal, () => readOnMsOf(gateway, call, route, meter))
   const reply = replyOf()
   let placed: RecommendationChunk | undefined
   let isPlaced = false
@@ -109,23 +109,26 @@ function meterFor(
   prompt: MeteredPrompt,
 ): Meter {
   const isHiding = statistics.hiddenTokens(model) > 0
+  const { max_tokens: told } = bounded
   return createMeter({
     prompt,
     price,
     figures: model.figures,
-    outputMax: bounded.max_tokens ?? model.maxOutputTokens ?? OUTPUT_TOKENS_MAX_UNKNOWN,
+    outputMax: told ?? model.maxOutputTokens ?? OUTPUT_TOKENS_MAX_UNKNOWN,
+    isTold: told !== undefined,
     // All that a model may think unseen was held from the start.
-    isBounded: bounded.max_tokens !== undefined || isHiding,
+    isBounded: told !== undefined || isHiding,
     isHiding,
+    ratioOf: (script) => statistics.tokenRatio(model, script, 'usual'),
     held: () => hold.amount,
     extend: () => hold.extend(),
   })
 }
 
 /** How long the answer of a caller that is gone is read on. */
-function readOnMsOf({ facts }: Call, meter: Meter): number {
+function readOnMsOf({ statistics }: Gateway, { facts }: Call, { model }: ModelRoute, meter: Meter): number {
   if (facts.deploymentId === undefined) return 0
-  if (meter.isInTheDark) return READ_ON_MS.unknown
+  if (meter.isInTheDark || statistics.shouldProbe(model)) return READ_ON_MS.unknown
   // What the provider wrote while the caller did not read waits in the buffers on the way.
   return facts.isStalled ? READ_ON_MS.stalled : 0
 }
@@ -152,7 +155,7 @@ function note(used: Conclusion, end: AnswerEnd, { gateway, call, route: { model 
   gateway.statistics.add(model, {
     completionTokens: completionTokensOf(used.usage),
     hasHidden: used.hasHidden,
-    promptRatio: isTrue ? prompt.ratioTo(promptTokensOf(used.usage)) : undefined,
+    tokenRatio: isTrue ? prompt.ratioTo(promptTokensOf(used.usage)) : undefined,
   })
 }
 

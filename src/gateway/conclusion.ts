@@ -1,7 +1,14 @@
 import type { Figures } from '../rules/figures.ts'
 import type { Nanos } from '../rules/money.ts'
 import { moreTokensFor, type Price } from '../rules/pricing.ts'
-import { isWhole, judgeReport, usageBounds, type Anomaly, type JudgedUsage } from '../rules/usage-report.ts'
+import {
+  isMoreThanSeen,
+  isWhole,
+  judgeReport,
+  usageBounds,
+  type Anomaly,
+  type JudgedUsage,
+} from '../rules/usage-report.ts'
 import { completionTokensOf, NO_USAGE, promptTokensOf, type Usage } from '../rules/usage.ts'
 import type { AnswerCount } from './answer-count.ts'
 import type { MeteredPrompt } from './prompt.ts'
@@ -30,6 +37,8 @@ export interface ConclusionOptions {
   figures: Figures
   /** How long the answer may be, thoughts included. */
   outputMax: number
+  /** The provider was told so. Otherwise it is only what the catalogue says of the model. */
+  isTold: boolean
   /** The model is known to think unseen. */
   isHiding: boolean
   held(): Nanos
@@ -49,13 +58,16 @@ export function createConclusion(options: ConclusionOptions) {
   }
 
   async function judge(report: Usage): Promise<JudgedUsage> {
-    const bounds = usageBounds(prompt.possible(), outputMax, answer.seen, options.figures)
+    const { bytes, thoughtBytes } = answer.seen
+    // A figure of the catalogue may be wrong. What has come has come.
+    const possible = options.isTold ? outputMax : Math.max(outputMax, bytes + thoughtBytes)
+    const bounds = usageBounds(prompt.possible(), possible, answer.seen, options.figures)
     return judgeReport(report, isWhole(report, bounds) ? NO_USAGE : await count('usual'), bounds)
   }
 
   async function fromReport(report: Usage): Promise<Conclusion> {
     const { usage, source, anomalies } = await judge(report)
-    const hasHidden = usage.reasoning > answer.seen.thoughtBytes
+    const hasHidden = isMoreThanSeen(usage, answer.seen)
     return { usage, source, anomalies: hasFallen ? [...anomalies, 'falling'] : anomalies, reported: report, hasHidden }
   }
 
@@ -96,7 +108,7 @@ export function createConclusion(options: ConclusionOptions) {
     },
     /** What the call has come to so far cannot be known without its provider. */
     get isInTheDark() {
-      return mayHaveThought() || (prompt.hasMedia && reported === undefined)
+      return mayHaveThought() || (!isFinal && answer.isUnknown) || (prompt.isUnknown && reported === undefined)
     },
   }
 }

@@ -20,7 +20,7 @@ const PROMPT: MeteredPrompt = {
   tokens: 10,
   count: async () => 10,
   possible: () => 1_000,
-  hasMedia: false,
+  isUnknown: false,
   ratioTo: () => undefined,
 }
 
@@ -37,7 +37,9 @@ function meterOver(heldTokens: number, more: Partial<MeterOptions> & { moreToken
     price: PRICE,
     figures: { ...NO_FIGURES, reasoning: 0 },
     outputMax: 10_000,
+    isTold: true,
     isHiding: false,
+    ratioOf: () => undefined,
     isBounded: false,
     held: () => worth({ output: hold.tokens }),
     async extend() {
@@ -113,6 +115,47 @@ test('without a report our count stands, and only a whole answer should have had
   }
 })
 
+test('an answer that is longer than the catalogue says was written all the same; one that was told to stop was not', async () => {
+  const usage = { ...NO_USAGE, input: 10, output: 60 }
+  for (const [isTold, output, anomalies] of [
+    [false, 60, []],
+    [true, 20, ['output_too_large']],
+  ] as const) {
+    const { meter } = meterOver(1_000, { isTold, outputMax: 20 })
+    for (let i = 0; i < 60; i++) await meter.admit(text(' word'))
+    meter.report(usage, false)
+    const concluded = await meter.conclude('whole')
+    assert.deepEqual([concluded.usage.output, concluded.anomalies], [output, anomalies])
+  }
+})
+
+test('thoughts are noticed also where they are counted as output', async () => {
+  const { meter } = meterOver(1_000, { figures: NO_FIGURES })
+  await meter.admit(text(' word'))
+  meter.report({ ...NO_USAGE, input: 10, output: 71 }, false)
+  assert.equal((await meter.conclude('whole')).hasHidden, true)
+  const { meter: other } = meterOver(1_000, { figures: NO_FIGURES })
+  await other.admit(text(' word'))
+  other.report({ ...NO_USAGE, input: 10, output: 69 }, false)
+  assert.equal((await other.conclude('whole')).hasHidden, false, '5 bytes, and 64 tokens that providers add')
+})
+
+test('an answer counts as the model counts its script; how it counts an unknown one, only its provider knows', async () => {
+  const georgian = 'გამარჯობა მსოფლიო '
+  const known = meterOver(1_000, { ratioOf: (script) => (script === 'plain' ? undefined : 4) })
+  const unknown = meterOver(1_000)
+  for (const { meter } of [known, unknown]) await meter.admit(text(georgian))
+  assert.equal(known.meter.isInTheDark, false)
+  assert.equal(unknown.meter.isInTheDark, true)
+  const ours = (await unknown.meter.conclude('cancelled')).usage.output
+  assert.equal((await known.meter.conclude('cancelled')).usage.output, 4 * ours)
+  unknown.meter.report({ ...NO_USAGE, input: 10, output: 4 * ours }, false)
+  assert.equal(unknown.meter.isInTheDark, false)
+  const plain = meterOver(1_000)
+  await plain.meter.admit(text('hello world'))
+  assert.equal(plain.meter.isInTheDark, false)
+})
+
 test('a hold that was used up is all charged: the provider was writing on', async () => {
   const { meter, hold } = meterOver(10)
   for (let i = 0; i < 8; i++) await meter.admit(text(' word'))
@@ -150,7 +193,7 @@ test('thoughts that were shown after a report of them are added to it, and those
   assert.deepEqual((await meter.conclude('cancelled')).usage, { ...NO_USAGE, input: 12, output: 1, reasoning: 5 })
 })
 
-const MEDIA: MeteredPrompt = { ...PROMPT, hasMedia: true, count: async (media) => (media === 'held' ? 900 : 300) }
+const MEDIA: MeteredPrompt = { ...PROMPT, isUnknown: true, count: async (media) => (media === 'held' ? 900 : 300) }
 
 test('an image that its provider has not counted costs the most for who cancelled it, and else what is usual', async () => {
   for (const [end, input] of [

@@ -2,6 +2,7 @@ import type { ContentChunk } from '../rules/chunk.ts'
 import { shouldExtend } from '../rules/holds.ts'
 import type { Nanos } from '../rules/money.ts'
 import { costOf, type Price } from '../rules/pricing.ts'
+import type { Script } from '../rules/scripts.ts'
 import { countTextTokens } from '../rules/tokens.ts'
 import { NO_USAGE, type Usage } from '../rules/usage.ts'
 import { createAnswerCount, type AnswerTokens } from './answer-count.ts'
@@ -30,6 +31,7 @@ export interface MeterOptions extends Omit<ConclusionOptions, 'answer'> {
   price: Price
   /** The provider was told to stop where the hold ends. It counts tokens in its own way, so it gets some leeway. */
   isBounded: boolean
+  ratioOf(script: Script): number | undefined
   /** Resolves to whether the hold has grown by all that was asked for, so that asking again may help. Never rejects. */
   extend(): Promise<boolean>
 }
@@ -48,7 +50,7 @@ const CHARACTERS_PER_TOKEN = 3
 
 export function createMeter(options: MeterOptions): Meter {
   const { prompt, price, held } = options
-  const answer = createAnswerCount()
+  const answer = createAnswerCount(options.ratioOf)
   const conclusion = createConclusion({ ...options, answer })
   const promptCost = spent({ output: 0, reasoning: 0 })
   let extension: Promise<void> | undefined

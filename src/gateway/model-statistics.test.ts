@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { NO_FIGURES } from '../rules/figures.ts'
 import { TYPICAL_OUTPUT_MIN } from '../rules/holds.ts'
 import type { Model } from '../rules/routing.ts'
+import { PLAIN } from '../rules/scripts.ts'
 import { createModelStatistics, type ReportedCall } from './model-statistics.ts'
 
 const MODEL: Model = {
@@ -15,7 +16,7 @@ const MODEL: Model = {
   prices: [],
   deployments: [],
 }
-const CALL: ReportedCall = { completionTokens: 100, hasHidden: false, promptRatio: undefined }
+const CALL: ReportedCall = { completionTokens: 100, hasHidden: false, tokenRatio: undefined }
 
 /** As many as it takes until they are looked at. */
 function statisticsAfter(...calls: ReportedCall[]) {
@@ -40,10 +41,31 @@ test('a model that was seen to think unseen is held to all that it may write, if
   assert.equal(statistics.hiddenTokens({ ...MODEL, figures: { ...NO_FIGURES, reasoning: 0 } }), 0)
 })
 
-test('a tokenizer that makes more of a text than ours is learned of, within reason', () => {
-  const ratioAfter = (promptRatio: number) => statisticsAfter({ ...CALL, promptRatio }).promptRatio(MODEL)
-  assert.equal(createModelStatistics().promptRatio(MODEL), 1)
-  assert.equal(ratioAfter(1.4), 1.4)
-  assert.equal(ratioAfter(0.7), 1, 'a hold is never smaller than our own count')
-  assert.equal(ratioAfter(40), 3, 'nor does one liar make others hold forty times as much')
+test('a tokenizer that makes more of a text than ours is learned of, script by script, within reason', () => {
+  const after = (script: string, ratio: number) => {
+    const statistics = statisticsAfter({ ...CALL, tokenRatio: { script, ratio } })
+    return [statistics.tokenRatio(MODEL, script, 'usual'), statistics.tokenRatio(MODEL, script, 'most')]
+  }
+  assert.deepEqual(after(PLAIN, 1.4), [1.4, 1.4])
+  assert.deepEqual(after('page 10', 4), [4, 5], 'some words are stranger than others')
+  assert.deepEqual(after(PLAIN, 0.7), [1, 1], 'a hold is never smaller than our own count')
+  assert.deepEqual(after(PLAIN, 40), [3, 3], 'nor does one liar make others hold forty times as much')
+  assert.deepEqual(after('page 10', 40), [12, 12])
+  const statistics = createModelStatistics()
+  const add = () => statistics.add(MODEL, { ...CALL, tokenRatio: { script: 'page 10', ratio: 4 } })
+  for (let i = 0; i < 3; i++) add()
+  assert.equal(statistics.tokenRatio(MODEL, 'page 10', 'usual'), undefined)
+  add()
+  assert.equal(statistics.tokenRatio(MODEL, 'page 10', 'usual'), 4)
+  assert.equal(statistics.tokenRatio(MODEL, 'page 9', 'usual'), undefined, 'of another script it says nothing')
+})
+
+test('of a model that nobody knows, one call at a time is read on, until one has finished', () => {
+  const statistics = createModelStatistics()
+  assert.equal(statistics.shouldProbe({ ...MODEL, figures: { ...NO_FIGURES, reasoning: 0 } }), false)
+  assert.deepEqual([statistics.shouldProbe(MODEL), statistics.shouldProbe(MODEL)], [true, false])
+  assert.equal(statistics.shouldProbe({ ...MODEL, id: 'another' }), true)
+  const known = createModelStatistics()
+  known.add(MODEL, CALL)
+  assert.equal(known.shouldProbe(MODEL), false)
 })

@@ -1,5 +1,7 @@
 import { TYPICAL_OUTPUT_MIN } from '../rules/holds.ts'
+import { READ_ON_MS } from '../rules/limits.ts'
 import type { Model } from '../rules/routing.ts'
+import { PLAIN, type Script } from '../rules/scripts.ts'
 
 /**
  * What this process has learned of each model from the reports of its providers: holds follow it. In memory only; a new
@@ -10,8 +12,12 @@ export interface ModelStatistics {
   typicalOutput(model: Model): number
   /** How much the model may think unseen: as the catalogue says, or once it was seen to. */
   hiddenTokens(model: Model): number
-  /** How many tokens the model's own tokenizer makes of a text that ours makes 1 of. Never less than 1. */
-  promptRatio(model: Model): number
+  /** Whether a call whose caller has left should be read on to see how the model reports: nobody has said so, no call has
+   * finished, and no other one is read on for it. */
+  shouldProbe(model: Model): boolean
+  /** How many tokens the model's own tokenizer makes of a text in this script that ours makes 1 of: usually, or at most
+   * nearly always. Never less than 1. Undefined: it was not seen often enough. */
+  tokenRatio(model: Model, script: Script, which: 'usual' | 'most'): number | undefined
   add(model: Model, call: ReportedCall): void
 }
 
@@ -21,15 +27,24 @@ export interface ReportedCall {
   /** It thought more than it showed. */
   hasHidden: boolean
   /** What was reported for one of our own prompt tokens. Undefined: our count is not exact enough to learn from. */
-  promptRatio: number | undefined
+  tokenRatio: TokenRatio | undefined
+}
+
+export interface TokenRatio {
+  script: Script
+  ratio: number
 }
 
 const HEADROOM = 1.5
-const RATIO_MAX = 3
+/** Beyond this a report is not believed to be that of a tokenizer: one liar must not make others hold as much. */
+const RATIO_MAX = { plain: 3, other: 12 }
+/** Some words are stranger to a tokenizer than others. */
+const RATIO_HEADROOM = 1.25
 const HIDDEN_TOKENS_UNKNOWN = 32_768
 
 export function createModelStatistics(): ModelStatistics {
-  const models = new Map<string, { outputs: Ranked; ratios: Ranked; isHiding: boolean }>()
+  const models = new Map<string, { outputs: Ranked; ratios: Map<Script, Ranked>; isHiding: boolean }>()
+  const probedUntilMs = new Map<string, number>()
   return {
     typicalOutput(model) {
       const usual = models.get(model.id)?.outputs.at(0.95)
@@ -39,15 +54,29 @@ export function createModelStatistics(): ModelStatistics {
       if (figures.reasoning !== undefined) return figures.reasoning
       return models.get(id)?.isHiding ? (maxOutputTokens ?? HIDDEN_TOKENS_UNKNOWN) : 0
     },
-    promptRatio(model) {
-      return Math.min(Math.max(models.get(model.id)?.ratios.at(0.5) ?? 1, 1), RATIO_MAX)
+    shouldProbe({ id, figures }) {
+      if (figures.reasoning !== undefined || models.has(id)) return false
+      const nowMs = performance.now()
+      if (nowMs < (probedUntilMs.get(id) ?? 0)) return false
+      probedUntilMs.set(id, nowMs + READ_ON_MS.unknown)
+      return true
     },
-    add({ id }, { completionTokens, hasHidden, promptRatio }) {
-      const known = models.get(id) ?? { outputs: createRanked(), ratios: createRanked(), isHiding: false }
+    tokenRatio({ id }, script, which) {
+      const ratios = models.get(id)?.ratios.get(script)
+      const ratio = which === 'usual' ? ratios?.at(0.5) : ratios?.at(0.95)
+      if (ratio === undefined) return undefined
+      if (script === PLAIN) return Math.min(Math.max(ratio, 1), RATIO_MAX.plain)
+      return Math.min(Math.max(which === 'most' ? ratio * RATIO_HEADROOM : ratio, 1), RATIO_MAX.other)
+    },
+    add({ id }, { completionTokens, hasHidden, tokenRatio }) {
+      const known = models.get(id) ?? { outputs: createRanked(), ratios: new Map<Script, Ranked>(), isHiding: false }
       models.set(id, known)
       known.outputs.add(completionTokens)
       known.isHiding ||= hasHidden
-      if (promptRatio !== undefined) known.ratios.add(promptRatio)
+      if (!tokenRatio) return
+      const ratios = known.ratios.get(tokenRatio.script) ?? createRanked(RATIOS_FEWEST)
+      known.ratios.set(tokenRatio.script, ratios)
+      ratios.add(tokenRatio.ratio)
     },
   }
 }
@@ -55,6 +84,8 @@ export function createModelStatistics(): ModelStatistics {
 const REMEMBERED = 128
 /** Sorting 128 numbers takes 10 µs; once in 16 is often enough for an estimate. */
 const SORTED_EVERY = 16
+/** Tokenizers do not change: a few calls tell. */
+const RATIOS_FEWEST = 4
 
 interface Ranked {
   add(number: number): void
@@ -62,7 +93,7 @@ interface Ranked {
   at(share: number): number | undefined
 }
 
-function createRanked(): Ranked {
+function createRanked(fewest = SORTED_EVERY): Ranked {
   const ring: number[] = []
   let sorted: number[] = []
   let next = 0
@@ -70,7 +101,8 @@ function createRanked(): Ranked {
     add(number) {
       ring[next] = number
       next = (next + 1) % REMEMBERED
-      if (next % SORTED_EVERY === 0) sorted = ring.toSorted((a, b) => a - b)
+      const isNew = ring.length < SORTED_EVERY && ring.length >= fewest
+      if (isNew || next % SORTED_EVERY === 0) sorted = ring.toSorted((a, b) => a - b)
     },
     at: (share) => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)],
   }

@@ -57,7 +57,7 @@ test('images and files are held for by the figures of the model, and do not coun
   const parts = [{ type: 'text', text: 'Look' }, image, image]
   const known = await metered(parts, { figures: { ...NO_FIGURES, image: 25_000 } })
   assert.equal(known.tokens, 50_000 + 1 + FRAME)
-  assert.ok(known.hasMedia)
+  assert.ok(known.isUnknown)
 })
 
 test('a model without figures is held to the largest images and files that its window has room for', async () => {
@@ -86,8 +86,8 @@ test('a hold follows the tokenizer of the model, as far as it was learned', asyn
   const statistics = createModelStatistics()
   const long = ' word'.repeat(300)
   for (let i = 0; i < 16; i++) {
-    const promptRatio = (await metered(long)).ratioTo(450 + FRAME)
-    statistics.add(MODEL, { completionTokens: 1, hasHidden: false, promptRatio })
+    const tokenRatio = (await metered(long)).ratioTo(450 + FRAME)
+    statistics.add(MODEL, { completionTokens: 1, hasHidden: false, tokenRatio })
   }
   assert.equal((await metered(' word'.repeat(100), {}, statistics)).tokens, 150 + FRAME)
 })
@@ -104,4 +104,23 @@ test('a sampled prompt is counted to the token when its provider has not', async
   const prompt = await metered(' word'.repeat(20_000), { contextWindow: 1_000_000 })
   assert.ok(prompt.tokens >= 20_000 + FRAME)
   assert.equal(await prompt.count('usual'), 20_000 + FRAME)
+})
+
+test('in a script that the model was not seen to read, each byte may be a token: that is held, and our count is charged', async () => {
+  const georgian = 'გამარჯობა მსოფლიო '.repeat(50)
+  const statistics = createModelStatistics()
+  const unknown = await metered(georgian, { contextWindow: 100_000 }, statistics)
+  const ours = (await unknown.count('usual')) - FRAME
+  assert.ok(unknown.tokens >= Buffer.byteLength(georgian.replaceAll(' ', '')))
+  assert.ok(unknown.tokens <= Buffer.byteLength(georgian) + FRAME)
+  assert.equal(unknown.isUnknown, true)
+
+  for (let i = 0; i < 4; i++) {
+    const tokenRatio = unknown.ratioTo(4 * ours + FRAME)
+    statistics.add(MODEL, { completionTokens: 1, hasHidden: false, tokenRatio })
+  }
+  const known = await metered(georgian, { contextWindow: 100_000 }, statistics)
+  assert.equal(known.isUnknown, false)
+  assert.equal(await known.count('usual'), 4 * ours + FRAME)
+  assert.equal(known.tokens, 5 * ours + FRAME, 'and a quarter more')
 })

@@ -3,16 +3,19 @@ import type { ChatRequest } from '../rules/chat-request.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { HELD_FIGURES, TYPICAL_FIGURES } from '../rules/figures.ts'
 import type { Model } from '../rules/routing.ts'
+import { PLAIN } from '../rules/scripts.ts'
 import {
   countTextsInTurns,
   estimateTexts,
   promptOf,
   promptTokensMax,
   tokensBesideText,
+  tokensOfAnyTokenizer,
   type Prompt,
   type TextCount,
 } from '../rules/tokens.ts'
 import type { Gateway } from './gateway.ts'
+import type { TokenRatio } from './model-statistics.ts'
 
 /** The prompt of one call, as far as it is money. */
 export interface MeteredPrompt {
@@ -23,16 +26,16 @@ export interface MeteredPrompt {
   count(media: 'usual' | 'held'): Promise<number>
   /** No provider can have read more. */
   possible(): number
-  /** It has images or files: what those come to, only their provider knows. */
-  readonly hasMedia: boolean
+  /** What it comes to, only its provider knows: it has images or files, or a script whose tokens nobody has seen reported. */
+  readonly isUnknown: boolean
   /** What a report of so many tokens says of the model's tokenizer. Undefined: nothing that can be relied on. */
-  ratioTo(reportedTokens: number): number | undefined
+  ratioTo(reportedTokens: number): TokenRatio | undefined
 }
 
 /** A sample may be wrong by this much. Where that matters, the prompt is counted. */
 const SAMPLE_LEEWAY = 1.25
 /** Shorter prompts say more of what a provider adds by itself. */
-const RATIO_TOKENS_MIN = 200
+const RATIO_TOKENS_MIN = 100
 
 /** Throws 422 when the prompt is longer than the model's context window. */
 export async function meterPrompt(
@@ -41,36 +44,40 @@ export async function meterPrompt(
   model: Model,
 ): Promise<MeteredPrompt> {
   const { figures, contextWindow = Infinity } = model
-  const ratio = statistics.promptRatio(model)
   const prompt = promptOf(request)
   const usual = tokensBesideText(prompt, figures, TYPICAL_FIGURES)
   const held = tokensBesideText(prompt, figures, HELD_FIGURES)
   const hasMedia = prompt.images + prompt.files > 0
-  const inAll = ({ tokens }: TextCount, media: 'usual' | 'held') => {
-    const texts = Math.ceil(tokens * ratio)
-    // A provider refuses what does not fit its window, so more than that need not be held.
-    return media === 'usual' ? texts + usual : Math.min(texts + held, Math.max(texts + usual, contextWindow))
+  /** What the model's own tokenizer makes of a text; of a script that it was not seen to read, the most that is possible is
+   * held, and our own count is charged if nobody reports. */
+  const textTokens = ({ tokens, script }: TextCount, which: 'usual' | 'held') => {
+    const ratio = statistics.tokenRatio(model, script, which === 'usual' ? 'usual' : 'most')
+    if (ratio === undefined) return which === 'usual' ? tokens : tokensOfAnyTokenizer(prompt, tokens)
+    return Math.ceil(tokens * ratio)
   }
   let text = estimateTexts(prompt, chance)
   const mustCount = !text.isExact && isNear(text.tokens, contextWindow)
-  if (mustCount) text = await countExactly(prompt)
+  if (mustCount) text = { ...text, ...(await countExactly(prompt)) }
   refuseBeyond(contextWindow, text)
+  const { script } = text
   return {
-    tokens: inAll(text, 'held'),
+    // A provider refuses what does not fit its window, so more than that need not be held.
+    tokens: Math.max(textTokens(text, 'usual') + usual, Math.min(textTokens(text, 'held') + held, contextWindow)),
     async count(media) {
-      if (!text.isExact) text = await countExactly(prompt)
-      return inAll(text, media)
+      if (!text.isExact) text = { ...text, ...(await countExactly(prompt)) }
+      const texts = textTokens(text, 'usual')
+      return media === 'usual' ? texts + usual : Math.max(texts + usual, Math.min(texts + held, contextWindow))
     },
     possible: () => promptTokensMax(prompt, figures),
-    hasMedia,
+    isUnknown: hasMedia || (script !== PLAIN && statistics.tokenRatio(model, script, 'usual') === undefined),
     ratioTo(reportedTokens) {
       const isReliable = text.isExact && !hasMedia && prompt.tools === 0 && text.tokens >= RATIO_TOKENS_MIN
-      return isReliable ? (reportedTokens - usual) / text.tokens : undefined
+      return isReliable ? { script, ratio: (reportedTokens - usual) / text.tokens } : undefined
     },
   }
 }
 
-async function countExactly({ texts }: Prompt): Promise<TextCount> {
+async function countExactly({ texts }: Prompt): Promise<Omit<TextCount, 'script'>> {
   return { tokens: await countTextsInTurns(texts, turn), isExact: true }
 }
 

@@ -1,6 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { contentPartsOf, plainTextOf, type ChatRequest, type Message } from './chat-request.ts'
 import { LARGEST_FIGURES, type Figures, type MediaFigures } from './figures.ts'
+import { createScriptCount, type Script } from './scripts.ts'
 
 /** Longer texts are sampled, or counted in turns: tokenizing a megabyte takes up to two seconds, and would stall every
  * other stream of the process. */
@@ -72,6 +73,7 @@ function textsOf(message: Message): string[] {
 export interface TextCount {
   tokens: number
   isExact: boolean
+  script: Script
 }
 
 /**
@@ -80,11 +82,19 @@ export interface TextCount {
  */
 export function estimateTexts({ texts }: Prompt, chance: () => number): TextCount {
   const characters = texts.reduce((total, text) => total + text.length, 0)
-  const isExact = characters <= EXACT_CHARACTERS_MAX
-  const tokens = isExact
-    ? texts.reduce((total, text) => total + countTextTokens(text), 0)
-    : sampleTokens(texts.join('\n'), chance)
-  return { tokens, isExact }
+  if (characters > EXACT_CHARACTERS_MAX) return { ...sampleTokens(texts.join('\n'), chance), isExact: false }
+  const scripts = createScriptCount()
+  for (const text of texts) scripts.add(text)
+  const tokens = texts.reduce((total, text) => total + countTextTokens(text), 0)
+  return { tokens, isExact: true, script: scripts.script }
+}
+
+/** The most that any tokenizer makes of texts that ours makes so many tokens of: each byte beyond ASCII may be one. */
+export function tokensOfAnyTokenizer({ texts }: Prompt, tokens: number): number {
+  const bytes = texts.reduce((total, text) => total + Buffer.byteLength(text), 0)
+  const characters = texts.reduce((total, text) => total + text.length, 0)
+  // A character of two bytes is one more byte than character, and one of three is two more.
+  return Math.min(Math.max(bytes, tokens), tokens + 2 * (bytes - characters))
 }
 
 /** What a prompt has beside its texts: frames, and what images, files and tools come to. `others` are for a model whose
@@ -113,19 +123,23 @@ export function promptTokensMax(prompt: Prompt, figures: Figures): number {
 }
 
 /** One sample from each of 256 equal stretches; the mean, and four standard errors on top. */
-function sampleTokens(text: string, chance: () => number): number {
+function sampleTokens(text: string, chance: () => number): Pick<TextCount, 'tokens' | 'script'> {
   const stretch = text.length / SAMPLES
+  const scripts = createScriptCount()
   let sum = 0
   let squares = 0
   for (let i = 0; i < SAMPLES; i++) {
     const start = Math.min(Math.floor((i + chance()) * stretch), text.length - SAMPLE_CHARACTERS)
-    const tokens = countTokens(text.slice(start, start + SAMPLE_CHARACTERS), PLAIN_TEXT)
+    const sample = text.slice(start, start + SAMPLE_CHARACTERS)
+    scripts.add(sample)
+    const tokens = countTokens(sample, PLAIN_TEXT)
     sum += tokens
     squares += tokens * tokens
   }
   const mean = sum / SAMPLES
   const standardError = Math.sqrt(Math.max(0, squares / SAMPLES - mean * mean) / SAMPLES)
-  return Math.ceil(((mean + STANDARD_ERRORS * standardError) / SAMPLE_CHARACTERS) * text.length)
+  const tokens = Math.ceil(((mean + STANDARD_ERRORS * standardError) / SAMPLE_CHARACTERS) * text.length)
+  return { tokens, script: scripts.script }
 }
 
 /** For short texts: longer ones are counted in turns. */

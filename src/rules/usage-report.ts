@@ -75,6 +75,12 @@ export function usageBounds(
   }
 }
 
+/** Whether the model has thought unseen. Some providers count that as output, and do not tell it apart. */
+export function isMoreThanSeen(usage: Usage, { bytes, thoughtBytes, toolCalls }: SeenAnswer): boolean {
+  const visible = bytes + ANSWER_TOKENS + TOKENS_PER_TOOL_CALL * toolCalls
+  return usage.reasoning > thoughtBytes || completionTokensOf(usage) > visible + thoughtBytes
+}
+
 /** Whether a report says something of everything, so that our own count is not needed beside it. */
 export function isWhole(reported: Usage, { isAnswered }: UsageBounds): boolean {
   const prompt = promptTokensOf(reported)

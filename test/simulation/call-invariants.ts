@@ -264,7 +264,10 @@ function judged(record: CallRecord, last: AttemptRecord, reported: Usage): Used 
   const toolCalls = new Set(pieces.flatMap((piece) => (piece.type === 'tool_call' ? [piece.index] : []))).size
   const seen = { bytes: bytesOf(false), thoughtBytes: bytesOf(true), toolCalls }
   const prompt = promptOf(parseChatRequest({ model: 'm', messages: record.plan.messages }))
-  const bounds = usageBounds(promptTokensMax(prompt, figures), outputMaxOf(record, last), seen, figures)
+  // Nobody told the provider what the catalogue says: what has come has come.
+  const unbounded = last.maxTokens === undefined ? seen.bytes + seen.thoughtBytes : 0
+  const outputMax = Math.max(outputMaxOf(record, last), unbounded)
+  const bounds = usageBounds(promptTokensMax(prompt, figures), outputMax, seen, figures)
   const counted = {
     ...NO_USAGE,
     input: countedPrompt(last, false),
