@@ -25,7 +25,9 @@ grant update (inviter_id) on invitations to parley_tenant;
 -- of the address, or the mailbox (src/rules/trial-credit.ts). The key of this table is what lets one of many at once win.
 alter table trial_addresses rename to trial_claims;
 alter index trial_addresses_pkey rename to trial_claims_pkey;
-drop function grant_trial_credit(uuid);
+-- A console from before this one calls this with each new project. It grants nothing; the worker does, for the domain.
+create or replace function grant_trial_credit(publisher uuid) returns boolean language plpgsql security definer
+set search_path = public, pg_temp as $$ begin return false; end $$;
 create function grant_trial_credit(publisher uuid, project uuid, claims text[]) returns boolean
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare amount int8;

@@ -226,7 +226,7 @@ end $$;
 grant execute on function first_id_of(timestamptz), time_of_id(uuid), add_counts(int4[], int4[]),
   audit_log_digest(audit_log) to parley_tenant, parley_gateway, parley_console, parley_worker;
 grant execute on function tenant_context(), tenant_publisher(), tenant_project() to parley_tenant;
-grant execute on function grant_trial_credit(uuid, uuid, text[]) to parley_tenant, parley_worker;
+grant execute on function grant_trial_credit(uuid), grant_trial_credit(uuid, uuid, text[]) to parley_tenant, parley_worker;
 
 -- Gateway: reads whom it answers and what it routes by, holds and settles, and writes conversations and recommendations.
 grant select on projects, key_pairs, monetization, models, deployments, price_versions, providers, provider_keys,

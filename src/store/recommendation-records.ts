@@ -190,9 +190,10 @@ export interface FoundRecommendation {
   label: string
 }
 
+/** A gateway of the version before this one writes no link of its own, also while both run: then it is the offer's. */
 export async function findRecommendation(db: Db, id: string): Promise<FoundRecommendation | undefined> {
   const { rows } = await sql<FoundRecommendation>`
-    select case when ${MAY_BE_ADVERTISED} then r.link end as link, a.name as advertiser, a.domain, r.label
+    select case when ${MAY_BE_ADVERTISED} then coalesce(r.link, o.link) end as link, a.name as advertiser, a.domain, r.label
     from recommendations r join advertisers a on a.id = r.advertiser_id
       left join campaigns c on c.id = r.campaign_id left join offers o on o.id = r.offer_id
     where r.id = ${id}`.execute(db)

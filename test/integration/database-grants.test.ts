@@ -96,7 +96,8 @@ const FUNCTIONS: Record<string, string[]> = {
   ensure_partitions: ['gateway', 'worker'],
   first_id_of: ['console', 'gateway', 'tenant', 'worker'],
   forbid_change: [],
-  grant_trial_credit: ['tenant', 'worker'],
+  'grant_trial_credit(uuid)': ['tenant', 'worker'],
+  'grant_trial_credit(uuid,uuid,text[])': ['tenant', 'worker'],
   idempotency_claim: ['gateway'],
   ledger_apply: ['gateway'],
   ledger_collect: [],
@@ -127,7 +128,8 @@ const FUNCTIONS: Record<string, string[]> = {
 /** Run with the owner's rights. `create or replace` forgets that unless it is said again. */
 const DEFINERS = [
   'ensure_partitions',
-  'grant_trial_credit',
+  'grant_trial_credit(uuid)',
+  'grant_trial_credit(uuid,uuid,text[])',
   'idempotency_claim',
   'ledger_apply',
   'ledger_credit_payment',
@@ -189,7 +191,8 @@ test('of every function it was decided who may call it, nobody else may, and tho
     is_definer: boolean
     is_fixed: boolean
   }>(
-    `select p.proname as name,
+    // Where several have the same name, their arguments tell them apart.
+    `select case when count(*) over (partition by p.proname) > 1 then p.oid::regprocedure::text else p.proname end as name,
        array(select r.role from unnest($1::text[]) as r (role) where has_function_privilege('parley_' || r.role, p.oid, 'execute')
          order by 1) as roles,
        p.proacl is null or exists (select from aclexplode(p.proacl) a where a.grantee = 0) as is_public,
