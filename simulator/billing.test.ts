@@ -77,3 +77,11 @@ test('a call is told of while it runs, with its mark, and its tools are called a
   assert.ok(seen.text.includes('"index":129'))
   assert.ok(!seen.text.includes('"index":130'))
 })
+
+test('another tokenizer counts each token several times, and thoughts may be counted as output', async () => {
+  const once = (await billFor('sim?tokens=7')).bill
+  const { bill } = await billFor('sim?tokens=7&factor=3')
+  assert.deepEqual([bill?.fresh, bill?.completion], [3 * (once?.fresh ?? 0), 21])
+  const untold = (await billFor('sim?tokens=7&reasoning=100&untold')).bill
+  assert.deepEqual([untold?.completion, untold?.reasoning], [107, 0])
+})

@@ -108,25 +108,27 @@ function startBilling(
   const startedMs = performance.now()
   const shown = reply.thoughts.reduce((sum, { tokens }) => sum + tokens, 0)
   const hidden = Math.max(0, Math.min(script.reasoningTokens, tokensMax ?? Infinity) - shown)
-  const cached = Math.min(script.cachedTokens, call.promptTokens)
-  const cacheWrite = Math.min(script.cacheWriteTokens, call.promptTokens - cached)
-  const bill = { fresh: call.promptTokens - cached - cacheWrite, cached, cacheWrite, completion: 0, reasoning: 0 }
+  const prompt = call.promptTokens * script.factor
+  const cached = Math.min(script.cachedTokens, prompt)
+  const cacheWrite = Math.min(script.cacheWriteTokens, prompt - cached)
+  const bill = { fresh: prompt - cached - cacheWrite, cached, cacheWrite, completion: 0, reasoning: 0 }
+  const thoughts = script.untold ? 'completion' : 'reasoning'
   let isThought = false
   call.mark = script.mark
   if (!fault?.instead || fault.isAtWork) call.bill = bill
   return {
     onThought: () => {
       isThought = true
-      bill.reasoning += hidden
+      bill[thoughts] += hidden
     },
     onTokens: (tokens: number, thoughtTokens = 0) => {
       call.generatedTokens += tokens
-      bill.completion += tokens
+      bill.completion += tokens * script.factor
       bill.reasoning += thoughtTokens
     },
     onEnd: () => {
       // Hung up on while it thought: as much of it as the time allowed.
-      if (!isThought) bill.reasoning += Math.floor((hidden * (performance.now() - startedMs)) / (script.ttftMs || 1))
+      if (!isThought) bill[thoughts] += Math.floor((hidden * (performance.now() - startedMs)) / (script.ttftMs || 1))
     },
   }
 }
@@ -198,15 +200,16 @@ function usageOf(
 ): ReportedUsage | undefined {
   if (chatRequest.stream && !chatRequest.wantsUsage) return undefined
   const reasoning = Math.min(script.reasoningTokens, chatRequest.tokensMax ?? Infinity)
-  const completion = reply.tokens + reasoning
+  const completion = reply.tokens * script.factor + reasoning
+  const prompt = call.promptTokens * script.factor
   const honest: Usage = {
-    prompt: call.promptTokens,
+    prompt,
     completion,
-    total: call.promptTokens + completion,
+    total: prompt + completion,
     cached: script.cachedTokens,
     cacheWrite: script.cacheWriteTokens,
-    fresh: Math.max(0, call.promptTokens - script.cachedTokens - script.cacheWriteTokens),
-    reasoning,
+    fresh: Math.max(0, prompt - script.cachedTokens - script.cacheWriteTokens),
+    reasoning: script.untold ? 0 : reasoning,
   }
   return fault?.usage ? fault.usage(honest) : honest
 }

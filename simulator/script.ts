@@ -27,6 +27,8 @@
  * | times     | only the first so many requests with this model and script misbehave   | all of them         |
  * | calls     | call the tool so many times at once                                    | 1                   |
  * | impatient | ms after which it gives up on a peer that does not read                | never               |
+ * | factor    | count each token of text so many times, as another tokenizer would     | 1                   |
+ * | untold    | count reasoning as completion, without telling it apart                |                     |
  * | mark      | what to remember the call by                                           |                     |
  */
 import { Refusal } from './refusal.ts'
@@ -53,6 +55,8 @@ export interface Script {
   readonly times: number
   readonly calls: number
   readonly impatientMs: number
+  readonly factor: number
+  readonly untold: boolean
   readonly mark: string | undefined
   /** Equal for equal scripts, however they were given. */
   readonly key: string
@@ -73,6 +77,7 @@ const RANGES = {
   times: [0, 1_000_000],
   calls: [1, 1_000],
   impatient: [1, 600_000],
+  factor: [1, 20],
 } as const
 
 const NEWLINES = new Map([
@@ -87,6 +92,7 @@ const OPTIONS = [
   'text',
   'echo',
   'utf8',
+  'untold',
   'tool',
   'newline',
   'fault',
@@ -118,6 +124,8 @@ export function parseScript(from: { header: string | undefined; model: string; l
     times: numberIn(options, 'times') ?? Infinity,
     calls: numberIn(options, 'calls') ?? 1,
     impatientMs: numberIn(options, 'impatient') ?? Infinity,
+    factor: numberIn(options, 'factor') ?? 1,
+    untold: flagIn(options, 'untold'),
     mark: options.get('mark'),
     key: new URLSearchParams([...options].toSorted(([a], [b]) => (a < b ? -1 : 1))).toString(),
   }

@@ -5,13 +5,12 @@ import { HELD_FIGURES, TYPICAL_FIGURES } from '../rules/figures.ts'
 import type { Model } from '../rules/routing.ts'
 import { PLAIN } from '../rules/scripts.ts'
 import {
-  countTextsInTurns,
+  countPromptInTurns,
   estimateTexts,
   promptOf,
   promptTokensMax,
   tokensBesideText,
   tokensOfAnyTokenizer,
-  type Prompt,
   type TextCount,
 } from '../rules/tokens.ts'
 import type { Gateway } from './gateway.ts'
@@ -57,14 +56,14 @@ export async function meterPrompt(
   }
   let text = estimateTexts(prompt, chance)
   const mustCount = !text.isExact && isNear(text.tokens, contextWindow)
-  if (mustCount) text = { ...text, ...(await countExactly(prompt)) }
-  refuseBeyond(contextWindow, text)
+  if (mustCount) text = { ...text, ...(await countPromptInTurns(prompt, chance, turn)) }
+  refuseBeyond(text.isExact || mustCount ? contextWindow : contextWindow * SAMPLE_LEEWAY, contextWindow, text)
   const { script } = text
   return {
     // A provider refuses what does not fit its window, so more than that need not be held.
     tokens: Math.max(textTokens(text, 'usual') + usual, Math.min(textTokens(text, 'held') + held, contextWindow)),
     async count(media) {
-      if (!text.isExact) text = { ...text, ...(await countExactly(prompt)) }
+      if (!text.isExact && !mustCount) text = { ...text, ...(await countPromptInTurns(prompt, chance, turn)) }
       const texts = textTokens(text, 'usual')
       return media === 'usual' ? texts + usual : Math.max(texts + usual, Math.min(texts + held, contextWindow))
     },
@@ -77,17 +76,13 @@ export async function meterPrompt(
   }
 }
 
-async function countExactly({ texts }: Prompt): Promise<Omit<TextCount, 'script'>> {
-  return { tokens: await countTextsInTurns(texts, turn), isExact: true }
-}
-
 function isNear(tokens: number, contextWindow: number): boolean {
   return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow * SAMPLE_LEEWAY
 }
 
 /** Only by its texts: what images and files take of a window, only their provider knows. */
-function refuseBeyond(contextWindow: number, { tokens, isExact }: TextCount): void {
-  if (tokens <= (isExact ? contextWindow : contextWindow * SAMPLE_LEEWAY)) return
+function refuseBeyond(most: number, contextWindow: number, { tokens, isExact }: TextCount): void {
+  if (tokens <= most) return
   const message = `The prompt has ${isExact ? '' : 'about '}${tokens} tokens, and this model reads at most ${contextWindow}. Shorten the messages, or use a model with a larger context window.`
   throw new ParleyError('prompt_too_long', { message, param: 'messages' })
 }

@@ -4,6 +4,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { parseChatRequest, type ChatRequest } from './chat-request.ts'
 import { NO_FIGURES, TYPICAL_FIGURES } from './figures.ts'
 import {
+  countPromptInTurns,
   countTextTokens,
   countTextsInTurns,
   estimateTexts,
@@ -222,4 +223,19 @@ test('no provider can have read more tokens than bytes were sent, and what its f
   const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } }
   const prompt = promptOf(requestOf({ messages: [{ role: 'user', content: [image] }] }))
   assert.equal(promptTokensMax(prompt, { ...NO_FIGURES, image: 85 }), 85 + 1_024 + 16, 'not the bytes of the image')
+})
+
+test('a long prompt is counted by random stretches of it, to a percent, and not whole', async () => {
+  const words = 'The quiet clock follows a small map beside the village and nobody knows where it leads. '
+  const texts = [words.repeat(4_000), words.toUpperCase().repeat(2_000)]
+  const prompt = { texts, messages: 1, images: 0, files: 0, tools: 0 }
+  let turns = 0
+  const counted = await countPromptInTurns(prompt, Math.random, async () => void (turns += 1))
+  const exact = await countTextsInTurns(texts, async () => {})
+  assert.ok(Math.abs(counted.tokens / exact - 1) < 0.02, `${counted.tokens} of ${exact}`)
+  assert.equal(counted.isExact, false)
+  assert.ok(turns <= 33, `${turns} turns`)
+  const short = { ...prompt, texts: [words.repeat(1_000)] }
+  const whole = await countPromptInTurns(short, Math.random, async () => {})
+  assert.deepEqual(whole, { tokens: await countTextsInTurns(short.texts, async () => {}), isExact: true })
 })

@@ -11,6 +11,11 @@ const SLICE_CHARACTERS = 512
 /** At most about 10 ms of work between two turns. */
 const SLICES_PER_TURN = 8
 
+/** Of longer prompts random stretches are counted where an estimate is not enough: a hostile one of 8 MB would take half a
+ * minute of everybody's time. */
+const WHOLE_CHARACTERS_MAX = 128 * 1024
+const STRETCHES = 256
+
 /** Many short samples instead of a few long ones: a dense passage of one percent of the text is hit by two or three. */
 const SAMPLES = 256
 const SAMPLE_CHARACTERS = 64
@@ -161,6 +166,29 @@ export async function countTextsInTurns(texts: readonly string[], giveWay: () =>
     }
   }
   return tokens
+}
+
+/** What a prompt comes to, as far as that can be known in a quarter of a second: it is not a hold, so nothing is added. */
+export async function countPromptInTurns(
+  { texts }: Prompt,
+  chance: () => number,
+  giveWay: () => Promise<void>,
+): Promise<Omit<TextCount, 'script'>> {
+  const characters = texts.reduce((total, text) => total + text.length, 0)
+  if (characters <= WHOLE_CHARACTERS_MAX) return { tokens: await countTextsInTurns(texts, giveWay), isExact: true }
+  const text = texts.join('\n')
+  const stretches = Array.from({ length: STRETCHES }, (_, i) => stretchAt(text, (i + chance()) / STRETCHES))
+  const seen = stretches.reduce((total, stretch) => total + stretch.length, 0)
+  const tokens = await countTextsInTurns(stretches, giveWay)
+  return { tokens: Math.round((tokens / seen) * text.length), isExact: false }
+}
+
+/** Begins and ends with a word, if there is one: a word that is cut counts as more than it is. */
+function stretchAt(text: string, place: number): string {
+  const from = Math.min(Math.floor(place * text.length), text.length - SLICE_CHARACTERS)
+  const stretch = text.slice(from, from + SLICE_CHARACTERS)
+  const [first, last] = [stretch.indexOf(' '), stretch.lastIndexOf(' ')]
+  return last - first > SLICE_CHARACTERS / 2 ? stretch.slice(first, last) : stretch
 }
 
 /** Cuts where a word begins, which changes nothing, or, in a run without a break, anywhere, which adds a token at most. */

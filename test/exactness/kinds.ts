@@ -1,6 +1,6 @@
 import type { Random } from '../support/random.ts'
 import { bodyOf, file, hiddenStrings, image, largeImage, longText, maybeMaxTokens, TOOL, tools } from './bodies.ts'
-import { prose } from './texts.ts'
+import { georgian, prose } from './texts.ts'
 import type { Behaviour, Rule, Trial } from './trial.ts'
 import { HIDDEN_TOKENS_MAX, SHORT_TOTAL_MS } from './world.ts'
 
@@ -181,6 +181,50 @@ export const KINDS: readonly Kind[] = [
         more: maybeMaxTokens(random),
       }),
       caller: { does: 'hang up', when: random.next() < 0.5 ? 'asked' : { chunks: 1 + random.int(4) } },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'thoughts counted as output, hung up on',
+    weight: 20,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: 'untold',
+        script: `tokens=8 reasoning=${500 + random.int(HIDDEN_TOKENS_MAX)} untold ttft=${random.int(120)} gap=4`,
+        isStream: true,
+      }),
+      caller: { does: 'hang up', when: random.next() < 0.5 ? 'asked' : { chunks: 1 + random.int(4) } },
+      pays: BILLED,
+    }),
+  },
+  {
+    name: 'another tokenizer',
+    weight: 30,
+    draw: (random, id) => {
+      const isLeft = random.next() < 0.5
+      const said = encodeURIComponent(georgian(random, 60))
+      return {
+        body: bodyOf(id, {
+          model: 'foreign',
+          script: `factor=4 ttft=${isLeft ? 400 : 0} text=${said}`,
+          text: georgian(random, 1_000),
+          isStream: random.next() < 0.6,
+        }),
+        caller: isLeft ? { does: 'hang up', when: 'asked' } : READS,
+        pays: isLeft ? COUNTED : BILLED,
+      }
+    },
+  },
+  {
+    name: 'longer than the catalogue says',
+    weight: 10,
+    draw: (random, id) => ({
+      body: bodyOf(id, {
+        model: 'understated',
+        script: `tokens=${200 + random.int(400)}`,
+        isStream: random.next() < 0.5,
+      }),
+      caller: READS,
       pays: BILLED,
     }),
   },

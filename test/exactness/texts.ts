@@ -44,6 +44,16 @@ export function chinese(random: Random, characters: number): string {
   return text
 }
 
+/** A script that some tokenizers hardly know. */
+export function georgian(random: Random, characters: number): string {
+  const words = 'გამარჯობა მსოფლიო დღეს კარგი ამინდია და ჩვენ მივდივართ ქალაქში რომ ვიყიდოთ პური ყველი და ღვინო'.split(
+    ' ',
+  )
+  let text = ''
+  while (text.length < characters) text += ` ${random.pick(words)}`
+  return text.trim()
+}
+
 /** Cheap where 32 evenly spread slices were once taken, and dear everywhere else. */
 export function evading(random: Random, characters: number): string {
   const letters = prose(random, characters).slice(0, characters).split('')

@@ -65,6 +65,9 @@ export async function openWorld(): Promise<ExactWorld> {
     { id: 'hiding', provider: 'openai-compatible', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
     { id: 'hiding-gemini', provider: 'gemini', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
     { id: 'unsaid', provider: 'openai-compatible' },
+    { id: 'untold', provider: 'openai-compatible' },
+    { id: 'foreign', provider: 'openai-compatible', figures: FIGURES },
+    { id: 'understated', provider: 'openai-compatible', figures: FIGURES, maxOutputTokens: 50 },
     { id: 'faulty', provider: 'openai-compatible', figures: FIGURES },
     {
       id: 'short-total',
@@ -83,6 +86,13 @@ export async function openWorld(): Promise<ExactWorld> {
     const text = await response.text()
     return models.every(({ id }) => text.includes(`"${id}"`))
   })
+  // Somebody has finished a call before, so it is known how these report.
+  for (const model of ['unsaid', 'untold']) {
+    const content = `Think. [[sim tokens=3 reasoning=300 ${model === 'untold' ? 'untold' : ''}]]`
+    const body = JSON.stringify({ model, messages: [{ role: 'user', content }] })
+    const headers = { ...project.headers, 'content-type': 'application/json' }
+    await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body })).text()
+  }
   return {
     url: gateway.url,
     project,
