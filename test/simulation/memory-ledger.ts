@@ -167,7 +167,8 @@ function settleLate(tables: Tables, settlement: Settlement): LedgerAnswer {
 
 function extend(tables: Tables, request: ExtensionRequest): LedgerAnswer {
   const open = tables.holds.get(request.callId)
-  if (!open) return { id: request.callId, part: 'extend', amount_nanos: 0n, refusal: 'unknown' }
+  if (open?.projectId !== request.projectId)
+    return { id: request.callId, part: 'extend', amount_nanos: 0n, refusal: 'unknown' }
   if (open.extension < request.extension) {
     const wallet = walletOf(tables, request.projectId)
     const granted = least(request.want, availableIn(wallet))
