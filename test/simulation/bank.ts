@@ -37,8 +37,7 @@ export interface BankOptions {
 export function createBank({ clock, store, statement, report, trace, onGrant }: BankOptions): Bank {
   const tables = createTables()
   const auditor = createAuditor(tables, report)
-  /** By project. */
-  const returns = new Map<string, readonly Return[]>()
+  const returns = createReturns(tables, statement, report)
   /** Kept apart from the tables, which a planted bug may read in its own way. */
   const beats = new Map<string, number>()
 
@@ -84,26 +83,34 @@ export function createBank({ clock, store, statement, report, trace, onGrant }: 
     takeBack(projectId, percent, reference) {
       const first = transferOf(tables, firstTopUpOf(projectId))?.amount ?? 0n
       const amount = (first * BigInt(percent)) / 100n
-      if (amount > 0n) settle(projectId, { reference, amount, stands: true })
+      if (amount > 0n) returns.settle(projectId, { reference, amount, stands: true })
       look(`${projectId} loses ${amount} to its payer`)
     },
     giveBack(projectId, reference) {
-      const taken = returns.get(projectId)?.find((known) => known.reference === reference)
-      if (taken) settle(projectId, { ...taken, stands: false })
+      const taken = returns.of(projectId).find((known) => known.reference === reference)
+      if (taken) returns.settle(projectId, { ...taken, stands: false })
       look(`${projectId} gets ${taken?.amount ?? 0n} back`)
     },
-  }
-
-  function settle(projectId: string, told: Return): void {
-    const others = (returns.get(projectId) ?? []).filter(({ reference }) => reference !== told.reference)
-    returns.set(projectId, [...others, told])
-    statement.settleReturns(tables, projectId, [...others, told])
-    checkReturns(tables, projectId, [...others, told], report)
   }
 
   function look(what: string): void {
     trace(store, what)
     for (const violation of violationsIn(tables)) report(violation)
+  }
+}
+
+/** How the returns of each project stand. */
+function createReturns(tables: Tables, statement: Statement, report: Report) {
+  const known = new Map<string, readonly Return[]>()
+  const of = (projectId: string) => known.get(projectId) ?? []
+  return {
+    of,
+    settle(projectId: string, told: Return): void {
+      const returns = [...of(projectId).filter(({ reference }) => reference !== told.reference), told]
+      known.set(projectId, returns)
+      statement.settleReturns(tables, projectId, returns)
+      checkReturns(tables, projectId, returns, report)
+    },
   }
 }
 
