@@ -3,7 +3,8 @@
 -- A chargeback, a refund or a reversal may take back credit that is spent, or held by calls that still run. The wallet
 -- then gets an advance for what is missing (kind 'owed', from the account 'receivable'), and the whole amount is taken:
 -- so the correction itself is posted in full, once, whatever the wallet has. The advance is collected as soon as a hold
--- is released or credit arrives (kind 'collection'). While anything is owed nothing is available, and no hold is granted.
+-- is released or credit arrives (kind 'collection'). While a wallet owes it has nothing available, and no wallet of its
+-- publisher gets a hold.
 
 alter table accounts drop constraint accounts_kind_check;
 alter table accounts add constraint accounts_kind_check check (kind in
@@ -165,8 +166,96 @@ begin
   end if;
 end $$;
 
--- A dispute that the operator has won: what it took is given back, or not taken when it is told of later.
-alter table payment_returns add column reinstated_at timestamptz;
+-- Returns have a standing: what the payment provider said last. Events come in any order, so each says when it was made
+-- (told_at), how far the dispute had come by then (stage), and whether the money is the operator's again (reinstated).
+-- What the ledger has of a return is read from the ledger.
+alter table payment_returns drop column settled_nanos;
+alter table payment_returns add column told_at timestamptz not null default 'epoch';
+alter table payment_returns add column stage int2 not null default 0;
+alter table payment_returns add column reinstated boolean not null default false;
+
+-- Brings the ledger to where a payment's returns stand, whatever was posted before: in the end the wallet has of the payment
+-- what is left after all returns that stand, and never less than nothing. Gives back first, so that what another return
+-- could not take then is taken now, and not kept by the wallet. What an operator has reversed by hand stays as it is.
+create function ledger_settle_returns(payment text, out taken int8, out owed int8, out absorbed int8, out given_back int8)
+language plpgsql as $$
+declare p payments; credited uuid; r payment_returns; t record; took record; missing int8; posted int;
+begin
+  taken := 0;
+  owed := 0;
+  absorbed := 0;
+  given_back := 0;
+  select * into p from payments where payment_intent = payment;
+  select id into credited from transfers where reference = 'stripe:' || payment and credit_account = p.project_id;
+  if credited is null then
+    return;
+  end if;
+  perform 1 from wallets w where w.project_id = p.project_id for no key update;
+  for r in
+    select * from payment_returns where payment_intent = payment order by reinstated desc, created_at, id
+  loop
+    missing := r.amount_nanos;
+    posted := 0;
+    for t in
+      select b.id, b.kind, b.amount_nanos, u.reference as undone_by
+      from transfers b left join transfers u on u.corrects = b.id and u.kind = 'reversal'
+      where b.corrects = credited and (starts_with(b.reference, 'stripe:' || r.id || ':')
+        or starts_with(b.reference, 'absorbed:stripe:' || r.id || ':'))
+    loop
+      posted := posted + 1;
+      if t.undone_by is null
+        and (r.reinstated or (t.kind = 'absorbed' and ledger_effect(p.project_id, credited) > 0)) then
+        perform ledger_reverse(gen_random_uuid(), t.id, 'reinstated:' || t.id,
+          case when r.reinstated then 'the dispute ended well' else 'it can be taken now' end);
+        if t.kind = 'absorbed' then
+          absorbed := absorbed - t.amount_nanos;
+        else
+          given_back := given_back + t.amount_nanos;
+        end if;
+      elsif t.undone_by is distinct from 'reinstated:' || t.id then
+        missing := missing - t.amount_nanos;
+      end if;
+    end loop;
+    if missing > 0 and not r.reinstated then
+      select * into took from ledger_take_back(p.project_id, credited, missing, r.kind,
+        'stripe:' || r.id || ':' || posted + 1, 'by Stripe');
+      taken := taken + missing - took.absorbed;
+      owed := owed + took.owed;
+      absorbed := absorbed + took.absorbed;
+    end if;
+  end loop;
+  update payments set state = case when amount_nanos <= (
+      select coalesce(sum(b.amount_nanos), 0) from payment_returns b
+      where b.payment_intent = payment and not b.reinstated) then 'refunded' else 'paid' end
+    where session_id = p.session_id;
+end $$;
+
+-- As before, and only the holds of the project whose wallet pays.
+create or replace function ledger_extend(extensions json) returns setof ledger_answer language plpgsql as $$
+#variable_conflict use_column
+declare e record; h record; available int8; granted int8;
+begin
+  for e in
+    select * from json_to_recordset(extensions) as e (
+      n int, id uuid, project_id uuid, extension int2, want_nanos int8, min_nanos int8) order by e.n
+  loop
+    select amount_nanos, extension into h from holds where id = e.id and project_id = e.project_id for update;
+    if not found then
+      return query select e.id, 'extend', 0::int8, 'unknown';
+      continue;
+    end if;
+    if h.extension < e.extension then
+      select balance_nanos - held_nanos into available from wallets where project_id = e.project_id;
+      granted := least(e.want_nanos, available);
+      if granted > 0 and granted >= e.min_nanos then
+        update holds set amount_nanos = amount_nanos + granted, extension = e.extension where id = e.id;
+        update wallets set held_nanos = held_nanos + granted where project_id = e.project_id;
+        h.amount_nanos := h.amount_nanos + granted;
+      end if;
+    end if;
+    return query select e.id, 'extend', h.amount_nanos, null::text;
+  end loop;
+end $$;
 
 -- As before, and odd reports are kept.
 create or replace function ledger_settle(settles json) returns setof ledger_answer language plpgsql as $$
@@ -240,18 +329,19 @@ begin
 end $$;
 
 
--- As before, and nothing is granted while something is owed.
+-- As before, and nothing is granted while any wallet of the publisher owes: otherwise who owes goes on with another project.
+-- Asked once for each project of a batch.
 create or replace function ledger_hold(gateway uuid, asked json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
 declare
-  a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text;
+  a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text; owes boolean;
   this_minute timestamptz := date_trunc('minute', now());
   grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
   first_id uuid := first_id_of(now() - interval '36 hours');
   last_id uuid := first_id_of(now() + interval '36 hours');
 begin
   for a in
-    select n.n, n.id, n.project_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos, w.owed_nanos,
+    select n.n, n.id, n.project_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos, p.publisher_id,
       w.open_holds as wallet_open_holds,
       case when w.minute_started_at = this_minute then w.minute_requests else 0 end as minute_requests,
       case when w.minute_started_at = this_minute then w.minute_tokens else 0 end as minute_tokens,
@@ -277,6 +367,8 @@ begin
       available := a.balance_nanos - a.held_nanos;
       open_holds := a.wallet_open_holds;
       requests := a.minute_requests;
+      owes := exists (select from projects p join wallets w on w.project_id = p.id
+        where p.publisher_id = a.publisher_id and w.owed_nanos > 0);
     end if;
     if a.already_held is not null then
       return query select a.id, 'hold', a.already_held, null::text;
@@ -294,7 +386,7 @@ begin
       when requests >= a.requests_per_minute then 'rate_limited'
       when a.minute_tokens >= a.tokens_per_minute then 'rate_limited'
       when open_holds >= a.concurrent_calls then 'concurrency_limited'
-      when a.owed_nanos > 0 then 'credit_owed'
+      when owes then 'credit_owed'
       when granted > 0 and granted >= a.min_nanos then null
       when a.balance_nanos >= greatest(a.min_nanos, 1) then 'credit_held'
       else 'credit_insufficient'

@@ -149,7 +149,7 @@ security definer set search_path = public, pg_temp as $$
     and (xact_start is not null or backend_xid is not null or backend_xmin is not null)
 $$;
 
--- What the console may do to a wallet, and no more: credit a payment that it knows, and undo what was taken for a dispute.
+-- What the console may do to a wallet, and no more: credit a payment that it knows, and settle what went back of it.
 create function ledger_credit_payment(id uuid, payment text, reason text) returns boolean language plpgsql
 security definer set search_path = public, pg_temp as $$
 #variable_conflict use_variable
@@ -161,15 +161,6 @@ begin
   end if;
   return ledger_transfer(id, '00000000-0000-0000-0000-000000000002', p.project_id, p.amount_nanos, 'topup',
     'stripe:' || p.payment_intent, reason, null);
-end $$;
-create function ledger_reinstate(taken uuid) returns boolean language plpgsql security definer
-set search_path = public, pg_temp as $$
-begin
-  if not exists (select from transfers t join transfers paid on paid.id = t.corrects and paid.kind = 'topup'
-    where t.id = taken and t.kind in ('refund', 'chargeback')) then
-    raise exception 'transfer % took nothing back of a payment', taken using errcode = 'no_data_found';
-  end if;
-  return ledger_reverse(gen_random_uuid(), taken, 'reinstated:' || taken, 'the dispute was won');
 end $$;
 
 -- As before, but a tenant's own login gets credit for its own publisher only.
@@ -201,7 +192,7 @@ end $$;
 -- Functions that planes call and that write where planes may not.
 alter function ledger_apply(uuid, uuid[], json, json, json) security definer set search_path = public, pg_temp;
 alter function ledger_sweep(interval, interval, int) security definer set search_path = public, pg_temp;
-alter function ledger_take_back(uuid, uuid, int8, text, text, text) security definer set search_path = public, pg_temp;
+alter function ledger_settle_returns(text) security definer set search_path = public, pg_temp;
 alter function idempotency_claim(uuid, bytea, bytea, uuid, uuid, text, interval, interval)
   security definer set search_path = public, pg_temp;
 
@@ -254,7 +245,7 @@ grant insert on mails to parley_console;
 grant select on tenant_key, projects, invitations, transfers, models, deployments, price_versions, catalogue_version,
   advertisers, campaigns, feeds, offers to parley_console;
 grant select (project_id, name, verified_at) on domains to parley_console;
-grant select (project_id, balance_nanos, held_nanos) on wallets to parley_console;
+grant select (project_id, balance_nanos, held_nanos, owed_nanos) on wallets to parley_console;
 grant select (project_id, threshold_nanos) on wallet_alerts to parley_console;
 grant select (id, name, kind, enabled) on providers to parley_console;
 grant select (provider_id, enabled) on provider_keys to parley_console;
@@ -263,9 +254,8 @@ grant update (role), delete on memberships to parley_console;
 grant delete on invitations to parley_console;
 grant select (project_id, created_by, active, deleted_at), update (active, deleted_at) on key_pairs to parley_console;
 grant update (state, payment_intent, paid_at, problem) on payments to parley_console;
-grant update (amount_nanos, settled_nanos, reinstated_at) on payment_returns to parley_console;
-grant execute on function ledger_credit_payment(uuid, text, text), ledger_reinstate(uuid),
-  ledger_take_back(uuid, uuid, int8, text, text, text) to parley_console;
+grant update (amount_nanos, told_at, stage, reinstated) on payment_returns to parley_console;
+grant execute on function ledger_credit_payment(uuid, text, text), ledger_settle_returns(text) to parley_console;
 
 -- Worker: what ends by itself, what is summed up, what is mailed, and the audit, which reads the whole ledger.
 grant select on tenant_key, publishers, projects, domains, price_versions, accounts, wallets, holds, charges, calls,

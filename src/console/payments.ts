@@ -11,7 +11,6 @@ import {
   markExpired,
   markPaid,
   noteProblem,
-  rememberReinstated,
   rememberReturn,
   settleReturns,
 } from '../store/payments.ts'
@@ -99,11 +98,10 @@ async function applyReturned(tx: Db, event: EventOf<'returned' | 'reinstated'>):
     await noteProblem(tx, payment.session_id, `wrong_currency: ${id} is in ${event.currency}`)
     return 'wrong_currency'
   }
-  const isNews = event.type === 'returned' ? await rememberReturn(tx, event) : await rememberReinstated(tx, event)
-  if (!isNews) return 'unchanged'
+  if (!(await rememberReturn(tx, event, event.type === 'reinstated'))) return 'unchanged'
   if (!payment) return 'remembered'
   const { taken, owed, absorbed, givenBack } = await settleReturns(tx, paymentIntent)
-  if (givenBack > 0n) return 'given_back'
+  if (givenBack > taken) return 'given_back'
   if (absorbed > 0n) return 'absorbed'
-  return owed > 0n ? 'owed' : taken > 0n ? 'taken_back' : 'unchanged'
+  return taken === givenBack ? 'unchanged' : owed > 0n ? 'owed' : 'taken_back'
 }

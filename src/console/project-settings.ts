@@ -35,7 +35,12 @@ export function projectSettingsRoutes(app: FastifyInstance, world: World): void 
 
   route(app, world, 'DELETE /api/projects/:project', async (call) => {
     const { db, project, body } = call
-    const { balance_nanos: balance, domain } = await projectOf(db, project.id)
+    const { balance_nanos: balance, owed_nanos: owed, domain } = await projectOf(db, project.id)
+    // Nobody could pay it any more, and the account's other projects would stay refused.
+    if (owed > 0n)
+      throw new ParleyError('conflict', {
+        message: `${formatCredits(owed)} of credit is owed. Top up the wallet first: what is owed is paid by that.`,
+      })
     if (balance > 0n && !body.leavesCredit)
       throw new ParleyError('conflict', {
         message: `${formatCredits(balance)} of credit is left. Say that it may stay behind, or use it first.`,

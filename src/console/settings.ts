@@ -6,6 +6,7 @@ import { inTransaction } from '../store/database.ts'
 import { countMembers, listMemberships, lockOwners } from '../store/members.ts'
 import { listProjects } from '../store/projects.ts'
 import { closePublisher, setPublisherName } from '../store/publishers.ts'
+import { sumOwed } from '../store/wallets.ts'
 import { deleteSession, deleteSessions, deleteUser, listSessions, setUserName } from '../store/users.ts'
 import { audited, auditedEverywhere } from './audited.ts'
 import type { Call } from './call.ts'
@@ -78,7 +79,7 @@ async function changePassword(world: World, { user, body, request, setCookies }:
 
 /**
  * The person goes; a publisher of whom they were the only member is closed: its keys end and nobody can act for it. What
- * it owes and was charged stays in the ledger. Not while it has credit, which would be lost with it.
+ * it owes and was charged stays in the ledger. Not while it has credit, which would be lost with it, or owes some.
  */
 async function deleteAccount(world: World, { user, body, request }: Call<'POST /api/me/delete'>) {
   const { db } = world
@@ -96,6 +97,9 @@ async function deleteAccount(world: World, { user, body, request }: Call<'POST /
       }
       if ((await countMembers(tx, publisherId)) > 1)
         throw refused(`You are the last owner of ${publisherName}. Make somebody else an owner, or remove the others.`)
+      const owed = await sumOwed(tx, publisherId)
+      if (owed > 0n)
+        throw refused(`${publisherName} owes ${formatCredits(owed)} of credit. Top up the wallet that owes it first.`)
       const balance = (await listProjects(tx, publisherId)).reduce((sum, project) => sum + project.balance_nanos, 0n)
       if (balance > 0n)
         throw refused(

@@ -1,7 +1,15 @@
 import { Stripe } from 'stripe'
 import { z } from 'zod'
 import type { Nanos } from '../rules/money.ts'
-import { centsOf, nanosOfCents, PAYMENT_CURRENCY, type PaymentEvent, type ReturnKind } from '../rules/payments.ts'
+import {
+  centsOf,
+  nanosOfCents,
+  PAYMENT_CURRENCY,
+  RETURN_STAGES,
+  type PaymentEvent,
+  type PaymentReturn,
+  type ReturnStage,
+} from '../rules/payments.ts'
 
 /** Everything that knows Stripe: how a payment page is asked for, and what its signed events say in our words. */
 
@@ -81,10 +89,10 @@ export type SignedEvent =
 /** Reads an event only after its signature has proven that Stripe wrote these very bytes, a short time ago. */
 export function readSignedEvent(body: Buffer, signature: string, secret: string): SignedEvent {
   try {
-    const { id, type, data } = envelope.parse(
+    const { id, type, created, data } = envelope.parse(
       Stripe.webhooks.constructEvent(body, signature, secret, TOLERANCE_SECONDS),
     )
-    return { id, type, event: eventOf(type, data.object) }
+    return { id, type, event: eventOf(type, new Date(created * 1000), data.object) }
   } catch (error) {
     // Whatever else is thrown, the signature had been found right before.
     if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) return { rejected: 'malformed' }
@@ -95,13 +103,19 @@ export function readSignedEvent(body: Buffer, signature: string, secret: string)
 const id = z.string().min(1).max(200)
 const cents = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER)
 const currency = z.string().min(1).max(10)
-const envelope = z.object({ id, type: z.string().max(200), data: z.object({ object: z.unknown() }) })
+const seconds = z.number().int().min(0).max(100_000_000_000)
+const envelope = z.object({
+  id,
+  type: z.string().max(200),
+  created: seconds,
+  data: z.object({ object: z.unknown() }),
+})
 const checkout = z.object({ id, payment_status: z.string() })
 const paidCheckout = z.object({ id, payment_intent: id, amount_total: cents, currency })
 const refundedCharge = z.object({ id, payment_intent: id.nullish(), amount_refunded: cents, currency })
 const dispute = z.object({ id, payment_intent: id.nullish(), amount: cents, currency, status: z.string().nullish() })
 
-function eventOf(type: string, object: unknown): PaymentEvent | undefined {
+function eventOf(type: string, toldAt: Date, object: unknown): PaymentEvent | undefined {
   switch (type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded': {
@@ -121,28 +135,38 @@ function eventOf(type: string, object: unknown): PaymentEvent | undefined {
       return { type: 'expired', sessionId: checkout.parse(object).id }
     case 'charge.refunded': {
       const charge = refundedCharge.parse(object)
-      return returnOf({ ...charge, kind: 'refund', amount: charge.amount_refunded })
+      const back = returnOf({ ...charge, amount: charge.amount_refunded })
+      return back && { type: 'returned', ...back, kind: 'refund', toldAt, stage: RETURN_STAGES.refund }
     }
     // From the day a dispute begins, also when it is only an inquiry, what was paid cannot be spent.
     case 'charge.dispute.created':
     case 'charge.dispute.funds_withdrawn':
-      return returnOf({ ...dispute.parse(object), kind: 'chargeback' })
     case 'charge.dispute.closed':
     case 'charge.dispute.funds_reinstated': {
-      const closed = dispute.parse(object)
-      const isLost = closed.status === 'lost' && type === 'charge.dispute.closed'
-      return isLost ? undefined : returnOf({ ...closed, kind: 'chargeback' }, 'reinstated')
+      const told = dispute.parse(object)
+      const back = returnOf(told)
+      const isClosed = type === 'charge.dispute.closed'
+      const isOurs = type === 'charge.dispute.funds_reinstated' || (isClosed && told.status !== 'lost')
+      const stage = stageOf(told.status ?? '', isClosed)
+      return back && { type: isOurs ? 'reinstated' : 'returned', ...back, kind: 'chargeback', toldAt, stage }
     }
     default:
       return undefined
   }
 }
 
-type Returned = Omit<z.output<typeof dispute>, 'status'> & { kind: ReturnKind }
+/** By the status that the dispute had when the event was made: an inquiry may become a dispute, but nothing goes back. */
+function stageOf(status: string, isClosed: boolean): ReturnStage {
+  if (status === 'warning_closed') return RETURN_STAGES.inquiryClosed
+  if (isClosed || status === 'won' || status === 'lost') return RETURN_STAGES.disputeClosed
+  return status.startsWith('warning_') ? RETURN_STAGES.inquiry : RETURN_STAGES.dispute
+}
 
-function returnOf(back: Returned, type: 'returned' | 'reinstated' = 'returned'): PaymentEvent | undefined {
+type Returned = Pick<z.output<typeof dispute>, 'id' | 'payment_intent' | 'amount' | 'currency'>
+
+function returnOf(back: Returned): Pick<PaymentReturn, 'id' | 'paymentIntent' | 'amount' | 'currency'> | undefined {
   // Not of a checkout, so not of ours.
   if (back.payment_intent == null) return undefined
-  const { id: returnId, payment_intent: paymentIntent, kind, amount, currency: paidIn } = back
-  return { type, id: returnId, paymentIntent, kind, amount: nanosOfCents(amount), currency: paidIn }
+  const { id: returnId, payment_intent: paymentIntent, amount, currency: paidIn } = back
+  return { id: returnId, paymentIntent, amount: nanosOfCents(amount), currency: paidIn }
 }

@@ -78,7 +78,7 @@ export const ERRORS = {
   credit_owed: {
     status: 403,
     message:
-      'A payment for this project was taken back after its credit had been spent. Top up the wallet: what is owed is paid first.',
+      'A payment for a project of this account was taken back after its credit had been spent. Top up the wallet that owes: what is owed is paid first.',
   },
   signed_out: { status: 401, message: 'Sign in to go on.' },
   sign_in_failed: { status: 401, message: 'The address or the password is not right.' },

@@ -38,7 +38,14 @@ export interface PaymentReturn {
   kind: ReturnKind
   amount: Nanos
   currency: string
+  /** Events come in any order. The one that was made last counts, and of one second the one of the latest stage. */
+  toldAt: Date
+  stage: ReturnStage
 }
+
+/** How far a dispute had come: an inquiry, its end, a dispute after all, and its end. A refund has no stages. */
+export const RETURN_STAGES = { refund: 0, inquiry: 1, inquiryClosed: 2, dispute: 3, disputeClosed: 4 } as const
+export type ReturnStage = (typeof RETURN_STAGES)[keyof typeof RETURN_STAGES]
 
 /** Because the operator wished it, or because the payer's bank did. */
 export type ReturnKind = 'refund' | 'chargeback'

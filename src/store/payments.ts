@@ -87,86 +87,39 @@ export async function noteProblem(tx: Db, sessionId: string, problem: string): P
   await tx.updateTable('payments').set({ problem }).where('session_id', '=', sessionId).execute()
 }
 
-/** Remembers what went back to the payer so far. Returns false when that much was known before, or was given up since. */
-export async function rememberReturn(tx: Db, { id, paymentIntent, kind, amount }: PaymentReturn): Promise<boolean> {
-  const row = await tx
-    .insertInto('payment_returns')
-    .values({ id, payment_intent: paymentIntent, kind, amount_nanos: amount })
-    .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet({ amount_nanos: amount }).where('payment_returns.amount_nanos', '<', amount),
-    )
-    .returning('id')
-    .executeTakeFirst()
-  return row !== undefined
-}
-
-/** Remembers that it came back again, also when this is told of first. Returns false when that was known before. */
-export async function rememberReinstated(tx: Db, { id, paymentIntent, kind, amount }: PaymentReturn): Promise<boolean> {
-  const row = await tx
-    .insertInto('payment_returns')
-    .values({ id, payment_intent: paymentIntent, kind, amount_nanos: amount, reinstated_at: sql<Date>`now()` })
-    .onConflict((conflict) =>
-      conflict
-        .column('id')
-        .doUpdateSet({ reinstated_at: sql<Date>`now()` })
-        .where('payment_returns.reinstated_at', 'is', null),
-    )
-    .returning('id')
-    .executeTakeFirst()
-  return row !== undefined
+/**
+ * Remembers how a return stands, unless it was told of later before: what went back to the payer so far, or that it came
+ * back again. Returns false when nothing of it is new.
+ */
+export async function rememberReturn(tx: Db, back: PaymentReturn, reinstated: boolean): Promise<boolean> {
+  const { id, paymentIntent, kind, amount, toldAt, stage } = back
+  // Of two that differ only in what they say, the one counts that takes: so their order does not matter either.
+  const { rows } = await sql`
+    insert into payment_returns as r (id, payment_intent, kind, amount_nanos, told_at, stage, reinstated)
+    values (${id}, ${paymentIntent}, ${kind}, ${amount}, ${toldAt}, ${stage}, ${reinstated})
+    on conflict (id) do update set
+      amount_nanos = greatest(r.amount_nanos, excluded.amount_nanos),
+      (told_at, stage, reinstated) = (select s.told_at, s.stage, s.reinstated from (values
+          (r.told_at, r.stage, r.reinstated), (excluded.told_at, excluded.stage, excluded.reinstated)
+        ) s (told_at, stage, reinstated) order by s.told_at desc, s.stage desc, s.reinstated limit 1)
+    where r.amount_nanos < excluded.amount_nanos
+      or (r.told_at, r.stage, not r.reinstated) < (excluded.told_at, excluded.stage, not excluded.reinstated)
+    returning r.id`.execute(tx)
+  return rows.length > 0
 }
 
 export interface SettledReturns {
-  /** All that was taken back, of which this much is owed. */
+  /** What was taken back of the wallet, of which this much is owed. */
   taken: Nanos
   owed: Nanos
-  /** More than was left of the credit: the operator's loss. */
+  /** More than was left of the credit: the operator's loss. Below zero: so much of a loss was made good. */
   absorbed: Nanos
   givenBack: Nanos
 }
 
-/**
- * Takes what went back to the payer out of the wallet that the payment was credited to, and gives back what came back
- * again. Needs the lock of the payment, which must be credited.
- */
+/** Brings the wallet to where the payment's returns stand. Needs the lock of the payment, which must be credited. */
 export async function settleReturns(tx: Db, paymentIntent: string): Promise<SettledReturns> {
-  const { rows } = await sql<Omit<SettledReturns, 'givenBack'>>`
-    select coalesce(sum(due), 0)::int8 as taken, coalesce(sum((t).owed), 0)::int8 as owed,
-      coalesce(sum((t).absorbed), 0)::int8 as absorbed
-    from (
-      select due, ledger_take_back(project_id, credited, due, kind, reference, 'by Stripe') as t from (
-        select p.project_id, t.id as credited, r.amount_nanos - r.settled_nanos as due, r.kind,
-          'stripe:' || r.id || ':' || r.amount_nanos as reference
-        from payments p
-          join transfers t on t.reference = 'stripe:' || p.payment_intent
-          join payment_returns r on r.payment_intent = p.payment_intent
-        where p.payment_intent = ${paymentIntent} and r.amount_nanos > r.settled_nanos and r.reinstated_at is null
-        order by r.id
-      ) open_returns
-    ) taken_back`.execute(tx)
-  await sql`update payment_returns set settled_nanos = amount_nanos
-    where payment_intent = ${paymentIntent} and reinstated_at is null`.execute(tx)
-  const givenBack = await giveBackReinstated(tx, paymentIntent)
-  await sql`update payments p set state = case when p.amount_nanos <= (
-      select coalesce(sum(r.amount_nanos), 0) from payment_returns r
-      where r.payment_intent = p.payment_intent and r.reinstated_at is null) then 'refunded' else 'paid' end
-    where p.payment_intent = ${paymentIntent}`.execute(tx)
-  const [settled] = rows
-  return { taken: settled?.taken ?? 0n, owed: settled?.owed ?? 0n, absorbed: settled?.absorbed ?? 0n, givenBack }
-}
-
-/** Reverses what was taken for returns that came back again. A transfer is reversed once: the reference says so. */
-async function giveBackReinstated(tx: Db, paymentIntent: string): Promise<Nanos> {
-  const { rows } = await sql<{ given: Nanos }>`
-    select coalesce(sum(amount) filter (where ledger_reinstate(id)), 0)::int8 as given
-    from (
-      select t.id, t.amount_nanos as amount from payment_returns r
-        join transfers credited on credited.reference = 'stripe:' || r.payment_intent
-        join transfers t on t.corrects = credited.id and t.kind = r.kind
-          and starts_with(t.reference, 'stripe:' || r.id || ':')
-      where r.payment_intent = ${paymentIntent} and r.reinstated_at is not null and r.settled_nanos > 0
-    ) taken_before`.execute(tx)
-  await sql`update payment_returns set settled_nanos = 0
-    where payment_intent = ${paymentIntent} and reinstated_at is not null`.execute(tx)
-  return rows[0]?.given ?? 0n
+  const { rows } = await sql<SettledReturns>`
+    select taken, owed, absorbed, given_back as "givenBack" from ledger_settle_returns(${paymentIntent})`.execute(tx)
+  return rows[0] ?? { taken: 0n, owed: 0n, absorbed: 0n, givenBack: 0n }
 }

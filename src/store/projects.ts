@@ -94,6 +94,7 @@ function projectRows(db: Db) {
       'd.verified_at as domain_verified_at',
       'w.balance_nanos',
       'w.held_nanos',
+      'w.owed_nanos',
       'a.threshold_nanos as alert_nanos',
       'p.content_retention_days',
       'p.allowed_models',

@@ -420,9 +420,10 @@ export interface PaymentReturns {
   payment_intent: string
   kind: string
   amount_nanos: bigint
-  settled_nanos: Generated<bigint>
   created_at: Generated<Date>
-  reinstated_at: Date | null
+  told_at: Generated<Date>
+  stage: Generated<number>
+  reinstated: Generated<boolean>
 }
 
 export interface Payments {

@@ -14,6 +14,14 @@ export async function findWallet(db: Db, projectId: string) {
   return db.selectFrom('wallets').selectAll().where('project_id', '=', projectId).executeTakeFirst()
 }
 
+/** What all projects of a publisher owe together, also those that were deleted. */
+export async function sumOwed(db: Db, publisherId: string): Promise<Nanos> {
+  const { rows } = await sql<{ owed: Nanos }>`
+    select coalesce(sum(w.owed_nanos), 0)::int8 as owed from projects p join wallets w on w.project_id = p.id
+    where p.publisher_id = ${publisherId}`.execute(db)
+  return rows[0]?.owed ?? 0n
+}
+
 /** A movement of money that somebody asked for. */
 export interface Movement {
   id: string

@@ -1,12 +1,19 @@
 /**
- * Somebody who pays by card and takes the money back: refunds and disputes, some of them won by the operator, while calls
- * spend what was paid. The payment provider tells of each late, twice or out of order, and repeats what was not answered.
+ * Somebody who pays by card and takes the money back: refunds and disputes, some of them won by the operator, some lost
+ * after all, and refunds of what is disputed, while calls spend what was paid. The payment provider tells of each late, twice or out of order, and repeats what was not answered.
  * In the end everything is disputed, so that what was spent is owed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { applyPaymentEvent } from '../../src/console/payments.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { nanosOfCents, PAYMENT_CURRENCY, type PaymentEvent, type ReturnKind } from '../../src/rules/payments.ts'
+import {
+  nanosOfCents,
+  PAYMENT_CURRENCY,
+  RETURN_STAGES,
+  type PaymentEvent,
+  type PaymentReturn,
+  type ReturnKind,
+} from '../../src/rules/payments.ts'
 import type { Store } from '../../src/store/database.ts'
 import { insertPayment } from '../../src/store/payments.ts'
 import { createRandom, type Random } from '../support/random.ts'
@@ -15,15 +22,19 @@ import type { Funding } from './oracle.ts'
 import { patiently } from './wallets.ts'
 
 export interface Payer {
-  readonly counts: Record<'paid' | 'refunded' | 'disputed' | 'reinstated' | 'owed', number>
+  readonly counts: Record<'paid' | 'refunded' | 'disputed' | 'crossed' | 'reinstated' | 'lost' | 'owed', number>
   /** Resolves when everything that was paid has been taken back. */
   stop(): Promise<void>
 }
 
 interface Payment {
+  projectId: string
+  sessionId: string
   paymentIntent: string
   amount: bigint
-  /** What was not taken back of it. */
+  /** What goes back to the payer by each return that stands. */
+  returns: Map<string, bigint>
+  /** What the wallet has of it: the amount without the returns, and not below nothing. */
   left: bigint
 }
 
@@ -37,50 +48,60 @@ const DECIDED_WITHIN_MS = 2_000
 
 export function startPayer(store: Store, projectId: string, seed: number, funding: Funding[]): Payer {
   const random = createRandom(seed + 11)
-  const counts = { paid: 0, refunded: 0, disputed: 0, reinstated: 0, owed: 0 }
+  const counts = { paid: 0, refunded: 0, disputed: 0, crossed: 0, reinstated: 0, lost: 0, owed: 0 }
   const payments: Payment[] = []
   const running: Promise<void>[] = []
   let isOver = false
   const tell = (event: PaymentEvent) => tellOf(store, event, random)
 
-  function move(payment: Payment, nanos: bigint): void {
-    payment.left += nanos
-    funding.push({ projectId, nanos })
+  async function takeBack(payment: Payment, back: PaymentReturn): Promise<void> {
+    if ((await tell({ type: 'returned', ...back })) === 'owed') counts.owed += 1
+    payment.returns.set(back.id, back.amount)
+    keepBooks(payment, funding)
   }
 
-  async function takeBack(payment: Payment, back: ReturnType<typeof returnOf>): Promise<void> {
-    if ((await tell({ type: 'returned', ...back })) === 'owed') counts.owed += 1
-    counts[back.kind === 'refund' ? 'refunded' : 'disputed'] += 1
-    move(payment, -back.amount)
+  /** While it is disputed, so that there is nothing to take, or just when the dispute ends. */
+  async function refund(payment: Payment): Promise<void> {
+    await sleep(random.int(DECIDED_WITHIN_MS))
+    await takeBack(payment, returnOf(payment, 'refund', random.int(2) === 0 ? nanosOfCents(1) : payment.amount))
+    counts.crossed += 1
+  }
+
+  async function decide(payment: Payment, dispute: PaymentReturn): Promise<void> {
+    await sleep(random.int(DECIDED_WITHIN_MS))
+    const won = { ...dispute, toldAt: new Date(), stage: RETURN_STAGES.disputeClosed }
+    await tell({ type: 'reinstated', ...won })
+    counts.reinstated += 1
+    payment.returns.delete(dispute.id)
+    keepBooks(payment, funding)
+    if (random.int(4) > 0) return
+    await takeBack(payment, { ...won, toldAt: new Date(won.toldAt.getTime() + 1) })
+    counts.lost += 1
+    if (random.int(2) === 0) await tell({ type: 'reinstated', ...won }) // Once more, long after it was true.
   }
 
   async function pay(): Promise<void> {
-    const [sessionId, paymentIntent] = [`cs_${uuidv7()}`, `pi_${uuidv7()}`]
-    const asked = { amount: nanosOfCents(1 + random.int(CENTS_MAX)), currency: PAYMENT_CURRENCY }
-    await patiently(() => insertUnlessKnown(store, { sessionId, projectId, ...asked }))
-    const payment = { paymentIntent, amount: asked.amount, left: 0n }
+    const payment = await openPayment(store, projectId, nanosOfCents(1 + random.int(CENTS_MAX)))
     payments.push(payment)
     const kind = random.int(3) === 0 ? 'refund' : 'chargeback'
     const back = returnOf(payment, kind, random.int(8) === 0 ? nanosOfCents(1) : payment.amount)
     const isReturned = random.int(5) > 0
     if (isReturned && random.int(8) === 0) await tell({ type: 'returned', ...back }) // Told of before its payment.
-    await tell({ type: 'paid', sessionId, paymentIntent, ...asked })
+    await tell({ type: 'paid', ...payment, currency: PAYMENT_CURRENCY })
     counts.paid += 1
-    move(payment, payment.amount)
+    keepBooks(payment, funding)
     if (!isReturned) return
     await sleep(random.int(TAKEN_BACK_WITHIN_MS))
     await takeBack(payment, back)
-    if (kind === 'refund' || random.int(2) === 0) return
-    await sleep(random.int(DECIDED_WITHIN_MS))
-    await tell({ type: 'reinstated', ...back })
-    counts.reinstated += 1
-    move(payment, back.amount)
+    counts[kind === 'refund' ? 'refunded' : 'disputed'] += 1
+    if (kind === 'refund') return
+    await Promise.all([random.int(2) === 0 && refund(payment), random.int(4) > 0 && decide(payment, back)])
   }
 
   const loop = (async () => {
     while (!isOver) {
       const { balance } = await patiently(() => walletOf(store, projectId))
-      if (balance < PAYS_BELOW) running.push(pay())
+      if (balance < PAYS_BELOW || random.int(4) === 0) running.push(pay())
       await sleep(LOOK_EVERY_MS)
     }
   })()
@@ -96,9 +117,18 @@ export function startPayer(store: Store, projectId: string, seed: number, fundin
   }
 }
 
-function returnOf({ paymentIntent }: Payment, kind: ReturnKind, amount: bigint) {
+/** What the wallet has of the payment in the end, whatever was told in which order. */
+function keepBooks(payment: Payment, funding: Funding[]): void {
+  const returned = [...payment.returns.values()].reduce((sum, nanos) => sum + nanos, 0n)
+  const left = returned < payment.amount ? payment.amount - returned : 0n
+  funding.push({ projectId: payment.projectId, nanos: left - payment.left })
+  payment.left = left
+}
+
+function returnOf({ paymentIntent }: Payment, kind: ReturnKind, amount: bigint): PaymentReturn {
   const id = kind === 'refund' ? `ch_${uuidv7()}` : `dp_${uuidv7()}`
-  return { id, paymentIntent, kind, amount, currency: PAYMENT_CURRENCY }
+  const stage = kind === 'refund' ? RETURN_STAGES.refund : RETURN_STAGES.dispute
+  return { id, paymentIntent, kind, amount, currency: PAYMENT_CURRENCY, toldAt: new Date(), stage }
 }
 
 /** What the provider is answered; it tells of a third of all events twice, at the same moment. */
@@ -108,6 +138,12 @@ async function tellOf(store: Store, event: PaymentEvent, random: Random) {
     Array.from({ length: times }, () => patiently(() => applyPaymentEvent(store.db, event))),
   )
   return verdicts.find((verdict) => verdict !== 'unchanged') ?? 'unchanged'
+}
+
+async function openPayment(store: Store, projectId: string, amount: bigint): Promise<Payment> {
+  const [sessionId, paymentIntent] = [`cs_${uuidv7()}`, `pi_${uuidv7()}`]
+  await patiently(() => insertUnlessKnown(store, { sessionId, projectId, amount, currency: PAYMENT_CURRENCY }))
+  return { projectId, sessionId, paymentIntent, amount, returns: new Map(), left: 0n }
 }
 
 /** The answer to an insert may be lost with the connection. */

@@ -251,7 +251,7 @@ test('with two-factor on, a password alone opens nothing; codes and recovery cod
   assert.equal((await must(signIn(openBrowser(world), person.email))).body.twoFactor, false)
 })
 
-test('an account is deleted only with its address typed, no credit left and no orphaned team', async () => {
+test('an account is deleted only with its address typed, no credit left, nothing owed and no orphaned team', async () => {
   const person = await newPerson(world)
   const remove = (body: object) => person.send('POST /api/me/delete', { body })
   assert.equal((await remove({ confirm: 'DELETE' })).status, 422)
@@ -262,6 +262,11 @@ test('an account is deleted only with its address typed, no credit left and no o
   const pair = await addKeyPair(world.store, world.secrets, id)
   const back = { id: uuidv7(), projectId: id, amount: 2_500_000_000n, reference: `test:${id}`, reason: null }
   await refundWallet(world.store.db, back)
+  const more = { ...back, id: uuidv7(), amount: 1_500_000_000n, reference: `test:${id}:more` }
+  await refundWallet(world.store.db, more, true)
+  const indebted = await remove({ confirm: person.email })
+  assert.deepEqual([indebted.status, / owes \$1\.50 of credit/.test(indebted.body.message)], [409, true])
+  await credit(world.store, id, 1_500_000_000n)
   await must(remove({ confirm: person.email.toUpperCase() }))
   assert.equal((await person.send('GET /api/me')).status, 401)
   assert.equal((await signIn(openBrowser(world), person.email)).status, 401)

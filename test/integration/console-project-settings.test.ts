@@ -6,6 +6,7 @@ import { numberOccurrences } from '../../src/rules/conversations.ts'
 import { expireContent, listMessages, recordTurn } from '../../src/store/conversations.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { cutSome } from '../../src/store/retention-cuts.ts'
+import { refundWallet } from '../../src/store/wallets.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addKeyPair, addModel, chatBody, complete, credit } from '../support/world.ts'
 
@@ -111,6 +112,18 @@ test('a deleted project refuses its keys, disappears for everybody, and leaves t
     owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=project.deleted`),
   )
   assert.equal(log.items[0].subject, 'Short-lived')
+})
+
+test('a project that owes is not deleted', async () => {
+  const project = await newProject(owner, 'Indebted', 'indebted.example.com')
+  await credit(world.store, project, 1_000_000_000n)
+  const back = { id: uuidv7(), projectId: project, amount: 3_500_000_000n, reference: `test:${project}`, reason: null }
+  await refundWallet(world.store.db, back, true)
+  const remove = () => owner.send(`DELETE /api/projects/${project}`, { body: { leavesCredit: true } })
+  const refused = await remove()
+  assert.deepEqual([refused.status, refused.body.message.startsWith('$2.50 of credit is owed')], [409, true])
+  await credit(world.store, project, 2_500_000_000n)
+  await must(remove())
 })
 
 test('only an owner deletes a project, only an admin changes it, and a stranger does not know of it', async () => {

@@ -303,6 +303,36 @@ test('what is owed is paid by the next credit before anything else, and until th
   assert.deepEqual(await auditOf(store), [])
 })
 
+test('who owes does not go on with another project; other publishers do', async () => {
+  const debtor = await wallet(1_000n)
+  const sibling = await wallet(1_000n)
+  const stranger = await wallet(1_000n)
+  const { publisher_id } = await store.db
+    .selectFrom('projects')
+    .select('publisher_id')
+    .where('id', '=', debtor.projectId)
+    .executeTakeFirstOrThrow()
+  await store.db.updateTable('projects').set({ publisher_id }).where('id', '=', sibling.projectId).execute()
+  const running = await sibling.hold(100n)
+  await debtor.call(700n)
+  await takeBack(debtor.projectId, await debtor.newest('topup'), 1_000n, `back:${debtor.projectId}`)
+  // In one batch, so that what is found for one project is not taken for the next one's.
+  const asked = await Promise.allSettled([debtor, sibling, stranger].map(({ hold }) => hold(1n)))
+  assert.deepEqual(
+    asked.map((answer) => (answer.status === 'rejected' ? (answer.reason as ParleyError).code : 'held')),
+    ['credit_owed', 'credit_owed', 'held'],
+  )
+  await sibling.settle(running, 100n)
+  assert.deepEqual(
+    [await sibling.balance(), await debtor.owed()],
+    [900n, 700n],
+    'what ran goes on, its own wallet pays',
+  )
+  await credit(store, debtor.projectId, 700n)
+  await sibling.call(900n)
+  await stranger.settle((asked[2] as PromiseFulfilledResult<string>).value, 1n)
+})
+
 test('taken back twice under one reference is taken back once', async () => {
   const { projectId, call, newest, balance, owed } = await wallet(1_000n)
   await call(900n)

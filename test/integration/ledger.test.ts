@@ -125,6 +125,17 @@ test('an extension grows the hold while the wallet lasts, and sent again it grow
   assert.deepEqual(await state(), { balance: 1_000n, held: 1_000n, openHolds: 1 })
 })
 
+test('an extension in the name of another project takes nothing of its wallet and gives the hold nothing', async () => {
+  const [payer, other] = [await wallet(1_000n), await wallet(1_000n)]
+  const { callId } = await payer.hold(400n)
+  const asked = { callId, projectId: other.project.id, extension: 1, want: 500n, min: 1n }
+  assert.equal(await ledger.extend(asked), 0n)
+  assert.deepEqual(await payer.state(), { balance: 1_000n, held: 400n, openHolds: 1 })
+  assert.deepEqual(await other.state(), { balance: 1_000n, held: 0n, openHolds: 0 })
+  assert.equal(await payer.settle(callId, 400n), 400n)
+  assert.deepEqual(await auditOf(store), [])
+})
+
 test('what a settle releases can be granted in the same batch', async () => {
   const { hold, settle } = await wallet(100n)
   const first = await hold(100n)

@@ -1,29 +1,33 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { openCheckout } from '../../src/console/payments.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { nanosOfCents } from '../../src/rules/payments.ts'
 import { serve, type Running } from '../../src/serve.ts'
 import { listPayments } from '../../src/store/payments.ts'
-import { findWallet, listEntries, refundWallet } from '../../src/store/wallets.ts'
-import { uuidv7 } from '../../src/platform/uuid.ts'
+import { listEntries } from '../../src/store/wallets.ts'
+import {
+  AMOUNT,
+  CENTS,
+  checkoutAt,
+  createPaymentWorld,
+  postEvent,
+  tellWorld,
+  type Answer,
+} from '../support/checkout.ts'
 import { parley } from '../support/commands.ts'
 import { auditOf } from '../support/ledger.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
-import { addProject, createWorld, walletOf, type World } from '../support/world.ts'
+import { addProject, type World } from '../support/world.ts'
 
 let world: World
 let stripe: StripeStandIn
 let webhookUrl: string
-const CENTS = 2_500
-const AMOUNT = nanosOfCents(CENTS)
 
 before(async () => {
   stripe = await startStripe()
-  const env = { PARLEY_CONSOLE_PORT: '0', PARLEY_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET }
-  world = await createWorld({ env, roles: ['console'] })
+  world = await createPaymentWorld()
   webhookUrl = `${world.running.consoleUrl}/webhooks/stripe`
 })
 after(async () => {
@@ -32,90 +36,16 @@ after(async () => {
 })
 afterEach(async () => assert.deepEqual(await auditOf(world.store), []))
 
-interface Answer {
-  status: number
-  verdict: string | undefined
-}
-
-async function post(payload: string, headers: Record<string, string>, url = webhookUrl): Promise<Answer> {
-  const response = await fetch(url, { method: 'POST', body: payload, headers })
-  const { verdict } = (await response.json()) as { verdict?: string }
-  return { status: response.status, verdict }
+function post(payload: string, headers: Record<string, string>, url = webhookUrl): Promise<Answer> {
+  return postEvent(url, payload, headers)
 }
 
 function deliver(payload: string, signature = signatureOf(payload)): Promise<Answer> {
   return post(payload, { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature })
 }
 
-/** What Stripe answers to an event that it need not send again. */
-async function told(payload: string): Promise<string | undefined> {
-  const { status, verdict } = await deliver(payload)
-  assert.equal(status, 200)
-  return verdict
-}
-
-let intents = 0
-
-/** An empty project that was sent to a checkout, and the events of its payment. */
-async function checkout(change: Record<string, unknown> = {}) {
-  const { db } = world.store
-  const { id: projectId } = await addProject(world.store, world.secrets, { credits: '0' })
-  const provider = {
-    secretKey: STRIPE_KEY,
-    apiBase: stripe.url,
-    successUrl: 'https://a.example/',
-    cancelUrl: undefined,
-  }
-  const { sessionId, url } = await openCheckout(db, provider, { projectId, amount: AMOUNT })
-  const paymentIntent = `pi_${(intents += 1)}`
-  const session = {
-    id: sessionId,
-    object: 'checkout.session',
-    payment_status: 'paid',
-    payment_intent: paymentIntent,
-    amount_total: CENTS,
-    currency: 'usd',
-    ...change,
-  }
-  return {
-    projectId,
-    sessionId,
-    paymentIntent,
-    url,
-    completed: (differing = {}) => eventOf('checkout.session.completed', { ...session, ...differing }),
-    succeeded: () => eventOf('checkout.session.async_payment_succeeded', session),
-    expired: () => eventOf('checkout.session.expired', { ...session, payment_status: 'unpaid', payment_intent: null }),
-    refunded: (cents: number, currency = 'usd') =>
-      eventOf('charge.refunded', {
-        id: `ch_${paymentIntent}`,
-        object: 'charge',
-        payment_intent: paymentIntent,
-        amount: CENTS,
-        amount_refunded: cents,
-        currency,
-      }),
-    disputed: (type = 'charge.dispute.funds_withdrawn', status = 'needs_response') =>
-      eventOf(type, {
-        id: `du_${paymentIntent}`,
-        payment_intent: paymentIntent,
-        amount: CENTS,
-        currency: 'usd',
-        status,
-      }),
-    owed: async () => (await findWallet(db, projectId))?.owed_nanos,
-    balance: async () => (await walletOf(world.store, projectId)).balance,
-    spend: (amount: bigint) =>
-      refundWallet(db, { id: uuidv7(), projectId, amount, reference: `spent:${uuidv7()}`, reason: null }),
-    entries: async () => (await listEntries(db, projectId, 100)).map(({ kind, delta_nanos }) => [kind, delta_nanos]),
-    payment: async () => (await listPayments(db, projectId, 1))[0],
-    absorbed: async () => {
-      const transfers = db.selectFrom('transfers').select('amount_nanos').where('kind', '=', 'absorbed')
-      return (await transfers.where('reference', 'like', `absorbed:stripe:%${paymentIntent}:%`).execute()).map(
-        ({ amount_nanos }) => amount_nanos,
-      )
-    },
-  }
-}
+const told = (payload: string) => tellWorld(world, payload)
+const checkout = () => checkoutAt(world, stripe)
 
 async function rejectsOf(why: string): Promise<number> {
   const text = await (await fetch(`${world.running.opsUrl}/metrics`)).text()
@@ -334,41 +264,6 @@ test('a dispute freezes what was paid from the day it begins, and takes it once'
   assert.equal(await told(disputed('charge.dispute.closed', 'lost')), 'unchanged')
   assert.deepEqual([await balance(), (await payment())?.state], [0n, 'refunded'])
   assert.deepEqual((await entries())[0], ['chargeback', -AMOUNT])
-})
-
-describe('a dispute that ends well gives the credit back, once, in whatever order its events come', () => {
-  const CREATED = ['charge.dispute.created', 'needs_response'] as const
-  const WITHDRAWN = ['charge.dispute.funds_withdrawn', 'needs_response'] as const
-  const WON = ['charge.dispute.closed', 'won'] as const
-  const CLOSED = ['charge.dispute.closed', 'warning_closed'] as const
-  const REINSTATED = ['charge.dispute.funds_reinstated', 'won'] as const
-  const orders = [
-    [CREATED, WITHDRAWN, WON, REINSTATED],
-    [CREATED, WITHDRAWN, REINSTATED, WON],
-    [WON, CREATED, REINSTATED, WITHDRAWN],
-    [REINSTATED, WITHDRAWN, CREATED, WON],
-    [CREATED, CLOSED],
-    [CLOSED, CREATED],
-    [WITHDRAWN, WON, WITHDRAWN, CREATED],
-  ]
-  for (const order of orders) {
-    const names = order.map(([type, status]) => `${type.slice('charge.dispute.'.length)} ${status}`).join(', ')
-    test(names, async () => {
-      const { disputed, completed, spend, balance, owed, payment } = await checkout()
-      await told(completed())
-      await spend(nanosOfCents(500))
-      for (const [type, status] of order) await told(disputed(type, status))
-      assert.deepEqual([await balance(), await owed()], [AMOUNT - nanosOfCents(500), 0n])
-      assert.equal((await payment())?.state, 'paid')
-    })
-
-    test(`${names}, all before the payment itself is told of`, async () => {
-      const { disputed, completed, balance, owed } = await checkout()
-      for (const [type, status] of order) await told(disputed(type, status))
-      assert.equal(await told(completed()), 'credited')
-      assert.deepEqual([await balance(), await owed()], [AMOUNT, 0n])
-    })
-  }
 })
 
 test('a refund of one payment takes nothing of another, although the wallet has more', async () => {

@@ -3,8 +3,8 @@ import type { Nanos } from '../../src/rules/money.ts'
 import type { LedgerAnswer, LedgerItem } from '../../src/store/ledger.ts'
 import { createAuditor } from './audit.ts'
 import type { Clock, Process } from './clock.ts'
-import { applyBatch, sweep, type Statement } from './memory-ledger.ts'
-import { createTables, firstTopUpOf, transferOf, type Tables } from './memory-tables.ts'
+import { applyBatch, leftOfFirstTopUp, postedFor, sweep, type Statement } from './memory-ledger.ts'
+import { createTables, firstTopUpOf, transferOf, type Return, type Tables } from './memory-tables.ts'
 import type { Trace } from './trace.ts'
 import { violationsIn, type Report } from './wallet-invariants.ts'
 
@@ -37,6 +37,7 @@ export interface BankOptions {
 export function createBank({ clock, store, statement, report, trace, onGrant }: BankOptions): Bank {
   const tables = createTables()
   const auditor = createAuditor(tables, report)
+  const returns = createReturns(tables, statement, report)
   /** Kept apart from the tables, which a planted bug may read in its own way. */
   const beats = new Map<string, number>()
 
@@ -82,16 +83,13 @@ export function createBank({ clock, store, statement, report, trace, onGrant }: 
     takeBack(projectId, percent, reference) {
       const first = transferOf(tables, firstTopUpOf(projectId))?.amount ?? 0n
       const amount = (first * BigInt(percent)) / 100n
-      if (amount > 0n) {
-        statement.takeBack(tables, projectId, amount, reference)
-        checkTaken(tables, reference, amount, report)
-      }
+      if (amount > 0n) returns.settle(projectId, { reference, amount, stands: true })
       look(`${projectId} loses ${amount} to its payer`)
     },
     giveBack(projectId, reference) {
-      const taken = transferOf(tables, reference)?.amount
-      if (taken !== undefined) statement.credit(tables, projectId, taken, `reinstated:${reference}`, 'reversal')
-      look(`${projectId} gets ${taken ?? 0n} back`)
+      const taken = returns.of(projectId).find((known) => known.reference === reference)
+      if (taken) returns.settle(projectId, { ...taken, stands: false })
+      look(`${projectId} gets ${taken?.amount ?? 0n} back`)
     },
   }
 
@@ -101,12 +99,37 @@ export function createBank({ clock, store, statement, report, trace, onGrant }: 
   }
 }
 
-/** What a bank has taken is in the books in full and once, whatever the wallet had. */
-function checkTaken(tables: Tables, reference: string, amount: Nanos, report: Report): void {
-  const taken = tables.transfers
-    .filter(({ kind, reference: own }) => (kind === 'chargeback' || kind === 'absorbed') && own.includes(reference))
-    .reduce((sum, transfer) => sum + transfer.amount, 0n)
-  if (taken !== amount) report(`${reference}: a bank took ${amount}, the books say ${taken}`)
+/** How the returns of each project stand. */
+function createReturns(tables: Tables, statement: Statement, report: Report) {
+  const known = new Map<string, readonly Return[]>()
+  const of = (projectId: string) => known.get(projectId) ?? []
+  return {
+    of,
+    settle(projectId: string, told: Return): void {
+      const returns = [...of(projectId).filter(({ reference }) => reference !== told.reference), told]
+      known.set(projectId, returns)
+      statement.settleReturns(tables, projectId, returns)
+      checkReturns(tables, projectId, returns, report)
+    },
+  }
+}
+
+/**
+ * What a bank has taken is in the books in full and once, whatever the wallet had; and the wallet has what is left after
+ * all that was taken, whichever came first.
+ */
+function checkReturns(tables: Tables, projectId: string, returns: readonly Return[], report: Report): void {
+  let left = transferOf(tables, firstTopUpOf(projectId))?.amount ?? 0n
+  for (const { reference, amount, stands } of returns) {
+    const taken = postedFor(tables, reference)
+      .filter((transfer) => !transferOf(tables, `reinstated:${transfer.reference}`))
+      .reduce((sum, transfer) => sum + transfer.amount, 0n)
+    const wanted = stands ? amount : 0n
+    if (taken !== wanted) report(`${reference}: a bank took ${wanted}, the books say ${taken}`)
+    left -= wanted
+  }
+  const found = leftOfFirstTopUp(tables, projectId)
+  if (found !== (left > 0n ? left : 0n)) report(`${projectId} has ${found} of its first credit instead of ${left}`)
 }
 
 function describe(item: LedgerItem): string {

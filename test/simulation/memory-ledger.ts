@@ -13,7 +13,9 @@ import {
   post,
   transferOf,
   type HoldRow,
+  type Return,
   type Tables,
+  type Transfer,
   type Wallet,
 } from './memory-tables.ts'
 
@@ -29,6 +31,8 @@ export interface Statement {
   credit(tables: Tables, projectId: string, amount: Nanos, reference: string, kind?: 'topup' | 'reversal'): void
   /** What the payer of the first top-up got back. */
   takeBack(tables: Tables, projectId: string, amount: Nanos, reference: string): void
+  /** Brings the books to where these stand. */
+  settleReturns(tables: Tables, projectId: string, returns: readonly Return[]): void
   /** Takes what is owed out of what is available. */
   collect(tables: Tables, projectId: string): void
   /** The holds of dead gateways. */
@@ -39,6 +43,7 @@ export const STATEMENT: Statement = {
   settle,
   credit,
   takeBack,
+  settleReturns,
   collect,
   extend: (tables, requests) => requests.map((request) => extend(tables, request)),
   hold: (tables, gatewayId, requests, nowMs) => requests.map((request) => hold(tables, gatewayId, request, nowMs)),
@@ -167,7 +172,8 @@ function settleLate(tables: Tables, settlement: Settlement): LedgerAnswer {
 
 function extend(tables: Tables, request: ExtensionRequest): LedgerAnswer {
   const open = tables.holds.get(request.callId)
-  if (!open) return { id: request.callId, part: 'extend', amount_nanos: 0n, refusal: 'unknown' }
+  if (open?.projectId !== request.projectId)
+    return { id: request.callId, part: 'extend', amount_nanos: 0n, refusal: 'unknown' }
   if (open.extension < request.extension) {
     const wallet = walletOf(tables, request.projectId)
     const granted = least(request.want, availableIn(wallet))
@@ -208,7 +214,31 @@ function takeBack(tables: Tables, projectId: string, amount: Nanos, reference: s
   post(tables, ABSORBED, REFUNDS, amount - due, 'absorbed', `absorbed:${reference}`)
 }
 
-function leftOfFirstTopUp(tables: Tables, projectId: string): Nanos {
+/** ledger_settle_returns, of what the wallet began with. */
+function settleReturns(this: Statement, tables: Tables, projectId: string, returns: readonly Return[]): void {
+  for (const { reference, amount, stands } of returns.toSorted((a, b) => Number(a.stands) - Number(b.stands))) {
+    let missing = amount
+    const posted = postedFor(tables, reference)
+    for (const transfer of posted) {
+      const undone = `reinstated:${transfer.reference}`
+      if (transferOf(tables, undone)) continue
+      const isLoss = transfer.kind === 'absorbed'
+      if (stands && !(isLoss && leftOfFirstTopUp(tables, projectId) > 0n)) missing -= transfer.amount
+      else if (isLoss) post(tables, REFUNDS, ABSORBED, transfer.amount, 'reversal', undone)
+      else this.credit(tables, projectId, transfer.amount, undone, 'reversal')
+    }
+    if (stands && missing > 0n) this.takeBack(tables, projectId, missing, `${reference}:${posted.length + 1}`)
+  }
+}
+
+/** What was posted for a return, undone or not. */
+export function postedFor(tables: Tables, reference: string): Transfer[] {
+  return tables.transfers.filter(
+    ({ reference: own }) => own.startsWith(`${reference}:`) || own.startsWith(`absorbed:${reference}:`),
+  )
+}
+
+export function leftOfFirstTopUp(tables: Tables, projectId: string): Nanos {
   const first = transferOf(tables, firstTopUpOf(projectId))?.amount ?? 0n
   return tables.transfers.reduce((left, { kind, debit, credit: credited, amount }) => {
     if (kind === 'chargeback' && debit === projectId) return left - amount

@@ -56,6 +56,13 @@ export interface Transfer {
   reference: string
 }
 
+/** What goes back to a payer, or went back and came again. */
+export interface Return {
+  reference: string
+  amount: Nanos
+  stands: boolean
+}
+
 /** A claimed Idempotency-Key. */
 export interface KeyRow {
   projectId: string

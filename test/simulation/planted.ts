@@ -1,6 +1,6 @@
 import type { HoldRequest } from '../../src/store/ledger.ts'
-import { least, STATEMENT, type Statement } from './memory-ledger.ts'
-import { chargeOf, type Tables } from './memory-tables.ts'
+import { least, postedFor, STATEMENT, type Statement } from './memory-ledger.ts'
+import { chargeOf, type Return, type Tables } from './memory-tables.ts'
 
 /**
  * Statements with one bug each, of the kinds that a ledger really has. They prove that the simulation can fail: a seed in
@@ -97,9 +97,20 @@ export const PLANTED: Record<string, Statement> = {
   },
   'take back: once more when it is told of twice': {
     ...STATEMENT,
-    takeBack(tables, projectId, amount, reference) {
-      const twice = chargebacksIn(tables, reference)
-      STATEMENT.takeBack(tables, projectId, amount, twice === 0 ? reference : `${reference}, ${twice}`)
+    settleReturns(tables, projectId, returns) {
+      for (const { reference, amount, stands } of returns)
+        if (stands) this.takeBack(tables, projectId, amount, `${reference}:${postedFor(tables, reference).length + 1}`)
+    },
+  },
+  'take back: what one return could not take is not taken when another comes back': {
+    ...STATEMENT,
+    settleReturns(tables, projectId, returns) {
+      const isLost = ({ reference }: Return) => postedFor(tables, reference).some(({ kind }) => kind === 'absorbed')
+      STATEMENT.settleReturns(
+        tables,
+        projectId,
+        returns.filter((each) => !each.stands || !isLost(each)),
+      )
     },
   },
   'collect: not when a hold is released': {
@@ -188,11 +199,6 @@ export const PLANTED: Record<string, Statement> = {
         nowMs,
       ),
   },
-}
-
-function chargebacksIn(tables: Tables, reference: string): number {
-  return tables.transfers.filter(({ kind, reference: own }) => kind === 'chargeback' && own.startsWith(reference))
-    .length
 }
 
 /** Lets `work` believe that so much is held in the wallet, and adds what it held to what is. */

@@ -69,13 +69,13 @@ function send(response: ServerResponse, status: number, body: unknown): void {
 let events = 0
 
 /** An event as Stripe writes it, with more fields than anyone reads. */
-export function eventOf(type: string, object: Record<string, unknown>): string {
+export function eventOf(type: string, object: Record<string, unknown>, created = Date.now() / 1000): string {
   events += 1
   return JSON.stringify({
     id: `evt_${events}`,
     object: 'event',
     api_version: '2026-10-28.endive',
-    created: Math.floor(Date.now() / 1000),
+    created: Math.floor(created),
     data: { object: { livemode: false, customer_details: { email: 'payer@example.com' }, ...object } },
     livemode: false,
     pending_webhooks: 1,
