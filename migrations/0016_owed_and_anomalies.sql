@@ -140,9 +140,9 @@ begin
 end $$;
 
 -- What a payment provider has taken back of a credited transfer is taken from the wallet, and owed as far as the wallet
--- does not have it; never more than is left of that credit. The rest is the operator's loss.
-drop function ledger_take_back(uuid, uuid, int8, text, text, text);
-create function ledger_take_back(project uuid, credited uuid, amount int8, kind text, reference text, reason text,
+-- does not have it; never more than is left of that credit. The rest is the operator's loss. ledger_take_back stays for the
+-- version before this one, which may still run.
+create function ledger_take_owing(project uuid, credited uuid, amount int8, kind text, reference text, reason text,
   out owed int8, out absorbed int8) language plpgsql as $$
 declare due int8;
 begin
@@ -150,7 +150,7 @@ begin
   owed := 0;
   absorbed := 0;
   if exists (select 1 from transfers t
-    where t.reference in (ledger_take_back.reference, 'absorbed:' || ledger_take_back.reference)) then
+    where t.reference in (ledger_take_owing.reference, 'absorbed:' || ledger_take_owing.reference)) then
     return;
   end if;
   due := greatest(least(amount, ledger_effect(project, credited)), 0);
@@ -168,8 +168,8 @@ end $$;
 
 -- Returns have a standing: what the payment provider said last. Events come in any order, so each says when it was made
 -- (told_at), how far the dispute had come by then (stage), and whether the money is the operator's again (reinstated).
--- What the ledger has of a return is read from the ledger.
-alter table payment_returns drop column settled_nanos;
+-- What the ledger has of a return is read from the ledger; settled_nanos is kept for the version before this one, which
+-- would take it again.
 alter table payment_returns add column told_at timestamptz not null default 'epoch';
 alter table payment_returns add column stage int2 not null default 0;
 alter table payment_returns add column reinstated boolean not null default false;
@@ -217,13 +217,14 @@ begin
       end if;
     end loop;
     if missing > 0 and not r.reinstated then
-      select * into took from ledger_take_back(p.project_id, credited, missing, r.kind,
+      select * into took from ledger_take_owing(p.project_id, credited, missing, r.kind,
         'stripe:' || r.id || ':' || posted + 1, 'by Stripe');
       taken := taken + missing - took.absorbed;
       owed := owed + took.owed;
       absorbed := absorbed + took.absorbed;
     end if;
   end loop;
+  update payment_returns set settled_nanos = amount_nanos where payment_intent = payment;
   update payments set state = case when amount_nanos <= (
       select coalesce(sum(b.amount_nanos), 0) from payment_returns b
       where b.payment_intent = payment and not b.reinstated) then 'refunded' else 'paid' end

@@ -420,6 +420,7 @@ export interface PaymentReturns {
   payment_intent: string
   kind: string
   amount_nanos: bigint
+  settled_nanos: Generated<bigint>
   created_at: Generated<Date>
   told_at: Generated<Date>
   stage: Generated<number>

@@ -116,6 +116,7 @@ const FUNCTIONS: Record<string, string[]> = {
   ledger_settle_returns: ['console'],
   ledger_sweep: ['worker'],
   ledger_take_back: [],
+  ledger_take_owing: [],
   ledger_transfer: [],
   note_change: [],
   open_transactions: ['worker'],

@@ -267,7 +267,7 @@ test('a top-up that was taken back in part cannot be reversed in full', async ()
 
 async function takeBack(projectId: string, credited: string, amount: bigint, reference: string) {
   const { rows } = await sql<{ owed: bigint; absorbed: bigint }>`
-    select * from ledger_take_back(${projectId}, ${credited}, ${amount}, 'chargeback', ${reference}, null)`.execute(
+    select * from ledger_take_owing(${projectId}, ${credited}, ${amount}, 'chargeback', ${reference}, null)`.execute(
     store.db,
   )
   return rows[0]

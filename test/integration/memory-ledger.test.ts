@@ -248,7 +248,7 @@ async function compareTakeBack(pair: Pair, { id: projectId }: Project, amount: b
   const [first] = rows
   if (!first || !transferOf(pair.tables, firstTopUpOf(projectId))) return
   const reference = `test:${uuidv7()}`
-  await sql`select ledger_take_back(${projectId}, ${first.id}, ${amount}, 'chargeback', ${reference}, null)`.execute(
+  await sql`select ledger_take_owing(${projectId}, ${first.id}, ${amount}, 'chargeback', ${reference}, null)`.execute(
     store.db,
   )
   STATEMENT.takeBack(pair.tables, projectId, amount, reference)

@@ -201,7 +201,7 @@ function credit(
   this.collect(tables, projectId)
 }
 
-/** ledger_take_back: all that is left of the credit, advanced as far as it is not there; the rest is absorbed. */
+/** ledger_take_owing: all that is left of the credit, advanced as far as it is not there; the rest is absorbed. */
 function takeBack(tables: Tables, projectId: string, amount: Nanos, reference: string): void {
   if (transferOf(tables, reference) || transferOf(tables, `absorbed:${reference}`)) return
   const wallet = walletOf(tables, projectId)
