@@ -13,8 +13,8 @@ const SLICES_PER_TURN = 8
 
 /** Of longer prompts random stretches are counted where an estimate is not enough: a hostile one of 8 MB would take half a
  * minute of everybody's time. */
-const WHOLE_CHARACTERS_MAX = 128 * 1024
-const STRETCHES = 256
+const WHOLE_CHARACTERS_MAX = 512 * 1024
+const STRETCHES = 1_024
 
 /** Many short samples instead of a few long ones: a dense passage of one percent of the text is hit by two or three. */
 const SAMPLES = 256
@@ -168,7 +168,7 @@ export async function countTextsInTurns(texts: readonly string[], giveWay: () =>
   return tokens
 }
 
-/** What a prompt comes to, as far as that can be known in a quarter of a second: it is not a hold, so nothing is added. */
+/** What a prompt comes to, as far as that can be known in a second: it is not a hold, so nothing is added. */
 export async function countPromptInTurns(
   { texts }: Prompt,
   chance: () => number,
