@@ -136,8 +136,8 @@ function ourErrorOf(error: unknown): ParleyError {
   if (status === 415) return new ParleyError('not_json_content')
   if (status === 408) return new ParleyError('body_too_slow')
   if (typeof status === 'number' && status >= 400 && status < 500) return new ParleyError('invalid_request')
-  const { error: cause, errorCode: causeCode } = errorFields(error)
-  const details = { cause, causeCode }
+  const { error: cause, errorCode: causeCode, problem } = errorFields(error)
+  const details = { cause, causeCode, problem }
   // A NUL in a text, a place in a list that nobody gave out: nothing that the store could hold or look for.
   if (UNSTORABLE.has(String(causeCode))) return new ParleyError('invalid_request', { details })
   if (isUnavailable(error)) return new ParleyError('store_unavailable', { retryAfterSeconds: 2, details })
