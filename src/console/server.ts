@@ -66,7 +66,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) =>
     isNavigation(request) ? sendFirstPage(reply, webRoot) : refuse(noSuchEndpoint(), request, reply),
   )
-  serveWeb(app, webRoot)
+  if (!serveWeb(app, webRoot)) log.warn({ mend: 'Run "npm run build", then start again.' }, 'the web app is not built')
   const world = worldOf(options)
   void app.register((scope, _, done) => {
     apiRoutes(scope, world)

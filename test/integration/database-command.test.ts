@@ -235,5 +235,9 @@ test('a process needs the owner only for planes that have no login, and then say
   assert.equal(own.PARLEY_AUTO_MIGRATE, false)
   assert.throws(() => readConfig({ ...secret, ...logins }), /DATABASE_URL is required/)
   const { PARLEY_TENANT_DATABASE_URL: __, ...without } = logins
-  assert.throws(() => readConfig({ ...secret, ...without }, ['console']), /DATABASE_URL is required/)
+  assert.throws(
+    () => readConfig({ ...secret, ...without }, ['worker']),
+    /- PARLEY_TENANT_DATABASE_URL is required beside PARLEY_WORKER_DATABASE_URL, as there is no DATABASE_URL$/,
+  )
+  assert.throws(() => readConfig(secret, ['worker']), /- DATABASE_URL is required/)
 })

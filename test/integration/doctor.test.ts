@@ -66,7 +66,9 @@ test('each thing that is wrong is one line with its remedy, and the exit code is
   await sql`update key_pairs set secret_version = 1`.execute(db)
   for (const name of ['locked', 'rejected']) await updateProvider(db, name, { enabled: false })
   for (const id of ['unpriced', 'unrouted', 'refused']) await setModelEnabled(db, id, false)
-  assert.equal((await doctor()).code, 0)
+  const mended = await doctor()
+  assert.equal(mended.code, 0, mended.stdout)
+  assert.match(mended.stdout, /^ok +secrets +each that active key pairs need is listed, going by its number$/m)
 })
 
 test('a plane without a login of its own is a hint, one whose login owns the tables is a problem', async () => {
