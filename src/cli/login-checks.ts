@@ -2,7 +2,7 @@ import { databaseUrlOf, LOGIN_VARIABLES, type Config } from '../config.ts'
 import { openStore, type Db } from '../store/database.ts'
 import { complaintOf, findStanding, hasLogins, LOGINS, type Login } from '../store/logins.ts'
 import type { Finding } from './checks.ts'
-import { sentenceOf } from './failures.ts'
+import { codeOf, NO_RIGHT, sentenceOf } from './failures.ts'
 
 /** Whether a hostile statement in a plane could do more than its plane may. */
 export async function checkLogins(config: Config, db: Db): Promise<Finding[]> {
@@ -29,6 +29,10 @@ async function checkLogin(config: Config, login: Login): Promise<Finding[]> {
     const mend = `Correct ${LOGIN_VARIABLES[login]}. "parley database logins" makes a login for each plane.`
     return [{ check: `login of ${login}`, state: 'problem', detail: complaint, mend }]
   } catch (error) {
+    if (codeOf(error) === NO_RIGHT && error instanceof Error) {
+      const mend = 'Run "parley database logins --from-env", which gives each login what it needs.'
+      return [{ check: `login of ${login}`, state: 'problem', detail: error.message, mend }]
+    }
     const detail = sentenceOf(error, url).replaceAll('DATABASE_URL', LOGIN_VARIABLES[login])
     return [{ check: `login of ${login}`, state: 'problem', detail }]
   } finally {

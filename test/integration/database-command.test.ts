@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
+import { run as runCommand } from '../../src/cli/program.ts'
 import { LOGIN_VARIABLES, readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve } from '../../src/serve.ts'
@@ -107,6 +108,27 @@ test('a file that cannot be written changes no password', async () => {
   assert.deepEqual(await readdir(folder), [], 'no draft is left')
 })
 
+test('if nobody knows whether the passwords were changed, those that may be in force are kept', async (t) => {
+  const send = Client.prototype.query as (this: Client, ...args: unknown[]) => Promise<unknown>
+  t.mock.method(Client.prototype, 'query', async function (this: Client, ...args: unknown[]) {
+    const answer = await send.apply(this, args)
+    if (args[0] === 'commit') throw new Error('Connection terminated unexpectedly')
+    return answer
+  })
+  const said = t.mock.method(console, 'error', () => {})
+  Object.assign(process.env, env)
+  const path = join(folder, '.env')
+  const args = ['database', 'logins', '--prefix', PREFIX, '--new-passwords', '--env-file', path]
+  const notHere = () => Promise.reject(new Error('not here'))
+  const planes = { roles: ['gateway'] as const, usualRoles: [], serve: notHere, openCheckout: notHere }
+  assert.equal(await runCommand(['node', 'parley', ...args], planes), 1)
+  const [, draft = ''] =
+    /may or may not have changed.* are in (\S+)\. /.exec(String(said.mock.calls[0]?.arguments[0])) ?? []
+  assert.match(await readFile(draft, 'utf8'), /^PARLEY_TENANT_DATABASE_URL=postgres:/m)
+  await assert.rejects(stat(path), { code: 'ENOENT' })
+  await rm(draft)
+})
+
 test('a link to the file stays, and no other way of setting the same variables is left', async () => {
   const lines = [
     'A=1',
@@ -187,6 +209,11 @@ test('the doctor names the command only when there is no login yet', async () =>
   // Logins that may not connect are those of another installation on the same server.
   await query(database.url, `revoke connect on database ${name} from public`)
   assert.match(await doctor(), /^hint +logins +.* make them with "parley database logins"\.$/m)
+  const own = await parley(['doctor', '--offline'], { env: { ...env, ...databaseEnv(database.url) } })
+  assert.match(
+    own.stdout,
+    /^problem +login of worker +permission denied for database .*logins --from-env", which gives/m,
+  )
   await query(database.url, `grant connect on database ${name} to public`)
 })
 
