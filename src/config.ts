@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
-import { isAddressOrNetwork } from './rules/addresses.ts'
+import { isAddressOrNetwork, isEveryAddress } from './rules/addresses.ts'
 import { LEASE_MS } from './rules/limits.ts'
 import { parseCredits } from './rules/money.ts'
 
@@ -119,10 +119,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, planes: readonl
       problems.push(`${name}_FILE names a file that cannot be read`)
     }
   }
-  const own = loginsFor(planes).map((login) => values[LOGIN_VARIABLES[login]])
-  if (values.DATABASE_URL === undefined && own.length > 0 && !own.includes(undefined)) {
+  const needed = loginsFor(planes).map((login) => LOGIN_VARIABLES[login])
+  const given = needed.find((name) => values[name] !== undefined)
+  if (values.DATABASE_URL === undefined && given !== undefined) {
+    const missing = needed.filter((name) => values[name] === undefined)
+    problems.push(...missing.map((name) => `${name} is required beside ${given}, as there is no DATABASE_URL`))
     // Who does not know the owner cannot migrate. The address is only for telling which server does not answer.
-    values.DATABASE_URL = own[0]
+    values.DATABASE_URL = values[given]
     values.PARLEY_AUTO_MIGRATE = 'false'
   }
   const result = schema.safeParse(values)
@@ -150,7 +153,11 @@ function networksOf(text: string, context: z.RefinementCtx): string[] {
   if (text === '') return []
   const networks = text.split(',').map((entry) => entry.trim())
   for (const network of networks.filter((entry) => !isAddressOrNetwork(entry)))
-    context.addIssue(`must be addresses or networks, such as 10.0.0.5,10.8.0.0/16, and "${network}" is neither`)
+    context.addIssue(
+      isEveryAddress(network)
+        ? `must name your proxies: with ${network} the console would believe everybody`
+        : `must be addresses or networks, such as 10.0.0.5,10.8.0.0/16, and "${network}" is neither`,
+    )
   return networks
 }
 

@@ -116,7 +116,7 @@ function openStores(config: Config, roles: readonly Role[], log: Log): Stores {
     if (!store) throw new Error(`${role} does not run here`)
     return store
   }
-  void warnOfOwners(roles, storeOf, log)
+  void warnOfLogins(roles, storeOf, log)
   return {
     of: storeOf,
     async close() {
@@ -125,26 +125,43 @@ function openStores(config: Config, roles: readonly Role[], log: Log): Stores {
   }
 }
 
-/** Says which roles run with a login that neither grants nor row security hold back. */
-async function warnOfOwners(roles: readonly Role[], storeOf: (role: Role) => Store, log: Log): Promise<void> {
+/**
+ * Says which roles run with a login that neither grants nor row security hold back, with that of another plane, or with one
+ * that the store refuses.
+ */
+async function warnOfLogins(roles: readonly Role[], storeOf: (role: Role) => Store, log: Log): Promise<void> {
   const forTenants = roles.includes('console') ? 'console' : 'worker'
   for (const login of loginsFor(roles)) {
     const { db } = login === 'tenant' ? storeOf(forTenants).tenants : storeOf(login)
-    // The store may be away just now, and whoever starts it has other worries.
-    const standing = await findStanding(db).catch(() => undefined)
-    const problem = standing && complaintOf(standing)
-    if (problem === undefined) continue
-    const mend = `Run "parley database logins", then set ${LOGIN_VARIABLES[login]}.`
-    log.warn({ plane: login, problem, mend }, 'a hostile statement could do anything to the database')
+    try {
+      const standing = await findStanding(db, login)
+      const problem = complaintOf(standing, login)
+      if (problem === undefined) continue
+      const mend = `Set ${LOGIN_VARIABLES[login]} to a login of its own, as "parley database logins" makes them.`
+      const isMighty = standing.isSuperuser || standing.isOwner
+      log.warn(
+        { plane: login, problem, mend },
+        isMighty ? COULD_DO_ANYTHING : 'a plane has a login that is not its own',
+      )
+    } catch (error) {
+      // The store may be away just now, and whoever starts it has other worries.
+      const fields = errorFields(error)
+      if (fields.problem !== undefined) log.error({ plane: login, ...fields }, 'a plane cannot use the database')
+    }
   }
 }
 
+const COULD_DO_ANYTHING = 'a hostile statement could do anything to the database'
+
 function openStoreOf(config: Config, url: string, roles: readonly Role[], log: Log): Store {
   const tenantUrl = databaseUrlOf(config, 'tenant')
+  const own = roles.find((role) => config[LOGIN_VARIABLES[role]] === url)
   return openStore({
     url,
     // A plane's own login may not act for tenants: where they have none, the owner does.
     tenantUrl: tenantUrl === url ? undefined : tenantUrl,
+    urlFrom: own ? LOGIN_VARIABLES[own] : 'DATABASE_URL',
+    tenantUrlFrom: config.PARLEY_TENANT_DATABASE_URL === undefined ? 'DATABASE_URL' : LOGIN_VARIABLES.tenant,
     applicationName: `parley ${roles.join(' ')}`,
     onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
   })

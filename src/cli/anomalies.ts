@@ -32,8 +32,10 @@ export function addAnomalyCommand(program: Command): void {
 async function show({ db }: Session, { hours, limit, project, provider }: Options): Promise<Output> {
   if (project !== undefined) expectId('project', project)
   const sinceMs = hours * HOUR_MS
-  const sums = await sumAnomalies(db, sinceMs)
-  const calls = await listAnomalies(db, { sinceMs, projectId: project, provider, most: limit })
+  const isFiltered = project !== undefined || provider !== undefined
+  const search = { sinceMs, projectId: project, provider }
+  const sums = await sumAnomalies(db, search)
+  const calls = await listAnomalies(db, search, limit)
   const bySum = table(
     sums.map((sum) => ({
       provider: sum.provider,
@@ -42,7 +44,7 @@ async function show({ db }: Session, { hours, limit, project, provider }: Option
       projects: sum.projects,
       'most of them': `${sum.project} (${sum.projectCalls})`,
     })),
-    `In the last ${hours} hours no provider has reported anything odd.`,
+    `In the last ${hours} hours no provider has reported anything odd${isFiltered ? ' that fits' : ''}.`,
   )
   const byCall = table(
     calls.map((call) => ({

@@ -83,7 +83,7 @@ export async function checkSecrets(db: Db, secrets: Secrets): Promise<Finding[]>
   const lost = used.filter(({ secret_version }) => !isConfigured(secrets, secret_version))
   const detail =
     lost.length === 0
-      ? 'every key pair can be checked'
+      ? 'each that active key pairs need is listed, going by its number'
       : lost.map((row) => `secret ${row.secret_version} is missing (active key pairs: ${row.pairs})`).join(', ')
   return [
     verdict('secrets', lost.length === 0, detail, 'List that secret in PARLEY_SECRET again, as NUMBER:BASE64.'),
@@ -219,16 +219,23 @@ export async function checkHolds(db: Db, leaseMs: number): Promise<Finding[]> {
 
 const DAY_MS = 24 * 3_600_000
 
+/** Fewer of one provider and kind are oddities, which a day passes by. */
+const ODD_REPORTS_MANY = 10
+
 /** A provider that reports nothing is charged for by our own count; one that reports nonsense is broken, or lies. */
 export async function checkUsageReports(db: Db): Promise<Finding[]> {
-  const sums = await sumAnomalies(db, DAY_MS)
+  const sums = await sumAnomalies(db, { sinceMs: DAY_MS })
   if (sums.length === 0) return [{ check: 'usage reports', state: 'ok', detail: 'none was odd in the last 24 hours' }]
   return sums.map(({ provider, kind, calls, projects }) => ({
     check: `usage of ${provider}`,
-    state: kind === 'missing' ? 'hint' : 'problem',
-    detail: `${kind.replaceAll('_', ' ')}: ${calls} calls of ${projects} projects in the last 24 hours`,
+    state: kind === 'missing' || calls < ODD_REPORTS_MANY ? 'hint' : 'problem',
+    detail: `${kind.replaceAll('_', ' ')}: ${counted(calls, 'call')} of ${counted(projects, 'project')} in the last 24 hours`,
     mend: `Run: parley anomalies --provider ${provider}`,
   }))
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function verdict(check: string, isOk: boolean, detail: string, mend: string): Finding {

@@ -1,8 +1,19 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
 import { LOGIN_VARIABLES, type Config } from '../config.ts'
-import { createLogins, loginNameOf, LOGINS, newPassword, urlWith, type Login, type NewLogin } from '../store/logins.ts'
-import { CliError } from './failures.ts'
+import {
+  createLogins,
+  loginNameOf,
+  LOGINS,
+  LoginsExist,
+  LoginsUncertain,
+  newPassword,
+  urlWith,
+  type Login,
+  type LoginsReport,
+  type NewLogin,
+} from '../store/logins.ts'
+import { draftEnvFile, linesOf, type EnvDraft } from './env-file.ts'
+import { CliError, sentenceOf } from './failures.ts'
 import type { Output } from './print.ts'
 import { addCommand, withConfig } from './session.ts'
 
@@ -11,6 +22,7 @@ const PREFIX = /^[a-z][a-z0-9_]{0,39}$/
 interface Options {
   prefix: string
   envFile?: string
+  newPasswords?: boolean
   fromEnv?: boolean
 }
 
@@ -19,15 +31,17 @@ export function addDatabaseCommands(program: Command): void {
   addCommand(
     database,
     'logins',
-    'make a login for each plane, or give those that are there new passwords',
+    'make a login for each plane, which may do what this plane needs and nothing else',
     'parley database logins --env-file .env',
   )
     .option('--prefix <prefix>', 'what the names of the logins begin with', 'parley')
     .option('--env-file <path>', 'write the variables into this file instead of printing them')
+    .option('--new-passwords', 'give logins that are there new passwords: every process needs them at once')
     .addOption(
       new Option('--from-env', 'take names and passwords from the variables that are set').conflicts([
         'prefix',
         'envFile',
+        'newPasswords',
       ]),
     )
     .action(withConfig(run))
@@ -39,7 +53,6 @@ async function run(config: Config, options: Options): Promise<Output> {
       `"${options.prefix}" cannot begin a login's name. Use small letters, digits and _, such as parley2.`,
     )
   const logins = options.fromEnv ? loginsIn(config) : newLogins(options.prefix)
-  const { created, changed } = await createLogins(config.DATABASE_URL, logins)
   const variables = Object.fromEntries(
     LOGINS.flatMap((login) => {
       const made = logins[login]
@@ -47,7 +60,12 @@ async function run(config: Config, options: Options): Promise<Output> {
     }),
   )
   const isPrinted = !options.fromEnv && options.envFile === undefined
-  if (options.envFile !== undefined) await writeVariables(options.envFile, variables)
+  // Before any password changes: once it has, nobody else knows it.
+  const draft = options.envFile === undefined ? undefined : await draftEnvFile(options.envFile, variables)
+  const { created, changed } = await change(config, logins, options, draft)
+  await draft?.keep().catch(() => {
+    throw new CliError(`The logins are made, but ${options.envFile} cannot be replaced: see ${draft.path}.`)
+  })
   const done = [
     ...created.map((name) => `made ${name}`),
     ...changed.map((name) => `gave ${name} ${options.fromEnv ? 'the password in its variable' : 'a new password'}`),
@@ -56,6 +74,42 @@ async function run(config: Config, options: Options): Promise<Output> {
     document: { created, changed, ...(isPrinted && { variables }), envFile: options.envFile ?? null },
     text: [...done, '', ...(isPrinted ? linesOf(variables) : []), nextSteps(options)].join('\n'),
   }
+}
+
+async function change(
+  config: Config,
+  logins: Partial<Record<Login, NewLogin>>,
+  options: Options,
+  draft: EnvDraft | undefined,
+): Promise<LoginsReport> {
+  try {
+    return await createLogins(config.DATABASE_URL, logins, { onlyNew: !options.fromEnv && !options.newPasswords })
+  } catch (error) {
+    if (error instanceof LoginsUncertain) {
+      const where = draft ? `The passwords that it may have now are in ${draft.path}. ` : ''
+      throw new CliError(
+        `The database went away and may or may not have changed the passwords. ${where}Run it again with --new-passwords.`,
+      )
+    }
+    await draft?.discard()
+    if (error instanceof LoginsExist) throw new CliError(refusalOf(error, options.prefix))
+    throw new CliError(`${sentenceOf(error, config.DATABASE_URL)} No password was changed.`)
+  }
+}
+
+function refusalOf({ names, connections, databases }: LoginsExist, prefix: string): string {
+  const used = connections === 1 ? '1 connection' : `${connections === 0 ? 'no' : connections} connections`
+  const where = databases.length === 0 ? '' : `, database ${databases.join(', ')}`
+  return [
+    `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} there already and may be in use (${used}${where}).`,
+    `--prefix ${nextOf(prefix)} makes a second set without a gap;`,
+    '--new-passwords gives these new ones, and every process then needs them at once.',
+  ].join(' ')
+}
+
+/** parley: parley2, parley2: parley3. */
+function nextOf(prefix: string): string {
+  return prefix.replace(/\d{0,3}$/, (number) => String(Number(number || 1) + 1))
 }
 
 function newLogins(prefix: string): Record<Login, NewLogin> {
@@ -80,25 +134,6 @@ function loginsIn(config: Config): Partial<Record<Login, NewLogin>> {
   return logins
 }
 
-function linesOf(variables: Record<string, string>): string[] {
-  return Object.entries(variables).map(([name, url]) => `${name}=${url}`)
-}
-
-/** Other lines of the file stay. Renamed into place, so that nobody reads half of it. */
-async function writeVariables(path: string, variables: Record<string, string>): Promise<void> {
-  const before = await readFile(path, 'utf8').catch((error: { code?: string }) => {
-    if (error.code === 'ENOENT') return ''
-    throw new CliError(`${path} cannot be read.`)
-  })
-  const isOurs = (line: string) => Object.keys(variables).some((name) => line.startsWith(`${name}=`))
-  const kept = before.split('\n').filter((line, n, all) => !isOurs(line) && (line !== '' || n < all.length - 1))
-  const draft = `${path}.${process.pid}.new`
-  await writeFile(draft, [...kept, ...linesOf(variables), ''].join('\n'), { mode: 0o600, flag: 'wx' }).catch(() => {
-    throw new CliError(`${path} cannot be written.`)
-  })
-  await rename(draft, path)
-}
-
 function nextSteps({ envFile, fromEnv }: Options): string {
   const restart = 'Restart every Parley process; "parley doctor" then says whether each plane has its own login.'
   if (fromEnv) return restart
@@ -106,5 +141,12 @@ function nextSteps({ envFile, fromEnv }: Options): string {
     envFile === undefined
       ? '\nThese lines are shown once. Put them into .env, or each into the environment of its own plane;'
       : `The variables are in ${envFile}, which only you can read. Give each plane its own;`
-  return `${where}\nconsole and worker also need ${LOGIN_VARIABLES.tenant}. Then:\n${restart}`
+  const file = envFile ?? '.env'
+  const path = file.includes('/') ? file : `./${file}`
+  return [
+    where,
+    `console and worker also need ${LOGIN_VARIABLES.tenant}. Parley itself reads no such file: docker compose reads .env,`,
+    `a shell does with "set -a; . ${path}; set +a", systemd with EnvironmentFile=. Then:`,
+    restart,
+  ].join('\n')
 }

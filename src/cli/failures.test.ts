@@ -17,6 +17,10 @@ test('each way in which the database fails is told apart, with what to do and wi
     [new Error('timeout exceeded when trying to connect'), /cannot be reached/],
     [failure('42P01', 'relation "publishers" does not exist'), /Run: parley migrate/],
     [failure('3D000'), /no database "parley" at db\.example:5432/],
+    [
+      failure('42501', 'permission denied to create role'),
+      /^parley may not do this \(permission denied to create role\)\. .*owns the tables.*Hosted databases\.$/,
+    ],
     [failure('28P01'), /refuses the user or the password/],
     [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), /refuses the user/],
     [failure('22003', 'bigint out of range'), /^This failed: bigint out of range\.$/],

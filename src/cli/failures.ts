@@ -45,7 +45,8 @@ const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_COLUMN = '42703'
 const UNDEFINED_FUNCTION = '42883'
 const UNKNOWN_DATABASE = '3D000'
-const REFUSED = new Set(['28P01', '28000', '42501'])
+export const NO_RIGHT = '42501'
+const REFUSED = new Set(['28P01', '28000'])
 export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
 
@@ -64,6 +65,10 @@ function databaseProblemOf(error: unknown, databaseUrl: string): string | undefi
   }
   if (state === UNKNOWN_DATABASE) {
     return `There is no database "${url?.pathname.slice(1) ?? ''}"${at}. Create it with createdb, or correct DATABASE_URL.`
+  }
+  if (state === NO_RIGHT && error instanceof Error) {
+    const who = decodeURIComponent(url?.username ?? '') || 'This login'
+    return `${who} may not do this (${error.message}). Commands need the login that owns the tables; for roles see docs/operations.md, Hosted databases.`
   }
   // node-postgres reports a missing password by text alone.
   if (REFUSED.has(state) || (error instanceof Error && error.message.startsWith('SASL'))) {

@@ -104,6 +104,11 @@ async function reverse({ db }: Session, transferId: string, how: How & { owed?: 
   const original = await findTransfer(db, transferId)
   if (!original) throw unknownId('transfer', transferId)
   const { debit_account: debit, credit_account: credited, amount_nanos: amount, kind } = original
+  if (kind === 'owed' || kind === 'collection') {
+    throw new CliError(
+      `Transfer ${transferId} is an advance or its repayment, which is not undone: credit the project instead (wallet adjust).`,
+    )
+  }
   const order = orderOf(credited, amount, how)
   const posted = await postOnce(order, () => reverseTransfer(db, transferId, order, how.owed), {
     not_available: () => shortOf(db, order, '--owed'),

@@ -10,7 +10,7 @@ export function addSecretsCommands(program: Command): void {
     secrets,
     'rewrap',
     'seal the API keys of all providers under the newest secret in PARLEY_SECRET; running it again changes nothing',
-    'parley secrets rewrap    (with PARLEY_SECRET=2:NEW,1:OLD)',
+    'parley secrets rewrap    # with PARLEY_SECRET=2:NEW,1:OLD',
   ).action(withStore(rewrap))
 }
 

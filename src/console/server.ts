@@ -66,7 +66,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) =>
     isNavigation(request) ? sendFirstPage(reply, webRoot) : refuse(noSuchEndpoint(), request, reply),
   )
-  serveWeb(app, webRoot)
+  if (!serveWeb(app, webRoot)) log.warn({ mend: 'Run "npm run build", then start again.' }, 'the web app is not built')
   const world = worldOf(options)
   void app.register((scope, _, done) => {
     apiRoutes(scope, world)
@@ -136,8 +136,8 @@ function ourErrorOf(error: unknown): ParleyError {
   if (status === 415) return new ParleyError('not_json_content')
   if (status === 408) return new ParleyError('body_too_slow')
   if (typeof status === 'number' && status >= 400 && status < 500) return new ParleyError('invalid_request')
-  const { error: cause, errorCode: causeCode } = errorFields(error)
-  const details = { cause, causeCode }
+  const { error: cause, errorCode: causeCode, problem } = errorFields(error)
+  const details = { cause, causeCode, problem }
   // A NUL in a text, a place in a list that nobody gave out: nothing that the store could hold or look for.
   if (UNSTORABLE.has(String(causeCode))) return new ParleyError('invalid_request', { details })
   if (isUnavailable(error)) return new ParleyError('store_unavailable', { retryAfterSeconds: 2, details })

@@ -39,8 +39,9 @@ export function protectPages(app: FastifyInstance, isHttps: boolean): void {
   })
 }
 
-export function serveWeb(app: FastifyInstance, root: string): void {
-  if (!existsSync(join(root, 'index.html'))) return
+/** Returns false when there is nothing to serve: it was not built. */
+export function serveWeb(app: FastifyInstance, root: string): boolean {
+  if (!existsSync(join(root, 'index.html'))) return false
   const digested = join(root, 'assets/')
   void app.register(fastifyStatic, {
     root,
@@ -57,6 +58,7 @@ export function serveWeb(app: FastifyInstance, root: string): void {
       reply.header('cache-control', isDigested ? 'public, max-age=31536000, immutable' : 'no-cache')
     },
   })
+  return true
 }
 
 /** A person or browser that goes to a page, as opposed to a program or a script that asks for a file. */
@@ -68,6 +70,6 @@ export function isNavigation(request: FastifyRequest): boolean {
 
 export function sendFirstPage(reply: FastifyReply, root: string): FastifyReply {
   if (!existsSync(join(root, 'index.html')) || !('sendFile' in reply))
-    return reply.code(200).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(NOT_BUILT)
+    return reply.code(503).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(NOT_BUILT)
   return reply.code(200).sendFile('index.html')
 }

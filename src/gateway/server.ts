@@ -2,6 +2,7 @@ import fastify, { type ConnectionError, type FastifyInstance, type FastifyReply,
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { JsonError, parseJson } from '../platform/json.ts'
+import { errorFields } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { asParleyError, ParleyError, type ErrorCode } from '../rules/errors.ts'
 import { BODY_BYTES_MAX, CLIENT_LIMITS, CLIENT_LINGER_MS, JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
@@ -133,7 +134,7 @@ async function answerCompletion(
     if (!(error instanceof HungUp)) {
       failure = asParleyError(error)
       if (failure.code === 'internal')
-        gateway.log.error({ requestId: call.requestId, stack: stackOf(error) }, 'unexpected')
+        gateway.log.error({ requestId: call.requestId, ...errorFields(error), stack: stackOf(error) }, 'unexpected')
       sendError(res, failure, formatOf(request))
     }
   } finally {

@@ -74,3 +74,18 @@ test('of a foreign error only its name and code are said, for its text may quote
   assert.deepEqual(errorFields(Object.assign(new Error('hunter2'), { code: 5 })), { error: 'Error' })
   assert.deepEqual(errorFields('hunter2'), { error: 'string' })
 })
+
+test('refusals of the store that no repetition mends are said in a sentence, never in the words of the error', () => {
+  const problemOf = (code: string | undefined, message = 'hunter2', urlFrom?: string) =>
+    errorFields(Object.assign(new Error(message), { code, urlFrom })).problem
+  assert.equal(
+    problemOf('28P01', 'x', 'PARLEY_GATEWAY_DATABASE_URL'),
+    'the database refuses the login in PARLEY_GATEWAY_DATABASE_URL',
+  )
+  assert.equal(problemOf('28000'), 'the database refuses the login')
+  assert.equal(problemOf(undefined, 'SASL: hunter2'), 'the database refuses the login')
+  assert.equal(problemOf('42501'), 'the login lacks a right: run the migrations, or parley doctor')
+  assert.equal(problemOf('53100'), "the database's disk is full")
+  assert.equal(problemOf('53300'), undefined)
+  assert.equal(problemOf('2800'), undefined)
+})

@@ -25,9 +25,33 @@ export function createLog(level: string, destination?: { write(line: string): un
   )
 }
 
+export interface ErrorFields {
+  error: string
+  errorCode?: string
+  /** What is wrong, where a fixed sentence can say it. */
+  problem?: string
+}
+
 /** What may be said of an error that is not ours: its name and code, for its text may quote a prompt or a key. */
-export function errorFields(error: unknown): { error: string; errorCode?: string } {
+export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { error: typeof error }
-  const code = (error as { code?: unknown }).code
-  return typeof code === 'string' ? { error: error.name, errorCode: code } : { error: error.name }
+  const { code } = error as { code?: unknown }
+  const problem = storeProblemOf(error)
+  return {
+    error: error.name,
+    ...(typeof code === 'string' && { errorCode: code }),
+    ...(problem !== undefined && { problem }),
+  }
+}
+
+/** Refusals of the store that no repetition mends. `urlFrom`: the variable that names the login, as the store says. */
+function storeProblemOf(error: Error & { code?: unknown; urlFrom?: unknown }): string | undefined {
+  const { code, urlFrom } = error
+  const state = typeof code === 'string' ? code : ''
+  if (state === '42501') return 'the login lacks a right: run the migrations, or parley doctor'
+  if (state === '53100') return "the database's disk is full"
+  // node-postgres reports a missing password by text alone.
+  const isRefused = /^28\w{3}$/.test(state) || (state === '' && error.message.startsWith('SASL'))
+  if (!isRefused) return undefined
+  return `the database refuses the login${typeof urlFrom === 'string' ? ` in ${urlFrom}` : ''}`
 }

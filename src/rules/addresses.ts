@@ -30,6 +30,11 @@ export function networkOf(address: string): string {
     .join(':')}::/64`
 }
 
+/** A network of all addresses there are, as `0.0.0.0/0`. */
+export function isEveryAddress(text: string): boolean {
+  return /\/0+$/.test(text) && (ipaddr.IPv4.isValidCIDR(text) || ipaddr.IPv6.isValidCIDR(text))
+}
+
 /** One address, or a network as `10.0.0.0/8`; not all there are, because then anybody would be meant. */
 export function isAddressOrNetwork(text: string): boolean {
   const isIPv4 = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv4.isValidCIDRFourPartDecimal(text)

@@ -52,6 +52,9 @@ export interface StoreOptions {
   url: string
   /** The login that may do nothing but act for tenants. Without it, `url` does that too, and can do more. */
   tenantUrl?: string | undefined
+  /** The variables that gave them, so that the log can name the one whose login is refused. */
+  urlFrom?: string | undefined
+  tenantUrlFrom?: string | undefined
   applicationName: string
   poolMax?: number
   statementTimeoutMs?: number
@@ -67,10 +70,10 @@ export function openStore(options: StoreOptions): Store {
       ? undefined
       : openPool({ ...options, url: options.tenantUrl }, poolMax, statementTimeoutMs, SETTINGS)
   const ledgerPool = openPool(options, 1, STATEMENT_TIMEOUT_MS, LEDGER_SETTINGS)
-  const db = kyselyOf(pool)
+  const db = kyselyOf(pool, options.urlFrom)
   return {
     db,
-    tenants: createTenants(tenantPool ? kyselyOf(tenantPool) : db, db),
+    tenants: createTenants(tenantPool ? kyselyOf(tenantPool, options.tenantUrlFrom) : db, db),
     ledgerPool,
     listen: (channel, onNotice) =>
       listen({ url: options.url, applicationName: options.applicationName, channel, onNotice }),
@@ -80,8 +83,8 @@ export function openStore(options: StoreOptions): Store {
   }
 }
 
-function kyselyOf(pool: Pool): Db {
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool) }) })
+function kyselyOf(pool: Pool, urlFrom: string | undefined): Db {
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool, urlFrom) }) })
 }
 
 function openPool(options: StoreOptions, max: number, statementTimeoutMs: number, settings: readonly string[]): Pool {
@@ -109,11 +112,13 @@ function openPool(options: StoreOptions, max: number, statementTimeoutMs: number
  * Kysely puts a connection back whatever became of its statement. One whose server did not answer in time would be the
  * first to be handed out again, with the old statement still in front of the new one.
  */
-function discardingBroken(pool: Pool): PostgresPool {
+function discardingBroken(pool: Pool, urlFrom: string | undefined): PostgresPool {
   return {
     options: {},
     async connect() {
-      const client = await pool.connect()
+      const client = await pool.connect().catch((error: Error) => {
+        throw Object.assign(error, { urlFrom })
+      })
       let isBroken = false
       return {
         async query(text: string, values: unknown[]) {

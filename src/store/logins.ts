@@ -1,7 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { Client } from 'pg'
-import type { Db } from './database.ts'
+import { isUnavailable, type Db } from './database.ts'
 
 /**
  * Each plane has a login of its own, with the rights of its role and no others (migrations/0020_database_logins.sql). The
@@ -36,20 +36,44 @@ export function urlWith(databaseUrl: string, { name, password }: NewLogin): stri
   return url.href
 }
 
-/** Makes the logins, or gives those that are there these passwords. Running it again changes nothing else. */
+/** Logins that are there already, and who uses them now. */
+export class LoginsExist extends Error {
+  readonly names: readonly string[]
+  readonly connections: number
+  readonly databases: readonly string[]
+
+  constructor(names: readonly string[], connections: number, databases: readonly string[]) {
+    super(`${names.join(', ')}: there already`)
+    this.names = names
+    this.connections = connections
+    this.databases = databases
+  }
+}
+
+/** The connection broke while the changes were being committed: whether they are in force, nobody knows. */
+export class LoginsUncertain extends Error {}
+
+/**
+ * Makes the logins, or gives those that are there these passwords, all or none. Running it again changes nothing else.
+ * With `onlyNew` it refuses when one is there: whoever uses it would be locked out.
+ */
 export async function createLogins(
   databaseUrl: string,
   logins: Partial<Record<Login, NewLogin>>,
+  { onlyNew = false } = {},
 ): Promise<LoginsReport> {
   const client = new Client({
     connectionString: databaseUrl,
     application_name: 'parley logins',
     connectionTimeoutMillis: 2_000,
   })
+  // A connection that breaks fails its statement, too.
+  client.on('error', () => {})
   await client.connect()
   const report: LoginsReport = { created: [], changed: [] }
   try {
     await client.query('begin')
+    if (onlyNew) await refuseKnown(client, Object.values(logins))
     for (const login of LOGINS) {
       const { name, password } = logins[login] ?? {}
       if (name === undefined || password === undefined) continue
@@ -58,11 +82,29 @@ export async function createLogins(
       await grantOnce(client, `parley_${login}`, name)
       await grantToOwner(client, name)
     }
-    await client.query('commit')
+    await client.query('commit').catch((error: unknown) => {
+      throw isUnavailable(error) ? new LoginsUncertain('the answer was lost') : error
+    })
     return report
   } finally {
     await client.end()
   }
+}
+
+async function refuseKnown(client: Client, logins: readonly NewLogin[]): Promise<void> {
+  const { rows } = await client.query<{ name: string; connections: number; databases: string[] }>(
+    `select r.rolname::text as name, count(a.pid)::int as connections,
+       coalesce(array_agg(distinct a.datname::text) filter (where a.datname is not null), '{}') as databases
+     from pg_roles r left join pg_stat_activity a on a.usesysid = r.oid
+     where r.rolname = any ($1) group by r.rolname order by r.rolname`,
+    [logins.map(({ name }) => name)],
+  )
+  if (rows.length === 0) return
+  throw new LoginsExist(
+    rows.map(({ name }) => name),
+    rows.reduce((sum, { connections }) => sum + connections, 0),
+    [...new Set(rows.flatMap(({ databases }) => databases))],
+  )
 }
 
 /** Returns true when there was no such login. */
@@ -108,17 +150,21 @@ function verifierOf(password: string): string {
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`
 }
 
-/** What a login could do if a hostile statement ran under it. */
+/** What a login could do if a hostile statement ran under it, and whether it can do what its plane needs. */
 export interface LoginStanding {
   name: string
   isSuperuser: boolean
   /** It owns the tables, or can become who does: row security and grants do not hold it. */
   isOwner: boolean
+  /** It has the rights of the plane that uses it. */
+  hasRole: boolean
 }
 
-export async function findStanding(db: Db): Promise<LoginStanding> {
+export async function findStanding(db: Db, login: Login): Promise<LoginStanding> {
   const { rows } = await sql<LoginStanding>`
-    select r.rolname as name, r.rolsuper as "isSuperuser", pg_has_role(r.oid, c.relowner, 'member') as "isOwner"
+    select r.rolname as name, r.rolsuper as "isSuperuser", pg_has_role(r.oid, c.relowner, 'member') as "isOwner",
+      exists (select from pg_roles p where p.rolname = ${`parley_${login}`} and pg_has_role(r.oid, p.oid, 'usage'))
+        as "hasRole"
     from pg_roles r, pg_class c where r.rolname = session_user and c.oid = 'charges'::regclass`.execute(db)
   const [standing] = rows
   if (!standing) throw new Error('the store did not say who is asking')
@@ -126,7 +172,19 @@ export async function findStanding(db: Db): Promise<LoginStanding> {
 }
 
 /** Undefined: nothing is wrong with it. */
-export function complaintOf({ name, isSuperuser, isOwner }: LoginStanding): string | undefined {
+export function complaintOf({ name, isSuperuser, isOwner, hasRole }: LoginStanding, login: Login): string | undefined {
   if (isSuperuser) return `${name} is a superuser of the database`
-  return isOwner ? `${name} owns the tables` : undefined
+  if (isOwner) return `${name} owns the tables`
+  const whose = login === 'tenant' ? "the tenants'" : `the ${login}'s`
+  return hasRole ? undefined : `${name} is not ${whose} login: the variables may be swapped`
+}
+
+/** Is there a login for any plane, other than who asks, that may connect to this database? */
+export async function hasLogins(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_roles p join pg_roles r on pg_has_role(r.oid, p.oid, 'usage')
+    where p.rolname = any (${LOGINS.map((login) => `parley_${login}`)}) and r.rolcanlogin and not r.rolsuper
+      and r.rolname <> session_user and has_database_privilege(r.oid, current_database(), 'connect')
+    limit 1`.execute(db)
+  return rows.length > 0
 }

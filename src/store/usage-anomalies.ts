@@ -13,13 +13,21 @@ export interface AnomalySum {
   projectCalls: number
 }
 
+export interface AnomalySearch {
+  sinceMs: number
+  projectId?: string | undefined
+  provider?: string | undefined
+}
+
 /** What each provider did, and to whom most of it happened. */
-export async function sumAnomalies(db: Db, sinceMs: number): Promise<AnomalySum[]> {
+export async function sumAnomalies(db: Db, { sinceMs, projectId, provider }: AnomalySearch): Promise<AnomalySum[]> {
   const { rows } = await sql<AnomalySum>`
     with by_project as (
       select provider, kind, project_id, count(*)::int as calls
       from usage_anomalies, unnest(anomalies) as kind
       where created_at > now() - ${sinceMs} * interval '1 ms'
+        and project_id = coalesce(${projectId ?? null}::uuid, project_id)
+        and provider = coalesce(${provider ?? null}::text, provider)
       group by provider, kind, project_id
     )
     select provider, kind, sum(calls)::int as calls, count(*)::int as projects,
@@ -28,15 +36,8 @@ export async function sumAnomalies(db: Db, sinceMs: number): Promise<AnomalySum[
   return rows
 }
 
-export interface AnomalySearch {
-  sinceMs: number
-  projectId?: string | undefined
-  provider?: string | undefined
-  most: number
-}
-
 /** The newest first. */
-export async function listAnomalies(db: Db, { sinceMs, projectId, provider, most }: AnomalySearch) {
+export async function listAnomalies(db: Db, { sinceMs, projectId, provider }: AnomalySearch, most: number) {
   return db
     .selectFrom('usage_anomalies')
     .selectAll()

@@ -18,7 +18,7 @@ export interface AnomalyJobOptions {
 export function createAnomalyAlert({ db, log, metrics }: AnomalyJobOptions): () => Promise<void> {
   const told = new Map<string, number>()
   return async () => {
-    const sums = await sumAnomalies(db, WINDOW_MS)
+    const sums = await sumAnomalies(db, { sinceMs: WINDOW_MS })
     metrics.anomalousCalls.reset()
     metrics.anomalousProjects.reset()
     for (const { provider, kind, calls, projects, project, projectCalls } of sums) {

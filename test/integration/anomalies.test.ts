@@ -65,14 +65,20 @@ test('the command names providers, the project with most of them, and the calls;
     [[other, { input: 9_000_000 }]],
   )
   assert.ok(all.includes(completionIdOf(other)))
+  assert.doesNotMatch(await command('anomalies', '--provider', 'silent'), /generous/)
+  assert.match(
+    await command('anomalies', '--provider', 'generous', '--project', world.project.id),
+    new RegExp(`^generous +prompt_too_large +1 +1 +${world.project.id} \\(1\\)$`, 'm'),
+  )
+  assert.match(await command('anomalies', '--provider', 'nosuch'), /^In .* has reported anything odd that fits\.$/m)
   assert.match(await command('anomalies', '--project', 'x'), /not the id of a project/)
 
   const doctor = await command('doctor')
   assert.match(
     doctor,
-    /^problem +usage of generous +prompt too large: 3 calls of 2 projects in the last 24 hours\. Run: parley anomalies --provider generous$/m,
+    /^hint +usage of generous +prompt too large: 3 calls of 2 projects in the last 24 hours\. Run: parley anomalies --provider generous$/m,
   )
-  assert.match(doctor, /^hint +usage of silent +missing: 1 calls/m, 'our own count is charged: nothing is broken')
+  assert.match(doctor, /^hint +usage of generous +zero: 1 call of 1 project in/m)
 })
 
 test('the worker tells of each once, and again when there are ten times as many; metrics always', async () => {
@@ -95,6 +101,18 @@ test('the worker tells of each once, and again when there are ten times as many;
   const text = await metrics.registry.metrics()
   assert.match(text, /anomalous_calls\{provider="generous",kind="prompt_too_large"\} 30/)
   assert.match(text, /anomalous_projects\{provider="generous",kind="prompt_too_large"\} 2/)
+})
+
+test('a few odd reports are a hint to the doctor, ten of one provider and kind a problem, missing ones never', async () => {
+  for (let n = 0; n < 10; n += 1) {
+    if (n < 9) await add('nine', suspect, ['falling'])
+    await add('ten', suspect, ['falling'])
+    await add('mute', suspect, ['missing'])
+  }
+  const doctor = await command('doctor', '--offline')
+  assert.match(doctor, /^hint +usage of nine +falling: 9 calls/m)
+  assert.match(doctor, /^problem +usage of ten +falling: 10 calls/m)
+  assert.match(doctor, /^hint +usage of mute +missing: 10 calls/m, 'our own count is charged: nothing is broken')
 })
 
 test('what is older than it is kept is removed, a few at a time', async () => {

@@ -186,6 +186,10 @@ test('what was wrong is corrected by movements that say what they correct, and e
   assert.match(await told('wallet', 'show', id), /^owed +\$0\.25: no call is answered until it is paid$/m)
   assert.match(await told('wallet', 'topup', id, '1'), /balance +\$0\.75$/m)
   assert.doesNotMatch(await told('wallet', 'show', id), /owed/)
+  const advances = (await asked('wallet', 'ledger', id)) as { id: string; kind: string }[]
+  for (const advance of advances.filter(({ kind }) => kind === 'owed' || kind === 'collection'))
+    assert.match(await refused('wallet', 'reverse', advance.id, ...because), /advance or its repayment.*wallet adjust/)
+  assert.ok(advances.some(({ kind }) => kind === 'owed') && advances.some(({ kind }) => kind === 'collection'))
 
   await told('wallet', 'refund', id, '0.5', ...because)
   const [refund] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]

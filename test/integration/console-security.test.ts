@@ -178,8 +178,13 @@ test('unknown addresses under /api answer JSON, and other pages answer the web a
   ])
     assert.equal((await app.inject(request)).statusCode, 404, request.url)
   await app.close()
-  const unbuilt = consoleApp({ webRoot: '/nonexistent' })
-  assert.match((await unbuilt.inject({ url: '/', headers: html })).body, /npm run build/)
+  const lines: string[] = []
+  const log = createLog('warn', { write: (line) => lines.push(line) })
+  const unbuilt = consoleApp({ webRoot: '/nonexistent', log })
+  assert.match(lines.join(''), /"mend":"Run \\"npm run build\\", then start again\.","msg":"the web app is not built"/)
+  const none = await unbuilt.inject({ url: '/', headers: html })
+  assert.equal(none.statusCode, 503)
+  assert.match(none.body, /npm run build/)
   await unbuilt.close()
 })
 

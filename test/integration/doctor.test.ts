@@ -66,13 +66,15 @@ test('each thing that is wrong is one line with its remedy, and the exit code is
   await sql`update key_pairs set secret_version = 1`.execute(db)
   for (const name of ['locked', 'rejected']) await updateProvider(db, name, { enabled: false })
   for (const id of ['unpriced', 'unrouted', 'refused']) await setModelEnabled(db, id, false)
-  assert.equal((await doctor()).code, 0)
+  const mended = await doctor()
+  assert.equal(mended.code, 0, mended.stdout)
+  assert.match(mended.stdout, /^ok +secrets +each that active key pairs need is listed, going by its number$/m)
 })
 
 test('a plane without a login of its own is a hint, one whose login owns the tables is a problem', async () => {
   assert.match(
     (await doctor('--offline')).stdout,
-    /^hint +logins +without one of its own here: gateway, .*database logins/m,
+    /^hint +logins +not set here: PARLEY_GATEWAY_DATABASE_URL, .*\. All is well if they are set where those planes run\.$/m,
   )
   const { DATABASE_URL = '' } = world.env
   const all = await parley(['doctor', '--offline'], { env: world.env })
@@ -81,6 +83,11 @@ test('a plane without a login of its own is a hint, one whose login owns the tab
   const { code, stdout } = await parley(['doctor', '--offline'], { env: lazy })
   assert.equal(code, 1, stdout)
   assert.match(stdout, /^problem +login of console +.* is a superuser of the database\. .*PARLEY_CONSOLE_DATABASE_URL/m)
+  const swapped = { ...world.env, PARLEY_GATEWAY_DATABASE_URL: world.env.PARLEY_CONSOLE_DATABASE_URL ?? '' }
+  assert.match(
+    (await parley(['doctor', '--offline'], { env: swapped })).stdout,
+    /^problem +login of gateway +\S+_console_login is not the gateway's login: the variables may be swapped\. Correct PARLEY_GATEWAY/m,
+  )
   const unknown = new URL(DATABASE_URL)
   unknown.username = 'parley_nobody_login'
   const refused = { ...world.env, PARLEY_WORKER_DATABASE_URL: unknown.href }

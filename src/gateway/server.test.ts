@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import type { Gateway } from './gateway.ts'
+import { createServer } from './server.ts'
+
+test('what nobody expected is logged with its name, its code and where it was, never with its text', async () => {
+  const lines: string[] = []
+  const gateway = {
+    log: createLog('error', { write: (line) => lines.push(line) }),
+    metrics: createMetrics(),
+    running: new Map(),
+    authenticate: () => Promise.resolve({ project: {} }),
+    get recommendations(): never {
+      throw Object.assign(new RangeError('the prompt was hunter2'), { code: '42501' })
+    },
+  } as unknown as Gateway
+  const app = createServer(gateway)
+  const payload = { model: 'm', messages: [{ role: 'user', content: 'hunter2' }] }
+  const { statusCode } = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
+  await app.close()
+  assert.equal(statusCode, 500)
+  const [line = '{}'] = lines
+  const { msg, error, errorCode, problem, stack } = JSON.parse(line) as Record<string, string>
+  assert.deepEqual([msg, error, errorCode], ['unexpected', 'RangeError', '42501'])
+  assert.match(problem ?? '', /lacks a right/)
+  assert.match(stack ?? '', /server\.test\.ts/)
+  assert.doesNotMatch(lines.join(''), /hunter2/)
+})
