@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { createLog } from '../../src/platform/log.ts'
@@ -138,6 +139,10 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
   await Promise.all(calls.map((callId) => ledger.hold({ ...asked, callId, hasIdempotencyKey: false })))
   await sql`update holds set held_at = now() - interval '1 hour'`.execute(store.db)
 
+  // Somebody uses the wallet, so that sweeping takes a while.
+  const user = new Client({ connectionString: world.env.DATABASE_URL })
+  await user.connect()
+  await user.query('begin; select from wallets for no key update')
   const lines: string[] = []
   const metrics = createMetrics()
   const worker = createWorker({
@@ -151,6 +156,8 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
     checkDomain: () => Promise.reject(new Error('nothing is due')),
     consoleUrl: 'http://console.test',
   })
+  await sleep(1_000)
+  await user.end()
   await until(async () => ((await metrics.auditFinished.get()).values[0]?.value ?? 0) > 0, 15_000)
   worker.stop()
   assert.deepEqual(
