@@ -5,6 +5,10 @@
 -- Nobody but the owner has a right that is not granted here or in a later migration. Credit moves only through the ledger's
 -- functions, which run with their owner's rights. test/integration/database-grants.test.ts lists what was considered.
 
+-- The ledger's statements lock the wallets first and everything else after them. So does this migration, which touches them
+-- all: in another order, each would wait for what the other has.
+lock table wallets in access exclusive mode;
+
 -- Roles belong to the whole server, so another database may make the same ones in this very moment.
 do $$
 declare name text;

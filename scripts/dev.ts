@@ -20,7 +20,7 @@ import { createSecrets } from '../src/platform/secrets.ts'
 import { serve, type Running } from '../src/serve.ts'
 import { openStore } from '../src/store/database.ts'
 import { createLogins, loginNameOf, LOGINS, newPassword, urlWith } from '../src/store/logins.ts'
-import { migrate } from '../src/store/migrate.ts'
+import { migrate, sentenceOfWait } from '../src/store/migrate.ts'
 import { openMailbox } from './mailbox.ts'
 import { findOrStartPostgres } from './postgres.ts'
 import { DEMO_USER, seedDemo, seedDemoUser, type Demo } from './seed.ts'
@@ -70,7 +70,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   )
   started.push(() => postgres.stop())
   const databaseUrl = await createDatabase(postgres.url, flags.database)
-  const { applied, total } = await migrate(databaseUrl)
+  const { applied, total } = await migrate(databaseUrl, { onWait: (wait) => say(sentenceOfWait(wait)) })
   say(`database ${flags.database}: ${applied.length} of ${total} migrations applied now`)
 
   const simulator = await createSimulator({ port: await freePort(SIMULATOR_PORT) })

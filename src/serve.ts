@@ -4,15 +4,16 @@ import { databaseUrlOf, LOGIN_VARIABLES, loginsFor, type Config } from './config
 import type { ConsoleOptions } from './console/server.ts'
 import { createCheckDomain } from './domains/check.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
-import { createOpsServer } from './gateway/ops.ts'
+import { createOpsServer, type Health } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
 import { errorFields, type Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { createSecrets, type Secrets } from './platform/secrets.ts'
 import { matcherTokenOf } from './recommend/wire.ts'
 import { openStore, type Db, type Store } from './store/database.ts'
+import { createReachability } from './store/health.ts'
 import { complaintOf, findStanding } from './store/logins.ts'
-import { migrate } from './store/migrate.ts'
+import { migrate, sentenceOfWait } from './store/migrate.ts'
 import { createWorker } from './worker/worker.ts'
 
 export const ROLES = ['gateway', 'worker', 'console', 'matcher'] as const
@@ -32,10 +33,7 @@ export interface Running {
 
 /** Wires the roles of one process together and starts them. The web app can be served from a folder of the caller's. */
 export async function serve(config: Config, roles: readonly Role[], log: Log, webRoot?: string): Promise<Running> {
-  if (config.PARLEY_AUTO_MIGRATE) {
-    const { applied } = await migrate(config.DATABASE_URL)
-    if (applied.length > 0) log.info({ applied }, 'migrated')
-  }
+  if (config.PARLEY_AUTO_MIGRATE) await migrateFirst(config.DATABASE_URL, log)
   const metrics = createMetrics()
   const stores = openStores(config, roles, log)
   const secrets = createSecrets(config.PARLEY_SECRET)
@@ -71,7 +69,7 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
   const matching = roles.includes('matcher')
     ? await createMatching(config, stores.of('matcher').db, log, metrics, secrets)
     : undefined
-  const ops = createOpsServer(gateway ?? { isReady: true, isDraining: false }, metrics)
+  const ops = createOpsServer(gateway ?? healthOf(roles, stores), metrics)
   const urls = await listen(config, ops, { app, consoleApp, matcherApp: matching?.app })
   // Only now: a process that finds its ports taken has done nothing yet.
   const worker = roles.includes('worker')
@@ -102,6 +100,14 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
   }
 }
 
+async function migrateFirst(databaseUrl: string, log: Log): Promise<void> {
+  await migrate(databaseUrl, {
+    onApplied: (migration) => log.info({ migration }, 'migrated'),
+    onWait: (wait) => log.warn({ ...wait }, sentenceOfWait(wait)),
+    onQueue: () => log.info('another process migrates the database: waiting for it to end'),
+  })
+}
+
 interface Stores {
   of(role: Role): Store
   close(): Promise<void>
@@ -122,6 +128,18 @@ function openStores(config: Config, roles: readonly Role[], log: Log): Stores {
     async close() {
       await Promise.all([...stores.values()].map((store) => store.close()))
     },
+  }
+}
+
+/** Of a process without a gateway. A matcher answers from its own disk; the others need the store for everything. */
+function healthOf(roles: readonly Role[], stores: Stores): Health {
+  const dbs = new Set(roles.filter((role) => role !== 'matcher').map((role) => stores.of(role).db))
+  const isReached = [...dbs].map(createReachability)
+  return {
+    get isReady() {
+      return Promise.all(isReached.map((look) => look())).then((answers) => answers.every(Boolean))
+    },
+    isDraining: false,
   }
 }
 

@@ -54,7 +54,8 @@ async function show({ db }: Session, { hours, limit, project, provider }: Option
       provider: call.provider,
       model: call.model_id,
       kinds: call.anomalies,
-      reported: call.reported === null ? null : JSON.stringify(call.reported),
+      // Not word for word: what adapters derive from it, such as input = prompt - cached, can be below zero.
+      'reported, in our buckets': call.reported === null ? null : JSON.stringify(call.reported),
     })),
     'There is no such call.',
   )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UpstreamError } from '../providers/provider.ts'
+import { MigrationBusy } from '../store/migrate.ts'
 import { sentenceOf } from './failures.ts'
 import { reasonOf } from './probe.ts'
 import { framesOf } from './serve.ts'
@@ -23,6 +24,13 @@ test('each way in which the database fails is told apart, with what to do and wi
     ],
     [failure('28P01'), /refuses the user or the password/],
     [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), /refuses the user/],
+    [failure('28000'), /refuses the user or the password/],
+    [failure('40P01'), /^The database is busy \(40P01\): the statement that failed changed nothing\. Run it again\.$/],
+    [failure('57014'), /^The database is busy \(57014\): .* Run it again\.$/],
+    [
+      new MigrationBusy('0016_owed_and_anomalies.sql', '55P03', failure('55P03')),
+      /^The database is busy \(55P03\): nothing of 0016 was changed\. Run it again\.$/,
+    ],
     [failure('22003', 'bigint out of range'), /^This failed: bigint out of range\.$/],
   ]
   for (const [error, expected] of cases) {

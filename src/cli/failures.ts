@@ -1,4 +1,5 @@
 import { isUnavailable } from '../store/database.ts'
+import { MigrationBusy, numberOf } from '../store/migrate.ts'
 
 /** Something an operator can mend: its message is one sentence that says what happened and what to do. */
 export class CliError extends Error {}
@@ -47,6 +48,8 @@ const UNDEFINED_FUNCTION = '42883'
 const UNKNOWN_DATABASE = '3D000'
 export const NO_RIGHT = '42501'
 const REFUSED = new Set(['28P01', '28000'])
+/** A deadlock, a lock or a statement that took too long. */
+const BUSY = new Set(['40P01', '55P03', '57014'])
 export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
 
@@ -73,6 +76,13 @@ function databaseProblemOf(error: unknown, databaseUrl: string): string | undefi
   // node-postgres reports a missing password by text alone.
   if (REFUSED.has(state) || (error instanceof Error && error.message.startsWith('SASL'))) {
     return `The database${at} refuses the user or the password in DATABASE_URL. Correct DATABASE_URL.`
+  }
+  if (BUSY.has(state)) {
+    const what =
+      error instanceof MigrationBusy
+        ? `nothing of ${numberOf(error.migration)} was changed`
+        : 'the statement that failed changed nothing'
+    return `The database is busy (${state}): ${what}. Run it again.`
   }
   if (!isUnavailable(error)) return undefined
   return `The database${at} cannot be reached. Check that it runs and that DATABASE_URL is right.`

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../rules/money.ts'
 import { callIdOf } from '../rules/receipts.ts'
-import { isUnavailable, type Db } from '../store/database.ts'
+import { isLoginRefused, isUnavailable, type Db } from '../store/database.ts'
 import {
   adjustWallet,
   creditWallet,
@@ -146,7 +146,7 @@ async function postOnce({ reference }: Movement, work: () => Promise<boolean>, r
   try {
     return await work()
   } catch (error) {
-    if (isUnavailable(error)) {
+    if (isUnavailable(error) && !isLoginRefused(error)) {
       throw new CliError(
         `The database went away and may or may not have posted it. Run it again with --reference "${reference}": it counts once.`,
       )

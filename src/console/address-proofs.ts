@@ -16,7 +16,7 @@ import {
 import { inTransaction, type Db } from '../store/database.ts'
 import { confirmPublishers } from '../store/users.ts'
 import { auditedEverywhere } from './audited.ts'
-import { asked } from './auth-errors.ts'
+import { withPasswords } from './auth-errors.ts'
 import type { Call, RequestFacts } from './call.ts'
 import { rememberDevice } from './devices.ts'
 import { postMail } from './mail.ts'
@@ -72,7 +72,7 @@ async function confirm(world: World, { body, request, setCookies }: Call<'POST /
 }
 
 async function confirmWithPassword(world: World, request: RequestFacts, account: Account, password: string) {
-  if (!(await asked(() => world.passwords.verify(password, account.passwordHash))))
+  if (!(await withPasswords(() => world.passwords.verify(password, account.passwordHash))))
     throw wrongFields([{ path: 'password', message: 'This is not the password of this account.' }])
   await inTransaction(world.db, async (tx) => {
     await signOutEverywhere(tx, account.id)

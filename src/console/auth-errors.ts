@@ -1,9 +1,22 @@
 import { APIError } from 'better-auth/api'
 import { PasswordsBusyError } from '../platform/passwords.ts'
 import { ParleyError } from '../rules/errors.ts'
+import type { Db } from '../store/database.ts'
+import { expectReachable } from '../store/health.ts'
 
 /** Calls the sign-in library and says its refusals in our words; its own texts never leave. */
-export async function asked<T>(work: () => Promise<T>): Promise<T> {
+export async function asked<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    // It hides why it failed. When that was the store, the store says so itself.
+    if (error instanceof APIError && error.statusCode >= 500) await expectReachable(db)
+    throw ourErrorOf(error)
+  }
+}
+
+/** Hashes or compares a password ourselves. */
+export async function withPasswords<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,5 +1,5 @@
 import { weaknessOf } from '../rules/passwords.ts'
-import { asked } from './auth-errors.ts'
+import { withPasswords } from './auth-errors.ts'
 import { wrongFields } from './route.ts'
 import type { World } from './world.ts'
 
@@ -9,5 +9,5 @@ type Field = 'password' | 'newPassword'
 export async function hashOfNew({ passwords }: World, password: string, email: string, field: Field): Promise<string> {
   const weakness = weaknessOf(password, email)
   if (weakness !== undefined) throw wrongFields([{ path: field, message: weakness }])
-  return asked(() => passwords.hash(password))
+  return withPasswords(() => passwords.hash(password))
 }

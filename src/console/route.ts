@@ -6,6 +6,7 @@ import { includesRole, type MemberRole } from '../rules/roles.ts'
 import type { Db } from '../store/database.ts'
 import { findMembership, findMembershipOfProject } from '../store/members.ts'
 import { withTenant, type Tenant } from '../store/tenancy.ts'
+import { asked } from './auth-errors.ts'
 import { SESSION_LONGEST_MS } from './auth.ts'
 import {
   factsOf,
@@ -76,7 +77,9 @@ export async function findSession(
   world: World,
   facts: RequestFacts,
 ): Promise<{ user: User; cookies: Headers } | undefined> {
-  const { response, headers } = await world.auth.api.getSession({ headers: facts.headers, returnHeaders: true })
+  const { response, headers } = await asked(world.db, () =>
+    world.auth.api.getSession({ headers: facts.headers, returnHeaders: true }),
+  )
   if (!response) return undefined
   const { user, session } = response
   if (Date.now() - session.createdAt.getTime() > SESSION_LONGEST_MS) return undefined

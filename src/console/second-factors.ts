@@ -3,7 +3,7 @@ import { ParleyError } from '../rules/errors.ts'
 import { findAccount, markProven, removeSecondFactor } from '../store/credentials.ts'
 import { inTransaction } from '../store/database.ts'
 import { auditedEverywhere } from './audited.ts'
-import { asked } from './auth-errors.ts'
+import { asked, withPasswords } from './auth-errors.ts'
 import type { Call, User } from './call.ts'
 import { route, wrongFields } from './route.ts'
 import { CODE_GOOD_FOR_MS, codeOf } from './sign-in.ts'
@@ -23,7 +23,7 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'POST /api/me/proof', (call) => prove(world, call))
 
   route(app, world, 'POST /api/me/two-factor', async ({ request }) => {
-    const made = await asked(() =>
+    const made = await asked(db, () =>
       auth.afterProof(() =>
         auth.api.enableTwoFactor({ body: { ...PROVEN, method: 'totp' }, headers: request.headers }),
       ),
@@ -34,7 +34,9 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/me/two-factor/confirm', async ({ user, body, request, setCookies }) => {
     await throttleProofs(world, user)
-    const { headers } = await asked(() => auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }))
+    const { headers } = await asked(db, () =>
+      auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }),
+    )
     setCookies(headers)
     await isFirst(db, codeOf(user.id, body.code), CODE_GOOD_FOR_MS)
     await auditedEverywhere(db, user, request, 'user.two_factor_enabled')
@@ -42,7 +44,7 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
   })
 
   route(app, world, 'POST /api/me/two-factor/recovery-codes', async ({ user, request }) => {
-    const { backupCodes } = await asked(() =>
+    const { backupCodes } = await asked(db, () =>
       auth.afterProof(() => auth.api.generateBackupCodes({ body: PROVEN, headers: request.headers })),
     )
     await auditedEverywhere(db, user, request, 'user.recovery_codes_renewed')
@@ -68,7 +70,7 @@ async function prove(world: World, { user, body, request }: Call<'POST /api/me/p
   const { db, passwords } = world
   await throttleProofs(world, user)
   const account = await findAccount(db, { id: user.id })
-  if (!account || !(await asked(() => passwords.verify(body.password, account.passwordHash))))
+  if (!account || !(await withPasswords(() => passwords.verify(body.password, account.passwordHash))))
     throw wrongFields([{ path: 'password', message: 'This is not your password.' }])
   if (user.twoFactorEnabled) await proveByCode(world, user, request.headers, body.code)
   if (!(await markProven(db, user.sessionId))) throw new ParleyError('signed_out')
@@ -78,7 +80,7 @@ async function prove(world: World, { user, body, request }: Call<'POST /api/me/p
 
 async function proveByCode({ db, auth }: World, user: User, headers: Headers, code: string | undefined): Promise<void> {
   if (code === undefined) throw wrongCode('Write the six digits that your authenticator app shows.')
-  await asked(() => auth.api.verifyTOTP({ body: { code }, headers })).catch((error: unknown) => {
+  await asked(db, () => auth.api.verifyTOTP({ body: { code }, headers })).catch((error: unknown) => {
     throw error instanceof ParleyError && error.code === 'sign_in_failed' ? wrongCode(NOT_RIGHT) : error
   })
   if (!(await isFirst(db, codeOf(user.id, code), CODE_GOOD_FOR_MS))) throw wrongCode(NOT_RIGHT)

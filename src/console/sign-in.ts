@@ -22,7 +22,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/auth/two-factor/verify-totp', async ({ body, request, setCookies }) => {
     await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
-    const { headers, response } = await asked(() =>
+    const { headers, response } = await asked(db, () =>
       auth.api.verifyTOTP({ body, headers: withoutSession(request), returnHeaders: true }),
     )
     // A code that somebody saw being typed must not open a second session while it is still good.
@@ -38,7 +38,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/auth/two-factor/verify-backup-code', async ({ body, request, setCookies }) => {
     await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
-    const { headers, response } = await asked(() =>
+    const { headers, response } = await asked(db, () =>
       auth.api.verifyBackupCode({ body, headers: withoutSession(request), returnHeaders: true }),
     )
     setCookies(headers)
@@ -49,7 +49,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
   })
 
   route(app, world, 'POST /api/auth/sign-out', async ({ request, setCookies }) => {
-    const { headers } = await asked(() => auth.api.signOut({ headers: request.headers, returnHeaders: true }))
+    const { headers } = await asked(db, () => auth.api.signOut({ headers: request.headers, returnHeaders: true }))
     setCookies(headers)
     return { done: true }
   })
@@ -77,7 +77,7 @@ export async function signInWithPassword(
 ): Promise<boolean> {
   const { db, auth } = world
   const account = await findAccount(db, { email: credentials.email })
-  const { headers, response } = await asked(() =>
+  const { headers, response } = await asked(db, () =>
     auth.api.signInEmail({ body: credentials, headers: withoutSession(request), returnHeaders: true }),
   )
   const twoFactor = 'twoFactorRedirect' in response
@@ -103,7 +103,7 @@ export async function openSession(
   setCookies: (headers: Headers) => void,
 ): Promise<void> {
   const { auth } = world
-  const { headers } = await asked(() =>
+  const { headers } = await asked(world.db, () =>
     auth.api.openSession({ body: { userId }, headers: withoutSession(request), returnHeaders: true }),
   )
   await endSessionOf(world, request)

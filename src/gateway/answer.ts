@@ -92,7 +92,10 @@ async function* attempt(
     admission.ended(error.kind === 'reader_stalled' ? 'left' : error)
     record.end(error.kind)
     if (hasBegun) throw error
-    call.facts.deploymentId = undefined
+    // Its caller is gone and nobody waits for another route. A provider that was only slow has the prompt all the same.
+    const isReadOn = call.signal.aborted
+    if (!isReadOn || !error.kind.endsWith('_timeout')) call.facts.deploymentId = undefined
+    if (isReadOn) throw error
     return error
   } finally {
     // Whoever hangs up, and whatever is our own fault, comes by here only.

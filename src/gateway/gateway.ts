@@ -1,6 +1,6 @@
 import { createChance } from '../platform/chance.ts'
 import { every } from '../platform/every.ts'
-import type { Log } from '../platform/log.ts'
+import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
@@ -87,7 +87,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const digestKey = secrets.keyFor('message-digests')
   const conversations = createConversations({ db: store.db, digestKey, log, metrics })
   const recommendations = createRecommendations({ ...options, db: store.db })
-  const ledger = openLedger(store, id, metrics)
+  const ledger = openLedger(store, id, metrics, log)
   const lease = createLease({ db: store.db, gatewayId: id, ledger, running, metrics, beatMs })
 
   const follow = every(options.cataloguePollMs ?? CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log)
@@ -120,7 +120,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log,
     metrics,
     get isReady() {
-      return catalogue.isLoaded && lease.isFresh
+      return catalogue.isLoaded && lease.isFresh && ledger.isWritable
     },
     isDraining: false,
     async stop(graceMs) {
@@ -141,12 +141,15 @@ async function emptied(running: RunningCalls, withinMs: number): Promise<void> {
   while (running.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-function openLedger(store: Store, gatewayId: string, metrics: Metrics): Ledger {
+function openLedger(store: Store, gatewayId: string, metrics: Metrics, log: Log): Ledger {
   const onBatch = (items: number, seconds: number) => {
     metrics.ledgerBatch.observe(items)
     metrics.ledgerSeconds.observe(seconds)
   }
-  return createLedger(applyWith({ pool: store.ledgerPool, gatewayId, onBatch }))
+  return createLedger(applyWith({ pool: store.ledgerPool, gatewayId, onBatch }), {
+    onPutOff: (error) => log.warn(errorFields(error), 'the ledger cannot be written: calls are refused'),
+    onRecovered: () => log.info({ job: 'ledger' }, 'recovered'),
+  })
 }
 
 /** When each key pair was last used, written now and then: people look at it, nothing depends on it. */

@@ -4,7 +4,7 @@ import { CLIENT_LIMITS } from '../rules/limits.ts'
 
 /** What balancers and monitoring ask, on a port of its own that the internet does not reach. */
 export interface Health {
-  readonly isReady: boolean
+  readonly isReady: boolean | Promise<boolean>
   readonly isDraining: boolean
 }
 
@@ -12,8 +12,8 @@ export function createOpsServer(health: Health, metrics: Metrics): FastifyInstan
   const app = fastify(CLIENT_LIMITS)
   // The process alone: were the store part of it, an outage of the store would restart every gateway.
   app.get('/healthz', () => ({ status: 'ok' }))
-  app.get('/readyz', (_request, reply) => {
-    const status = health.isDraining ? 'draining' : health.isReady ? 'ready' : 'store unavailable'
+  app.get('/readyz', async (_request, reply) => {
+    const status = health.isDraining ? 'draining' : (await health.isReady) ? 'ready' : 'store unavailable'
     return reply.code(status === 'ready' ? 200 : 503).send({ status })
   })
   app.get('/metrics', async (_request, reply) =>

@@ -156,6 +156,20 @@ test('after a passing failure the same items go again, first in line', async () 
   ])
 })
 
+test('each attempt that is put off is told, and each that is answered', async () => {
+  const told: string[] = []
+  let failures = 2
+  const lane = laneOf(
+    (items) => {
+      if (failures-- > 0) throw new Transient('not now')
+      return echo(items)
+    },
+    { onPutOff: (error) => told.push((error as Error).message), onAnswered: () => told.push('answered') },
+  )
+  await lane.submit('a', WAIT_MS)
+  assert.deepEqual(told, ['not now', 'not now', 'answered'])
+})
+
 test('an item whose neighbours were wrong survives a passing failure, too', async () => {
   let hasFailed = false
   const lane = laneOf((items) => {

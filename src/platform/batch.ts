@@ -23,6 +23,10 @@ export interface LaneOptions<Item, Answer> {
   /** Is the batch worth sending again (the server went away), as opposed to being wrong? */
   isTransient(error: unknown): boolean
   retryEveryMs: number
+  /** Told of each attempt that the server did not answer or put off, … */
+  onPutOff?(error: unknown): void
+  /** … and of each that it answered. */
+  onAnswered?(): void
 }
 
 interface Waiting<Item, Answer> {
@@ -58,6 +62,7 @@ export function createLane<Item, Answer>(options: LaneOptions<Item, Answer>): La
   async function attempt(batch: Waiting<Item, Answer>[]): Promise<Waiting<Item, Answer>[]> {
     try {
       const answers = await options.run(batch.map((waiting) => waiting.item))
+      options.onAnswered?.()
       batch.forEach((waiting, i) => {
         const answer = answers[i]
         if (answer instanceof Error) waiting.reject(answer)
@@ -65,7 +70,10 @@ export function createLane<Item, Answer>(options: LaneOptions<Item, Answer>): La
       })
       return []
     } catch (error) {
-      if (options.isTransient(error)) return batch
+      if (options.isTransient(error)) {
+        options.onPutOff?.(error)
+        return batch
+      }
       if (batch.length === 1) {
         batch[0]?.reject(error)
         return []

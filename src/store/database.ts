@@ -45,6 +45,7 @@ const LEDGER_SETTINGS = [
 const SETTINGS = ['idle_in_transaction_session_timeout=5000', 'lock_timeout=2000']
 
 const STATEMENT_TIMEOUT_MS = 5_000
+const IDLE_TIMEOUT_MS = 30_000
 /** How much longer than the server's own limit we wait for it to say that a statement took too long. */
 const FROZEN_AFTER_MS = 3_000
 
@@ -64,12 +65,17 @@ export interface StoreOptions {
 
 export function openStore(options: StoreOptions): Store {
   const { poolMax = 10, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
-  const pool = openPool(options, poolMax, statementTimeoutMs, SETTINGS)
+  const limits = { max: poolMax, statementTimeoutMs, settings: SETTINGS }
+  const pool = openPool(options, limits)
   const tenantPool =
-    options.tenantUrl === undefined
-      ? undefined
-      : openPool({ ...options, url: options.tenantUrl }, poolMax, statementTimeoutMs, SETTINGS)
-  const ledgerPool = openPool(options, 1, STATEMENT_TIMEOUT_MS, LEDGER_SETTINGS)
+    options.tenantUrl === undefined ? undefined : openPool({ ...options, url: options.tenantUrl }, limits)
+  // Kept while nothing is called: a connection that is open outlives a change of its login's password.
+  const ledgerPool = openPool(options, {
+    max: 1,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    settings: LEDGER_SETTINGS,
+    idleTimeoutMs: 0,
+  })
   const db = kyselyOf(pool, options.urlFrom)
   return {
     db,
@@ -87,7 +93,15 @@ function kyselyOf(pool: Pool, urlFrom: string | undefined): Db {
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool, urlFrom) }) })
 }
 
-function openPool(options: StoreOptions, max: number, statementTimeoutMs: number, settings: readonly string[]): Pool {
+interface PoolLimits {
+  max: number
+  statementTimeoutMs: number
+  settings: readonly string[]
+  /** 0: never closed for being idle. */
+  idleTimeoutMs?: number
+}
+
+function openPool(options: StoreOptions, { max, statementTimeoutMs, settings, idleTimeoutMs }: PoolLimits): Pool {
   const pool = new Pool({
     connectionString: options.url,
     application_name: options.applicationName,
@@ -96,7 +110,7 @@ function openPool(options: StoreOptions, max: number, statementTimeoutMs: number
     statement_timeout: statementTimeoutMs,
     // A frozen server answers nothing and closes nothing; only a timer of our own notices.
     query_timeout: statementTimeoutMs + FROZEN_AFTER_MS,
-    idleTimeoutMillis: 30_000,
+    idleTimeoutMillis: idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     keepAlive: true,
     types,
     options: settings.map((setting) => `-c ${setting}`).join(' '),
@@ -137,8 +151,16 @@ function discardingBroken(pool: Pool, urlFrom: string | undefined): PostgresPool
   }
 }
 
-/** SQLSTATEs that say "not now" rather than "not like this": shutdown, too many connections, lost races, read-only. */
-const TRANSIENT_STATES = /^(08|57P|53|40001|40P01|55P03|57014|25006)/
+/**
+ * SQLSTATEs that say "not now" rather than "not like this": shutdown, too many connections, lost races, read-only. A refused
+ * login is one of them: while passwords are replaced, a delivered answer waits to be charged instead of being given away.
+ */
+const TRANSIENT_STATES = /^(08|57P|53|40001|40P01|55P03|57014|25006|28)/
+
+/** Did the store refuse the user or the password? Then nothing was even tried. */
+export function isLoginRefused(error: unknown): boolean {
+  return error instanceof Error && String((error as { code?: unknown }).code).startsWith('28')
+}
 
 /** Is the store unreachable or busy, as opposed to having refused a wrong statement? */
 export function isUnavailable(error: unknown): boolean {

@@ -1,5 +1,37 @@
 import { sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from './database.ts'
+
+/** Throws when the store cannot be asked anything. */
+export async function expectReachable(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
+}
+
+const REMEMBERED_MS = 1_000
+const ANSWERED_WITHIN_MS = 1_000
+
+/**
+ * Can the store be reached, as of the last second? However often it is asked, there is one statement at a time and one a
+ * second, and one that hangs counts as none.
+ */
+export function createReachability(db: Db): () => Promise<boolean> {
+  let running: Promise<boolean> | undefined
+  let last = { isReached: false, atMs: Number.NEGATIVE_INFINITY }
+  async function look(): Promise<boolean> {
+    const isReached = await expectReachable(db).then(
+      () => true,
+      () => false,
+    )
+    last = { isReached, atMs: performance.now() }
+    running = undefined
+    return isReached
+  }
+  return async () => {
+    if (performance.now() - last.atMs < REMEMBERED_MS) return last.isReached
+    running ??= look()
+    return Promise.race([running, sleep(ANSWERED_WITHIN_MS, false, { ref: false })])
+  }
+}
 
 /** What `parley doctor` asks of the store itself. */
 export async function serverFacts(db: Db): Promise<{ version: string; major: number; now: Date }> {

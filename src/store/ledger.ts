@@ -20,6 +20,8 @@ export interface Ledger {
   /** Returns what was charged, once it is durable. Throws 503 when the store stays away for too long. */
   settle(settlement: Settlement): Promise<Nanos>
   readonly queued: number
+  /** False after seconds of batches that the store could not write. */
+  readonly isWritable: boolean
   /** Resolves when everything submitted has been answered. */
   idle(): Promise<void>
 }
@@ -106,13 +108,22 @@ const RETRY_EVERY_MS = 200
 /** Applies a batch in one transaction and answers each item, in order. Must be harmless to repeat. */
 export type ApplyBatch = (items: readonly LedgerItem[]) => Promise<LedgerAnswer[]>
 
-export function createLedger(apply: ApplyBatch): Ledger {
+/** Told once when the store stops writing, and once when it writes again. */
+export interface LedgerEvents {
+  onPutOff?(error: unknown): void
+  onRecovered?(): void
+}
+
+export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}): Ledger {
+  const state = createWriteState(events)
   const lane: Lane<LedgerItem, LedgerAnswer> = createLane({
     run: apply,
     batchMax: BATCH_MAX,
     queueMax: QUEUE_MAX,
     isTransient: isUnavailable,
     retryEveryMs: RETRY_EVERY_MS,
+    onPutOff: state.putOff,
+    onAnswered: state.answered,
   })
 
   async function submit(item: LedgerItem, waitMs: number): Promise<LedgerAnswer> {
@@ -143,7 +154,42 @@ export function createLedger(apply: ApplyBatch): Ledger {
     get queued() {
       return lane.queued
     },
+    get isWritable() {
+      return state.isWritable
+    },
     idle: () => lane.idle(),
+  }
+}
+
+const UNWRITABLE_AFTER_MS = 5_000
+/** Nothing else than a call shows that the store writes again, and a gateway that is not ready gets none. */
+const TRIED_AGAIN_AFTER_MS = 10_000
+
+/** A full disk, for one, refuses what the ledger writes and nothing else. */
+function createWriteState({ onPutOff, onRecovered }: LedgerEvents) {
+  let failing: { sinceMs: number; lastMs: number } | undefined
+  return {
+    putOff(error: unknown): void {
+      const nowMs = performance.now()
+      if (failing) {
+        // Calls are tried again after a pause: they get as long as the first ones before they are kept away.
+        if (nowMs - failing.lastMs > TRIED_AGAIN_AFTER_MS) failing.sinceMs = nowMs
+        failing.lastMs = nowMs
+        return
+      }
+      failing = { sinceMs: nowMs, lastMs: nowMs }
+      onPutOff?.(error)
+    },
+    answered(): void {
+      if (!failing) return
+      failing = undefined
+      onRecovered?.()
+    },
+    get isWritable(): boolean {
+      if (!failing) return true
+      const nowMs = performance.now()
+      return nowMs - failing.sinceMs < UNWRITABLE_AFTER_MS || nowMs - failing.lastMs > TRIED_AGAIN_AFTER_MS
+    },
   }
 }
 

@@ -66,7 +66,13 @@ export function createWorker({
   checkDomain,
   consoleUrl,
 }: WorkerOptions): Worker {
-  const sweep = () => sweepHolds(db, leaseMs, LONGEST_CALL_MS, ROWS_PER_STATEMENT)
+  const sweepSome = () => sweepHolds(db, leaseMs, LONGEST_CALL_MS, ROWS_PER_STATEMENT)
+  let sweeping: Promise<void> | undefined
+  // One at a time, so that nothing is counted twice.
+  const sweep = () =>
+    (sweeping ??= untilNoneIsLeft(sweepSome, metrics.holdsSwept).finally(() => {
+      sweeping = undefined
+    }))
   const expireText = () => expireContent(db, ROWS_PER_STATEMENT)
   const cutRetention = async () => {
     while (await cutSome(db, LONGEST_CALL_MS)) if (stopping.signal.aborted) return
@@ -79,10 +85,14 @@ export function createWorker({
   const grantTrials = () => grantDueTrialCredits(db, ROWS_PER_STATEMENT)
   const mailer = createMailer({ db, log, secrets, settings: mail })
   const stopping = new AbortController()
-  const checkLedger = () => auditLedger({ db, log, metrics, leaseMs, signal: stopping.signal })
+  // What nobody swept while no worker ran, or while the store was away, is no defect of the ledger.
+  const checkLedger = async () => {
+    await sweep().catch(() => {}) // its own job tells of it
+    await auditLedger({ db, log, metrics, leaseMs, signal: stopping.signal })
+  }
   const domains = { db, tenants, secrets, consoleUrl, check: checkDomain, signal: stopping.signal }
   const jobs = [
-    every(leaseMs / BEATS_PER_LEASE, () => untilNoneIsLeft(sweep, metrics.holdsSwept), 'sweep holds', log),
+    every(leaseMs / BEATS_PER_LEASE, sweep, 'sweep holds', log),
     every(EXPIRE_EVERY_MS, cutRetention, 'cut retention', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireText, metrics.messagesExpired), 'expire content', log),
     every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireIdempotency), 'expire idempotency keys', log),

@@ -1,19 +1,8 @@
-import type { Random } from '../support/random.ts'
 import { bodyOf, file, hiddenStrings, image, largeImage, longText, maybeMaxTokens, TOOL, tools } from './bodies.ts'
 import { georgian, prose } from './texts.ts'
-import type { Behaviour, Rule, Trial } from './trial.ts'
-import { HIDDEN_TOKENS_MAX, SHORT_TOTAL_MS } from './world.ts'
-
-/**
- * A kind of request. One that pays what was `billed` trusts the provider's report, and sees a wrong count of our own only
- * where a report is bounded by it: beyond some 1,024 tokens. To try what we count, let it pay what is `counted`.
- */
-export interface Kind {
-  name: string
-  /** How often it is drawn, beside the others. */
-  weight: number
-  draw(random: Random, id: string): Omit<Trial, 'id' | 'kind'>
-}
+import type { Behaviour, Kind, Rule } from './trial.ts'
+import { THINKING_KINDS } from './thinking-kinds.ts'
+import { SHORT_TOTAL_MS } from './world.ts'
 
 const READS: Behaviour = { does: 'read' }
 const BILLED: Rule = 'billed'
@@ -26,6 +15,7 @@ const EARLY_FAULTS = ['U11-500', 'U11-503', 'U12-json', 'U18', 'U16-gzip', 'U17-
 const LIES = ['U19-negative', 'U19-huge', 'U19-string', 'U19-null']
 
 export const KINDS: readonly Kind[] = [
+  ...THINKING_KINDS,
   {
     name: 'short',
     weight: 250,
@@ -153,51 +143,6 @@ export const KINDS: readonly Kind[] = [
     }),
   },
   {
-    name: 'hidden reasoning',
-    weight: 60,
-    draw: (random, id) => {
-      const hidden = random.int(HIDDEN_TOKENS_MAX)
-      const bound = random.next() < 0.4 ? { max_tokens: 1 + random.int(2 * HIDDEN_TOKENS_MAX) } : {}
-      return {
-        body: bodyOf(id, {
-          model: random.pick(['hiding', 'hiding', 'unsaid', 'hiding-gemini']),
-          script: `tokens=${random.int(60)} reasoning=${hidden}`,
-          more: bound,
-          isStream: random.next() < 0.6,
-        }),
-        caller: READS,
-        pays: BILLED,
-      }
-    },
-  },
-  {
-    name: 'hidden reasoning, hung up on',
-    weight: 60,
-    draw: (random, id) => ({
-      body: bodyOf(id, {
-        model: 'hiding',
-        script: `tokens=8 reasoning=${1 + random.int(HIDDEN_TOKENS_MAX)} ttft=${random.int(120)} gap=4`,
-        isStream: true,
-        more: maybeMaxTokens(random),
-      }),
-      caller: { does: 'hang up', when: random.next() < 0.5 ? 'asked' : { chunks: 1 + random.int(4) } },
-      pays: BILLED,
-    }),
-  },
-  {
-    name: 'thoughts counted as output, hung up on',
-    weight: 20,
-    draw: (random, id) => ({
-      body: bodyOf(id, {
-        model: 'untold',
-        script: `tokens=8 reasoning=${500 + random.int(HIDDEN_TOKENS_MAX)} untold ttft=${random.int(120)} gap=4`,
-        isStream: true,
-      }),
-      caller: { does: 'hang up', when: random.next() < 0.5 ? 'asked' : { chunks: 1 + random.int(4) } },
-      pays: BILLED,
-    }),
-  },
-  {
     name: 'another tokenizer',
     weight: 30,
     draw: (random, id) => {
@@ -223,19 +168,6 @@ export const KINDS: readonly Kind[] = [
         model: 'understated',
         script: `tokens=${200 + random.int(400)}`,
         isStream: random.next() < 0.5,
-      }),
-      caller: READS,
-      pays: BILLED,
-    }),
-  },
-  {
-    name: 'shown reasoning',
-    weight: 30,
-    draw: (random, id) => ({
-      body: bodyOf(id, {
-        model: random.pick(['plain', 'anthropic', 'gemini']),
-        script: `tokens=12 thoughts=${encodeURIComponent(prose(random, 10 + random.int(600)))}`,
-        isStream: random.next() < 0.6,
       }),
       caller: READS,
       pays: BILLED,
@@ -362,18 +294,6 @@ export const KINDS: readonly Kind[] = [
       body: bodyOf(id, { script: `tokens=${1 + random.int(60)} fault=${random.pick(LIES)}`, isStream: true }),
       caller: READS,
       pays: COUNTED,
-    }),
-  },
-  {
-    name: 'thoughts of a model without any',
-    weight: 20,
-    draw: (random, id) => ({
-      body: bodyOf(id, {
-        script: `tokens=${1 + random.int(9)} reasoning=${1 + random.int(90_000)}`,
-        isStream: random.next() < 0.5,
-      }),
-      caller: READS,
-      pays: 'no thoughts',
     }),
   },
   {

@@ -10,8 +10,8 @@ import { createRandom, type Random } from '../support/random.ts'
 import type { TestProject } from '../support/world.ts'
 import { perform, type Seen } from './caller.ts'
 import { judge, type Verdict } from './judge.ts'
-import { KINDS, type Kind } from './kinds.ts'
-import type { Trial } from './trial.ts'
+import { KINDS } from './kinds.ts'
+import type { Kind, Trial } from './trial.ts'
 import { openWorld, type ExactWorld } from './world.ts'
 
 const AT_A_TIME = 24

@@ -1,3 +1,5 @@
+import type { Random } from '../support/random.ts'
+
 /** One request of the exactness run: what is asked, how its caller behaves, and what it must cost. */
 export interface Trial {
   /** Names the call at the simulated provider and, as its conversation, in the ledger. */
@@ -40,3 +42,14 @@ export type Moment =
  * no thoughts  what was billed but for thoughts, of a model that has none
  */
 export type Rule = 'nothing' | 'billed' | 'counted' | 'streamed' | 'funds' | 'no thoughts'
+
+/**
+ * A kind of request. One that pays what was `billed` trusts the provider's report, and sees a wrong count of our own only
+ * where a report is bounded by it: beyond some 1,024 tokens. To try what we count, let it pay what is `counted`.
+ */
+export interface Kind {
+  name: string
+  /** How often it is drawn, beside the others. */
+  weight: number
+  draw(random: Random, id: string): Omit<Trial, 'id' | 'kind'>
+}

@@ -3,6 +3,7 @@ import type { Price } from '../../src/rules/pricing.ts'
 import { ADAPTERS } from '../faults/adapters.ts'
 import { startGatewayProcess } from '../support/gateway-process.ts'
 import { auditOf } from '../support/ledger.ts'
+import type { Store } from '../../src/store/database.ts'
 import { addModel, addProject, addProvider, createWorld, credit, until, type TestProject } from '../support/world.ts'
 
 /** A gateway before a simulated provider that counts and bills as a real one does. */
@@ -58,41 +59,16 @@ export async function openWorld(): Promise<ExactWorld> {
     const url = `${simulator.url}${basePath}`
     await addProvider(store, secrets, kind, url, { kind, apiKey, settings: { ...settings, ...more } })
   }
-  const shared = { price: PRICE, contextWindow: 1_000_000, maxOutputTokens: 100_000 }
-  const models = [
-    { id: 'plain', provider: 'openai-compatible', figures: FIGURES },
-    { id: 'narrow', provider: 'openai-compatible', figures: FIGURES, contextWindow: 3_000 },
-    { id: 'hiding', provider: 'openai-compatible', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
-    { id: 'hiding-gemini', provider: 'gemini', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
-    { id: 'unsaid', provider: 'openai-compatible' },
-    { id: 'untold', provider: 'openai-compatible' },
-    { id: 'foreign', provider: 'openai-compatible', figures: FIGURES },
-    { id: 'understated', provider: 'openai-compatible', figures: FIGURES, maxOutputTokens: 50 },
-    { id: 'faulty', provider: 'openai-compatible', figures: FIGURES },
-    {
-      id: 'short-total',
-      provider: 'openai-compatible',
-      figures: FIGURES,
-      deployment: { totalTimeoutMs: SHORT_TOTAL_MS },
-    },
-    ...['anthropic', 'gemini', 'vertex', 'bedrock'].map((id) => ({ id, provider: id, figures: FIGURES })),
-  ]
-  for (const model of models) await addModel(store, { ...shared, ...model })
+  const models = await addModels(store)
   const project = await addProject(store, secrets, { credits: '1000000' })
   // In a process of its own: what the simulator and the callers do must not be in its way.
   const gateway = await startGatewayProcess(world.env)
   await until(async () => {
     const response = await fetch(`${gateway.url}/v1/models`, { headers: project.headers })
     const text = await response.text()
-    return models.every(({ id }) => text.includes(`"${id}"`))
+    return models.every((id) => text.includes(`"${id}"`))
   })
-  // Somebody has finished a call before, so it is known how these report.
-  for (const model of ['unsaid', 'untold']) {
-    const content = `Think. [[sim tokens=3 reasoning=300 ${model === 'untold' ? 'untold' : ''}]]`
-    const body = JSON.stringify({ model, messages: [{ role: 'user', content }] })
-    const headers = { ...project.headers, 'content-type': 'application/json' }
-    await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body })).text()
-  }
+  for (const model of ['unsaid', 'untold']) await finishCall(gateway.url, project, model)
   return {
     url: gateway.url,
     project,
@@ -122,4 +98,36 @@ export async function openWorld(): Promise<ExactWorld> {
       await world.close()
     },
   }
+}
+
+/** Somebody has finished a call before, so it is known how the model reports its thoughts. */
+async function finishCall(url: string, project: TestProject, model: string): Promise<void> {
+  const content = `Think. [[sim tokens=3 reasoning=300 ${model === 'untold' ? 'untold' : ''}]]`
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content }] })
+  const headers = { ...project.headers, 'content-type': 'application/json' }
+  await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })).text()
+}
+
+async function addModels(store: Store): Promise<string[]> {
+  const shared = { price: PRICE, contextWindow: 1_000_000, maxOutputTokens: 100_000 }
+  const models = [
+    { id: 'plain', provider: 'openai-compatible', figures: FIGURES },
+    { id: 'narrow', provider: 'openai-compatible', figures: FIGURES, contextWindow: 3_000 },
+    { id: 'hiding', provider: 'openai-compatible', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
+    { id: 'hiding-gemini', provider: 'gemini', figures: { ...FIGURES, reasoning: HIDDEN_TOKENS_MAX } },
+    { id: 'unsaid', provider: 'openai-compatible' },
+    { id: 'untold', provider: 'openai-compatible' },
+    { id: 'foreign', provider: 'openai-compatible', figures: FIGURES },
+    { id: 'understated', provider: 'openai-compatible', figures: FIGURES, maxOutputTokens: 50 },
+    { id: 'faulty', provider: 'openai-compatible', figures: FIGURES },
+    {
+      id: 'short-total',
+      provider: 'openai-compatible',
+      figures: FIGURES,
+      deployment: { totalTimeoutMs: SHORT_TOTAL_MS },
+    },
+    ...['anthropic', 'gemini', 'vertex', 'bedrock'].map((id) => ({ id, provider: id, figures: FIGURES })),
+  ]
+  for (const model of models) await addModel(store, { ...shared, ...model })
+  return models.map(({ id }) => id)
 }

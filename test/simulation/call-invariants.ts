@@ -187,7 +187,8 @@ function expectedBills(record: CallRecord, outcome: Outcome): Bill[] {
 /** Whether the provider has done anything that somebody must pay for. */
 function isWorkedOn(last: AttemptRecord, outcome: Outcome): boolean {
   if (outcome === 'completed' || last.given.some(isContent)) return true
-  const isAtWork = last.isSent && ['aborted', 'complete', 'left'].includes(last.end ?? '')
+  // Also one that was too slow to begin, while it was read on for a caller that was gone.
+  const isAtWork = last.isSent && ['aborted', 'complete', 'left', 'first_token_timeout'].includes(last.end ?? '')
   return outcome === 'hung_up' && isAtWork
 }
 

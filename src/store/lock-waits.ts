@@ -1,0 +1,73 @@
+import { Client } from 'pg'
+
+/** Who holds a lock that somebody waits for, and since when; what the database does not tell is undefined. */
+export interface LockHolder {
+  pid: number
+  name: string | undefined
+  since: Date | undefined
+}
+
+export interface LockWatch {
+  /** Those that were last seen in the way. */
+  readonly holders: readonly LockHolder[]
+  stop(): Promise<void>
+}
+
+const LOOK_EVERY_MS = 100
+const CONNECT_MS = 2_000
+
+/**
+ * Looks, over a connection of its own, for who is in the way of another connection: that one can only wait, and once it has
+ * given up, PostgreSQL no longer knows. Where it cannot look, it says nothing.
+ */
+export function watchLocks(databaseUrl: string, pidOfWaiting: number): LockWatch {
+  let holders: LockHolder[] = []
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+  const client = new Client({
+    connectionString: databaseUrl,
+    application_name: 'parley lock watch',
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: CONNECT_MS,
+  })
+  client.on('error', () => {})
+
+  async function look(): Promise<void> {
+    const { rows } = await client.query<{ pid: number; name: string | null; since: Date | null }>(
+      `select p.pid, coalesce(nullif(a.application_name, ''), nullif(a.backend_type, 'client backend'), a.usename) as name,
+         a.xact_start as since
+       from (select distinct pid from unnest(pg_blocking_pids($1)) as pid) p
+         left join pg_stat_activity a on a.pid = p.pid
+       order by a.xact_start, p.pid`,
+      [pidOfWaiting],
+    )
+    if (rows.length > 0) {
+      holders = rows.map(({ pid, name, since }) => ({ pid, name: name ?? undefined, since: since ?? undefined }))
+    }
+    if (!isStopped) timer = setTimeout(() => void (looking = look().catch(() => {})), LOOK_EVERY_MS)
+  }
+  let looking = client
+    .connect()
+    .then(look)
+    .catch(() => {})
+
+  return {
+    get holders() {
+      return holders
+    },
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await looking
+      await client.end().catch(() => {})
+    },
+  }
+}
+
+/** `process 4711 (pg_dump, since 02:10 UTC)` */
+export function nameOfHolder({ pid, name, since }: LockHolder): string {
+  // PostgreSQL's number for what was prepared and never committed.
+  if (pid === 0) return 'a prepared transaction'
+  const facts = [name, since && `since ${since.toISOString().slice(11, 16)} UTC`].filter((fact) => fact !== undefined)
+  return facts.length > 0 ? `process ${pid} (${facts.join(', ')})` : `process ${pid}`
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { isUnavailable, openStore } from '../../src/store/database.ts'
+import { applyWith, createLedger } from '../../src/store/ledger.ts'
+import { urlWith } from '../../src/store/logins.ts'
+import { createWorker } from '../../src/worker/worker.ts'
+import { createConsoleWorld, newPerson, type ConsoleWorld } from '../support/console.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { settlementOf } from '../support/ledger.ts'
+import { addProject, chatBody, complete, createWorld, until } from '../support/world.ts'
+
+/** What callers, balancers and the operator see while PostgreSQL is away, full, or has new passwords. */
+
+let site: ConsoleWorld
+before(async () => {
+  site = await createConsoleWorld({ roles: ['console', 'worker'] })
+})
+after(() => site.close())
+
+async function statusOf(opsUrl: string): Promise<number> {
+  const response = await fetch(`${opsUrl}/readyz`)
+  await response.arrayBuffer()
+  return response.status
+}
+
+test('while PostgreSQL is away, signed-in pages answer 503, and console and worker are not ready', async () => {
+  const person = await newPerson(site)
+  const admin = new Client({ connectionString: site.env.DATABASE_URL })
+  await admin.connect()
+  const { rows } = await admin.query<{ name: string }>('select quote_ident(current_database()) as name')
+  const name = rows[0]?.name
+  // Superusers still come in; the logins of the planes do not.
+  await admin.query(`alter database ${name} connection limit 0`)
+  await admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and usename <> current_user and pid <> pg_backend_pid()`,
+  )
+  try {
+    for (const key of ['GET /api/me', `GET /api/publishers/${person.publisherId}/projects`]) {
+      const { status, body } = await person.send(key)
+      assert.deepEqual([key, status, body?.code], [key, 503, 'store_unavailable'])
+    }
+    await until(async () => (await statusOf(site.opsUrl)) === 503, 5_000)
+  } finally {
+    await admin.query(`alter database ${name} connection limit -1`)
+    await admin.end()
+  }
+  await until(async () => (await statusOf(site.opsUrl)) === 200, 5_000)
+  await until(async () => (await person.send('GET /api/me')).status === 200, 5_000)
+})
+
+test('a disk that is full is told in the log and by readiness, and so is its end', async () => {
+  const world = await createWorld()
+  const { db } = world.store
+  await sql`create function no_space() returns trigger language plpgsql as
+    $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`.execute(db)
+  await sql`create trigger no_space before insert on holds for each row execute function no_space()`.execute(db)
+  const call = async () => {
+    const response = await complete(world, chatBody('tokens=3'))
+    await response.arrayBuffer()
+    return response.status
+  }
+  const said = (text: string) => world.logs.filter((line) => line.includes(text))
+  assert.equal(await call(), 503)
+  await until(async () => {
+    assert.equal(await call(), 503)
+    return (await statusOf(world.opsUrl)) === 503
+  }, 15_000)
+  const [line, ...more] = said('the ledger cannot be written: calls are refused')
+  assert.match(line ?? '', /"level":"warn".*"errorCode":"53100"/)
+  assert.equal(more.length, 0)
+  await sql`drop trigger no_space on holds`.execute(db)
+  assert.equal(await call(), 200)
+  assert.equal(await statusOf(world.opsUrl), 200)
+  assert.equal(said('"job":"ledger","msg":"recovered"').length, 1)
+  await world.close()
+})
+
+test('an answer that was delivered while its login was refused is charged, and the connection stays while it is idle', async () => {
+  const database = await createTestDatabase()
+  const owner = openStore({ url: database.url, applicationName: 'owner' })
+  const login = { name: `parley_test_${randomBytes(4).toString('hex')}`, password: 'x' }
+  const name = sql.id(login.name)
+  await sql`create role ${name} login in role parley_gateway`.execute(owner.db)
+  const store = openStore({ url: urlWith(database.url, login), applicationName: 'gateway' })
+  try {
+    const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+    const project = await addProject(owner, createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }]))
+    const keys = owner.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)
+    const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
+    const callId = uuidv7()
+    const asked = { keyPairId, modelId: 'm', priceVersion: 1n, want: 100n, min: 100n, hasIdempotencyKey: false }
+    await ledger.hold({ ...asked, callId, projectId: project.id })
+    await sql`alter role ${name} nologin`.execute(owner.db)
+    assert.equal(store.ledgerPool.options.idleTimeoutMillis, 0)
+
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${login.name}`.execute(owner.db)
+    await until(() => store.ledgerPool.totalCount === 0)
+    await assert.rejects(store.ledgerPool.query('select 1'), (error: { code?: string }) => {
+      assert.equal(error.code, '28000')
+      return isUnavailable(error)
+    })
+    const settled = ledger.settle(settlementOf(callId, project.id, 70n))
+    const isRefused = await Promise.race([
+      settled.then(
+        () => true,
+        () => true,
+      ),
+      new Promise<false>((resolve) => setTimeout(() => resolve(false), 500)),
+    ])
+    assert.equal(isRefused, false, 'it waits')
+    await sql`alter role ${name} login`.execute(owner.db)
+    assert.equal(await settled, 70n)
+  } finally {
+    await store.close()
+    await sql`drop role ${name}`.execute(owner.db)
+    await owner.close()
+    await database.drop()
+  }
+})
+
+test('a worker that was off for long sweeps before it audits, and finds nothing broken', async () => {
+  const world = await createWorld()
+  const { store, project, secrets } = world
+  const keys = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)
+  const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
+  // Of a gateway that has died.
+  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+  const asked = { projectId: project.id, keyPairId, modelId: 'sim-small', priceVersion: 1n, want: 100n, min: 100n }
+  const calls = Array.from({ length: 300 }, () => uuidv7())
+  await Promise.all(calls.map((callId) => ledger.hold({ ...asked, callId, hasIdempotencyKey: false })))
+  await sql`update holds set held_at = now() - interval '1 hour'`.execute(store.db)
+
+  // Somebody uses the wallet, so that sweeping takes a while.
+  const user = new Client({ connectionString: world.env.DATABASE_URL })
+  await user.connect()
+  await user.query('begin; select from wallets for no key update')
+  const lines: string[] = []
+  const metrics = createMetrics()
+  const worker = createWorker({
+    db: store.db,
+    tenants: store.tenants,
+    log: createLog('info', { write: (line) => lines.push(line) }),
+    metrics,
+    secrets,
+    leaseMs: 15_000,
+    mail: { smtpUrl: undefined, from: 'Parley <parley@example.com>' },
+    checkDomain: () => Promise.reject(new Error('nothing is due')),
+    consoleUrl: 'http://console.test',
+  })
+  await sleep(1_000)
+  await user.end()
+  await until(async () => ((await metrics.auditFinished.get()).values[0]?.value ?? 0) > 0, 15_000)
+  worker.stop()
+  assert.deepEqual(
+    lines.filter((line) => line.includes('"level":"error"')),
+    [],
+  )
+  assert.equal((await metrics.holdsSwept.get()).values[0]?.value, calls.length)
+  await world.close()
+})
