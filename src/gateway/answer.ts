@@ -32,7 +32,7 @@ export async function* answer(
     const spentKeys = new Set<string>()
     let mayRepeat = isOnly
     for (let tries = 0; tries < TRIES_PER_ROUTE_MAX; tries++) {
-      const admission = upstreams.admit(route, isOnly, spentKeys)
+      const admission = upstreams.admit(route, call.caller.publisherId, isOnly, spentKeys)
       if ('why' in admission) {
         refusals.push(admission)
         break

@@ -33,7 +33,7 @@ export function createMetrics() {
     failovers: counter('failovers_total', 'Attempts at another deployment after one had failed.', 'model'),
     breakerState: gauge(
       'breaker_state',
-      'Whether a deployment is used: 0 closed (yes), 1 half open (by a probe), 2 open (no).',
+      'Whether a deployment is used: 0 closed (yes), 1 half open (by a probe), 2 open (no, at least for one publisher).',
       'provider',
       'model',
       'deployment',
