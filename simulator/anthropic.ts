@@ -59,7 +59,7 @@ function json(answer: Answer): unknown {
       ...(reply.thoughts.length > 0 ? [thinking] : []),
       ...(reply.tool ? [{ ...toolUse(answer), input: inputOf(text.text) }] : text.text === '' ? [] : [text]),
     ],
-    stop_reason: STOP_REASONS[reply.finish],
+    stop_reason: answer.finish ?? STOP_REASONS[reply.finish],
     ...(usage && { usage: { ...promptUsage(usage), ...completionUsage(usage) } }),
   }
 }
@@ -106,7 +106,7 @@ function* events(answer: Answer): Generator<StreamEvent> {
     }
     yield event(n === blocks - 1 ? 'close' : 'open', { type: 'content_block_stop', index })
   }
-  const stop = { stop_reason: STOP_REASONS[reply.finish], stop_sequence: null }
+  const stop = { stop_reason: answer.finish ?? STOP_REASONS[reply.finish], stop_sequence: null }
   const atEnd = usage && { usage: { ...promptUsage(usage), ...completionUsage(usage) } }
   yield event('close', { type: 'message_delta', delta: stop, ...atEnd })
   yield event('done', { type: 'message_stop' })

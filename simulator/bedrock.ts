@@ -91,7 +91,7 @@ function json(answer: Answer): unknown {
   return {
     metrics: { latencyMs: 1 },
     output: { message: { role: 'assistant', content } },
-    stopReason: STOP_REASONS[reply.finish],
+    stopReason: answer.finish ?? STOP_REASONS[reply.finish],
     ...(usage && { usage: usageBody(usage) }),
   }
 }
@@ -122,7 +122,7 @@ function* events(answer: Answer): Generator<StreamEvent> {
     yield event('content', 'contentBlockDelta', { contentBlockIndex, delta }, tokens)
   }
   yield event('close', 'contentBlockStop', { contentBlockIndex })
-  yield event('close', 'messageStop', { stopReason: STOP_REASONS[reply.finish] })
+  yield event('close', 'messageStop', { stopReason: answer.finish ?? STOP_REASONS[reply.finish] })
   yield event('done', 'metadata', { ...(usage && { usage: usageBody(usage) }), metrics: { latencyMs: 1 } })
 }
 

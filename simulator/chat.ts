@@ -81,6 +81,7 @@ export function createChat(log: CallLog, seed: number, onCall?: (call: Simulated
         createdS: EPOCH_S + log.total(),
         model: call.model,
         reply: composed,
+        finish: script.finish,
         usage: usageOf(call, chatRequest, script, composed, fault),
       },
       stream: chatRequest.stream,

@@ -48,6 +48,8 @@ export interface Answer {
   readonly createdS: number
   readonly model: string
   readonly reply: Reply
+  /** The provider's word for its end, where it is not the one that fits the reply. */
+  readonly finish?: string | undefined
   /** Undefined when it was not asked for, or is withheld. */
   readonly usage: ReportedUsage | undefined
 }

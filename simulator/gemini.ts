@@ -162,7 +162,9 @@ function json(answer: Answer): unknown {
   const thoughts = reply.thoughts.length > 0 ? [{ text: textOf(reply.thoughts), thought: true }] : []
   const parts = [...thoughts, ...(reply.tool ? callParts(answer) : [{ text: textOf(reply.pieces) }])]
   return {
-    candidates: [{ content: { parts, role: 'model' }, finishReason: FINISH_REASONS[reply.finish], index: 0 }],
+    candidates: [
+      { content: { parts, role: 'model' }, finishReason: answer.finish ?? FINISH_REASONS[reply.finish], index: 0 },
+    ],
     ...(usage && { usageMetadata: usageBody(usage) }),
     modelVersion: answer.model,
     responseId: answer.id,
@@ -177,7 +179,11 @@ function* events(answer: Answer): Generator<StreamEvent> {
     const isLast = kind === 'done'
     const data = {
       candidates: [
-        { content: { parts, role: 'model' }, ...(isLast && { finishReason: FINISH_REASONS[reply.finish] }), index: 0 },
+        {
+          content: { parts, role: 'model' },
+          ...(isLast && { finishReason: answer.finish ?? FINISH_REASONS[reply.finish] }),
+          index: 0,
+        },
       ],
       // Each event counts the answer up to itself; only the last tells all of what was asked for.
       ...(usage && { usageMetadata: isLast ? usageBody(usage) : usageSoFar(usage, tokensSoFar) }),

@@ -107,7 +107,8 @@ function toolsOf(tool: unknown): Tool[] {
 function errorBody(status: number, message: string): unknown {
   const [type, code] =
     ERROR_KINDS.get(status) ?? (status < 500 ? ['invalid_request_error', null] : ['server_error', null])
-  return { error: { message, type, param: null, code } }
+  // Whoever says one word means a code.
+  return { error: { message, type, param: null, code: code ?? (/^\w+$/.test(message) ? message : null) } }
 }
 
 const ERROR_KINDS = new Map<number, [type: string, code: string | null]>([
@@ -131,7 +132,7 @@ function json(answer: Answer): unknown {
     created: answer.createdS,
     model: answer.model,
     system_fingerprint: FINGERPRINT,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: FINISH_REASONS[reply.finish] }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: answer.finish ?? FINISH_REASONS[reply.finish] }],
     ...(answer.usage && { usage: usageBody(answer.usage) }),
   }
 }
@@ -162,7 +163,7 @@ function* events(answer: Answer): Generator<StreamEvent> {
     for (const { text, tokens } of reply.pieces)
       yield event('content', { tool_calls: [{ index, function: { arguments: text } }] }, tokens)
   }
-  yield event('close', {}, 0, FINISH_REASONS[reply.finish])
+  yield event('close', {}, 0, answer.finish ?? FINISH_REASONS[reply.finish])
   if (answer.usage) {
     yield {
       kind: 'close',

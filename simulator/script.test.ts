@@ -34,6 +34,8 @@ test('without a script the reply is ordinary', () => {
     echo: false,
     utf8: false,
     tool: undefined,
+    finish: undefined,
+    error: undefined,
     newline: '\n',
     splitBytes: 0,
     status: undefined,

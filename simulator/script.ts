@@ -21,6 +21,8 @@
  * | tool      | call this tool of the request, unless a tool result was just given     |                     |
  * | newline   | `lf`, `crlf` or `cr` in the event stream                               | lf                  |
  * | split     | write the body in pieces of this many bytes                            | 0, whole events     |
+ * | finish    | what the provider calls the end of the reply, in its own words         | by the reply        |
+ * | error     | an error event that says this, URL-encoded, in place of the end        |                     |
  * | status    | answer with this status and an error body                              |                     |
  * | fault     | misbehave; faults.ts lists the names                                   |                     |
  * | after     | content chunks before a fault that strikes midway                      | 3                   |
@@ -47,6 +49,8 @@ export interface Script {
   readonly echo: boolean
   readonly utf8: boolean
   readonly tool: string | undefined
+  readonly finish: string | undefined
+  readonly error: string | undefined
   readonly newline: string
   readonly splitBytes: number
   readonly status: number | undefined
@@ -94,6 +98,8 @@ const OPTIONS = [
   'utf8',
   'untold',
   'tool',
+  'finish',
+  'error',
   'newline',
   'fault',
   'mark',
@@ -116,6 +122,8 @@ export function parseScript(from: { header: string | undefined; model: string; l
     echo: flagIn(options, 'echo'),
     utf8: flagIn(options, 'utf8'),
     tool: options.get('tool'),
+    finish: options.get('finish'),
+    error: options.get('error'),
     newline,
     splitBytes: numberIn(options, 'split') ?? 0,
     status: numberIn(options, 'status'),

@@ -50,6 +50,11 @@ async function sendStream(outgoing: Outgoing, delivery: Delivery): Promise<boole
       if (fault?.interjection !== undefined)
         await write(outgoing, framed(outgoing, interjected(outgoing, fault.interjection), false))
     }
+    if (script.error !== undefined && (event.kind === 'close' || event.kind === 'done')) {
+      await wire.write(delivery.errorEvent(400, script.error))
+      await wire.end()
+      return true
+    }
     if (event.kind === 'content') {
       if (contents > 0 && script.gapMs > 0) await wire.pause(script.gapMs)
       contents++

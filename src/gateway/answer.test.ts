@@ -67,7 +67,12 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
       },
     }
   })
-  const newCall = () => ({ signal: abort.signal, facts: { streamed: true, attempts: [] } }) as unknown as Call
+  const newCall = () =>
+    ({
+      signal: abort.signal,
+      caller: { publisherId: 'publisher' },
+      facts: { streamed: true, attempts: [] },
+    }) as unknown as Call
   async function ask(call = newCall()): Promise<Chunk[]> {
     const chunks: Chunk[] = []
     for await (const chunk of answer(upstreams, routes, REQUEST, call, call.signal)) chunks.push(chunk)
@@ -242,5 +247,5 @@ test('leaving an answer early gives its place back and counts as no failure', as
     }
     assert.equal(upstreams.inFlight, 0)
   }
-  assert.ok('key' in upstreams.admit(routes[0] as Route, false, new Set()))
+  assert.ok('key' in upstreams.admit(routes[0] as Route, 'publisher', false, new Set()))
 })

@@ -32,7 +32,7 @@ export async function* answer(
     const spentKeys = new Set<string>()
     let mayRepeat = isOnly
     for (let tries = 0; tries < TRIES_PER_ROUTE_MAX; tries++) {
-      const admission = upstreams.admit(route, isOnly, spentKeys)
+      const admission = upstreams.admit(route, call.caller.publisherId, isOnly, spentKeys)
       if ('why' in admission) {
         refusals.push(admission)
         break
@@ -78,6 +78,7 @@ async function* attempt(
         onSent()
         record.end(undefined)
       }
+      if (chunk.type === 'finish') call.facts.oddEnding = chunk.odd
       yield chunk
     }
     admission.ended('complete')

@@ -10,7 +10,7 @@ import { findKeyRecords, type KeyRecord } from '../store/keys.ts'
 /** Who calls: a proven key pair of an activated publisher's project with a verified domain. */
 export type Caller = Pick<
   KeyRecord,
-  'keyPairId' | 'projectId' | 'allowedModels' | 'contentRetentionDays' | 'isPlayground' | 'monetization'
+  'keyPairId' | 'projectId' | 'publisherId' | 'allowedModels' | 'contentRetentionDays' | 'isPlayground' | 'monetization'
 >
 
 export interface Keys {

@@ -37,6 +37,8 @@ export interface CallFacts {
   firstTokenMs?: number
   outcome?: Outcome
   finishReason?: FinishReason
+  /** What the provider called an end that nobody asks for. */
+  oddEnding?: string
   errorCode?: string
   usage?: Usage
   usageSource?: UsageSource

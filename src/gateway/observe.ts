@@ -39,12 +39,13 @@ export function observeCall(
   if (facts.firstTokenMs !== undefined) metrics.firstToken.observe({ model }, facts.firstTokenMs / 1000)
   metrics.failovers.inc({ model }, failoversIn(facts.attempts))
   if (call.signal.aborted) metrics.clientAborts.inc({ phase: phaseOf(call) })
+  const provider = facts.attempts.at(-1)?.provider ?? 'none'
+  if (facts.oddEnding !== undefined) metrics.oddEndings.inc({ provider, model })
   if (facts.outcome !== undefined) {
     metrics.outcomes.inc({ outcome: facts.outcome, model })
     metrics.chargedNanos.inc({ model }, Number(facts.charged ?? 0n))
     metrics.lostNanos.inc({ outcome: facts.outcome }, Number((facts.worth ?? 0n) - (facts.charged ?? 0n)))
     if (facts.usageSource === 'estimated') metrics.usageEstimated.inc({ model })
-    const provider = facts.attempts.at(-1)?.provider ?? 'none'
     for (const kind of facts.anomalies ?? []) metrics.usageAnomalies.inc({ provider, model, kind })
   }
   log.info({
@@ -61,6 +62,7 @@ export function observeCall(
     replayOf: facts.replayed?.callId,
     outcome: facts.outcome,
     finishReason: facts.finishReason,
+    oddEnding: facts.oddEnding,
     usage: facts.usage,
     usageSource: facts.usageSource,
     usageAnomalies: facts.anomalies?.length ? facts.anomalies : undefined,

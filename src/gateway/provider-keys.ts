@@ -9,7 +9,7 @@ import type { ProviderKey, Route } from './catalogue.ts'
 /** The keys of each provider, used in turn: which are refused, which must rest, and how much each bears. */
 export interface ProviderKeys {
   /** The next key that can be used at this route. Whoever takes it gives it back, once. */
-  take(route: Route, spentKeys: ReadonlySet<string>): KeyInUse | NoKey
+  take(route: Route, publisherId: string, spentKeys: ReadonlySet<string>): KeyInUse | NoKey
   /** Forgets the keys that are not among these. */
   keepOnly(routes: readonly Route[]): void
   readonly inFlight: number
@@ -38,7 +38,7 @@ export interface ProviderKeysOptions {
 
 /** A refused key is tried by one call after so long, then after twice as long, and so on. */
 const REFUSED_MS = { first: 10_000, most: 10 * 60_000 }
-/** No permission for this model; 401 and 402 are about the key as such. */
+/** No permission for this model, or what a prompt is answered that somebody's filter dislikes. 401 and 402 are about the key. */
 const STATUS_OF_ONE_MODEL = 403
 /** When a call will end is not known. */
 const ROOM_WAIT_MS = 1_000
@@ -59,6 +59,8 @@ interface Line {
   restsUntilMs: number
   limitedInARow: number
   refusal: KeyRefusal | undefined
+  /** The publisher that was last answered 403, if nobody has been answered since. */
+  forbiddenTo: string | undefined
 }
 
 /** Replaced by each new one, so that a call can tell whether it knew of this one when it began. */
@@ -85,7 +87,7 @@ export function createProviderKeys(options: ProviderKeysOptions): ProviderKeys {
   }
 
   return {
-    take(route, spentKeys) {
+    take(route, publisherId, spentKeys) {
       const { keys, deployment } = route
       const turn = turns.get(deployment.providerId) ?? 0
       turns.set(deployment.providerId, (turn + 1) % keys.length)
@@ -98,7 +100,7 @@ export function createProviderKeys(options: ProviderKeysOptions): ProviderKeys {
         const missing = whatIsMissing(state, line, now())
         if (!missing) {
           inFlight += 1
-          return use(options, { route, key, state, line }, () => (inFlight -= 1))
+          return use(options, { route, publisherId, key, state, line }, () => (inFlight -= 1))
         }
         if (missing.why === 'busy') none.why = 'busy'
         none.waitMs = Math.min(none.waitMs, missing.waitMs)
@@ -137,7 +139,7 @@ function hide({ keyDisabled, concurrencyLimit }: Metrics, { labels, lines }: Pic
 function lineOf({ lines }: KeyState, deploymentId: string): Line {
   let line = lines.get(deploymentId)
   if (!line) {
-    line = { concurrency: UNLIMITED, restsUntilMs: 0, limitedInARow: 0, refusal: undefined }
+    line = { concurrency: UNLIMITED, restsUntilMs: 0, limitedInARow: 0, refusal: undefined, forbiddenTo: undefined }
     lines.set(deploymentId, line)
   }
   return line
@@ -152,6 +154,7 @@ function whatIsMissing(state: KeyState, line: Line, nowMs: number): NoKey | unde
 
 interface Use {
   route: Route
+  publisherId: string
   key: ProviderKey
   state: KeyState
   line: Line
@@ -168,6 +171,7 @@ function use(options: ProviderKeysOptions, used: Use, onEnd: () => void): KeyInU
     key,
     began() {
       line.limitedInARow = 0
+      line.forbiddenTo = undefined
       if (known.some((refusal) => refusal !== undefined)) accept(options, used, known)
     },
     ended(end) {
@@ -205,6 +209,7 @@ type Known = readonly (KeyRefusal | undefined)[]
 function refuse(options: ProviderKeysOptions, used: Use, known: Known, { status }: UpstreamError): void {
   const { log, metrics, now } = options
   const { route, key, state, line } = used
+  if (status === STATUS_OF_ONE_MODEL && mayBeThePrompt(options, used)) return
   const where = status === STATUS_OF_ONE_MODEL ? line : state
   // Said once, and not again by every call that was under way.
   if (!known.includes(where.refusal)) return
@@ -215,6 +220,21 @@ function refuse(options: ProviderKeysOptions, used: Use, known: Known, { status 
   const model = status === STATUS_OF_ONE_MODEL ? route.deployment.upstreamModel : undefined
   log.error({ ...said, upstreamStatus: status, model }, 'provider refuses a key: replace it, or mend its account')
   note(options, used, { status })
+}
+
+/**
+ * One publisher can have itself answered 403 by what it asks, and must not take the key from the others. It is the key when
+ * another one is answered so, too, and nobody was answered in between.
+ */
+function mayBeThePrompt({ log }: ProviderKeysOptions, { route, publisherId, key, state, line }: Use): boolean {
+  if (line.refusal !== undefined) return false
+  if (line.forbiddenTo !== undefined && line.forbiddenTo !== publisherId) return false
+  if (line.forbiddenTo === undefined) {
+    const said = { provider: state.labels.provider, providerKey: key.name, model: route.deployment.upstreamModel }
+    log.warn({ ...said, publisher: publisherId }, 'provider answers 403: to a prompt, or to a key without permission')
+  }
+  line.forbiddenTo = publisherId
+  return true
 }
 
 function note(

@@ -10,6 +10,8 @@ import { createUpstreams, type Admission, type Upstreams } from './upstreams.ts'
 
 const MINUTE_MS = 60_000
 const NONE: ReadonlySet<string> = new Set()
+const PUBLISHER = 'publisher'
+const NEIGHBOUR = 'neighbour'
 
 function providerNamed(name: string): Provider {
   return { name, cannotHonour: () => undefined, stream: () => assert.fail('nobody is asked here') }
@@ -52,26 +54,26 @@ function setUp() {
   return { upstreams, clock, lines, noted, metric }
 }
 
-function admitted(upstreams: Upstreams, route: Route, isOnly = false): Admission {
-  const admission = upstreams.admit(route, isOnly, NONE)
+function admitted(upstreams: Upstreams, route: Route, isOnly = false, publisherId = PUBLISHER): Admission {
+  const admission = upstreams.admit(route, publisherId, isOnly, NONE)
   assert.ok('key' in admission, `not admitted: ${JSON.stringify(admission)}`)
   return admission
 }
 
-function refused(upstreams: Upstreams, route: Route) {
-  const refusal = upstreams.admit(route, false, NONE)
+function refused(upstreams: Upstreams, route: Route, publisherId = PUBLISHER) {
+  const refusal = upstreams.admit(route, publisherId, false, NONE)
   assert.ok('why' in refusal, 'admitted')
   return [refusal.why, refusal.waitMs]
 }
 
-function fail(upstreams: Upstreams, route: Route, error: UpstreamError): string {
-  const admission = admitted(upstreams, route)
+function fail(upstreams: Upstreams, route: Route, error: UpstreamError, publisherId = PUBLISHER): string {
+  const admission = admitted(upstreams, route, false, publisherId)
   admission.ended(error)
   return admission.key.name
 }
 
-function answer(upstreams: Upstreams, route: Route): string {
-  const admission = admitted(upstreams, route)
+function answer(upstreams: Upstreams, route: Route, publisherId = PUBLISHER): string {
+  const admission = admitted(upstreams, route, false, publisherId)
   admission.began()
   admission.ended('complete')
   return admission.key.name
@@ -147,9 +149,65 @@ test('a refused key is not used any more, said once with its name and without it
 test('401 is about the key everywhere, 403 about the key at this model', () => {
   const { upstreams } = setUp()
   fail(upstreams, routeTo('d1'), FORBIDDEN)
+  fail(upstreams, routeTo('d1'), FORBIDDEN, NEIGHBOUR)
   assert.equal(refused(upstreams, routeTo('d1'))[0], 'failing')
   fail(upstreams, routeTo('d2'), UNAUTHORISED)
   assert.equal(refused(upstreams, routeTo('d3'))[0], 'failing')
+})
+
+test('a 403 that only one publisher is answered takes the key from nobody, however often it comes', () => {
+  const { upstreams, lines, noted } = setUp()
+  const route = routeTo('d')
+  for (let n = 0; n < 20; n++) fail(upstreams, route, FORBIDDEN)
+  answer(upstreams, route, NEIGHBOUR)
+  // Answered in between, so that the next one may be about a prompt again.
+  fail(upstreams, route, FORBIDDEN, NEIGHBOUR)
+  answer(upstreams, route)
+  assert.deepEqual(noted, [])
+  assert.deepEqual(
+    lines.map(({ level, publisher }) => [level, publisher]),
+    [
+      ['warn', PUBLISHER],
+      ['warn', NEIGHBOUR],
+    ],
+  )
+})
+
+test('what one publisher makes fail closes the route to that one, and to all when it fails for two', async () => {
+  const { upstreams, clock, metric } = setUp()
+  const route = routeTo('d')
+  const state = () => metric(/^parley_breaker_state\{[^}]*\} (\d)$/m)
+  const failure = new UpstreamError('server_error', { status: 500 })
+  for (let n = 0; n < 5; n++) fail(upstreams, route, failure)
+  assert.equal(refused(upstreams, route)[0], 'failing')
+  assert.equal(await state(), '2', 'the operator is shown that it fails for somebody')
+  answer(upstreams, route, NEIGHBOUR)
+  for (let n = 0; n < 5; n++) fail(upstreams, route, failure, NEIGHBOUR)
+  assert.equal(refused(upstreams, route, 'somebody else')[0], 'failing')
+  clock.ms = 15_000
+  answer(upstreams, route, 'somebody else')
+  answer(upstreams, route)
+  answer(upstreams, route, NEIGHBOUR)
+  assert.equal(await state(), '0')
+})
+
+test('a publisher whose calls failed long ago does not make another’s failures everybody’s', () => {
+  const { upstreams, clock } = setUp()
+  const route = routeTo('d')
+  const failure = new UpstreamError('first_token_timeout')
+  for (let n = 0; n < 5; n++) fail(upstreams, route, failure)
+  clock.ms = MINUTE_MS
+  for (let n = 0; n < 5; n++) fail(upstreams, route, failure, NEIGHBOUR)
+  answer(upstreams, route, 'somebody else')
+})
+
+test('what nobody can cause by asking closes the route to everybody', () => {
+  for (const kind of ['refused', 'dns', 'connect_timeout', 'tls'] as const) {
+    const { upstreams } = setUp()
+    const route = routeTo('d')
+    for (let n = 0; n < 5; n++) fail(upstreams, route, new UpstreamError(kind))
+    assert.equal(refused(upstreams, route, NEIGHBOUR)[0], 'failing', kind)
+  }
 })
 
 test('a refused key is tried by one call after 10 seconds, then ever more seldom, down to every 10 minutes', () => {
@@ -316,6 +374,7 @@ test('whatever happens in whatever order, nothing is in flight in the end, and a
   const step = fc.record({
     deployment: fc.constantFrom('d1', 'd2'),
     isOnly: fc.boolean(),
+    publisher: fc.constantFrom(PUBLISHER, NEIGHBOUR),
     action: fc.constantFrom('enter', 'enter', 'begin', 'end', 'end again', 'refresh'),
     which: fc.nat(),
     end: fc.constantFrom('complete' as const, 'left' as const, ...ends),
@@ -327,10 +386,10 @@ test('whatever happens in whatever order, nothing is in flight in the end, and a
       const routes = new Map(['d1', 'd2'].map((id) => [id, routeTo(id, [keyOf('a'), keyOf('b')])]))
       const running: Admission[] = []
       const over: Admission[] = []
-      for (const { deployment, isOnly, action, which, end, afterMs } of steps) {
+      for (const { deployment, publisher, isOnly, action, which, end, afterMs } of steps) {
         clock.ms += afterMs
         if (action === 'enter') {
-          const admission = upstreams.admit(routes.get(deployment) as Route, isOnly, NONE)
+          const admission = upstreams.admit(routes.get(deployment) as Route, publisher, isOnly, NONE)
           if ('key' in admission) running.push(admission)
         } else if (action === 'begin') running[which % running.length]?.began()
         else if (action === 'end') {

@@ -14,7 +14,7 @@ export interface Upstreams {
   /** The routes of a call in the order in which it tries them. */
   inOrder(routes: readonly Route[]): Route[]
   /** Leave for one attempt. `isOnly`: the call has no other route. `spentKeys` have failed this call already. */
-  admit(route: Route, isOnly: boolean, spentKeys: ReadonlySet<string>): Admission | Refusal
+  admit(route: Route, publisherId: string, isOnly: boolean, spentKeys: ReadonlySet<string>): Admission | Refusal
   /** How long to wait before the only route is tried once more. Undefined: too many calls do that already. */
   repeatAfterMs(): number | undefined
   /** Forgets all others: what is known must not outgrow the catalogue. */
@@ -60,10 +60,10 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       budget = withCall(budget)
       return orderOf(routes, random)
     },
-    admit(route, isOnly, spentKeys) {
-      const passage = breakers.enter(route, isOnly)
+    admit(route, publisherId, isOnly, spentKeys) {
+      const passage = breakers.enter(route, publisherId, isOnly)
       if ('waitMs' in passage) return { why: 'failing', ...passage }
-      const use = providerKeys.take(route, spentKeys)
+      const use = providerKeys.take(route, publisherId, spentKeys)
       if ('waitMs' in use) {
         passage.ended('left')
         return { why: use.why === 'busy' ? 'busy' : 'failing', waitMs: use.waitMs }

@@ -29,10 +29,11 @@ export function createMetrics() {
     duration: histogram('call_seconds', 'Time from request to the end of the answer.', LATENCY_BUCKETS, 'model'),
     upstreamAttempts: counter('upstream_attempts_total', 'Attempts at providers by end.', 'provider', 'kind'),
     upstreamRateLimited: counter('upstream_rate_limited_total', 'Answers 429 by provider key.', 'provider', 'key'),
+    oddEndings: counter('odd_endings_total', 'Answers whose end nobody asks for, or knows.', 'provider', 'model'),
     failovers: counter('failovers_total', 'Attempts at another deployment after one had failed.', 'model'),
     breakerState: gauge(
       'breaker_state',
-      'Whether a deployment is used: 0 closed (yes), 1 half open (by a probe), 2 open (no).',
+      'Whether a deployment is used: 0 closed (yes), 1 half open (by a probe), 2 open (no, at least for one publisher).',
       'provider',
       'model',
       'deployment',

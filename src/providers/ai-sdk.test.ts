@@ -5,6 +5,7 @@ import type { Chunk } from '../rules/chunk.ts'
 import { judgeReport } from '../rules/usage-report.ts'
 import { callOptionsOf } from './ai-sdk-request.ts'
 import { createReader } from './ai-sdk.ts'
+import { BEDROCK_ENDINGS } from './endings.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 
 const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
@@ -13,7 +14,7 @@ type Part = Parameters<ReturnType<typeof createReader>['read']>[0]
 type Finish = Extract<Part, { type: 'finish' }>
 
 function read(...parts: Part[]): Chunk[] {
-  const reader = createReader((raw) => (raw === 'too_long' ? 'length' : 'stop'))
+  const reader = createReader(BEDROCK_ENDINGS)
   return [...parts.flatMap((part) => reader.read(part)), ...reader.end()]
 }
 
@@ -80,7 +81,9 @@ test('a finish that the package made up is a truncated answer, and one that it d
   assert.throws(() => read({ type: 'text-delta', id: '0', delta: 'Hi' }), fails('truncated'))
   assert.throws(() => read(finish('other')), fails('truncated'))
   assert.throws(() => read(finish('error')), fails('error_in_200'))
-  assert.deepEqual(read(finish('other', 'too_long')), [{ type: 'finish', reason: 'length' }])
+  assert.deepEqual(read(finish('other', 'model_context_window_exceeded')), [{ type: 'finish', reason: 'length' }])
+  const odd = 'malformed_tool_use'
+  assert.deepEqual(read(finish('other', odd)), [{ type: 'finish', reason: 'stop', odd }])
   assert.deepEqual(read(finish('content-filter', 'x')), [{ type: 'finish', reason: 'content_filter' }])
 })
 
@@ -94,6 +97,17 @@ test('an event that the package could not read is a bad one, and any other error
     assert.throws(() => read({ type: 'error', error }, STOP), fails(kind))
   }
   assert.throws(() => read({ type: 'error', error: { message: 'overloaded' } }, STOP), fails('error_in_200'))
+  assert.throws(() => read({ type: 'error', error: { message: 'too long', statusCode: 400 } }, STOP), fails('rejected'))
+})
+
+test('an answer that is blocked midway has ended, and one that is blocked at once is refused', () => {
+  const error = { message: 'Output blocked by content filtering policy', statusCode: 400 }
+  const hi: Part = { type: 'text-delta', id: '0', delta: 'Hi' }
+  assert.deepEqual(read(hi, { type: 'error', error }, finish('error')), [
+    { type: 'text', text: 'Hi' },
+    { type: 'finish', reason: 'content_filter', odd: 'output_blocked' },
+  ])
+  assert.throws(() => read({ type: 'error', error }, finish('error')), fails('rejected'))
 })
 
 test('usage is in disjoint buckets, is left out if there was none, and is never made up', () => {

@@ -1,6 +1,7 @@
-import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import type { Chunk, FinishChunk } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
 import { callOptionsOf, type LanguageModel } from './ai-sdk-request.ts'
+import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from './endings.ts'
 import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from './provider.ts'
 import type { BytesRequest, Transport } from './transport.ts'
 
@@ -22,8 +23,8 @@ export interface BridgeOptions {
   /** Cuts the body into what the package reads at once, with a limit for each, because the packages have none. */
   piecesIn(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   kindOfRefusal?: BytesRequest['kindOfRefusal']
-  /** What a reason to finish means that the package does not know. */
-  finishOf(raw: string): FinishReason
+  /** For the reasons to finish that the package does not know. */
+  endings: Endings
 }
 
 export async function* streamThrough(options: BridgeOptions, signal: AbortSignal): AsyncGenerator<Chunk> {
@@ -37,7 +38,7 @@ export async function* streamThrough(options: BridgeOptions, signal: AbortSignal
     const model = await options.modelWith(exchange.fetch)
     const { stream } = await model.doStream(callOptionsOf(options.call.request))
     parts = stream.getReader()
-    const reader = createReader(options.finishOf)
+    const reader = createReader(options.endings)
     for (let next = await parts.read(); !next.done; next = await parts.read()) {
       if (next.value.type === 'stream-start') {
         refuseIfDropped(next.value)
@@ -144,9 +145,20 @@ function refuseIfDropped({ warnings }: Extract<StreamPart, { type: 'stream-start
 }
 
 /** Turns the parts of a stream, in order, into chunks. The finish is given out last, when the stream has ended. */
-export function createReader(finishOf: BridgeOptions['finishOf']): { read(part: StreamPart): Chunk[]; end(): Chunk[] } {
+export function createReader(endings: Endings): { read(part: StreamPart): Chunk[]; end(): Chunk[] } {
   const calls = new Map<string, { index: number; hasArguments: boolean }>()
   let last: Extract<StreamPart, { type: 'finish' }> | undefined
+  let blocked: FinishChunk | undefined
+  let hasBegun = false
+
+  /** What was already said stays said: an answer that is blocked midway was written, and has ended. */
+  function failed(error: unknown): Chunk[] {
+    if (isMalformed(error)) throw new UpstreamError('bad_event')
+    const { message, statusCode } = Object(error) as { message?: unknown; statusCode?: unknown }
+    if (!hasBegun || !isBlockedOutput(message)) throw new UpstreamError(kindOfErrorEvent(statusCode))
+    blocked = oddFinish('content_filter', 'output_blocked')
+    return []
+  }
 
   function startCall(id: string, name: string): Chunk[] {
     const index = calls.size
@@ -163,35 +175,41 @@ export function createReader(finishOf: BridgeOptions['finishOf']): { read(part: 
     return [{ type: 'tool_call', index: call.index, id: undefined, name: undefined, arguments: fragment }]
   }
 
+  function chunksOf(part: StreamPart): Chunk[] {
+    switch (part.type) {
+      case 'text-delta':
+        return part.delta === '' ? [] : [{ type: 'text', text: part.delta }]
+      case 'reasoning-delta':
+        return part.delta === '' ? [] : [{ type: 'reasoning', text: part.delta }]
+      case 'tool-input-start':
+        return startCall(part.id, part.toolName)
+      case 'tool-input-delta':
+        return continueCall(part.id, part.delta)
+      case 'tool-call': {
+        // The whole call, once more or for the first time. Without arguments it comes without fragments.
+        const start = calls.has(part.toolCallId) ? [] : startCall(part.toolCallId, part.toolName)
+        const isKnown = calls.get(part.toolCallId)?.hasArguments
+        return isKnown ? start : [...start, ...continueCall(part.toolCallId, part.input)]
+      }
+      case 'error':
+        return failed(part.error)
+      case 'finish':
+        last = part
+        return []
+      default:
+        return []
+    }
+  }
+
   return {
     read(part) {
-      switch (part.type) {
-        case 'text-delta':
-          return part.delta === '' ? [] : [{ type: 'text', text: part.delta }]
-        case 'reasoning-delta':
-          return part.delta === '' ? [] : [{ type: 'reasoning', text: part.delta }]
-        case 'tool-input-start':
-          return startCall(part.id, part.toolName)
-        case 'tool-input-delta':
-          return continueCall(part.id, part.delta)
-        case 'tool-call': {
-          // The whole call, once more or for the first time. Without arguments it comes without fragments.
-          const start = calls.has(part.toolCallId) ? [] : startCall(part.toolCallId, part.toolName)
-          const isKnown = calls.get(part.toolCallId)?.hasArguments
-          return isKnown ? start : [...start, ...continueCall(part.toolCallId, part.input)]
-        }
-        case 'error':
-          throw new UpstreamError(isMalformed(part.error) ? 'bad_event' : 'error_in_200')
-        case 'finish':
-          last = part
-          return []
-        default:
-          return []
-      }
+      const chunks = chunksOf(part)
+      hasBegun ||= chunks.length > 0
+      return chunks
     },
     end() {
       if (!last) throw new UpstreamError('truncated')
-      const end: Chunk[] = [{ type: 'finish', reason: finishReasonOf(last.finishReason, finishOf) }]
+      const end: Chunk[] = [blocked ?? finishIn(last.finishReason, endings)]
       const usage = usageOf(last.usage)
       return usage ? [...end, { type: 'usage', usage }] : end
     },
@@ -205,21 +223,21 @@ function isMalformed(error: unknown): boolean {
 
 type Finish = Extract<StreamPart, { type: 'finish' }>
 
-function finishReasonOf({ unified, raw }: Finish['finishReason'], finishOf: BridgeOptions['finishOf']): FinishReason {
+function finishIn({ unified, raw }: Finish['finishReason'], endings: Endings): FinishChunk {
   switch (unified) {
     case 'stop':
     case 'length':
-      return unified
+      return { type: 'finish', reason: unified }
     case 'content-filter':
-      return 'content_filter'
+      return { type: 'finish', reason: 'content_filter' }
     case 'tool-calls':
-      return 'tool_calls'
+      return { type: 'finish', reason: 'tool_calls' }
     case 'error':
       throw new UpstreamError('error_in_200')
     default:
       // A package makes up a finish where none came.
       if (raw === undefined) throw new UpstreamError('truncated')
-      return finishOf(raw)
+      return finishOf(raw, endings)
   }
 }
 

@@ -23,8 +23,8 @@ function toolCall(index: number, fragment: string, id?: string, name?: string): 
   return { type: 'tool_call', index, id, name, arguments: fragment }
 }
 
-function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls'): Chunk {
-  return { type: 'finish', reason }
+function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls', odd?: string): Chunk {
+  return { type: 'finish', reason, ...(odd !== undefined && { odd }) }
 }
 
 function isUpstreamError(kind: UpstreamErrorKind) {
@@ -117,10 +117,10 @@ test('each stop reason becomes one of ours', () => {
     ['model_context_window_exceeded', 'length'],
     ['tool_use', 'tool_calls'],
     ['refusal', 'content_filter'],
-    ['something_new', 'stop'],
   ] as const) {
     assert.deepEqual(read(messageDelta(theirs), END), [finish(ours)])
   }
+  assert.deepEqual(read(messageDelta('something_new'), END), [finish('stop', 'something_new')])
 })
 
 test('an error inside a stream is an error, in every shape, and says whether waiting may help', () => {
@@ -128,13 +128,20 @@ test('an error inside a stream is an error, in every shape, and says whether wai
     ['overloaded_error', 'server_error'],
     ['rate_limit_error', 'rate_limited'],
     ['api_error', 'error_in_200'],
-    ['invalid_request_error', 'error_in_200'],
+    ['invalid_request_error', 'rejected'],
   ] as const) {
     assert.throws(() => read({ type: 'error', error: { type, message: 'x' } }), isUpstreamError(kind))
   }
   for (const error of [undefined, null, 'overloaded', 503, {}, [], { type: 5 }]) {
     assert.throws(() => read(said('Hi'), { type: 'error', error }), isUpstreamError('error_in_200'))
   }
+})
+
+test('an answer that is blocked midway has ended, and one that is blocked at once is refused', () => {
+  const message = 'Output blocked by content filtering policy'
+  const blocked = { type: 'error', error: { type: 'invalid_request_error', message } }
+  assert.deepEqual(read(said('Hi'), blocked), [text('Hi'), finish('content_filter', 'output_blocked')])
+  assert.throws(() => read(blocked), isUpstreamError('rejected'))
 })
 
 const MALFORMED = [

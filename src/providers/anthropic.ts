@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import type { Chunk, FinishChunk } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
+import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
@@ -71,12 +72,13 @@ export function createReader(): EventReader {
   let atStart: Counts = {}
   let usageAtStart: Usage | undefined
   let atEnd: Counts | undefined
-  let finish: FinishReason | undefined
+  let finish: FinishChunk | undefined
+  let hasBegun = false
   let isDone = false
 
   function readMessageDelta(event: Record<string, unknown>): void {
     const reason = mustBeRecord(event.delta).stop_reason
-    if (reason != null) finish = finishReasonOf(mustBeString(reason))
+    if (reason != null) finish = finishOf(mustBeString(reason), ANTHROPIC_ENDINGS)
     // The counts at the start include only the first token of the answer: alone they are no report.
     const usage = recordIn(event.usage)
     if (usage) atEnd = { ...atEnd, ...presentIn(usage) }
@@ -85,8 +87,13 @@ export function createReader(): EventReader {
   function ended(): Chunk[] {
     if (finish === undefined) throw new UpstreamError('truncated')
     isDone = true
-    const end: Chunk[] = [{ type: 'finish', reason: finish }]
+    const end: Chunk[] = [finish]
     return atEnd ? [...end, { type: 'usage', usage: usageOf(atStart, atEnd) }] : end
+  }
+
+  function begun(chunks: Chunk[]): Chunk[] {
+    hasBegun ||= chunks.length > 0
+    return soFar.after(chunks, usageAtStart)
   }
 
   return {
@@ -96,9 +103,9 @@ export function createReader(): EventReader {
       if (typeof event?.type !== 'string') throw new UpstreamError('bad_event')
       switch (event.type) {
         case 'content_block_delta':
-          return soFar.after(deltaChunks(event, tools), usageAtStart)
+          return begun(deltaChunks(event, tools))
         case 'content_block_start':
-          return soFar.after(startChunks(event, tools), usageAtStart)
+          return begun(startChunks(event, tools))
         case 'content_block_stop':
           return tools.stop(event.index)
         case 'message_start':
@@ -111,7 +118,8 @@ export function createReader(): EventReader {
         case 'message_stop':
           return ended()
         case 'error':
-          throw new UpstreamError(kindOfError(recordIn(event.error)?.type))
+          finish = finishOfError(recordIn(event.error), hasBegun)
+          return ended()
         default:
           // Pings, and what may be added one day.
           return []
@@ -201,22 +209,15 @@ function pieceOf(type: 'text' | 'reasoning', value: unknown): Chunk[] {
   return text === '' ? [] : [{ type, text }]
 }
 
-function finishReasonOf(reason: string): FinishReason {
-  switch (reason) {
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return 'length'
-    case 'tool_use':
-      return 'tool_calls'
-    case 'refusal':
-      return 'content_filter'
-    default:
-      return 'stop'
-  }
+/** What was already said stays said: an answer that is blocked midway was written, and has ended. */
+function finishOfError(error: Record<string, unknown> | undefined, hasBegun: boolean): FinishChunk {
+  if (!hasBegun || !isBlockedOutput(error?.message)) throw new UpstreamError(kindOfError(error?.type))
+  return oddFinish('content_filter', 'output_blocked')
 }
 
 function kindOfError(type: unknown): UpstreamErrorKind {
   if (type === 'overloaded_error') return 'server_error'
+  if (type === 'invalid_request_error') return 'rejected'
   return type === 'rate_limit_error' ? 'rate_limited' : 'error_in_200'
 }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { filesOf, imageUrlsOf, inlineDataOf, type ChatRequest, type OptionalField } from '../rules/chat-request.ts'
-import type { FinishReason } from '../rules/chunk.ts'
 import { EVENT_BYTES_MAX } from '../rules/limits.ts'
 import { inlineImageOf } from './ai-sdk-request.ts'
 import { streamThrough } from './ai-sdk.ts'
+import { BEDROCK_ENDINGS } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import type { Transport } from './transport.ts'
 
@@ -44,7 +44,7 @@ export function createBedrock({ name, baseUrl, settings, transport }: BedrockOpt
           },
           piecesIn: framesIn,
           kindOfRefusal,
-          finishOf,
+          endings: BEDROCK_ENDINGS,
         },
         signal,
       )
@@ -116,12 +116,6 @@ function isPdf(url: string): boolean {
 /** A model that fails or takes too long is told with a 4xx here. */
 function kindOfRefusal(status: number): UpstreamErrorKind | undefined {
   return status === 408 || status === 424 ? 'server_error' : undefined
-}
-
-function finishOf(raw: string): FinishReason {
-  if (raw === 'model_context_window_exceeded') return 'length'
-  if (raw.startsWith('malformed_')) throw new UpstreamError('error_in_200')
-  return 'stop'
 }
 
 /** Two lengths and their checksum, no headers, no payload, and the checksum of it all. */

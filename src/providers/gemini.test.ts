@@ -20,8 +20,8 @@ function toolCall(index: number, id: string, name: string, args: string): Chunk 
   return { type: 'tool_call', index, id, name, arguments: args }
 }
 
-function finish(reason: FinishReason): Chunk {
-  return { type: 'finish', reason }
+function finish(reason: FinishReason, odd?: string): Chunk {
+  return { type: 'finish', reason, ...(odd !== undefined && { odd }) }
 }
 
 function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
@@ -71,7 +71,7 @@ test('only the first candidate is read, and of its parts only text and calls', (
   assert.deepEqual(read(other, image, said([{ text: 'yes' }]), STOP, other), [text('yes'), finish('stop')])
 })
 
-test('reasons to finish become one of ours, and those that mean a failure become an error', () => {
+test('reasons to finish become one of ours, also those that nobody asks for or knows', () => {
   for (const [theirs, ours] of [
     ['STOP', 'stop'],
     ['MAX_TOKENS', 'length'],
@@ -86,9 +86,21 @@ test('reasons to finish become one of ours, and those that mean a failure become
   ] as const) {
     assert.deepEqual(read(said([], theirs)), [finish(ours)], theirs)
   }
-  for (const failure of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'INVENTED_TOMORROW']) {
-    assert.throws(() => read(said([], failure)), isUpstreamError('error_in_200'), failure)
+  for (const odd of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'INVENTED_TOMORROW']) {
+    assert.deepEqual(read(said([{ text: 'Hi' }], odd)), [text('Hi'), finish('stop', odd)])
+    assert.deepEqual(read(said([], odd)), [finish('stop', odd)], 'the model has answered, if only badly')
   }
+  assert.deepEqual(read(said([], 'quotes the prompt')), [finish('stop', 'unreadable')])
+})
+
+test('an odd end keeps its usage, and the calls that came before it', () => {
+  const usageMetadata = { promptTokenCount: 7, candidatesTokenCount: 3 }
+  const call = { ...said([{ functionCall: { name: 'f' } }], 'TOO_MANY_TOOL_CALLS'), usageMetadata }
+  assert.deepEqual(
+    read(call).filter(({ type }) => type === 'finish'),
+    [finish('tool_calls', 'TOO_MANY_TOOL_CALLS')],
+  )
+  assert.deepEqual(read(call).at(-1), usage(7, 3))
 })
 
 test('an answer cut short is "length" even if it called a function', () => {
@@ -111,6 +123,8 @@ test('an error inside a stream is an error, in every shape that it may have', ()
   for (const error of [{ code: 503 }, 'overloaded', 503, {}]) {
     assert.throws(() => read(said([{ text: 'Hi' }]), { error }), isUpstreamError('error_in_200'))
   }
+  assert.throws(() => read(said([{ text: 'Hi' }]), { error: { code: 400 } }), isUpstreamError('rejected'))
+  assert.throws(() => read(said([{ text: 'Hi' }]), { error: { code: 429 } }), isUpstreamError('rate_limited'))
   assert.deepEqual(read({ ...STOP, error: null }), [finish('stop')], 'an absent error is none')
 })
 

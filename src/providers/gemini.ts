@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import type { Chunk, ContentChunk, FinishReason } from '../rules/chunk.ts'
+import type { Chunk, ContentChunk, FinishChunk } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
+import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent } from './endings.ts'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { readEvents, type EventReader } from './read-events.ts'
@@ -69,7 +70,7 @@ export function kindOfRefusal(status: number, body: string): UpstreamErrorKind |
  * What is not content is read by hand: checking each event against a schema would cost more than parsing it.
  */
 export function createReader(): EventReader {
-  let finish: FinishReason | undefined
+  let finish: FinishChunk | undefined
   let usage: Fields | undefined
   let responseId: unknown
   let hasOutput = false
@@ -106,10 +107,11 @@ export function createReader(): EventReader {
       const candidate = candidateIn(event.candidates)
       if (!candidate) {
         // A prompt that may not be answered. Another route would be a way around the filter, so this is the answer.
-        if (typeof recordOf(event.promptFeedback ?? {}).blockReason === 'string') finish = 'content_filter'
+        if (typeof recordOf(event.promptFeedback ?? {}).blockReason === 'string')
+          finish = { type: 'finish', reason: 'content_filter' }
         return []
       }
-      if (candidate.finishReason != null) finish = finishReasonOf(candidate.finishReason)
+      if (candidate.finishReason != null) finish = finishIn(candidate.finishReason)
       const chunks: Chunk[] = []
       for (const part of partsIn(candidate.content)) {
         const chunk = chunkOf(recordOf(part))
@@ -121,8 +123,8 @@ export function createReader(): EventReader {
     },
     end() {
       if (finish === undefined) throw new UpstreamError('truncated')
-      const reason = finish === 'stop' && callIds.size > 0 ? 'tool_calls' : finish
-      const end: Chunk[] = [{ type: 'finish', reason }]
+      const reason = finish.reason === 'stop' && callIds.size > 0 ? 'tool_calls' : finish.reason
+      const end: Chunk[] = [{ ...finish, reason }]
       return usage === undefined ? end : [...end, { type: 'usage', usage: usageOf(usage, hasOutput) }]
     },
     isLast: () => false,
@@ -157,7 +159,7 @@ function parseEvent(data: string): Fields {
     throw new UpstreamError('bad_event')
   }
   const fields = recordOf(event)
-  if (fields.error != null) throw new UpstreamError('error_in_200')
+  if (fields.error != null) throw new UpstreamError(kindOfErrorEvent(fieldsIn(fields.error).code))
   return fields
 }
 
@@ -184,31 +186,9 @@ function jsonOf(args: Fields): string {
   }
 }
 
-const FINISH_REASONS = new Map<unknown, FinishReason>([
-  ['STOP', 'stop'],
-  ['MAX_TOKENS', 'length'],
-  // The most that one request may be answered with, although the caller allowed more.
-  ['CONTINUATION', 'length'],
-  ['SAFETY', 'content_filter'],
-  ['RECITATION', 'content_filter'],
-  ['LANGUAGE', 'content_filter'],
-  ['BLOCKLIST', 'content_filter'],
-  ['PROHIBITED_CONTENT', 'content_filter'],
-  ['SPII', 'content_filter'],
-  ['MODEL_ARMOR', 'content_filter'],
-  ['IMAGE_SAFETY', 'content_filter'],
-  ['IMAGE_PROHIBITED_CONTENT', 'content_filter'],
-  ['IMAGE_RECITATION', 'content_filter'],
-])
-
-/**
- * Any other reason (MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL, OTHER …) means that the model failed to answer. So did
- * every reason that Google has added over the years: one that we do not know is not taken for a good end.
- */
-function finishReasonOf(reason: unknown): FinishReason {
-  const ours = FINISH_REASONS.get(reason)
-  if (ours === undefined) throw new UpstreamError(typeof reason === 'string' ? 'error_in_200' : 'bad_event')
-  return ours
+function finishIn(reason: unknown): FinishChunk {
+  if (typeof reason !== 'string') throw new UpstreamError('bad_event')
+  return finishOf(reason, GEMINI_ENDINGS)
 }
 
 /**

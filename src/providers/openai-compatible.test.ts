@@ -15,8 +15,8 @@ function text(value: string): Chunk {
   return { type: 'text', text: value }
 }
 
-function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls'): Chunk {
-  return { type: 'finish', reason }
+function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls', odd?: string): Chunk {
+  return { type: 'finish', reason, ...(odd !== undefined && { odd }) }
 }
 
 function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
@@ -80,10 +80,49 @@ test('finish reasons of other dialects become one of ours', () => {
     ['tool_calls', 'tool_calls'],
     ['function_call', 'tool_calls'],
     ['eos', 'stop'],
+    ['model_length', 'length'],
   ] as const) {
     assert.deepEqual(read(delta({}, theirs), '[DONE]'), [finish(ours)])
   }
-  assert.throws(() => read(delta({}, 'error'), '[DONE]'), isUpstreamError('error_in_200'))
+  assert.deepEqual(read(delta({}, 'new_today'), '[DONE]'), [finish('stop', 'new_today')])
+  for (const failure of ['error', 'insufficient_system_resource']) {
+    assert.throws(() => read(delta({}, failure), '[DONE]'), isUpstreamError('error_in_200'))
+  }
+})
+
+test('an end that a router calls an error is one only if its maker does, too', () => {
+  const ended = (native: unknown) => ({
+    choices: [{ delta: {}, finish_reason: 'error', native_finish_reason: native }],
+  })
+  const odd = 'MALFORMED_FUNCTION_CALL'
+  assert.deepEqual(read(delta({ content: 'Hi' }), ended(odd), '[DONE]'), [text('Hi'), finish('stop', odd)])
+  for (const native of ['error', null, 5, 'INVENTED']) {
+    assert.throws(() => read(delta({ content: 'Hi' }), ended(native), '[DONE]'), isUpstreamError('error_in_200'))
+  }
+})
+
+test('an error that tells what the model did ends an answer that has begun, and refuses one that has not', () => {
+  for (const [code, ours] of [
+    ['tool_use_failed', 'stop'],
+    ['json_validate_failed', 'stop'],
+    ['content_filter', 'content_filter'],
+  ] as const) {
+    const error = { message: 'x', type: 'invalid_request_error', code }
+    assert.deepEqual(read(delta({ content: 'Hi' }), { error }), [text('Hi'), finish(ours, code)])
+    assert.throws(() => read({ error }), isUpstreamError('rejected'))
+  }
+})
+
+test('an error inside a stream that is about the request says nothing of the provider', () => {
+  for (const [error, kind] of [
+    [{ type: 'invalid_request_error', code: null }, 'rejected'],
+    [{ code: 403 }, 'rejected'],
+    [{ code: 'x', status_code: 400 }, 'rejected'],
+    [{ code: 429 }, 'rate_limited'],
+    [{ code: 502 }, 'error_in_200'],
+  ] as const) {
+    assert.throws(() => read(delta({ content: 'Hi' }), { error }), isUpstreamError(kind), JSON.stringify(error))
+  }
 })
 
 test('an error inside a stream is an error, in every shape that providers give it', () => {
@@ -264,7 +303,7 @@ test('a request goes to the base URL with the key, however the URL ends, and wit
       ['https://api.example.com/v1/chat/completions', {}],
     ],
   )
-  assert.ok(sent[0]?.isLast('[DONE]') && !sent[0].isLast('{}'))
+  assert.ok(sent[0]?.isLast('[DONE]') && !createReader().isLast('{}'))
 })
 
 const SETTINGS_REQUEST = {

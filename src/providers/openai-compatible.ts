@@ -1,7 +1,8 @@
 import { fieldsOf, ROUTE_FIELDS, type ChatRequest, type OptionalField } from '../rules/chat-request.ts'
-import type { Chunk, FinishReason } from '../rules/chunk.ts'
+import type { Chunk, FinishChunk, FinishReason } from '../rules/chunk.ts'
 import type { Usage } from '../rules/usage.ts'
 import { z } from 'zod'
+import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent, oddFinish, OPENAI_ENDINGS } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
@@ -106,38 +107,48 @@ export function requestBodyOf(
 
 /** The finish is given out last, when the end marker has come. */
 export function createReader(): EventReader {
-  let finish: FinishReason | undefined
+  let finish: FinishChunk | undefined
   let usage: Usage | undefined
+  let hasBegun = false
   let isDone = false
   const soFar = createUsageSoFar()
+
+  function ended(): Chunk[] {
+    if (finish === undefined) throw new UpstreamError('truncated')
+    isDone = true
+    return usage === undefined ? [finish] : [finish, { type: 'usage', usage }]
+  }
+
   return {
     read(data) {
       if (isDone) return []
-      if (isEndMarker(data)) {
-        if (finish === undefined) throw new UpstreamError('truncated')
-        isDone = true
-        const end: Chunk[] = [{ type: 'finish', reason: finish }]
-        return usage === undefined ? end : [...end, { type: 'usage', usage }]
-      }
+      if (isEndMarker(data)) return ended()
       const event = parseEvent(data)
+      if (event.error != null) {
+        finish = finishOfError(event.error, hasBegun)
+        return ended()
+      }
       const reported = event.usage ?? event.x_groq?.usage
       if (reported != null) usage = usageOf(reported)
       const choice = event.choices?.find((candidate) => (candidate.index ?? 0) === 0)
       if (!choice) return []
-      if (choice.finish_reason != null) finish = finishReasonOf(choice.finish_reason)
-      return soFar.after(chunksOf(choice.delta ?? {}), usage)
+      if (choice.finish_reason != null) finish = finishIn(choice.finish_reason, choice.native_finish_reason)
+      const chunks = chunksOf(choice.delta ?? {})
+      hasBegun ||= chunks.length > 0
+      return soFar.after(chunks, usage)
     },
     end() {
       if (!isDone) throw new UpstreamError('truncated')
       return []
     },
-    isLast: isEndMarker,
+    isLast: (data) => isDone || isEndMarker(data),
   }
 }
 
 const text = z.string().nullish()
 
-const count = z.unknown().optional()
+const anything = z.unknown().optional()
+const count = anything
 
 /** Counts are judged later: a wrong one is no reason to lose the answer. */
 const upstreamUsage = z
@@ -179,6 +190,7 @@ const upstreamEvent = z.object({
           })
           .nullish(),
         finish_reason: text,
+        native_finish_reason: text.catch(undefined),
       }),
     )
     .nullish(),
@@ -199,7 +211,6 @@ function parseEvent(data: string): UpstreamEvent {
   }
   const result = upstreamEvent.safeParse(event)
   if (!result.success) throw new UpstreamError('bad_event')
-  if (result.data.error != null) throw new UpstreamError('error_in_200')
   return result.data
 }
 
@@ -223,20 +234,29 @@ function chunksOf(delta: Delta): Chunk[] {
   return chunks
 }
 
-function finishReasonOf(reason: string): FinishReason {
-  switch (reason) {
-    case 'stop':
-    case 'length':
-    case 'content_filter':
-    case 'tool_calls':
-      return reason
-    case 'function_call':
-      return 'tool_calls'
-    case 'error':
-      throw new UpstreamError('error_in_200')
-    default:
-      return 'stop'
-  }
+/** OpenRouter says "error" also of what a model did, and then names it as the model's maker does. */
+function finishIn(reason: string, native: string | null | undefined): FinishChunk {
+  const odd = reason === 'error' && native ? GEMINI_ENDINGS.odd.get(native) : undefined
+  return odd && native ? oddFinish(odd, native) : finishOf(reason, OPENAI_ENDINGS)
+}
+
+/** Groq's codes for what a model did, and Azure's for what it may not say. They come as errors, also midway. */
+const ERRORS_OF_THE_MODEL = new Map<unknown, FinishReason>([
+  ['tool_use_failed', 'stop'],
+  ['json_validate_failed', 'stop'],
+  ['output_parse_failed', 'stop'],
+  ['content_filter', 'content_filter'],
+])
+
+const upstreamError = z.object({ code: anything, status_code: anything, type: anything })
+
+/** What was already said stays said: the answer was written, and has ended. */
+function finishOfError(error: unknown, hasBegun: boolean): FinishChunk {
+  const { code, status_code, type } = upstreamError.safeParse(error).data ?? {}
+  const reason = ERRORS_OF_THE_MODEL.get(code)
+  if (reason && hasBegun) return oddFinish(reason, String(code))
+  if (reason || type === 'invalid_request_error') throw new UpstreamError('rejected')
+  throw new UpstreamError(kindOfErrorEvent(typeof code === 'number' ? code : status_code))
 }
 
 /** OpenAI counts cached tokens inside the prompt and reasoning inside the completion; our buckets are disjoint. */

@@ -65,7 +65,8 @@ export const PRESETS: readonly Preset[] = [
     name: 'together',
     kind: 'openai-compatible',
     baseUrl: 'https://api.together.xyz/v1',
-    settings: {},
+    // It answers 403 to a prompt that is too long for the model.
+    settings: { keyRejectedBy: [401, 402] },
     key: 'needed',
     hint: 'Upstream models are named like meta-llama/Llama-3.3-70B-Instruct-Turbo.',
   },
@@ -90,7 +91,12 @@ export const PRESETS: readonly Preset[] = [
     name: 'xai',
     kind: 'openai-compatible',
     baseUrl: 'https://api.x.ai/v1',
-    settings: { maxTokensField: 'max_completion_tokens', unsupportedFields: ['logit_bias'] },
+    // It answers 403 to a prompt that violates its guidelines: that must not take a good key out of use.
+    settings: {
+      maxTokensField: 'max_completion_tokens',
+      unsupportedFields: ['logit_bias'],
+      keyRejectedBy: [401, 402],
+    },
     key: 'needed',
     hint: 'Its reasoning models also refuse stop and the penalties: say so on their routes with --unsupported.',
   },

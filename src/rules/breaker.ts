@@ -103,6 +103,11 @@ export function afterLeaving(breaker: Breaker, pass: Pass, hasBegun: boolean): B
   return pass.epoch === breaker.epoch && pass.isProbe && !hasBegun ? withoutProbe(breaker) : breaker
 }
 
+/** Open, whatever was counted: two of the breakers below it are. */
+export function afterOthersOpened(breaker: Breaker, nowMs: number): Breaker {
+  return breaker.open ? breaker : opened(breaker, 1, nowMs)
+}
+
 function isTooMuch({ failedInARow, brokenInARow, seconds }: Breaker): boolean {
   if (failedInARow >= IN_A_ROW_MAX || brokenInARow >= IN_A_ROW_MAX) return true
   const attempts = seconds.reduce((sum, second) => sum + second.attempts, 0)

@@ -4,7 +4,14 @@ export const FINISH_REASONS = ['stop', 'length', 'content_filter', 'tool_calls']
 export type FinishReason = (typeof FINISH_REASONS)[number]
 
 /** One piece of an answer, the same for every provider. A whole answer is: pieces, then one finish, then one usage. */
-export type Chunk = ContentChunk | { type: 'finish'; reason: FinishReason } | UsageChunk
+export type Chunk = ContentChunk | FinishChunk | UsageChunk
+
+/** `odd`: what the provider called an end that nobody asks for, or that we do not know. */
+export interface FinishChunk {
+  type: 'finish'
+  reason: FinishReason
+  odd?: string
+}
 
 /** `soFar`: the answer still runs. Such reports may come between its pieces, and later ones are truer. */
 export interface UsageChunk {

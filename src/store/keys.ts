@@ -7,6 +7,7 @@ import { settingsOf, type MonetizationRow } from './monetization.ts'
 export interface KeyRecord {
   keyPairId: string
   projectId: string
+  publisherId: string
   publishableKey: string
   secretDigest: Buffer
   secretVersion: number
@@ -32,6 +33,7 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
     .select([
       'k.id as keyPairId',
       'k.project_id as projectId',
+      'p.publisher_id as publisherId',
       'k.publishable_key as publishableKey',
       'k.secret_digest as secretDigest',
       'k.secret_version as secretVersion',

@@ -88,6 +88,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
       // How the catalogue of the simulation knows whose request it is asked about.
       keyPairId: record.id,
       projectId: record.projectId,
+      publisherId: record.projectId,
       allowedModels: null,
       contentRetentionDays: 30,
       isPlayground: false,

@@ -210,7 +210,8 @@ function drawEarlyFailure(random: Random): Script['ending'] {
   const error = random.pick(EARLY_FAILURES)
   if (error === 'rate_limited' && random.next() < 0.5)
     return { kind: 'fails', error, status: 429, retryAfterSeconds: 1 + random.int(60) }
-  if (error === 'key_rejected') return { kind: 'fails', error, status: random.pick([401, 402, 403]) }
+  // Mostly those that disable a key whoever meets them: a 403 takes two publishers.
+  if (error === 'key_rejected') return { kind: 'fails', error, status: random.pick([401, 402, 401, 402, 403]) }
   return error === 'server_error' ? { kind: 'fails', error, status: random.pick([500, 503]) } : { kind: 'fails', error }
 }
 
