@@ -213,6 +213,18 @@ test('what images and files come to is unknown until their provider says it', ()
   assert.equal(meter.isInTheDark, false)
 })
 
+test('a report so far that cannot be right is flagged; one that knows nothing of the answer yet is not', async () => {
+  for (const [usage, anomalies] of [
+    [{ ...NO_USAGE, input: 12 }, []],
+    [{ ...NO_USAGE, input: 5_000 }, ['prompt_too_large']],
+  ] as const) {
+    const { meter } = meterOver(10_000)
+    meter.report(usage, true)
+    await meter.admit(text(' word'))
+    assert.deepEqual((await meter.conclude('cancelled')).anomalies, anomalies)
+  }
+})
+
 test('a report that takes back what was reported before is flagged, and the last one rules', async () => {
   const { meter } = meterOver(100)
   await meter.admit(text(' word'))
