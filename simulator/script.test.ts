@@ -44,6 +44,8 @@ test('without a script the reply is ordinary', () => {
     times: Infinity,
     calls: 1,
     impatientMs: Infinity,
+    factor: 1,
+    untold: false,
     mark: undefined,
   })
 })
