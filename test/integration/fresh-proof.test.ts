@@ -202,7 +202,7 @@ const NEEDS_NONE = new Set([
 test('every change of the contract says whether it needs a fresh proof', () => {
   for (const [key, entry] of Object.entries(contract)) {
     if (key.startsWith('GET ')) {
-      assert.ok(!('fresh' in entry), key)
+      assert.ok(!('freshProof' in entry), key)
       continue
     }
     assert.ok(NEEDS_PROOF.has(key) !== NEEDS_NONE.has(key), `${key} is in neither list, or in both`)

@@ -89,7 +89,7 @@ test('a route that needs a fresh proof is refused when the last one is eleven mi
   const ids = await seedTenant(world, person)
   await sql`update sessions s set proven_at = now() - interval '11 minutes' from users u
     where u.id = s.user_id and u.email = ${person.email}`.execute(world.store.db)
-  const needing = sampled.filter((key) => 'fresh' in contract[key as keyof typeof contract])
+  const needing = sampled.filter((key) => 'freshProof' in contract[key as keyof typeof contract])
   assert.ok(needing.length > 10)
   for (const key of needing) {
     const { status, body } = await send(person, key, idsFor(key, ids))
