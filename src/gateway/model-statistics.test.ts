@@ -60,12 +60,15 @@ test('a tokenizer that makes more of a text than ours is learned of, script by s
   assert.equal(statistics.tokenRatio(MODEL, 'page 9', 'usual'), undefined, 'of another script it says nothing')
 })
 
-test('of a model that nobody knows, one call at a time is read on, until one has finished', () => {
+test('of a model on which several have left and nobody has finished, one call at a time is read on', () => {
   const statistics = createModelStatistics()
   assert.equal(statistics.shouldProbe({ ...MODEL, figures: { ...NO_FIGURES, reasoning: 0 } }), false)
-  assert.deepEqual([statistics.shouldProbe(MODEL), statistics.shouldProbe(MODEL)], [true, false])
-  assert.equal(statistics.shouldProbe({ ...MODEL, id: 'another' }), true)
-  const known = createModelStatistics()
-  known.add(MODEL, CALL)
-  assert.equal(known.shouldProbe(MODEL), false)
+  const asked = (model: Model) => Array.from({ length: 6 }, () => statistics.shouldProbe(model))
+  assert.deepEqual(asked(MODEL), [false, false, false, true, false, false])
+  statistics.add(MODEL, CALL)
+  assert.deepEqual(
+    asked(MODEL),
+    Array.from({ length: 6 }, () => false),
+  )
+  assert.deepEqual(asked({ ...MODEL, id: 'another' }), [false, false, false, true, false, false])
 })

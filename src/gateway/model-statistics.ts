@@ -12,8 +12,8 @@ export interface ModelStatistics {
   typicalOutput(model: Model): number
   /** How much the model may think unseen: as the catalogue says, or once it was seen to. */
   hiddenTokens(model: Model): number
-  /** Whether a call whose caller has left should be read on to see how the model reports: nobody has said so, no call has
-   * finished, and no other one is read on for it. */
+  /** Whether a call whose caller has left should be read on to see how the model reports: nobody has said so, several have
+   * left and none has finished, and no other one is read on for it. */
   shouldProbe(model: Model): boolean
   /** How many tokens the model's own tokenizer makes of a text in this script that ours makes 1 of: usually, or at most
    * nearly always. Never less than 1. Undefined: it was not seen often enough. */
@@ -41,10 +41,13 @@ const RATIO_MAX = { plain: 3, other: 12 }
 /** Some words are stranger to a tokenizer than others. */
 const RATIO_HEADROOM = 1.25
 const HIDDEN_TOKENS_UNKNOWN = 32_768
+/** People stop answers. Several who all do, and nobody who waits for the end, are somebody who avoids being counted. */
+const LEFT_UNPROBED = 3
 
 export function createModelStatistics(): ModelStatistics {
   const models = new Map<string, { outputs: Ranked; ratios: Map<Script, Ranked>; isHiding: boolean }>()
-  const probedUntilMs = new Map<string, number>()
+  /** Of models that are not known yet: how many have left, and until when one of them is read on. */
+  const probes = new Map<string, { left: number; untilMs: number }>()
   return {
     typicalOutput(model) {
       const usual = models.get(model.id)?.outputs.at(0.95)
@@ -57,8 +60,11 @@ export function createModelStatistics(): ModelStatistics {
     shouldProbe({ id, figures }) {
       if (figures.reasoning !== undefined || models.has(id)) return false
       const nowMs = performance.now()
-      if (nowMs < (probedUntilMs.get(id) ?? 0)) return false
-      probedUntilMs.set(id, nowMs + READ_ON_MS.unknown)
+      const probe = probes.get(id) ?? { left: 0, untilMs: 0 }
+      probes.set(id, probe)
+      probe.left += 1
+      if (probe.left <= LEFT_UNPROBED || nowMs < probe.untilMs) return false
+      probe.untilMs = nowMs + READ_ON_MS.unknown
       return true
     },
     tokenRatio({ id }, script, which) {

@@ -62,7 +62,7 @@ test(
   '1,000 callers that hang up at any moment leave no upstream socket, no hold, and the charge of the table',
   { timeout: 60_000 },
   async (t) => {
-    // Of a model that nobody has seen finish, a call is read on to learn how it reports.
+    // Where callers leave and none has waited for an end, some are read on to learn how the model reports.
     await (await complete(world, chatBody('tokens=3'))).text()
     const { balance } = await walletOf(world.store, world.project.id)
     const random = createRandom(20_26)
