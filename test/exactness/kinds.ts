@@ -151,7 +151,8 @@ export const KINDS: readonly Kind[] = [
       return {
         body: bodyOf(id, {
           model: 'foreign',
-          script: `factor=4 ttft=${isLeft ? 400 : 0} text=${said}`,
+          // Slow, or much of it would be on its way before its caller is known to be gone.
+          script: `factor=4 text=${said} ${isLeft ? 'ttft=400 gap=200' : ''}`,
           text: georgian(random, 1_000),
           isStream: random.next() < 0.6,
         }),
