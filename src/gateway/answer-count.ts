@@ -74,7 +74,8 @@ function createTextCount(ratioOf: (script: Script) => number | undefined) {
     uncountedBytes = 0
     return taken
   }
-  const scaled = () => Math.ceil(counted * (ratioOf(scripts.script) ?? 1))
+  // Most answers are never counted: then nothing is looked up, which would be once for each piece.
+  const scaled = () => (counted === 0 ? 0 : Math.ceil(counted * (ratioOf(scripts.script) ?? 1)))
   return {
     add(text: string): void {
       const added = Buffer.byteLength(text)

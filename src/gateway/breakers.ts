@@ -154,6 +154,19 @@ function createPair(route: Route, { log, metrics, now }: BreakersOptions): Break
     }
   }
 
+  function changeOwn(publisherId: string, to: Change): void {
+    const nowMs = now()
+    const before = publishers.get(publisherId) ?? CLOSED
+    const own = to(before, nowMs)
+    if (own === before) return
+    publishers.set(publisherId, own)
+    if (own.open === before.open) return
+    tell(before, own, nowMs, publisherId)
+    const openOnes = [...publishers.values()].filter((breaker) => stateOf(breaker, nowMs) === 'open')
+    if (own.epoch !== before.epoch && own.open && openOnes.length > 1) changeEverybodys(afterOthersOpened)
+    show(nowMs)
+  }
+
   return {
     enter(publisherId, isOnly) {
       const nowMs = now()
@@ -162,22 +175,11 @@ function createPair(route: Route, { log, metrics, now }: BreakersOptions): Break
       const toOne = passThrough(own, nowMs, isOnly)
       if (!toAll || !toOne) return { waitMs: Math.max(waitOf(everybodys, nowMs), waitOf(own, nowMs)) }
       changeEverybodys(() => toAll[0])
-      this.changeOwn(publisherId, () => toOne[0])
+      changeOwn(publisherId, () => toOne[0])
       return { everybodys: toAll[1], own: toOne[1] }
     },
     changeEverybodys,
-    changeOwn(publisherId, to) {
-      const nowMs = now()
-      const before = publishers.get(publisherId) ?? CLOSED
-      const own = to(before, nowMs)
-      if (own === before) return
-      publishers.set(publisherId, own)
-      if (own.open === before.open) return
-      tell(before, own, nowMs, publisherId)
-      const openOnes = [...publishers.values()].filter((breaker) => stateOf(breaker, nowMs) === 'open')
-      if (own.epoch !== before.epoch && own.open && openOnes.length > 1) changeEverybodys(afterOthersOpened)
-      show(nowMs)
-    },
+    changeOwn,
   }
 }
 

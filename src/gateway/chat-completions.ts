@@ -128,7 +128,7 @@ function meterFor(
 /** How long the answer of a caller that is gone is read on. */
 function readOnMsOf({ statistics }: Gateway, { facts }: Call, { model }: ModelRoute, meter: Meter): number {
   if (facts.deploymentId === undefined) return 0
-  if (meter.isInTheDark || statistics.shouldProbe(model)) return READ_ON_MS.unknown
+  if (meter.isInTheDark || statistics.noteLeaving(model)) return READ_ON_MS.unknown
   // What the provider wrote while the caller did not read waits in the buffers on the way.
   return facts.isStalled ? READ_ON_MS.stalled : 0
 }

@@ -44,7 +44,7 @@ test('a model that was seen to think unseen is held to all that it may write, if
 test('a tokenizer that makes more of a text than ours is learned of, script by script, within reason', () => {
   const after = (script: string, ratio: number) => {
     const statistics = statisticsAfter({ ...CALL, tokenRatio: { script, ratio } })
-    return [statistics.tokenRatio(MODEL, script, 'usual'), statistics.tokenRatio(MODEL, script, 'most')]
+    return [statistics.tokenRatio(MODEL, script, 'usual'), statistics.tokenRatio(MODEL, script, 'held')]
   }
   assert.deepEqual(after(PLAIN, 1.4), [1.4, 1.4])
   assert.deepEqual(after('page 10', 4), [4, 5], 'some words are stranger than others')
@@ -62,8 +62,8 @@ test('a tokenizer that makes more of a text than ours is learned of, script by s
 
 test('of a model on which several have left and nobody has finished, one call at a time is read on', () => {
   const statistics = createModelStatistics()
-  assert.equal(statistics.shouldProbe({ ...MODEL, figures: { ...NO_FIGURES, reasoning: 0 } }), false)
-  const asked = (model: Model) => Array.from({ length: 6 }, () => statistics.shouldProbe(model))
+  assert.equal(statistics.noteLeaving({ ...MODEL, figures: { ...NO_FIGURES, reasoning: 0 } }), false)
+  const asked = (model: Model) => Array.from({ length: 6 }, () => statistics.noteLeaving(model))
   assert.deepEqual(asked(MODEL), [false, false, false, true, false, false])
   statistics.add(MODEL, CALL)
   assert.deepEqual(

@@ -12,12 +12,12 @@ export interface ModelStatistics {
   typicalOutput(model: Model): number
   /** How much the model may think unseen: as the catalogue says, or once it was seen to. */
   hiddenTokens(model: Model): number
-  /** Whether a call whose caller has left should be read on to see how the model reports: nobody has said so, several have
-   * left and none has finished, and no other one is read on for it. */
-  shouldProbe(model: Model): boolean
-  /** How many tokens the model's own tokenizer makes of a text in this script that ours makes 1 of: usually, or at most
-   * nearly always. Never less than 1. Undefined: it was not seen often enough. */
-  tokenRatio(model: Model, script: Script, which: 'usual' | 'most'): number | undefined
+  /** Notes that a caller has left, and says whether its call should be read on to see how the model reports: nobody has said
+   * so, several have left and none has finished, and no other one is read on for it. */
+  noteLeaving(model: Model): boolean
+  /** How many tokens the model's own tokenizer makes of a text in this script that ours makes 1 of: usually, or so
+   * many that a hold nearly always pays for them. Never less than 1. Undefined: it was not seen often enough. */
+  tokenRatio(model: Model, script: Script, which: 'usual' | 'held'): number | undefined
   add(model: Model, call: ReportedCall): void
 }
 
@@ -57,7 +57,7 @@ export function createModelStatistics(): ModelStatistics {
       if (figures.reasoning !== undefined) return figures.reasoning
       return models.get(id)?.isHiding ? (maxOutputTokens ?? HIDDEN_TOKENS_UNKNOWN) : 0
     },
-    shouldProbe({ id, figures }) {
+    noteLeaving({ id, figures }) {
       if (figures.reasoning !== undefined || models.has(id)) return false
       const nowMs = performance.now()
       const probe = probes.get(id) ?? { left: 0, untilMs: 0 }
@@ -72,7 +72,7 @@ export function createModelStatistics(): ModelStatistics {
       const ratio = which === 'usual' ? ratios?.at(0.5) : ratios?.at(0.95)
       if (ratio === undefined) return undefined
       if (script === PLAIN) return Math.min(Math.max(ratio, 1), RATIO_MAX.plain)
-      return Math.min(Math.max(which === 'most' ? ratio * RATIO_HEADROOM : ratio, 1), RATIO_MAX.other)
+      return Math.min(Math.max(which === 'held' ? ratio * RATIO_HEADROOM : ratio, 1), RATIO_MAX.other)
     },
     add({ id }, { completionTokens, hasHidden, tokenRatio }) {
       const known = models.get(id) ?? { outputs: createRanked(), ratios: new Map<Script, Ranked>(), isHiding: false }

@@ -50,7 +50,7 @@ export async function meterPrompt(
   /** What the model's own tokenizer makes of a text; of a script that it was not seen to read, the most that is possible is
    * held, and our own count is charged if nobody reports. */
   const textTokens = ({ tokens, script }: TextCount, which: 'usual' | 'held') => {
-    const ratio = statistics.tokenRatio(model, script, which === 'usual' ? 'usual' : 'most')
+    const ratio = statistics.tokenRatio(model, script, which)
     if (ratio === undefined) return which === 'usual' ? tokens : tokensOfAnyTokenizer(prompt, tokens)
     return Math.ceil(tokens * ratio)
   }

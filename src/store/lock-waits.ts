@@ -22,7 +22,6 @@ const CONNECT_MS = 2_000
  */
 export function watchLocks(databaseUrl: string, pidOfWaiting: number): LockWatch {
   let holders: LockHolder[] = []
-  let timer: NodeJS.Timeout | undefined
   let isStopped = false
   const client = new Client({
     connectionString: databaseUrl,
@@ -46,10 +45,14 @@ export function watchLocks(databaseUrl: string, pidOfWaiting: number): LockWatch
     }
     if (!isStopped) timer = setTimeout(() => void (looking = look().catch(() => {})), LOOK_EVERY_MS)
   }
-  let looking = client
-    .connect()
-    .then(look)
-    .catch(() => {})
+  // Not at once: most migrations wait for nobody, and need no second connection.
+  let looking = Promise.resolve()
+  let timer = setTimeout(() => {
+    looking = client
+      .connect()
+      .then(look)
+      .catch(() => {})
+  }, LOOK_EVERY_MS)
 
   return {
     get holders() {

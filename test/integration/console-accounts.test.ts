@@ -13,7 +13,7 @@ import {
   openBrowser,
   ORIGIN,
   PASSWORD,
-  type Browser,
+  signIn,
   type ConsoleWorld,
 } from '../support/console.ts'
 
@@ -25,10 +25,6 @@ before(async () => {
 after(() => world.close())
 
 const SESSION = 'parley.session_token'
-
-function signIn(browser: Browser, email: string, password = PASSWORD) {
-  return browser.send('POST /api/auth/sign-in/email', { body: { email, password } })
-}
 
 /** What an authenticator app shows for the secret in the address, `steps` half minutes from now. */
 function codeOf(uri: string, steps = 0): string {

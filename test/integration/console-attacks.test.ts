@@ -10,8 +10,10 @@ import {
   must,
   newPerson,
   newProject,
+  ofPublisher,
   openBrowser,
   PASSWORD,
+  userIdOf,
   type ConsoleWorld,
   type Person,
 } from '../support/console.ts'
@@ -26,16 +28,8 @@ before(async () => {
 })
 after(() => world.close())
 
-function pathOf(owner: Person, rest: string): string {
-  return rest.replace(' /', ` /api/publishers/${owner.publisherId}/`)
-}
-
-async function idOf(person: Person): Promise<string> {
-  return (await must(person.send('GET /api/me'))).body.user.id
-}
-
 async function join(owner: Person, guest: Person, role: string): Promise<void> {
-  const membership = { publisher_id: owner.publisherId, user_id: await idOf(guest), role }
+  const membership = { publisher_id: owner.publisherId, user_id: await userIdOf(guest), role }
   await world.store.db.insertInto('memberships').values(membership).execute()
 }
 
@@ -65,9 +59,9 @@ test('two owners who demote each other in the same moment leave one owner', asyn
   const owner = await newPerson(world)
   const second = await newPerson(world)
   await join(owner, second, 'owner')
-  const [ownerId, secondId] = [await idOf(owner), await idOf(second)]
+  const [ownerId, secondId] = [await userIdOf(owner), await userIdOf(second)]
   const demote = (by: Person, id: string) =>
-    by.send(pathOf(owner, `PATCH /members/${id}`), { body: { role: 'viewer' } })
+    by.send(ofPublisher(owner, `PATCH /members/${id}`), { body: { role: 'viewer' } })
   const answers = await world.store.db.transaction().execute(async (tx) => {
     await OWNERS_LOCK(owner.publisherId).execute(tx)
     const both = [demote(owner, secondId), demote(second, ownerId)]
@@ -84,10 +78,10 @@ test('who became the last owner while they were leaving stays', async () => {
   const owner = await newPerson(world)
   const heir = await newPerson(world)
   await join(owner, heir, 'developer')
-  const [ownerId, heirId] = [await idOf(owner), await idOf(heir)]
+  const [ownerId, heirId] = [await userIdOf(owner), await userIdOf(heir)]
   const leaving = await world.store.db.transaction().execute(async (tx) => {
     await OWNERS_LOCK(owner.publisherId).execute(tx)
-    const answer = heir.send(pathOf(owner, 'POST /leave'))
+    const answer = heir.send(ofPublisher(owner, 'POST /leave'))
     await Promise.race([untilWaiting(1), answer])
     const mine = tx.updateTable('memberships').where('publisher_id', '=', owner.publisherId)
     await mine.set({ role: 'owner' }).where('user_id', '=', heirId).execute()
@@ -102,7 +96,7 @@ test('an invitation that is withdrawn while it is being accepted lets nobody in'
   const owner = await newPerson(world)
   const guest = await newPerson(world)
   const body = { email: guest.email, role: 'admin' }
-  const { id } = (await must(owner.send(pathOf(owner, 'POST /invitations'), { body }))).body
+  const { id } = (await must(owner.send(ofPublisher(owner, 'POST /invitations'), { body }))).body
   const accepting = await world.store.db.transaction().execute(async (tx) => {
     await tx.deleteFrom('invitations').where('id', '=', id).execute()
     const answer = guest.send(`POST /api/me/invitations/${id}/accept`)
@@ -110,14 +104,14 @@ test('an invitation that is withdrawn while it is being accepted lets nobody in'
     return [answer]
   })
   assert.equal((await accepting[0])?.status, 404)
-  assert.equal((await guest.send(pathOf(owner, 'GET /team'))).status, 404)
+  assert.equal((await guest.send(ofPublisher(owner, 'GET /team'))).status, 404)
 })
 
 test('an invitation whose role is lowered while it is being accepted gives the lower one', async () => {
   const owner = await newPerson(world)
   const guest = await newPerson(world)
   const body = { email: guest.email, role: 'admin' }
-  const { id } = (await must(owner.send(pathOf(owner, 'POST /invitations'), { body }))).body
+  const { id } = (await must(owner.send(ofPublisher(owner, 'POST /invitations'), { body }))).body
   const accepting = await world.store.db.transaction().execute(async (tx) => {
     await tx.updateTable('invitations').set({ role: 'viewer' }).where('id', '=', id).execute()
     const answer = guest.send(`POST /api/me/invitations/${id}/accept`)
@@ -133,7 +127,7 @@ test('an invitation whose role is lowered while it is being accepted gives the l
 test('who has not confirmed their own address makes Parley write to nobody else', async () => {
   const person = await newPerson(world, { confirms: false })
   const body = { email: 'victim@example.com', role: 'viewer' }
-  assert.equal((await person.send(pathOf(person, 'POST /invitations'), { body })).status, 409)
+  assert.equal((await person.send(ofPublisher(person, 'POST /invitations'), { body })).status, 409)
   const mails = world.store.db.selectFrom('mails').select('id').where('recipient', '=', body.email)
   assert.deepEqual(await mails.execute(), [])
 })
@@ -162,14 +156,15 @@ test('one address gets a few invitations an hour, however many publishers send t
   const body = { email: 'popular@example.com', role: 'viewer' }
   const statuses: number[] = []
   for (const person of [await newPerson(world), await newPerson(world)])
-    for (let n = 0; n < 4; n++) statuses.push((await person.send(pathOf(person, 'POST /invitations'), { body })).status)
+    for (let n = 0; n < 4; n++)
+      statuses.push((await person.send(ofPublisher(person, 'POST /invitations'), { body })).status)
   assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429, 429, 429])
 })
 
 test('a closed account takes its open invitations with it', async () => {
   const owner = await newPerson(world)
   const body = { email: 'late@example.com', role: 'owner' }
-  const { id } = (await must(owner.send(pathOf(owner, 'POST /invitations'), { body }))).body
+  const { id } = (await must(owner.send(ofPublisher(owner, 'POST /invitations'), { body }))).body
   await must(owner.send('POST /api/me/delete', { body: { confirm: owner.email } }))
   assert.equal(await findInvitation(world.store.db, owner.publisherId, id), undefined)
 })
@@ -281,7 +276,7 @@ test('a publisher has a bounded number of projects, each of which sends checks t
     insert into domains (project_id, name, verification_token, next_check_at)
     select id, 'a.example.com', 'x', null from made`.execute(world.store.db)
   const body = { name: 'One more', domain: 'victim.example.com' }
-  assert.equal((await person.send(pathOf(person, 'POST /projects'), { body })).status, 409)
+  assert.equal((await person.send(ofPublisher(person, 'POST /projects'), { body })).status, 409)
 })
 
 test('a member can write only so many lines a minute into a log that nobody can shorten', async () => {

@@ -4,7 +4,16 @@ import { firstBrokenEntry } from '../../src/store/audit-log.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { grantDueTrialCredits } from '../../src/store/trial-credit.ts'
 import { auditOf } from '../support/ledger.ts'
-import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
+import {
+  createConsoleWorld,
+  must,
+  newPerson,
+  newProject,
+  ofPublisher,
+  userIdOf,
+  type ConsoleWorld,
+  type Person,
+} from '../support/console.ts'
 import { addKeyPair, until } from '../support/world.ts'
 
 let world: ConsoleWorld
@@ -14,17 +23,9 @@ before(async () => {
 })
 after(() => world.close())
 
-function pathOf(owner: Person, rest: string): string {
-  return rest.replace(' /', ` /api/publishers/${owner.publisherId}/`)
-}
-
-async function idOf(person: Person): Promise<string> {
-  return (await must(person.send('GET /api/me'))).body.user.id
-}
-
 /** Invites somebody who then joins. */
 async function join(owner: Person, guest: Person, role: string): Promise<void> {
-  await must(owner.send(pathOf(owner, 'POST /invitations'), { body: { email: guest.email, role } }))
+  await must(owner.send(ofPublisher(owner, 'POST /invitations'), { body: { email: guest.email, role } }))
   const { items } = (await must(guest.send('GET /api/me/invitations'))).body
   await must(guest.send(`POST /api/me/invitations/${items[0].id}/accept`))
 }
@@ -33,7 +34,9 @@ test('who is invited by mail can join with that address, once confirmed, and wit
   const owner = await newPerson(world, { name: 'Ada <b>Lovelace' })
   const email = 'guest@example.com'
   const invited = await must(
-    owner.send(pathOf(owner, 'POST /invitations'), { body: { email: ` ${email.toUpperCase()} `, role: 'developer' } }),
+    owner.send(ofPublisher(owner, 'POST /invitations'), {
+      body: { email: ` ${email.toUpperCase()} `, role: 'developer' },
+    }),
   )
   await until(() => world.mails.some(({ to, text }) => to === email && /\/invitations/.test(text)), 15_000)
   const mail = world.mails.find(({ to }) => to === email)
@@ -49,7 +52,7 @@ test('who is invited by mail can join with that address, once confirmed, and wit
   await world.store.db.updateTable('users').set({ email_verified: true }).where('email', '=', email).execute()
   assert.equal((await must(unconfirmed.send('GET /api/me'))).body.invitations, 1)
   await must(unconfirmed.send(`POST /api/me/invitations/${invited.body.id}/accept`))
-  const team = (await must(unconfirmed.send(pathOf(owner, 'GET /team')))).body
+  const team = (await must(unconfirmed.send(ofPublisher(owner, 'GET /team')))).body
   assert.deepEqual(
     team.members.map(({ email, role, isYou }: Record<string, unknown>) => [email, role, isYou]),
     [
@@ -67,16 +70,16 @@ test('nobody gives a role above their own, nor touches who has more', async () =
   const viewer = await newPerson(world)
   await join(owner, admin, 'admin')
   await join(owner, viewer, 'viewer')
-  const [ownerId, adminId, viewerId] = await Promise.all([idOf(owner), idOf(admin), idOf(viewer)])
+  const [ownerId, adminId, viewerId] = await Promise.all([userIdOf(owner), userIdOf(admin), userIdOf(viewer)])
   const invite = (person: Person, role: string) =>
-    person.send(pathOf(owner, 'POST /invitations'), { body: { email: 'new@example.com', role } })
+    person.send(ofPublisher(owner, 'POST /invitations'), { body: { email: 'new@example.com', role } })
   const change = (person: Person, id: string, role: string) =>
-    person.send(pathOf(owner, `PATCH /members/${id}`), { body: { role } })
+    person.send(ofPublisher(owner, `PATCH /members/${id}`), { body: { role } })
   assert.deepEqual([(await invite(viewer, 'viewer')).status, (await invite(admin, 'owner')).status], [403, 403])
   assert.equal((await change(admin, viewerId, 'owner')).status, 403)
   assert.equal((await change(admin, adminId, 'owner')).status, 403)
   assert.equal((await change(admin, ownerId, 'viewer')).status, 403)
-  assert.equal((await admin.send(pathOf(owner, `DELETE /members/${ownerId}`))).status, 403)
+  assert.equal((await admin.send(ofPublisher(owner, `DELETE /members/${ownerId}`))).status, 403)
   await must(change(admin, viewerId, 'developer'))
   await must(change(owner, adminId, 'owner'))
 })
@@ -84,11 +87,14 @@ test('nobody gives a role above their own, nor touches who has more', async () =
 test('the last owner can neither leave, be removed nor be demoted, also when two go at once', async () => {
   const owner = await newPerson(world)
   const second = await newPerson(world)
-  const ownerId = await idOf(owner)
-  const leave = (person: Person) => person.send(pathOf(owner, 'POST /leave'))
+  const ownerId = await userIdOf(owner)
+  const leave = (person: Person) => person.send(ofPublisher(owner, 'POST /leave'))
   assert.equal((await leave(owner)).status, 409)
-  assert.equal((await owner.send(pathOf(owner, `PATCH /members/${ownerId}`), { body: { role: 'admin' } })).status, 409)
-  assert.equal((await owner.send(pathOf(owner, `DELETE /members/${ownerId}`))).status, 409)
+  assert.equal(
+    (await owner.send(ofPublisher(owner, `PATCH /members/${ownerId}`), { body: { role: 'admin' } })).status,
+    409,
+  )
+  assert.equal((await owner.send(ofPublisher(owner, `DELETE /members/${ownerId}`))).status, 409)
   await join(owner, second, 'owner')
   const statuses = await Promise.all([leave(owner), leave(second)])
   assert.deepEqual(statuses.map(({ status }) => String(status)).toSorted(), ['200', '409'])
@@ -101,7 +107,7 @@ test('who is removed has no access from the next request on, and the keys stay',
   const project = await newProject(owner)
   const pair = await addKeyPair(world.store, world.secrets, project)
   await must(developer.send(`GET /api/projects/${project}`))
-  await must(owner.send(pathOf(owner, `DELETE /members/${await idOf(developer)}`)))
+  await must(owner.send(ofPublisher(owner, `DELETE /members/${await userIdOf(developer)}`)))
   assert.equal((await developer.send(`GET /api/projects/${project}`)).status, 404)
   const row = world.store.db.selectFrom('key_pairs').select('active').where('publishable_key', '=', pair.publishableKey)
   assert.equal((await row.executeTakeFirstOrThrow()).active, true)
@@ -111,8 +117,8 @@ test('every change is in the audit log, with who, from where and what; filters, 
   const owner = await newPerson(world, { name: '=HYPERLINK("evil.example")' })
   const project = await newProject(owner, '+SUM(1)', 'one.example.com')
   await must(owner.send(`PATCH /api/projects/${project}`, { body: { name: 'Renamed' } }))
-  await must(owner.send(pathOf(owner, 'PATCH /').replace(/\/$/, ''), { body: { name: 'New name' } }))
-  const list = async (query: string) => (await must(owner.send(pathOf(owner, `GET /audit-log${query}`)))).body
+  await must(owner.send(ofPublisher(owner, 'PATCH /').replace(/\/$/, ''), { body: { name: 'New name' } }))
+  const list = async (query: string) => (await must(owner.send(ofPublisher(owner, `GET /audit-log${query}`)))).body
   const { items, next } = await list('')
   assert.deepEqual(
     items.map(({ action }: { action: string }) => action),
@@ -136,7 +142,7 @@ test('every change is in the audit log, with who, from where and what; filters, 
   assert.deepEqual([...pages[0].items, ...pages[1].items], items)
   assert.equal((await list(`?action=project.renamed&project=${project}`)).items.length, 1)
   assert.equal((await list('?to=2020-01-01T00:00:00Z')).items.length, 0)
-  const csv = await must(owner.send(pathOf(owner, 'GET /audit-log.csv')))
+  const csv = await must(owner.send(ofPublisher(owner, 'GET /audit-log.csv')))
   assert.match(csv.headers.get('content-disposition') ?? '', /attachment; filename="audit-log\.csv"/)
   const lines = csv.text.trimEnd().split('\r\n')
   assert.equal(lines.length, items.length + 1)

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
-import { createConsoleWorld, must, newPerson, type ConsoleWorld, type Person } from '../support/console.ts'
+import {
+  createConsoleWorld,
+  must,
+  newPerson,
+  ofPublisher,
+  userIdOf,
+  type ConsoleWorld,
+  type Person,
+} from '../support/console.ts'
 import { until } from '../support/world.ts'
 
 /** An invitation is worth what its inviter may do now, and nothing when they may do nothing. */
@@ -13,16 +21,8 @@ before(async () => {
 })
 after(() => world.close())
 
-function pathOf(owner: Person, rest: string): string {
-  return rest.replace(' /', ` /api/publishers/${owner.publisherId}/`)
-}
-
-async function idOf(person: Person): Promise<string> {
-  return (await must(person.send('GET /api/me'))).body.user.id
-}
-
 function invite(inviter: Person, owner: Person, email: string, role: string) {
-  return inviter.send(pathOf(owner, 'POST /invitations'), { body: { email, role } })
+  return inviter.send(ofPublisher(owner, 'POST /invitations'), { body: { email, role } })
 }
 
 async function invitationsTo(person: Person): Promise<{ id: string; role: string }[]> {
@@ -36,7 +36,7 @@ async function team(role: string): Promise<{ owner: Person; member: Person; memb
   await must(invite(owner, owner, member.email, role))
   const [invitation] = await invitationsTo(member)
   await must(member.send(`POST /api/me/invitations/${invitation?.id}/accept`))
-  return { owner, member, memberId: await idOf(member) }
+  return { owner, member, memberId: await userIdOf(member) }
 }
 
 test('an admin who is removed comes back through no invitation of theirs', async () => {
@@ -44,10 +44,10 @@ test('an admin who is removed comes back through no invitation of theirs', async
   const accomplice = await newPerson(world)
   await must(invite(admin, owner, accomplice.email, 'admin'))
   const [planted] = await invitationsTo(accomplice)
-  await must(owner.send(pathOf(owner, `DELETE /members/${memberId}`)))
+  await must(owner.send(ofPublisher(owner, `DELETE /members/${memberId}`)))
   assert.deepEqual(await invitationsTo(accomplice), [])
   assert.equal((await accomplice.send(`POST /api/me/invitations/${planted?.id}/accept`)).status, 404)
-  const { body } = await must(owner.send(pathOf(owner, 'GET /audit-log?action=invitation.withdrawn')))
+  const { body } = await must(owner.send(ofPublisher(owner, 'GET /audit-log?action=invitation.withdrawn')))
   assert.deepEqual([body.items[0].subject, body.items[0].actor], [accomplice.email, owner.name])
 })
 
@@ -55,9 +55,9 @@ test('who is removed comes back through no invitation to their own address', asy
   const { owner, member, memberId } = await team('developer')
   // As when it was sent in the very moment in which they joined.
   await sql`insert into invitations (id, publisher_id, email, role, invited_by, inviter_id, expires_at)
-    select gen_random_uuid(), ${owner.publisherId}, ${member.email}, 'admin', 'Owner', ${await idOf(owner)},
+    select gen_random_uuid(), ${owner.publisherId}, ${member.email}, 'admin', 'Owner', ${await userIdOf(owner)},
       now() + interval '1 day'`.execute(world.store.db)
-  await must(owner.send(pathOf(owner, `DELETE /members/${memberId}`)))
+  await must(owner.send(ofPublisher(owner, `DELETE /members/${memberId}`)))
   assert.deepEqual(await invitationsTo(member), [])
 })
 
@@ -65,7 +65,7 @@ test('who leaves, or deletes their account, takes their invitations along', asyn
   const { owner, member: admin } = await team('admin')
   const guest = await newPerson(world)
   await must(invite(admin, owner, guest.email, 'viewer'))
-  await must(admin.send(pathOf(owner, 'POST /leave')))
+  await must(admin.send(ofPublisher(owner, 'POST /leave')))
   assert.deepEqual(await invitationsTo(guest), [])
 
   const second = await team('admin')
@@ -80,7 +80,7 @@ test('who is demoted keeps no invitation that they could not send now', async ()
   await must(invite(second, owner, heir.email, 'owner'))
   await must(invite(second, owner, helper.email, 'admin'))
   await must(invite(owner, owner, guest.email, 'viewer'))
-  const demote = (role: string) => owner.send(pathOf(owner, `PATCH /members/${memberId}`), { body: { role } })
+  const demote = (role: string) => owner.send(ofPublisher(owner, `PATCH /members/${memberId}`), { body: { role } })
   await must(demote('admin'))
   assert.deepEqual(await invitationsTo(heir), [])
   assert.equal((await invitationsTo(helper)).length, 1, 'an admin may invite an admin')
@@ -122,8 +122,8 @@ test('an admin neither replaces nor withdraws what an owner has offered above th
   const { owner, member: admin } = await team('admin')
   const { body } = await must(invite(owner, owner, 'carol@example.com', 'owner'))
   assert.equal((await invite(admin, owner, 'carol@example.com', 'viewer')).status, 403)
-  assert.equal((await admin.send(pathOf(owner, `DELETE /invitations/${body.id}`))).status, 403)
-  await must(owner.send(pathOf(owner, `DELETE /invitations/${body.id}`)))
+  assert.equal((await admin.send(ofPublisher(owner, `DELETE /invitations/${body.id}`))).status, 403)
+  await must(owner.send(ofPublisher(owner, `DELETE /invitations/${body.id}`)))
 })
 
 async function untilWaiting(): Promise<void> {

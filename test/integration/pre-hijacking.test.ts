@@ -10,7 +10,7 @@ import {
   newProject,
   openBrowser,
   PASSWORD,
-  type Browser,
+  signIn,
   type ConsoleWorld,
   type Person,
 } from '../support/console.ts'
@@ -31,10 +31,6 @@ const OWN_PASSWORD = 'the owner of the address chose this'
 /** The stranger knows the password, and is signed in. */
 async function hijack(email: string): Promise<Person> {
   return newPerson(world, { email, name: 'Stranger', confirms: false })
-}
-
-function signIn(browser: Browser, email: string, password: string) {
-  return browser.send('POST /api/auth/sign-in/email', { body: { email, password } })
 }
 
 async function resetPassword(email: string, newPassword = OWN_PASSWORD): Promise<void> {

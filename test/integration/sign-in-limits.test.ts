@@ -6,8 +6,7 @@ import {
   must,
   newPerson,
   openBrowser,
-  PASSWORD,
-  type Browser,
+  signIn,
   type ConsoleWorld,
 } from '../support/console.ts'
 
@@ -22,10 +21,6 @@ after(() => world.close())
 
 const DEVICE = 'parley.device'
 const GUESSES_PER_DAY = 100
-
-function signIn(browser: Browser, email: string, password = PASSWORD) {
-  return browser.send('POST /api/auth/sign-in/email', { body: { email, password } })
-}
 
 /** Each from a network of its own. */
 async function guess(email: string, times: number): Promise<number[]> {

@@ -169,6 +169,19 @@ export async function newPerson(
   return { ...browser, email, name, publisherId: body.publishers[0].id }
 }
 
+export function signIn(browser: Browser, email: string, password = PASSWORD): Promise<Answer> {
+  return browser.send('POST /api/auth/sign-in/email', { body: { email, password } })
+}
+
+export async function userIdOf(person: Person): Promise<string> {
+  return (await must(person.send('GET /api/me'))).body.user.id
+}
+
+/** `POST /invitations` of the owner's publisher. */
+export function ofPublisher(owner: Person, rest: string): string {
+  return rest.replace(' /', ` /api/publishers/${owner.publisherId}/`)
+}
+
 export async function must(answer: Promise<Answer>): Promise<Answer> {
   const got = await answer
   if (got.status !== 200) throw new Error(`answered ${got.status}: ${got.text}`)

@@ -16,6 +16,19 @@ export function Textarea({ className, ...rest }: ComponentProps<'textarea'>) {
   return <textarea rows={4} {...rest} className={classes(CONTROL, 'px-2.5 py-2', className)} />
 }
 
+/** The six digits of an authenticator app, which people write with a space in the middle. */
+export function CodeInput(props: ComponentProps<'input'>) {
+  return (
+    <Input
+      {...props}
+      inputMode="numeric"
+      autoComplete="one-time-code"
+      maxLength={7}
+      className="font-mono tracking-widest"
+    />
+  )
+}
+
 /** A password that its owner may look at. */
 export function PasswordInput(props: ComponentProps<'input'>) {
   const [isShown, setShown] = useState(false)

@@ -5,7 +5,7 @@ import { api } from '../api.ts'
 import { Button } from '../components/button.tsx'
 import { DialogFrame } from '../components/dialog-frame.tsx'
 import { Form, FormError, FormField } from '../components/form.tsx'
-import { Input, PasswordInput } from '../components/input.tsx'
+import { CodeInput, PasswordInput } from '../components/input.tsx'
 import { Notice } from '../components/notice.tsx'
 import { canUsePasskeys, proveWithPasskey } from '../passkeys.ts'
 import { useMe } from '../session.ts'
@@ -37,15 +37,7 @@ export function ProofDialog() {
         </FormField>
         {user.twoFactorEnabled && (
           <FormField form={form} name="code" label="Six digits from your app" rules={{ required: 'Write the code.' }}>
-            {(field) => (
-              <Input
-                {...field}
-                inputMode="numeric"
-                autoComplete="one-time-code"
-                maxLength={7}
-                className="font-mono tracking-widest"
-              />
-            )}
+            {(field) => <CodeInput {...field} />}
           </FormField>
         )}
         <FormError form={form} />

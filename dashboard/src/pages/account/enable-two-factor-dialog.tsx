@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Form, FormError, FormField } from '../../components/form.tsx'
-import { Input } from '../../components/input.tsx'
+import { CodeInput } from '../../components/input.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useChange } from '../../queries.ts'
 import { QrCode } from './qr-code.tsx'
@@ -68,15 +68,7 @@ function ScanDialog({ uri, onClose, onConfirmed }: { uri: string; onClose(): voi
         <QrCode text={uri} />
         <CopyField text={secret} label="the secret" />
         <FormField form={form} name="code" label="Six digits from the app" rules={{ required: 'Write the code.' }}>
-          {(field) => (
-            <Input
-              {...field}
-              inputMode="numeric"
-              autoComplete="one-time-code"
-              maxLength={7}
-              className="font-mono tracking-widest"
-            />
-          )}
+          {(field) => <CodeInput {...field} />}
         </FormField>
         <FormError form={form} />
         <div className="flex justify-end gap-2">

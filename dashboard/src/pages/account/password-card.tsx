@@ -1,11 +1,10 @@
 import { useForm } from 'react-hook-form'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
-import { PasswordInput } from '../../components/input.tsx'
+import { Form, FormError } from '../../components/form.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useChange } from '../../queries.ts'
-import { PASSWORD_RULES } from '../sign/password-rules.ts'
+import { NewPasswordField } from '../sign/new-password-field.tsx'
 
 export function PasswordCard() {
   const form = useForm({ defaultValues: { newPassword: '' } })
@@ -26,15 +25,7 @@ export function PasswordCard() {
   return (
     <Card title="Password" footer={footer}>
       <Form form={form} onSubmit={save} id="password" className="sm:grid sm:grid-cols-2">
-        <FormField
-          form={form}
-          name="newPassword"
-          label="New password"
-          hint="At least 12 characters."
-          rules={PASSWORD_RULES}
-        >
-          {(field) => <PasswordInput {...field} autoComplete="new-password" />}
-        </FormField>
+        <NewPasswordField form={form} />
         <FormError form={form} />
       </Form>
     </Card>

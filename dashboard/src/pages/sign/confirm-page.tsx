@@ -10,7 +10,7 @@ import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { FrameCard } from '../../shell/frame-card.tsx'
 import { addressIn, useLinkToken } from './link-token.ts'
-import { PASSWORD_RULES } from './password-rules.ts'
+import { NewPasswordField } from './new-password-field.tsx'
 
 /**
  * A link alone confirms nothing: scanners of mail open every link in it, and a stranger may have signed up with the
@@ -88,15 +88,7 @@ function NewPassword({ address, onSubmit, onBack }: NewPasswordProps) {
     >
       <Form form={form} onSubmit={({ newPassword }) => onSubmit(newPassword)}>
         <Address address={address} />
-        <FormField
-          form={form}
-          name="newPassword"
-          label="New password"
-          hint="At least 12 characters."
-          rules={PASSWORD_RULES}
-        >
-          {(field) => <PasswordInput {...field} autoComplete="new-password" autoFocus />}
-        </FormField>
+        <NewPasswordField form={form} autoFocus />
         <FormError form={form} />
         <Button type="submit" look="primary" size="lg" isBusy={form.formState.isSubmitting}>
           Set password and confirm

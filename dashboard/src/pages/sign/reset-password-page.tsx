@@ -2,14 +2,13 @@ import { useNavigate } from '@tanstack/react-router'
 import { useForm } from 'react-hook-form'
 import { api } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
-import { PasswordInput } from '../../components/input.tsx'
+import { Form, FormError } from '../../components/form.tsx'
 import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { toast } from '../../components/toast.tsx'
 import { FrameCard } from '../../shell/frame-card.tsx'
 import { useLinkToken } from './link-token.ts'
-import { PASSWORD_RULES } from './password-rules.ts'
+import { NewPasswordField } from './new-password-field.tsx'
 
 export function ResetPasswordPage() {
   const token = useLinkToken()
@@ -31,15 +30,7 @@ export function ResetPasswordPage() {
   return (
     <FrameCard title="Choose a new password" description="Every open session of yours ends." below={again}>
       <Form form={form} onSubmit={reset}>
-        <FormField
-          form={form}
-          name="newPassword"
-          label="New password"
-          hint="At least 12 characters."
-          rules={PASSWORD_RULES}
-        >
-          {(field) => <PasswordInput {...field} autoComplete="new-password" autoFocus />}
-        </FormField>
+        <NewPasswordField form={form} autoFocus />
         <FormError form={form} />
         <Button type="submit" look="primary" size="lg" isBusy={form.formState.isSubmitting}>
           Change password
