@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { OUTCOMES } from '../src/rules/charging.ts'
 import { PLANTED } from './simulation/planted.ts'
 import { runSeeds, traceSeed } from './simulation/seeds.ts'
+import { inThread } from './support/thread.ts'
 
 /** A few seconds of what `node test/simulation/run.ts` does for as long as one likes. */
 const HEALTHY_SEEDS = 2_000
@@ -15,7 +16,8 @@ const PLANTED_SEEDS_MAX = 500
 let healthy: Awaited<ReturnType<typeof runSeeds>>
 
 before(async () => {
-  healthy = await runSeeds({ from: 1, count: HEALTHY_SEEDS })
+  const module = new URL('simulation/seeds.ts', import.meta.url)
+  healthy = await inThread<typeof runSeeds>(module, 'runSeeds', { from: 1, count: HEALTHY_SEEDS })
 })
 
 test('calls, hang-ups, crashes, pauses, lost answers and sweeps in any order keep every promise about money', async () => {

@@ -1,6 +1,5 @@
 /** `npm run conformance`: is every sentence of the specification and the contract true of a running Parley? */
 import { readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { inspect } from 'node:util'
@@ -11,8 +10,6 @@ import { verdictOf, type Result, type Verdict } from './verdict.ts'
 const FILE_MS_MAX = 120_000
 const STDERR_CHARACTERS_MAX = 4_000
 
-// Each file is a process and loads the whole gateway: compiled once, they start in half the time.
-process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'parley-compile-cache')
 await globalSetup()
 try {
   const verdict = verdictOf(CLAUSES, await resultsOf(testFiles()))

@@ -115,7 +115,9 @@ async function pythonWithOpenai(): Promise<string | undefined> {
   const target = join(tmpdir(), `parley-python-openai-${PYTHON_OPENAI}`)
   const tried = () => run('python3', ['-c', 'import openai'], { env: { PYTHONPATH: target }, withinMs: 60_000 })
   if (existsSync(target) && (await tried()).code === 0) return target
-  const args = ['-m', 'pip', 'install', '-q', '--target', target, `openai==${PYTHON_OPENAI}`]
+  // Without a way to the registry it is better to know at once: pip would try for minutes.
+  const patience = ['--retries', '0', '--timeout', '10']
+  const args = ['-m', 'pip', 'install', '-q', ...patience, '--target', target, `openai==${PYTHON_OPENAI}`]
   const { HOME = '' } = process.env
   await run('python3', args, { env: { HOME }, withinMs: 180_000 })
   return (await tried()).code === 0 ? target : undefined

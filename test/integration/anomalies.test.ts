@@ -7,7 +7,7 @@ import type { Anomaly } from '../../src/rules/usage-report.ts'
 import { completionIdOf } from '../../src/rules/receipts.ts'
 import { expireAnomalies } from '../../src/store/usage-anomalies.ts'
 import { createAnomalyAlert } from '../../src/worker/anomalies.ts'
-import { parley } from '../support/commands.ts'
+import { here } from '../support/operator.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 /** How the operator learns that a provider reports what cannot be right, and whose calls those were. */
@@ -34,7 +34,7 @@ async function add(provider: string, projectId: string, anomalies: Anomaly[], ag
 
 async function command(...args: string[]): Promise<string> {
   const { DATABASE_URL = '', PARLEY_SECRET = '' } = world.env
-  const { stdout, stderr } = await parley(args, { env: { DATABASE_URL, PARLEY_SECRET } })
+  const { stdout, stderr } = await here(args, { env: { DATABASE_URL, PARLEY_SECRET } })
   return stdout + stderr
 }
 

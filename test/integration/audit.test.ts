@@ -22,6 +22,7 @@ import { parley } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { settlementOf } from '../support/ledger.ts'
+import { here } from '../support/operator.ts'
 import { addModel, addProject, addProvider, credit, PRICE } from '../support/world.ts'
 
 const LEASE_MS = 60_000
@@ -471,7 +472,7 @@ test('parley audit prints every invariant with its figure, and exits 1 when one 
 
   const { completed } = books.calls
   await tamper(chargeIs(completed, 'output_tokens = output_tokens + 1'))
-  const broken = await parley(['audit'], { env })
+  const broken = await here(['audit'], { env })
   assert.equal(broken.code, 1)
   assert.match(
     broken.stdout,
@@ -479,7 +480,7 @@ test('parley audit prints every invariant with its figure, and exits 1 when one 
   )
   assert.match(broken.stdout, /^Read what was settled since .*1 invariant is broken\.$/m)
 
-  const { code, stdout } = await parley(['audit', '--full', '--json'], { env })
+  const { code, stdout } = await here(['audit', '--full', '--json'], { env })
   assert.equal(code, 1)
   const document = JSON.parse(stdout) as { ok: boolean; pass: string; invariants: { invariant: string }[] }
   assert.partialDeepStrictEqual(document, { ok: false, pass: 'full' })

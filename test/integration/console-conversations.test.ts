@@ -5,9 +5,8 @@ import type { Message } from '../../src/rules/chat-request.ts'
 import { numberOccurrences } from '../../src/rules/conversations.ts'
 import { recordTurn } from '../../src/store/conversations.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
-import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
-import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
+import { addKeyPair, chatBody, complete, credit, rollUp, until } from '../support/world.ts'
 
 const DOLLAR = 1_000_000_000n
 const DIGEST_KEY = Buffer.alloc(32, 3)
@@ -87,12 +86,7 @@ test('what its calls cost stands beside a conversation and beside each of its tu
     const response = await complete(caller, chatBody(`tokens=${tokens}`), { headers })
     assert.equal(response.status, 200, await response.text())
   }
-  const startedAt = Date.now()
-  await until(async () => {
-    await rollUpUsage({ db: world.store.db, signal: new AbortController().signal, marginMs: 0 })
-    const { through } = await world.store.db.selectFrom('usage_progress').select('through').executeTakeFirstOrThrow()
-    return through !== null && through.getTime() > startedAt
-  }, 20_000)
+  await rollUp(world.store)
   const path = `GET /api/projects/${mine}/conversations`
   await until(async () => (await must(owner.send(`${path}/talk`))).body.calls === 2)
   const { body } = await must(owner.send(`${path}/talk`))

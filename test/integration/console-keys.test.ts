@@ -5,7 +5,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { serve, type Running } from '../../src/serve.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
-import { chatBody, complete, credit, until, untilReady } from '../support/world.ts'
+import { chatBody, complete, credit, rollUp, until, untilReady } from '../support/world.ts'
 
 let world: ConsoleWorld
 /** A second gateway on the same store. */
@@ -246,7 +246,13 @@ test('what was spent with a pair in thirty days stands beside it', async () => {
   const pair = await create(site)
   const idle = await create(site, 'idle')
   assert.equal(await call(pair), 200)
-  const find = async (id: string) => (await list(site)).find((item: { id: string }) => item.id === id)
-  await until(async () => BigInt((await find(pair.id)).spent30dNanos) > 0n, 30_000)
-  assert.equal((await find(idle.id)).spent30dNanos, '0')
+  await rollUp(world.store)
+  const { charged_nanos } = await world.store.db
+    .selectFrom('charges')
+    .select('charged_nanos')
+    .where('project_id', '=', site.project)
+    .executeTakeFirstOrThrow()
+  const items = await list(site)
+  const spent = (id: string) => items.find((item: { id: string }) => item.id === id).spent30dNanos
+  assert.deepEqual([spent(pair.id), spent(idle.id)], [String(charged_nanos), '0'])
 })

@@ -5,11 +5,10 @@ import { titleOfMovement } from '../../src/rules/ledger-words.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { adjustWallet, creditWallet, refundCall, refundWallet } from '../../src/store/wallets.ts'
 import { tellLowBalances } from '../../src/worker/low-balance.ts'
-import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addSettledCall, auditOf } from '../support/ledger.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
-import { addKeyPair, chatBody, complete, credit, until, walletOf } from '../support/world.ts'
+import { addKeyPair, chatBody, complete, credit, rollUp, until, walletOf } from '../support/world.ts'
 
 const DOLLAR = 1_000_000_000n
 const DAY_MS = 86_400_000
@@ -55,15 +54,6 @@ async function addUsage(projectId: string, agoMs: number, charges: readonly bigi
       .execute()
   })
   return ids
-}
-
-async function rollUp(): Promise<void> {
-  const startedAt = Date.now()
-  await until(async () => {
-    await rollUpUsage({ db: world.store.db, signal: new AbortController().signal, marginMs: 0 })
-    const { through } = await world.store.db.selectFrom('usage_progress').select('through').executeTakeFirstOrThrow()
-    return through !== null && through.getTime() > startedAt
-  }, 20_000)
 }
 
 async function fundedProject(dollars = 100n): Promise<string> {
@@ -112,7 +102,7 @@ test('usage is one row a day, movements are listed one by one, and each balance 
   const project = await fundedProject()
   const [first = ''] = await addUsage(project, DAY_MS, [3n * DOLLAR, 2n * DOLLAR])
   await addUsage(project, 0, [DOLLAR])
-  await rollUp()
+  await rollUp(world.store)
   // Not rolled up: the ledger must tell of it all the same.
   await addUsage(project, 0, [DOLLAR / 2n])
   const movement = { projectId: project, reason: 'because', id: uuidv7() }

@@ -9,6 +9,7 @@ import { setModelEnabled } from '../../src/store/models.ts'
 import { updateProvider } from '../../src/store/providers.ts'
 import { setPublisherActivated } from '../../src/store/publishers.ts'
 import { parley } from '../support/commands.ts'
+import { here } from '../support/operator.ts'
 import { addKeyPair, addModel, addProject, addProvider, createWorld, type World } from '../support/world.ts'
 
 let world: World
@@ -77,28 +78,28 @@ test('a plane without a login of its own is a hint, one whose login owns the tab
     /^hint +logins +not set here: PARLEY_GATEWAY_DATABASE_URL, .*\. All is well if they are set where those planes run\.$/m,
   )
   const { DATABASE_URL = '' } = world.env
-  const all = await parley(['doctor', '--offline'], { env: world.env })
+  const all = await here(['doctor', '--offline'], { env: world.env })
   assert.match(all.stdout, /^ok +logins +every plane has its own/m)
   const lazy = { ...world.env, PARLEY_CONSOLE_DATABASE_URL: DATABASE_URL }
-  const { code, stdout } = await parley(['doctor', '--offline'], { env: lazy })
+  const { code, stdout } = await here(['doctor', '--offline'], { env: lazy })
   assert.equal(code, 1, stdout)
   assert.match(stdout, /^problem +login of console +.* is a superuser of the database\. .*PARLEY_CONSOLE_DATABASE_URL/m)
   const swapped = { ...world.env, PARLEY_GATEWAY_DATABASE_URL: world.env.PARLEY_CONSOLE_DATABASE_URL ?? '' }
   assert.match(
-    (await parley(['doctor', '--offline'], { env: swapped })).stdout,
+    (await here(['doctor', '--offline'], { env: swapped })).stdout,
     /^problem +login of gateway +\S+_console_login is not the gateway's login: the variables may be swapped\. Correct PARLEY_GATEWAY/m,
   )
   const unknown = new URL(DATABASE_URL)
   unknown.username = 'parley_nobody_login'
   const refused = { ...world.env, PARLEY_WORKER_DATABASE_URL: unknown.href }
   assert.match(
-    (await parley(['doctor', '--offline'], { env: refused })).stdout,
+    (await here(['doctor', '--offline'], { env: refused })).stdout,
     /^problem +login of worker +.*PARLEY_WORKER_DATABASE_URL/m,
   )
 })
 
 test('an incomplete configuration is listed whole, and nothing else is tried', async () => {
-  const { code, stdout } = await parley(['doctor'], { env: { PARLEY_PORT: 'eighty' } })
+  const { code, stdout } = await here(['doctor'], { env: { PARLEY_PORT: 'eighty' } })
   assert.equal(code, 1)
   assert.match(stdout, /^problem +configuration +DATABASE_URL is required/m)
   assert.match(stdout, /^problem +configuration +PARLEY_SECRET is required/m)
@@ -140,8 +141,8 @@ test('what a first caller still lacks is a hint, not a problem', async () => {
 test('a console with https and no trusted proxy is a hint', async () => {
   const { DATABASE_URL = '', PARLEY_SECRET = '' } = world.env
   const env = { DATABASE_URL, PARLEY_SECRET, PARLEY_CONSOLE_URL: 'https://console.example.com' }
-  const { stdout } = await parley(['doctor', '--offline'], { env })
+  const { stdout } = await here(['doctor', '--offline'], { env })
   assert.match(stdout, /^hint +proxies +.*\. List its address in PARLEY_TRUSTED_PROXIES\.$/m)
-  const listed = await parley(['doctor', '--offline'], { env: { ...env, PARLEY_TRUSTED_PROXIES: '10.0.0.5' } })
+  const listed = await here(['doctor', '--offline'], { env: { ...env, PARLEY_TRUSTED_PROXIES: '10.0.0.5' } })
   assert.doesNotMatch(listed.stdout, /proxies/)
 })

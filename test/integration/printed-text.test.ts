@@ -7,9 +7,10 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { appendAuditLog } from '../../src/store/audit-log.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
-import { parley } from '../support/commands.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
 import { addShop, importText, itemOf, jsonLines } from '../support/feeds.ts'
+import { parley } from '../support/commands.ts'
+import { here } from '../support/operator.ts'
 import { complete, until } from '../support/world.ts'
 
 /** Clears the screen, moves up a line (in one byte and in two), turns text around, hides it, ends a line. */
@@ -53,17 +54,20 @@ test('no command prints a character that controls a terminal or turns text aroun
     ['publisher', 'list'],
     ['project', 'list'],
     ['conversation', 'show', project, 'c'],
-    ['advertiser', 'show', NASTY],
     ['offers', 'show', NASTY, '--advertiser', 'Nordlicht'],
-    [NASTY],
   ]
   for (const command of commands)
     for (const args of [command, [...command, '--json']]) {
-      const { stdout, stderr } = await parley(args, { env })
+      const { stdout, stderr } = await here(args, { env })
       assert.ok(stdout.length + stderr.length > 0, args.join(' '))
       assert.doesNotMatch(stdout + stderr, UNSEEN, `${args.join(' ')}:\n${JSON.stringify(stdout + stderr)}`)
     }
-  const { stdout } = await parley(['offers', 'show', 'one', '--advertiser', 'Nordlicht', '--json'], { env })
+  for (const mistyped of [['advertiser', 'show', NASTY], [NASTY]]) {
+    const { stderr } = await parley(mistyped, { env })
+    assert.match(stderr, /Unknown command/)
+    assert.doesNotMatch(stderr, UNSEEN, JSON.stringify(stderr))
+  }
+  const { stdout } = await here(['offers', 'show', 'one', '--advertiser', 'Nordlicht', '--json'], { env })
   assert.equal((JSON.parse(stdout) as { headline: string }).headline, NASTY, 'programs read what was written')
 })
 
@@ -74,7 +78,7 @@ test('a broken feed does not get onto the terminal what nobody sees, by way of t
     const file = join(directory, 'feed.xml')
     await writeFile(file, '<rss a\u{e0041}="" a\u{e0041}=""></rss>')
     const target = ['--advertiser', 'Names', '--campaign', 'All', '--feed', 'main']
-    const { code, stderr } = await parley(['offers', 'import', ...target, file], { env })
+    const { code, stderr } = await here(['offers', 'import', ...target, file], { env })
     assert.equal(code, 1)
     assert.match(stderr, /duplicate attribute/)
     assert.doesNotMatch(stderr, UNSEEN, JSON.stringify(stderr))

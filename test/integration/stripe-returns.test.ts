@@ -4,10 +4,10 @@ import { sql } from 'kysely'
 import { nanosOfCents } from '../../src/rules/payments.ts'
 import { listEntries } from '../../src/store/wallets.ts'
 import { AMOUNT, CENTS, checkoutAt, createPaymentWorld, tellWorld, type Checkout } from '../support/checkout.ts'
-import { parley } from '../support/commands.ts'
 import { auditOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { startStripe, type StripeStandIn } from '../support/stripe.ts'
+import { here } from '../support/operator.ts'
 import type { World } from '../support/world.ts'
 
 /** Refunds and disputes that cross each other: whatever happens, the wallet has what is left of the payment. */
@@ -233,7 +233,7 @@ test('what an operator has reversed by hand is neither taken again nor given bac
   await told(disputed(CREATED))
   const [entry] = await listEntries(world.store.db, projectId, 1)
   assert.equal(
-    (await parley(['wallet', 'reverse', entry?.id ?? '', '--reason', 'x'], { env: { DATABASE_URL, PARLEY_SECRET } }))
+    (await here(['wallet', 'reverse', entry?.id ?? '', '--reason', 'x'], { env: { DATABASE_URL, PARLEY_SECRET } }))
       .code,
     0,
   )

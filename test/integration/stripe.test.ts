@@ -16,9 +16,9 @@ import {
   tellWorld,
   type Answer,
 } from '../support/checkout.ts'
-import { parley } from '../support/commands.ts'
 import { auditOf } from '../support/ledger.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
+import { here } from '../support/operator.ts'
 import { addProject, type World } from '../support/world.ts'
 
 let world: World
@@ -102,7 +102,7 @@ test('a top-up that an operator booked by hand under the same reference is not c
   const { projectId, paymentIntent, completed, balance, payment } = await checkout()
   const env = envOf({})
   const byHand = ['wallet', 'topup', projectId, '25', '--reference', `stripe:${paymentIntent}`]
-  assert.equal((await parley(byHand, { env })).code, 0)
+  assert.equal((await here(byHand, { env })).code, 0)
   assert.equal(await told(completed()), 'credited')
   assert.equal(await balance(), AMOUNT)
   assert.equal((await payment())?.state, 'paid')
@@ -252,7 +252,7 @@ test('a refund takes what is available, and what was spent is owed until the nex
   assert.equal(await told(refunded(CENTS)), 'owed')
   assert.deepEqual([await balance(), await owed()], [0n, nanosOfCents(2_000)])
   assert.deepEqual(await absorbed(), [], 'it is not given up')
-  await parley(['wallet', 'topup', projectId, '30'], { env: envOf({}) })
+  await here(['wallet', 'topup', projectId, '30'], { env: envOf({}) })
   assert.deepEqual([await balance(), await owed()], [nanosOfCents(1_000), 0n])
 })
 
@@ -269,7 +269,7 @@ test('a dispute freezes what was paid from the day it begins, and takes it once'
 test('a refund of one payment takes nothing of another, although the wallet has more', async () => {
   const { projectId, refunded, disputed, completed, balance, absorbed } = await checkout()
   await told(completed())
-  await parley(['wallet', 'grant', projectId, '100'], { env: envOf({}) })
+  await here(['wallet', 'grant', projectId, '100'], { env: envOf({}) })
   assert.equal(await told(refunded(CENTS)), 'taken_back')
   assert.equal(await told(disputed()), 'absorbed')
   assert.equal(await balance(), 100_000_000_000n)
@@ -404,7 +404,7 @@ function envOf(change: Record<string, string>): Record<string, string> {
 
 test('an operator makes a payment page and sees what became of it', async () => {
   const { id } = await addProject(world.store, world.secrets, { credits: '0' })
-  const made = await parley(['wallet', 'checkout', id, '9.99', '--json'], { env: envOf({}) })
+  const made = await here(['wallet', 'checkout', id, '9.99', '--json'], { env: envOf({}) })
   assert.equal(made.code, 0, made.stderr)
   const { session_id, url } = JSON.parse(made.stdout) as { session_id: string; url: string }
   assert.equal(url, `${stripe.url}/pay/${session_id}`)
@@ -415,7 +415,7 @@ test('an operator makes a payment page and sees what became of it', async () => 
   })
   const paid = { id: session_id, payment_status: 'paid', payment_intent: 'pi_cli', amount_total: 999, currency: 'usd' }
   assert.equal(await told(eventOf('checkout.session.completed', paid)), 'credited')
-  const shown = await parley(['wallet', 'payments', id], { env: envOf({}) })
+  const shown = await here(['wallet', 'payments', id], { env: envOf({}) })
   assert.match(shown.stdout, new RegExp(`^20\\S+ +\\$9\\.99 +paid +20\\S+ +${session_id} +pi_cli +-$`, 'm'))
 })
 
@@ -445,7 +445,7 @@ describe('a checkout that cannot be made is one sentence, without the key', () =
     test(what, async () => {
       const { id } = await addProject(world.store, world.secrets, { credits: '0' })
       stripe.failures.push(...failures)
-      const { code, stdout, stderr } = await parley(['wallet', 'checkout', id, amount], { env: envOf(change) })
+      const { code, stdout, stderr } = await here(['wallet', 'checkout', id, amount], { env: envOf(change) })
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(stderr, sentence)
       assert.match(stderr, /^[^\n]+\n$/)

@@ -4,7 +4,7 @@ import { blanks, evading, island, prose } from '../exactness/texts.ts'
 import { HIDDEN_TOKENS_MAX, MODEL_IDS, modelBy } from './models.ts'
 import { said, type CallPlan, type PaymentEvent, type Piece, type Scenario, type Script } from './scenario.ts'
 import { simulateScenario } from './simulate.ts'
-import type { VirtualTime } from './virtual-time.ts'
+import { installVirtualTime, type VirtualTime } from './virtual-time.ts'
 
 /**
  * A tenant who looks for the cheapest way: what it sends, how long it reads and when it leaves is a strategy, and the
@@ -221,7 +221,8 @@ export interface Search {
 }
 
 /** Draws strategies, keeps the cheapest, and goes on from those: half of what it tries is like one that was cheap. */
-export async function searchCheapest(tries: number, seed: number, time: VirtualTime): Promise<Search> {
+export async function searchCheapest(tries: number, seed: number): Promise<Search> {
+  const time = installVirtualTime()
   const chance = createRandom(seed)
   let best: Search['cheapest'][] = []
   const violations: string[] = []
@@ -234,5 +235,6 @@ export async function searchCheapest(tries: number, seed: number, time: VirtualT
     billed += result.billed
     best = [...best, { strategy, result }].toSorted((a, b) => shareOf(a.result) - shareOf(b.result)).slice(0, KEPT)
   }
+  time.restore()
   return { tried: tries, billed, cheapest: best[0]!, violations }
 }

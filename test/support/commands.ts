@@ -89,9 +89,10 @@ export function parley(args: readonly string[], options: RunOptions = {}): Promi
 function launch(command: string, args: readonly string[], options: RunOptions): ChildProcess {
   // The Node that runs the tests also runs what they start.
   const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`
+  const { HOME = '/', NODE_COMPILE_CACHE } = process.env
   return spawn(command, args, {
     cwd: options.cwd ?? ROOT,
-    env: { PATH: path, HOME: process.env.HOME ?? '/', ...options.env },
+    env: { PATH: path, HOME, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...options.env },
     stdio: 'pipe',
     ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
   })

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
+import { createLog } from '../../src/platform/log.ts'
+import { createMailer } from '../../src/worker/mail.ts'
 import { createWorld, until, type World, type WorldOptions } from './world.ts'
 
 /** A console with everything around it: gateway, worker, and a mail server that keeps what it gets. */
@@ -9,6 +11,8 @@ export interface ConsoleWorld extends World {
   mails: ReceivedMail[]
   /** What the mail server answers from now on; undefined: takes everything. */
   refuseMails(code: number | undefined): void
+  /** Sends what is due now instead of when the worker next looks. */
+  sendMails(): Promise<void>
 }
 
 export interface ReceivedMail {
@@ -41,6 +45,7 @@ export async function createConsoleWorld(options: WorldOptions = {}): Promise<Co
   const listening = smtp.listen(0, '127.0.0.1')
   await once(listening, 'listening')
   const { port } = listening.address() as AddressInfo
+  const mail = { smtpUrl: `smtp://127.0.0.1:${port}`, from: 'Parley <parley@example.com>' }
   const world = await createWorld({
     env: {
       PARLEY_CONSOLE_PORT: '0',
@@ -49,19 +54,23 @@ export async function createConsoleWorld(options: WorldOptions = {}): Promise<Co
       PARLEY_CONSOLE_URL: ORIGIN,
       // Each browser of a test writes the address that it comes from.
       PARLEY_TRUSTED_PROXIES: '127.0.0.1',
-      PARLEY_SMTP_URL: `smtp://127.0.0.1:${port}`,
-      PARLEY_MAIL_FROM: 'Parley <parley@example.com>',
+      PARLEY_SMTP_URL: mail.smtpUrl,
+      PARLEY_MAIL_FROM: mail.from,
       ...options.env,
     },
     roles: options.roles ?? ['gateway', 'console', 'worker'],
     webRoot: options.webRoot,
   })
+  const { store, secrets } = world
+  const mailer = createMailer({ db: store.db, log: createLog('silent'), secrets, settings: mail })
   return {
     ...world,
     consoleUrl: String(world.running.consoleUrl),
     mails,
     refuseMails: (code) => (refusal = code),
+    sendMails: () => mailer.sendDue(),
     async close() {
+      mailer.close()
       await world.close()
       await new Promise<void>((resolve) => smtp.close(() => resolve()))
     },
@@ -80,6 +89,7 @@ function unfolded(raw: string): string {
 export async function mailedToken(world: ConsoleWorld, to: string, page: string): Promise<string> {
   const pattern = new RegExp(`${page}#token=([\\w.-]+)`)
   const found = () => world.mails.findLast((mail) => mail.to === to && pattern.test(mail.text))
+  if (found() === undefined) await world.sendMails()
   await until(() => found() !== undefined, 15_000)
   return pattern.exec(found()?.text ?? '')?.[1] ?? ''
 }

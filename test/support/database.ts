@@ -27,8 +27,17 @@ const CONNECT_TIMEOUT_MS = 5_000
 const ATTEMPTS_MAX = 10
 const RETRY_AFTER_MS = 100
 const LEFTOVER_AFTER_SECONDS = 24 * 60 * 60
-/** Nothing in a test cluster outlives the run, so it waits for no disk. */
-const PRIVATE_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
+/** Nothing in a test cluster outlives the run, so it waits for no disk and keeps no log for anybody to recover from. */
+const PRIVATE_SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '1h',
+  shared_buffers: '256MB',
+  max_connections: '200',
+}
 
 const OBJECT_IN_USE = '55006'
 const UNKNOWN_DATABASE = '3D000'
@@ -66,12 +75,13 @@ export async function buildTemplate(adminUrl: string): Promise<string> {
   return template
 }
 
-/** The server that a whole run shares: the one in PARLEY_TEST_POSTGRES_URL, the local one, or a private throw-away one. */
+/** The server that a whole run shares: the one in PARLEY_TEST_POSTGRES_URL, or a private throw-away one. */
 export async function openTestPostgres(): Promise<PostgresServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-postgres-'))
   const remove = () => rm(dataDir, { recursive: true, force: true })
   try {
-    const server = await findOrStartPostgres({ dataDir, adminUrl: knownAdminUrl(), settings: PRIVATE_SETTINGS })
+    const known = { adminUrl: knownAdminUrl(), alwaysPrivate: true }
+    const server = await findOrStartPostgres({ dataDir, ...known, settings: PRIVATE_SETTINGS })
     return {
       ...server,
       async stop() {

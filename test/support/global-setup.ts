@@ -2,12 +2,16 @@
  * Runs once around a whole run (`node --test --test-global-setup=test/support/global-setup.ts`): the test processes
  * inherit the server's address and find the template already built.
  */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { PostgresServer } from '../../scripts/postgres.ts'
 import { buildTemplate, openTestPostgres } from './database.ts'
 
 let server: PostgresServer | undefined
 
 export async function globalSetup(): Promise<void> {
+  // Each test file is a process and loads the whole gateway: compiled once, they start in half the time.
+  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'parley-compile-cache')
   server = await openTestPostgres()
   process.env.PARLEY_TEST_POSTGRES_URL = server.url
   try {

@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { run } from '../../src/cli/program.ts'
+import { openCheckout } from '../../src/console/payments.ts'
 import type { Finished } from './commands.ts'
 
-/** Reads DATABASE_URL and PARLEY_SECRET from this process' environment. */
-export async function here(args: readonly string[]): Promise<Finished> {
+/** With these variables, or with those of this process. */
+export async function here(args: readonly string[], options: { env?: Record<string, string> } = {}): Promise<Finished> {
   const printed = { stdout: '', stderr: '' }
+  const before = { ...process.env }
+  Object.assign(process.env, options.env)
   const log = mock.method(console, 'log', (text: string) => (printed.stdout += `${text}\n`))
   const error = mock.method(console, 'error', (text: string) => (printed.stderr += `${text}\n`))
   const notHere = () => Promise.reject(new Error())
@@ -15,10 +18,12 @@ export async function here(args: readonly string[]): Promise<Finished> {
       roles: [],
       usualRoles: [],
       serve: notHere,
-      openCheckout: notHere,
+      openCheckout,
     })
     return { code, ...printed }
   } finally {
+    for (const name of Object.keys(options.env ?? {})) delete process.env[name]
+    Object.assign(process.env, before)
     // The command's exit code is not that of the tests.
     process.exitCode = undefined
     log.mock.restore()

@@ -22,6 +22,7 @@ import { insertProject } from '../../src/store/projects.ts'
 import { insertProvider, upsertProviderKey } from '../../src/store/providers.ts'
 import { insertPublisher } from '../../src/store/publishers.ts'
 import { creditWallet, findWallet } from '../../src/store/wallets.ts'
+import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createTestDatabase } from './database.ts'
 import { databaseEnv, loginUrl } from './logins.ts'
 
@@ -290,6 +291,16 @@ export async function walletOf(store: Store, projectId: string) {
   const wallet = await findWallet(store.db, projectId)
   if (!wallet) throw new Error('no such wallet')
   return { balance: wallet.balance_nanos, held: wallet.held_nanos, openHolds: wallet.open_holds }
+}
+
+/** Brings the sums of the console up to now instead of when the worker next does. Repeats: a worker at work has the right of way. */
+export async function rollUp({ db }: Store): Promise<void> {
+  const startedAt = Date.now()
+  await until(async () => {
+    await rollUpUsage({ db, signal: new AbortController().signal, marginMs: 0 })
+    const { through } = await db.selectFrom('usage_progress').select('through').executeTakeFirstOrThrow()
+    return through !== null && through.getTime() > startedAt
+  }, 20_000)
 }
 
 /** POST /v1/chat/completions with the project's keys. */

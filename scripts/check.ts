@@ -1,0 +1,47 @@
+/**
+ * `npm run check`: everything that CI runs, in order, ending with the first failure. One PostgreSQL serves all of it, and
+ * what takes how long is told at the end.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globalSetup, globalTeardown } from '../test/support/global-setup.ts'
+
+/** Those of one line run beside each other: they need a core each, and neither sockets nor the database. */
+const STAGES = [
+  ['format:check', 'lint', 'typecheck'],
+  ['db:types:check'],
+  ['test'],
+  ['test:browser:core'],
+  ['conformance'],
+  ['faults'],
+  ['exactness -- --calls 2000'],
+  ['chaos -- --seconds 45'],
+]
+
+const times: string[] = []
+// Until the last stage has passed: also a run that ends before it is a failure.
+process.exitCode = 1
+await globalSetup()
+try {
+  if (await passAll()) process.exitCode = 0
+} finally {
+  await globalTeardown()
+}
+console.log(`\ncheck: ${process.exitCode === 0 ? 'passed' : 'FAILED'}\n${times.join('\n')}`)
+
+async function passAll(): Promise<boolean> {
+  for (const stage of STAGES) {
+    const results = await Promise.all(stage.map(passes))
+    if (results.includes(false)) return false
+  }
+  return true
+}
+
+async function passes(script: string): Promise<boolean> {
+  const startedAt = performance.now()
+  const child = spawn(`npm run --silent ${script}`, { shell: true, stdio: 'inherit' })
+  const [code] = (await once(child, 'close')) as [number | null]
+  const seconds = Math.round((performance.now() - startedAt) / 1_000)
+  times.push(`${String(seconds).padStart(5)} s  ${script}${code === 0 ? '' : `  FAILED with ${code}`}`)
+  return code === 0
+}

@@ -1,0 +1,26 @@
+/** One test as the test runner told of it; a file that failed as a whole has its path as its title. */
+export interface Result {
+  title: string
+  passed: boolean
+}
+
+export type Verdict = 'caught' | 'hung' | 'SURVIVED' | 'BROKEN'
+
+/**
+ * What the results say of a planted bug. Only the test that is meant to notice it can: a file that cannot even be loaded
+ * says that the edit was no good. A test that never ends is noticed by everybody.
+ */
+export function verdictOf(title: string, results: readonly Result[], timedOut: boolean): Verdict {
+  const own = results.filter((result) => result.title === title)
+  if (own.some((result) => !result.passed)) return 'caught'
+  if (timedOut) return 'hung'
+  return own.length > 0 ? 'SURVIVED' : 'BROKEN'
+}
+
+/** Which of the titles did not pass on the code as it is: a test that fails anyway catches nothing. */
+export function unsoundTitles(titles: readonly string[], results: readonly Result[]): string[] {
+  return titles.filter((title) => {
+    const own = results.filter((result) => result.title === title)
+    return own.length === 0 || own.some((result) => !result.passed)
+  })
+}
