@@ -3,12 +3,12 @@
  *
  *   npm run mutants -- [--only "text of the bug or its file"] [--sample 20] [--seed text] [--jobs 2]
  */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
-import { parseArgs } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import { globalSetup, globalTeardown } from '../support/global-setup.ts'
 import { copyTree, type Copy } from './copy.ts'
 import { MUTANTS, sampleOf } from './list.ts'
@@ -98,6 +98,8 @@ async function runTests(
   titles: string[],
 ): Promise<{ results: Result[]; timedOut: boolean }> {
   const results: Result[] = []
+  // A browser is given what was built.
+  if (test.startsWith('test/browser/')) await promisify(execFile)('npm', ['run', 'build'], { cwd: dir })
   const startedAt = performance.now()
   const events = run({
     cwd: dir,
