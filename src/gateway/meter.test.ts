@@ -156,6 +156,15 @@ test('an answer counts as the model counts its script; how it counts an unknown 
   assert.equal(plain.meter.isInTheDark, false)
 })
 
+test('a tool call is counted with its name, and is the answer from its first piece on', async () => {
+  const { meter } = meterOver(100)
+  assert.equal(meter.isStarted, false)
+  await meter.admit({ type: 'tool_call', index: 0, id: 'call_1', name: 'look up the word', arguments: '' })
+  assert.equal(meter.isStarted, true)
+  await meter.admit({ type: 'tool_call', index: 0, id: undefined, name: undefined, arguments: ' word word' })
+  assert.equal((await meter.conclude('cancelled')).usage.output, 6)
+})
+
 test('a hold that was used up is all charged: the provider was writing on', async () => {
   const { meter, hold } = meterOver(10)
   for (let i = 0; i < 8; i++) await meter.admit(text(' word'))

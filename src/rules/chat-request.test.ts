@@ -74,6 +74,17 @@ function image(detail: string) {
   return { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail } }
 }
 
+test('an assistant message needs a content, a refusal or a tool call, and any one of them is enough', () => {
+  for (const said of [{ content: '' }, { refusal: 'No.' }, { refusal: '' }, { tool_calls: [TOOL_CALL] }]) {
+    for (const rest of [{}, { content: null }]) {
+      const messages = [HI, { role: 'assistant', ...rest, ...said }]
+      assert.deepEqual(parseChatRequest({ model: 'm', messages }).messages, messages)
+    }
+  }
+  const empty = [HI, { role: 'assistant', content: null, refusal: null }]
+  assertRefused({ model: 'm', messages: empty }, 422, 'messages[1].content must be a string.')
+})
+
 test('unknown fields are ignored at every level and never passed on', () => {
   const request = parseChatRequest({
     ...MINIMAL,
