@@ -66,6 +66,18 @@ test('an answer is admitted as far as the hold pays for it, and the hold grows b
   assert.equal(hold.extensions, 2, 'a refused one is not asked for again')
 })
 
+test('a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough', async () => {
+  for (const [words, isAdmitted] of [
+    [10, true],
+    [15, true],
+    [16, false],
+  ] as const) {
+    const { meter, hold } = meterOver(10, { moreTokens: 5 })
+    assert.equal(await meter.admit(text(' word'.repeat(words))), isAdmitted, `${words} words`)
+    assert.equal(hold.extensions, 1)
+  }
+})
+
 test('where pieces are large, an answer ends before the one that nobody would pay for', async () => {
   const { meter } = meterOver(10)
   const large = ' word word word word'
