@@ -53,7 +53,7 @@ test('a thread ends with the questions that it has not answered', async () => {
   await assert.rejects(thread.embed(['again']), /the thread of the embedder has ended/)
 })
 
-test('answers find their questions in whatever order they come, and a failure is that of its own question', async () => {
+test('answers find their questions in whatever order they come, and a failure is that of its own question', async (t) => {
   const thread = await openEmbedderThread(
     directory,
     scriptOf(`
@@ -64,6 +64,8 @@ test('answers find their questions in whatever order they come, and a failure is
       parentPort.postMessage({ id: question.id, vectors: [new Float32Array([3])] })
       parentPort.postMessage({ id: first, vectors: [new Float32Array([1])] })`),
   )
+  // Also when something fails here: a thread that is left running would keep the process alive.
+  t.after(() => thread.close())
   const [first, second, third] = await Promise.allSettled(
     ['first', 'second', 'third'].map((text) => thread.embed([text])),
   )
@@ -71,7 +73,6 @@ test('answers find their questions in whatever order they come, and a failure is
   assert.ok(second?.status === 'rejected')
   assert.equal((second.reason as Error).message, 'RangeError')
   assert.deepEqual(third, { status: 'fulfilled', value: [new Float32Array([3])] })
-  await thread.close()
 })
 
 test('a thread that dies takes its questions with it', async () => {

@@ -31,6 +31,6 @@ test('an answer that outlives the grace ends in an error event, costs nothing, a
     held: 0n,
     openHolds: 0,
   })
-  await until(() => world.simulator.openCalls() === 0, 1_000)
+  await until(() => world.simulator.openCalls() === 0)
   await world.close()
 })
