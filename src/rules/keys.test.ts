@@ -132,7 +132,7 @@ test('every byte value maps to its character without favouring any', () => {
     return publishable.slice(9, -6) + secret.slice(9, -6)
   }
   assert.equal(charactersOf(bytes), (ALPHABET + ALPHABET).slice(0, 65))
-  const backwards = [...ALPHABET].toReversed().join('')
+  const backwards = Array.from(ALPHABET).toReversed().join('')
   assert.equal(charactersOf(bytes.toReversed()), (backwards + backwards).slice(0, 65), '248 to 255 are no characters')
 })
 

@@ -70,7 +70,7 @@ test('max_tokens beyond what the model can write is lowered to that, for the wal
   ]) {
     world.simulator.reset()
     assert.equal((await complete(world, chatBody('tokens=2', { max_tokens: wanted }))).status, 200)
-    assert.equal((world.simulator.calls[0]?.body as { max_tokens?: number }).max_tokens, told)
+    assert.equal((world.simulator.calls[0]!.body as { max_tokens?: number }).max_tokens, told)
   }
 })
 
