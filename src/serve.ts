@@ -31,8 +31,20 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** Wires the roles of one process together and starts them. The web app can be served from a folder of the caller's. */
-export async function serve(config: Config, roles: readonly Role[], log: Log, webRoot?: string): Promise<Running> {
+export interface ServeOptions {
+  /** Serves the web app from another folder. */
+  webRoot?: string
+  /** How long a complete answer waits for a recommendation. */
+  answerWaitMs?: number
+}
+
+/** Wires the roles of one process together and starts them. */
+export async function serve(
+  config: Config,
+  roles: readonly Role[],
+  log: Log,
+  options: ServeOptions = {},
+): Promise<Running> {
   if (config.PARLEY_AUTO_MIGRATE) await migrateFirst(config.DATABASE_URL, log)
   const metrics = createMetrics()
   const stores = openStores(config, roles, log)
@@ -43,10 +55,8 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
         log,
         metrics,
         secrets,
-        leaseMs: config.PARLEY_LEASE_MS,
-        callsMax: config.PARLEY_CALLS_MAX,
-        publicUrl: config.PARLEY_PUBLIC_URL,
-        matcherUrl: config.PARLEY_MATCHER_URL,
+        ...gatewaySettingsOf(config),
+        answerWaitMs: options.answerWaitMs,
       })
     : undefined
   const checkDomain = createCheckDomain({ dnsServers: config.PARLEY_DNS_SERVERS })
@@ -63,7 +73,7 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
         trustedProxies: config.PARLEY_TRUSTED_PROXIES,
         checkDomain,
         ...paymentsOf(config),
-        webRoot,
+        webRoot: options.webRoot,
       })
     : undefined
   const matching = roles.includes('matcher')
@@ -97,6 +107,15 @@ export async function serve(config: Config, roles: readonly Role[], log: Log, we
       await ops.close()
       await stores.close()
     }),
+  }
+}
+
+function gatewaySettingsOf(config: Config) {
+  return {
+    leaseMs: config.PARLEY_LEASE_MS,
+    callsMax: config.PARLEY_CALLS_MAX,
+    publicUrl: config.PARLEY_PUBLIC_URL,
+    matcherUrl: config.PARLEY_MATCHER_URL,
   }
 }
 

@@ -60,6 +60,8 @@ export interface GatewayOptions {
   publicUrl: string
   /** Where the matcher of this host answers. */
   matcherUrl: string
+  /** How long a complete answer waits for a recommendation. */
+  answerWaitMs?: number
   transport?: TransportOptions
   /** How often it looks for changes that it was not told of. */
   cataloguePollMs?: number

@@ -66,6 +66,18 @@ test('an answer is admitted as far as the hold pays for it, and the hold grows b
   assert.equal(hold.extensions, 2, 'a refused one is not asked for again')
 })
 
+test('a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough', async () => {
+  for (const [words, isAdmitted] of [
+    [10, true],
+    [15, true],
+    [16, false],
+  ] as const) {
+    const { meter, hold } = meterOver(10, { moreTokens: 5 })
+    assert.equal(await meter.admit(text(' word'.repeat(words))), isAdmitted, `${words} words`)
+    assert.equal(hold.extensions, 1)
+  }
+})
+
 test('where pieces are large, an answer ends before the one that nobody would pay for', async () => {
   const { meter } = meterOver(10)
   const large = ' word word word word'
@@ -154,6 +166,15 @@ test('an answer counts as the model counts its script; how it counts an unknown 
   const plain = meterOver(1_000)
   await plain.meter.admit(text('hello world'))
   assert.equal(plain.meter.isInTheDark, false)
+})
+
+test('a tool call is counted with its name, and is the answer from its first piece on', async () => {
+  const { meter } = meterOver(100)
+  assert.equal(meter.isStarted, false)
+  await meter.admit({ type: 'tool_call', index: 0, id: 'call_1', name: 'look up the word', arguments: '' })
+  assert.equal(meter.isStarted, true)
+  await meter.admit({ type: 'tool_call', index: 0, id: undefined, name: undefined, arguments: ' word word' })
+  assert.equal((await meter.conclude('cancelled')).usage.output, 6)
 })
 
 test('a hold that was used up is all charged: the provider was writing on', async () => {

@@ -39,11 +39,11 @@ export interface Sources {
   /** Counts the turn, and tells what is remembered of the conversation. */
   restraintOf(conversation: ConversationDigest): Promise<RememberedRestraint>
   recommendedUnder(projectId: string, ids: readonly string[]): Promise<Recommended>
+  /** How long a complete answer waits for what goes with it. */
+  answerWaitMs: number
 }
 
 const JUDGE_WAIT_MS = 2_000
-/** How long a complete answer waits for a recommendation. */
-export const ANSWER_WAIT_MS = 150
 /** How much of an answer is looked at to find what goes with it. */
 const ANSWER_CHARACTERS_MAX = 4_000
 
@@ -82,7 +82,7 @@ export async function open(
 
 /** What goes with the answer: its shape has a say, whether there is anything in it to be careful of, and then the matcher. */
 export async function decide(
-  { matcher }: Sources,
+  { matcher, answerWaitMs }: Sources,
   opening: Extract<Opening, { outcome: 'open' }>,
   reply: Message,
   finishReason: FinishReason,
@@ -95,7 +95,7 @@ export async function decide(
   if (shape || text === null) return { outcome: 'answer_shape' }
   if (hasCrisisWords(text)) return { outcome: 'answer_sensitive' }
   const answer = text.slice(0, ANSWER_CHARACTERS_MAX)
-  const found = await matcher.match({ ...opening.question, answer, deadlineMs: ANSWER_WAIT_MS }, signal)
+  const found = await matcher.match({ ...opening.question, answer, deadlineMs: answerWaitMs }, signal)
   if (!('match' in found)) return found
   return { outcome: 'served', match: found.match, turn: opening.turn }
 }

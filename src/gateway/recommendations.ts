@@ -29,15 +29,7 @@ import {
 } from '../store/recommendation-records.ts'
 import type { Caller } from './authenticate.ts'
 import type { Call } from './call.ts'
-import {
-  ANSWER_WAIT_MS,
-  decide,
-  open,
-  type Decision,
-  type Opening,
-  type Situation,
-  type Sources,
-} from './recommendation-decision.ts'
+import { decide, open, type Decision, type Opening, type Situation, type Sources } from './recommendation-decision.ts'
 import { createRecommendationRecords, type RecommendationRecords } from './recommendation-records.ts'
 
 /**
@@ -53,13 +45,15 @@ export interface Recommendations {
 }
 
 export interface Pending {
-  /** What to put after a complete answer, if anything. Ends within ANSWER_WAIT_MS. */
+  /** What to put after a complete answer, if anything. Ends within `answerWaitMs`. */
   conclude(reply: Message, finishReason: FinishReason): Promise<RecommendationChunk | undefined>
   /** Once, whatever happened: did what was concluded reach the caller? */
   end(isDelivered: boolean): void
 }
 
 const RESTRAINT_WAIT_MS = 500
+/** How long a complete answer waits for a recommendation. */
+const ANSWER_WAIT_MS = 150
 const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), end: () => {} }
 /** These keep a conversation free for good. */
 const SENSITIVE: ReadonlySet<string> = new Set<Outcome>(['sensitive', 'answer_sensitive', 'excluded_topic'])
@@ -71,12 +65,13 @@ export interface RecommendationsOptions {
   matcherUrl: string
   /** Where callers reach this gateway: links begin with it. */
   publicUrl: string
+  answerWaitMs?: number
   log: Log
   metrics: Metrics
 }
 
 export function createRecommendations(options: RecommendationsOptions): Recommendations {
-  const { db, secrets, publicUrl, metrics } = options
+  const { db, secrets, publicUrl, metrics, answerWaitMs = ANSWER_WAIT_MS } = options
   const matcher = createMatcherClient({ url: options.matcherUrl, token: matcherTokenOf(secrets), metrics })
   const records = createRecommendationRecords(options)
   const restraints = createLane<ConversationDigest, RememberedRestraint>({
@@ -90,6 +85,7 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
     matcher,
     restraintOf: (conversation) => restraints.submit(conversation, RESTRAINT_WAIT_MS),
     recommendedUnder: (projectId, ids) => findRecommended(db, projectId, ids),
+    answerWaitMs,
   }
   const keyOf = signingKeysOf(secrets)
   const digestKey = secrets.keyFor('recommendations')
@@ -151,12 +147,12 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
     const { match, turn } = decision
     chunk = chunkOf(id, match)
     const record = { ...match, id, projectId, callId: call.id, priceNanos: BigInt(match.priceNanos), turn, label }
-    return (await records.add(record, ANSWER_WAIT_MS)) ? decision : { outcome: 'no_match' }
+    return (await records.add(record, sources.answerWaitMs)) ? decision : { outcome: 'no_match' }
   }
 
   return {
     async conclude(reply, finishReason) {
-      concluded = await within(ANSWER_WAIT_MS, { outcome: 'deadline' }, (isLate) =>
+      concluded = await within(sources.answerWaitMs, { outcome: 'deadline' }, (isLate) =>
         // What cannot be written down, or be shown as it should be, is not shown.
         conclusion(reply, finishReason, isLate).catch((): Decision => ({ outcome: 'unavailable' })),
       )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chunk } from '../rules/chunk.ts'
 import { ParleyError } from '../rules/errors.ts'
@@ -44,19 +44,18 @@ async function textUntil(socket: Socket, mark: string): Promise<string> {
   return text
 }
 
-/** Yields until it is told to stop, as a call does whose caller is gone. */
+/** Yields until it is told to stop, as a call does whose caller is gone; then some more, as one that is read to its end. */
 function createEndless() {
   const state = { pulled: 0, isStopped: false, isEnded: false }
   async function* chunks(): AsyncGenerator<Chunk> {
-    try {
-      while (!state.isStopped) {
-        state.pulled += 1
-        yield { type: 'text', text: 'x'.repeat(16_384) }
-        await sleep(0)
-      }
-    } finally {
-      state.isEnded = true
+    while (!state.isStopped) {
+      state.pulled += 1
+      yield { type: 'text', text: 'x'.repeat(16_384) }
+      await sleep(0)
     }
+    for (let n = 0; n < 10; n++) yield { type: 'text', text: 'x' }
+    // Not in a `finally`, where whoever is left in the middle also passes.
+    state.isEnded = true
   }
   return { state, chunks }
 }
@@ -98,9 +97,24 @@ test('the chunks of a caller that is gone are taken to their end, without waitin
   assert.ok(state.isEnded)
 })
 
-test('silence is filled with pings, at event boundaries, and the first ping opens the stream', async () => {
+/** Time that passes for heartbeats only when told to. Node's own stand-in for timers knows no refresh(). */
+function stopClock(t: TestContext) {
+  let nowMs = 0
+  let ping = { afterMs: 0, dueMs: 0, run: () => {} }
+  t.mock.method(globalThis, 'setInterval', (run: () => void, afterMs: number) => {
+    ping = { afterMs, dueMs: nowMs + afterMs, run }
+    return { refresh: () => void (ping.dueMs = nowMs + afterMs) }
+  })
+  t.mock.method(globalThis, 'clearInterval', () => {})
+  return (ms: number) => {
+    for (nowMs += ms; ping.dueMs <= nowMs; ping.dueMs += ping.afterMs) ping.run()
+  }
+}
+
+test('silence is filled with pings, at event boundaries, and the first ping opens the stream', async (t) => {
+  const pass = stopClock(t)
   async function* slow(): AsyncGenerator<Chunk> {
-    await sleep(250)
+    pass(250)
     yield { type: 'text', text: 'late' }
     yield { type: 'finish', reason: 'stop' }
   }
@@ -115,6 +129,21 @@ test('silence is filled with pings, at event boundaries, and the first ping open
   )
 })
 
+test('there is no ping while pieces come, however long it takes: each piece puts the next ping off', async (t) => {
+  const pass = stopClock(t)
+  async function* paced(): AsyncGenerator<Chunk> {
+    for (const ms of [99, 99, 99, 250, 99, 99]) {
+      pass(ms)
+      yield { type: 'text', text: `after ${ms}` }
+    }
+    yield { type: 'finish', reason: 'stop' }
+  }
+  let text = ''
+  await exchange(paced(), { heartbeatMs: 100 }, async (socket) => (text = await textUntil(socket, '[DONE]')))
+  const seen = text.match(/: ping|after \d+/g)?.join(', ')
+  assert.equal(seen, 'after 99, after 99, after 99, : ping, : ping, after 250, after 99, after 99')
+})
+
 test('a failure before the first chunk keeps its status; after the first ping it is an event', async () => {
   async function* failing(): AsyncGenerator<Chunk> {
     await sleep(120)
@@ -126,5 +155,6 @@ test('a failure before the first chunk keeps its status; after the first ping it
   let late = ''
   await exchange(failing(), { heartbeatMs: 50 }, async (socket) => (late = await textUntil(socket, '"error"')))
   assert.match(late, /^HTTP\/1.1 200 OK/)
+  assert.match(late, /: ping\n[^]*"code":"upstream_failed"/)
   assert.ok(!late.includes('[DONE]'))
 })

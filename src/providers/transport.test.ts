@@ -161,21 +161,28 @@ function openStream(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
 }
 
-test('a caller that reads slowly is not taken for an upstream that is silent', async (t) => {
+/** Reads an answer with a break after each piece. The next one is sent when the break is over: what had come during it
+ * would be read in any case. */
+async function readWithBreaks(t: TestContext, timers: Partial<UpstreamTimers>, breakMs: number): Promise<string[]> {
+  let sendNext = () => {}
   const events = await serve(t, async (response) => {
     openStream(response)
-    response.write('data: one\n\n')
-    await sleep(20)
-    response.write('data: two\n\n')
-    await sleep(20)
-    response.end('data: [DONE]\n\n')
+    for (const data of ['one', 'two', '[DONE]']) {
+      response.write(`data: ${data}\n\n`)
+      await new Promise<void>((resolve) => (sendNext = resolve))
+    }
   })
   const seen: string[] = []
-  for await (const data of events({ idleMs: 100 })) {
+  for await (const data of events(timers)) {
     seen.push(data)
-    await sleep(300)
+    if (data !== '[DONE]') await sleep(breakMs)
+    sendNext()
   }
-  assert.deepEqual(seen, ['one', 'two', '[DONE]'])
+  return seen
+}
+
+test('a caller that reads slowly is not taken for an upstream that is silent', async (t) => {
+  assert.deepEqual(await readWithBreaks(t, { firstTokenMs: 300, idleMs: 300 }, 450), ['one', 'two', '[DONE]'])
 })
 
 test('silence after a piece is an idle timeout, and before the first piece a first-token timeout', async (t) => {
@@ -208,20 +215,7 @@ test('an answer that never ends is cut at the total timer, however lively it is'
 })
 
 test("time in which the caller does not read is not the upstream's, also for the total timer", async (t) => {
-  const events = await serve(t, async (response) => {
-    openStream(response)
-    for (const data of ['one', 'two', '[DONE]']) {
-      await sleep(20)
-      response.write(`data: ${data}\n\n`)
-    }
-    response.end()
-  })
-  const seen: string[] = []
-  for await (const data of events({ totalMs: 400 })) {
-    seen.push(data)
-    await sleep(300)
-  }
-  assert.deepEqual(seen, ['one', 'two', '[DONE]'])
+  assert.deepEqual(await readWithBreaks(t, { totalMs: 400 }, 450), ['one', 'two', '[DONE]'])
 })
 
 test('events that bring nothing of the answer do not end the wait for its first piece', async (t) => {

@@ -11,14 +11,15 @@ export type ThreadReply =
 
 export type ThreadQuestion = { id: number; texts: readonly string[] } | 'close'
 
+const SCRIPT = new URL('embedder-worker.ts', import.meta.url)
 const CLOSE_WITHIN_MS = 2_000
 
 /**
  * An embedder in a thread of its own. A text of 100 tokens takes 8 ms, which would hold up everything else in the process:
  * the search for words that could run meanwhile, and the matches of others.
  */
-export async function openEmbedderThread(cacheDir: string): Promise<Embedder> {
-  const worker = new Worker(new URL('embedder-worker.ts', import.meta.url), { workerData: { cacheDir } })
+export async function openEmbedderThread(cacheDir: string, script = SCRIPT): Promise<Embedder> {
+  const worker = new Worker(script, { workerData: { cacheDir } })
   const waiting = new Map<number, PromiseWithResolvers<Float32Array[]>>()
   const opened = Promise.withResolvers<string>()
   let asked = 0

@@ -80,7 +80,9 @@ test('a caller who hung up is not waited for', async () => {
   assert.equal(await outcomeOf(client, {}, hungUp.signal), 'aborted')
 })
 
-test('a dead matcher is not asked again and again, and asked once more after a while', async () => {
+test('a dead matcher is not asked again and again, and asked once more after a while', async (t) => {
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
   let asked = 0
   let isDead = true
   const client = await clientOf((request, response) => {
@@ -88,16 +90,39 @@ test('a dead matcher is not asked again and again, and asked once more after a w
     if (isDead) request.socket.destroy()
     else response.end('{"outcome":"no_match"}')
   })
-  for (let n = 0; n < 50; n++) assert.equal(await outcomeOf(client), 'unavailable')
-  assert.ok(asked <= 10, `asked ${asked} times`)
-  const startedMs = performance.now()
-  for (let n = 0; n < 1_000; n++) await outcomeOf(client)
-  assert.ok(performance.now() - startedMs < 500)
+  const askedAfter = async (ms: number) => {
+    nowMs += ms
+    for (let n = 0; n < 50; n++) assert.equal(await outcomeOf(client), 'unavailable')
+    return asked
+  }
+  const askedAtOnceAfter = async (ms: number) => {
+    nowMs += ms
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(client)))
+    assert.deepEqual(new Set(outcomes), new Set(['unavailable']))
+    return asked
+  }
+  assert.equal(await askedAfter(0), 5)
+  assert.equal(await askedAfter(999), 5, 'it rests for a second')
+  assert.equal(await askedAfter(1), 6, 'one call finds out whether it is back')
+  assert.equal(await askedAfter(999), 6)
+  assert.equal(await askedAtOnceAfter(1), 7, 'and the others rest on until it has')
   isDead = false
-  await new Promise((resolve) => setTimeout(resolve, 1_050))
-  assert.equal(await outcomeOf(client), 'no_match')
-  assert.equal(await outcomeOf(client), 'no_match')
+  nowMs += 1_000
+  for (let n = 0; n < 3; n++) assert.equal(await outcomeOf(client), 'no_match')
+  assert.equal(asked, 10)
 })
+
+for (const status of [400, 413, 503]) {
+  test(`a matcher that answers ${status} is well: the next call asks it again`, async () => {
+    let asked = 0
+    const client = await clientOf((_request, response) => {
+      asked += 1
+      response.writeHead(status).end('{}')
+    })
+    for (let n = 0; n < 20; n++) assert.equal(await outcomeOf(client), 'unavailable')
+    assert.equal(asked, 20)
+  })
+}
 
 test('only so many wait at once: the rest are told at once', async () => {
   const client = await clientOf(() => {})

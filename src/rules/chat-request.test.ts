@@ -7,7 +7,17 @@ import { MESSAGES_MAX } from './limits.ts'
 const HI = { role: 'user', content: 'Hi' }
 const MINIMAL = { model: 'm', messages: [HI] }
 const TOOL = { type: 'function', function: { name: 'look_up' } }
+const PART = { type: 'text', text: 'a' }
+const DATA = 'data:application/pdf;base64,JVBERi0='
 const TOOL_CALL = { id: 'call_1', type: 'function', function: { name: 'look_up', arguments: '{}' } }
+
+function many<T>(count: number, one: T): T[] {
+  return Array.from({ length: count }, () => one)
+}
+
+function toolWith(changes: object) {
+  return { tools: [{ type: 'function', function: { ...TOOL.function, ...changes } }] }
+}
 
 interface Refused {
   status: number
@@ -73,6 +83,17 @@ test('every supported field is kept as it was sent', () => {
 function image(detail: string) {
   return { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail } }
 }
+
+test('an assistant message needs a content, a refusal or a tool call, and any one of them is enough', () => {
+  for (const said of [{ content: '' }, { refusal: 'No.' }, { refusal: '' }, { tool_calls: [TOOL_CALL] }]) {
+    for (const rest of [{}, { content: null }]) {
+      const messages = [HI, { role: 'assistant', ...rest, ...said }]
+      assert.deepEqual(parseChatRequest({ model: 'm', messages }).messages, messages)
+    }
+  }
+  const empty = [HI, { role: 'assistant', content: null, refusal: null }]
+  assertRefused({ model: 'm', messages: empty }, 422, 'messages[1].content must be a string.')
+})
 
 test('unknown fields are ignored at every level and never passed on', () => {
   const request = parseChatRequest({
@@ -180,7 +201,42 @@ const WRONG_MESSAGES: [messages: unknown[], message: string][] = [
     'messages[0].tool_calls[0].function.arguments must be a string.',
   ],
   [[{ role: 'tool', content: 'x' }], 'messages[0].tool_call_id is required.'],
-  [Array.from({ length: MESSAGES_MAX + 1 }, () => HI), `messages must be at most ${MESSAGES_MAX} items long.`],
+  [[{ role: 'tool', content: 'x', tool_call_id: 5 }], 'messages[0].tool_call_id must be a string.'],
+  [[{ role: 'tool', tool_call_id: 'x' }], 'messages[0].content is required.'],
+  [[{ role: 'tool', content: [image('low')], tool_call_id: 'x' }], 'messages[0].content[0].type must be one of text.'],
+  [[{ role: 'system' }], 'messages[0].content is required.'],
+  [[{ role: 'system', content: [] }], 'messages[0].content must not be empty.'],
+  [[{ role: 'system', content: many(1_001, PART) }], 'messages[0].content must be at most 1000 items long.'],
+  [[{ role: 'user', content: many(1_001, PART) }], 'messages[0].content must be at most 1000 items long.'],
+  [[{ role: 'user', content: [{ ...PART, text: 5 }] }], 'messages[0].content[0].text must be a string.'],
+  [
+    [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'a\0' } }] }],
+    `messages[0].content[0].image_url.url ${NOT_TEXT}`,
+  ],
+  [[{ role: 'user', content: [{ type: 'file' }] }], 'messages[0].content[0].file is required.'],
+  [
+    [{ role: 'user', content: [{ type: 'file', file: { file_data: DATA, filename: 'x'.repeat(256) } }] }],
+    'messages[0].content[0].file.filename must be at most 255 characters long.',
+  ],
+  [[{ role: 'assistant', content: [] }], 'messages[0].content must not be empty.'],
+  [[{ role: 'assistant', content: [image('low')] }], 'messages[0].content[0].type must be one of text.'],
+  [[{ role: 'assistant', refusal: 5 }], 'messages[0].refusal must be a string.'],
+  [[{ role: 'assistant', refusal: 'a\0' }], `messages[0].refusal ${NOT_TEXT}`],
+  [[{ role: 'assistant', tool_calls: many(129, TOOL_CALL) }], 'messages[0].tool_calls must be at most 128 items long.'],
+  [
+    [{ role: 'assistant', tool_calls: [{ ...TOOL_CALL, type: 'retrieval' }] }],
+    'messages[0].tool_calls[0].type must be one of function.',
+  ],
+  [[{ role: 'assistant', tool_calls: [{ ...TOOL_CALL, id: 'a\0' }] }], `messages[0].tool_calls[0].id ${NOT_TEXT}`],
+  [
+    [{ role: 'assistant', tool_calls: [{ ...TOOL_CALL, function: { arguments: '' } }] }],
+    'messages[0].tool_calls[0].function.name is required.',
+  ],
+  [
+    [{ role: 'assistant', tool_calls: [{ ...TOOL_CALL, function: { name: 'x', arguments: '\ud83d' } }] }],
+    `messages[0].tool_calls[0].function.arguments ${NOT_TEXT}`,
+  ],
+  [many(MESSAGES_MAX + 1, HI), `messages must be at most ${MESSAGES_MAX} items long.`],
 ]
 
 test('a message that is not valid is 422 and named by its position', () => {
@@ -190,6 +246,8 @@ test('a message that is not valid is 422 and named by its position', () => {
 const WRONG_FIELDS: [fields: Record<string, unknown>, message: string][] = [
   [{ stream: 'true' }, 'stream must be true or false.'],
   [{ stream: 1 }, 'stream must be true or false.'],
+  [{ stream: null }, 'stream must be true or false.'],
+  [{ temperature: null }, 'temperature must be a number.'],
   [{ temperature: -0.1 }, 'temperature must be at least 0.'],
   [{ temperature: 2.1 }, 'temperature must be at most 2.'],
   [{ temperature: '1' }, 'temperature must be a number.'],
@@ -201,33 +259,78 @@ const WRONG_FIELDS: [fields: Record<string, unknown>, message: string][] = [
   [{ max_tokens: 1.5 }, 'max_tokens must be an integer.'],
   [{ max_tokens: '5' }, 'max_tokens must be a number.'],
   [{ max_completion_tokens: 0 }, 'max_completion_tokens must be greater than 0.'],
+  [{ max_completion_tokens: '5' }, 'max_completion_tokens must be a number.'],
+  [{ n: '1' }, 'n must be 1: Parley answers with one choice.'],
   [{ n: 2 }, 'n must be 1: Parley answers with one choice.'],
   [{ n: 0 }, 'n must be 1: Parley answers with one choice.'],
   [{ stop: 5 }, 'stop must be a string or an array of 1 to 4 strings.'],
   [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop must be a string or an array of 1 to 4 strings.'],
+  [{ stop: [] }, 'stop must not be empty.'],
+  [{ stop: ['a\0'] }, `stop[0] ${NOT_TEXT}`],
   [{ seed: 0.5 }, 'seed must be an integer.'],
-  [{ presence_penalty: 3 }, 'presence_penalty must be at most 2.'],
-  [{ frequency_penalty: -3 }, 'frequency_penalty must be at least -2.'],
+  [{ seed: '1' }, 'seed must be a number.'],
+  [{ presence_penalty: 2.1 }, 'presence_penalty must be at most 2.'],
+  [{ presence_penalty: -2.1 }, 'presence_penalty must be at least -2.'],
+  [{ frequency_penalty: 2.1 }, 'frequency_penalty must be at most 2.'],
+  [{ frequency_penalty: -2.1 }, 'frequency_penalty must be at least -2.'],
   [{ logit_bias: [] }, 'logit_bias must be an object.'],
   [{ logit_bias: { '5': 101 } }, 'logit_bias.5 must be at most 100.'],
+  [{ logit_bias: { '5': -101 } }, 'logit_bias.5 must be at least -100.'],
+  [{ logit_bias: { '5': '1' } }, 'logit_bias.5 must be a number.'],
   [{ user: 5 }, 'user must be a string.'],
+  [{ user: 'a\0b' }, `user ${NOT_TEXT}`],
   [{ user: 'x'.repeat(513) }, 'user must be at most 512 characters long.'],
   [{ response_format: 'json' }, 'response_format must be an object.'],
   [{ response_format: { type: 'xml' } }, 'response_format.type must be one of text, json_object, json_schema.'],
+  [{ response_format: {} }, 'response_format.type must be one of text, json_object, json_schema.'],
+  [{ response_format: { type: 'json_schema', json_schema: [] } }, 'response_format.json_schema must be an object.'],
+  [{ tools: 'look_up' }, 'tools must be an array.'],
+  [toolWith({ name: undefined }), 'tools[0].function.name is required.'],
+  [toolWith({ name: '' }), 'tools[0].function.name must be 1 to 64 characters of A-Z a-z 0-9 _ -.'],
+  [toolWith({ name: 'x'.repeat(65) }), 'tools[0].function.name must be 1 to 64 characters of A-Z a-z 0-9 _ -.'],
+  [toolWith({ description: 'a\0' }), `tools[0].function.description ${NOT_TEXT}`],
+  [toolWith({ parameters: [] }), 'tools[0].function.parameters must be an object.'],
+  [toolWith({ strict: 'yes' }), 'tools[0].function.strict must be true or false.'],
   [{ tools: [] }, 'tools must not be empty.'],
   [{ tools: [TOOL, { type: 'retrieval' }] }, 'tools[1].type must be one of function.'],
   [
     { tools: [{ type: 'function', function: { name: 'look up' } }] },
     'tools[0].function.name must be 1 to 64 characters of A-Z a-z 0-9 _ -.',
   ],
-  [{ tools: Array.from({ length: 129 }, () => TOOL) }, 'tools must be at most 128 items long.'],
+  [{ tools: many(129, TOOL) }, 'tools must be at most 128 items long.'],
   [{ tool_choice: 'any' }, 'tool_choice must be none, auto, required or {"type":"function","function":{"name":…}}.'],
+  [
+    { tool_choice: { type: 'function' } },
+    'tool_choice must be none, auto, required or {"type":"function","function":{"name":…}}.',
+  ],
+  [{ stream_options: null }, 'stream_options must be an object.'],
   [{ stream_options: true }, 'stream_options must be an object.'],
   [{ stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage must be true or false.'],
 ]
 
 test('a field with a wrong value is 422, named, and never coerced', () => {
   for (const [fields, message] of WRONG_FIELDS) assertRefused({ ...MINIMAL, ...fields }, 422, message)
+})
+
+test('the most of everything that may be sent is accepted', () => {
+  const file = { type: 'file', file: { file_data: DATA, filename: 'x'.repeat(255) } }
+  const messages = [
+    { role: 'system', content: many(1_000, PART) },
+    { role: 'user', content: [...many(999, PART), file] },
+    { role: 'assistant', tool_calls: many(128, TOOL_CALL) },
+    ...many(MESSAGES_MAX - 3, HI),
+  ]
+  const tools = many(128, { type: 'function', function: { name: 'x'.repeat(64) } })
+  const fields = {
+    temperature: 2,
+    top_p: 0,
+    presence_penalty: 2,
+    frequency_penalty: -2,
+    logit_bias: { '5': 100 },
+    tools,
+  }
+  const request = parseChatRequest({ model: 'm', messages, ...fields })
+  assert.deepEqual({ ...request, ...fields, messages }, request)
 })
 
 test('a refusal never repeats what the caller wrote', () => {
@@ -291,15 +394,18 @@ test('the optional fields that a request uses are known, so that no route drops 
 })
 
 test('a file comes with the request, as data, and is a field that a route must be able to read', () => {
-  const file = { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' }
+  const file = { file_data: DATA, filename: 'a.pdf' }
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: [{ type: 'file', file }] }] })
   assert.deepEqual(fieldsOf(request), ['files'])
   assert.deepEqual(inlineDataOf(file.file_data), { mediaType: 'application/pdf', base64: 'JVBERi0=' })
-  for (const file_data of ['https://example.com/a.pdf', 'JVBERi0=', 'data:application/pdf,plain', undefined]) {
+  for (const [file_data, problem] of [
+    ['https://example.com/a.pdf', 'must be a data: URL in base64.'],
+    ['JVBERi0=', 'must be a data: URL in base64.'],
+    ['data:application/pdf,plain', 'must be a data: URL in base64.'],
+    [undefined, 'is required.'],
+  ]) {
     const content = [{ type: 'file', file: { file_data, file_id: 'file-1' } }]
-    assert.throws(
-      () => parseChatRequest({ model: 'm', messages: [{ role: 'user', content }] }),
-      (error) => error instanceof ParleyError && error.message.startsWith('messages[0].content[0].file.file_data '),
-    )
+    const message = `messages[0].content[0].file.file_data ${problem}`
+    assertRefused({ model: 'm', messages: [{ role: 'user', content }] }, 422, message)
   }
 })

@@ -91,9 +91,10 @@ test('a hostile text of any length is judged in little time', () => {
     '·a',
     'ad ',
   ]) {
-    const started = performance.now()
+    const started = process.cpuUsage()
     copyProblemOf(piece.repeat(200_000))
     copyDoubtOf(piece.repeat(100))
-    assert.ok(performance.now() - started < 2_000, piece)
+    const { user } = process.cpuUsage(started)
+    assert.ok(user < 2_000_000, `${piece}: ${user} us of CPU`)
   }
 })

@@ -35,6 +35,12 @@ test('recommendations keep their distance, by what is remembered, when the calle
   assert.equal(isCapped(history(0), restraint({ turns: 4, served: 1, lastTurn: 1 }), SETTINGS), false)
 })
 
+test('a turn of the history is measured in the history’s own numbers, also where we remember more turns than it has', () => {
+  const remembered = restraint({ turns: 10 })
+  assert.equal(isCapped(history(2, 1), remembered, SETTINGS), true)
+  assert.equal(isCapped(history(3, 1), remembered, SETTINGS), false)
+})
+
 test('there are only so many in a conversation, whoever remembers them', () => {
   assert.equal(isCapped(history(20, 1, 5, 9), undefined, SETTINGS), true)
   assert.equal(isCapped(history(20, 1, 5), undefined, SETTINGS), false)

@@ -109,11 +109,11 @@ test('an exact count of a long prompt lets the others have their turn, and equal
   const text = PROSE.repeat(2_000)
   let turns = 0
   let longestMs = 0
-  let sinceMs = performance.now()
+  let sinceMs = cpuMs()
   const counted = await countTextsInTurns([text, text], async () => {
     turns += 1
-    longestMs = Math.max(longestMs, performance.now() - sinceMs)
-    sinceMs = performance.now()
+    longestMs = Math.max(longestMs, cpuMs() - sinceMs)
+    sinceMs = cpuMs()
   })
   assert.equal(counted, 2 * encode(text).length)
   assert.ok(turns > 50, `${turns} turns`)
@@ -144,9 +144,15 @@ test('the limit holds for the whole request, however many messages it is spread 
 })
 
 function timeOf(work: () => unknown): number {
-  const startedMs = performance.now()
+  const startedMs = cpuMs()
   work()
-  return performance.now() - startedMs
+  return cpuMs() - startedMs
+}
+
+/** Not by the clock, on which a busy machine also works for others. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
 }
 
 test('the chat format adds a frame around each message and the opening of the reply', () => {

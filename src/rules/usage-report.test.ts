@@ -58,6 +58,11 @@ test('no answer is longer than it was allowed to be: what exceeds it is taken of
   const { usage, anomalies } = judge({ input: 1_000, output: 450, reasoning: 60_000 }, boundsOf('unknown'))
   assert.deepEqual([usage.output, usage.reasoning], [450, 50])
   assert.deepEqual(anomalies, ['output_too_large'])
+  for (const bounds of [boundsOf('unknown'), boundsOf(0, { bytes: 10_000 })]) {
+    const visible = judge({ input: 1_000, output: 501 }, bounds)
+    assert.deepEqual([visible.usage.output, visible.anomalies], [500, ['output_too_large']])
+    assert.deepEqual(judge({ input: 1_000, output: 500 }, bounds).anomalies, [])
+  }
 })
 
 test('a model that does not reason has no thoughts to charge for, unless it showed some', () => {

@@ -1,7 +1,7 @@
 /** The specification's part 5, and what the contract says of 401. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after } from 'node:test'
+import { after, mock } from 'node:test'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/keys.ts'
 import { setKeyPairActive } from '../../src/store/keys.ts'
 import { listConversations, listMessages } from '../../src/store/conversations.ts'
@@ -150,6 +150,31 @@ clause('5-mismatched-401', async () => {
 clause('5-inactive-401', async () => {
   const project = await inactiveProject()
   assert.deepEqual(await statusesWith({ publishable: project.publishableKey, secret: project.secretKey }), [401, 401])
+})
+
+clause('5-inactive-401', 'also once it has expired, to the millisecond, however lately it was looked up', async () => {
+  const project = await addProject(world.store, world.secrets)
+  const expiring = (at: Date) =>
+    world.store.db
+      .updateTable('key_pairs')
+      .set({ expires_at: at })
+      .where('publishable_key', '=', project.publishableKey)
+      .execute()
+  const keys = { publishable: project.publishableKey, secret: project.secretKey }
+  const expiresMs = Date.now() + 3_600_000
+  await expiring(new Date(expiresMs))
+  assert.deepEqual(await statusesWith(keys), [200, 200])
+  const modelsAt = async (nowMs: number) => {
+    mock.timers.enable({ apis: ['Date'], now: nowMs })
+    try {
+      return (await listModels(world, { project })).status
+    } finally {
+      mock.timers.reset()
+    }
+  }
+  assert.deepEqual([await modelsAt(expiresMs - 1), await modelsAt(expiresMs)], [200, 401])
+  await expiring(new Date(Date.now() - 1))
+  assert.equal((await ask(world, valid, { project })).status, 401, 'a hold asks the store, whatever is remembered')
 })
 
 clause('5-unverified-403', async () => {

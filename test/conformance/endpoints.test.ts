@@ -129,8 +129,10 @@ clause('6-one-mechanism', async () => {
 
 clause('6-data-lines', () => {
   const lines = streamed.text.split('\n').filter((line) => line !== '')
-  assert.ok(lines.every((line) => line.startsWith('data: ')))
+  assert.equal(lines.at(-1), 'data: [DONE]')
+  assert.ok(lines.length > 3)
   for (const line of lines.slice(0, -1)) {
+    assert.ok(line.startsWith('data: '), line)
     assert.equal((JSON.parse(line.slice('data: '.length)) as ChunkBody).object, 'chat.completion.chunk')
   }
 })

@@ -9,6 +9,7 @@ import { untilReady, type World } from '../support/world.ts'
 /** Another gateway of the same Parley, for tests that put one under stress or end it. It ends with its test at the latest. */
 export interface SecondGateway {
   url: string
+  opsUrl: string
   project: World['project']
   stop(): Promise<void>
 }
@@ -21,12 +22,15 @@ export async function startGateway(world: World, env: Record<string, string> = {
 }
 
 /** A gateway whose way to the store can be cut. */
-export async function startCuttable(world: World): Promise<SecondGateway & { relay: Relay }> {
+export async function startCuttable(
+  world: World,
+  env: Record<string, string> = {},
+): Promise<SecondGateway & { relay: Relay }> {
   const database = new URL(String(world.env.DATABASE_URL))
   const relay = await createRelay({ host: database.hostname, port: Number(database.port || 5432) })
   database.hostname = '127.0.0.1'
   database.port = String(relay.port)
-  const gateway = await launch(world, databaseEnv(database.href))
+  const gateway = await launch(world, { ...databaseEnv(database.href), ...env })
   after(async () => {
     relay.mend()
     await gateway.stop()
@@ -39,5 +43,6 @@ async function launch(world: World, env: Record<string, string>): Promise<Second
   const log = createLog('error', { write: () => undefined })
   const running = await serve(readConfig({ ...world.env, ...env }), ['gateway'], log)
   await untilReady(running.opsUrl)
-  return { url: String(running.url), project: world.project, stop: () => running.stop() }
+  const { opsUrl } = running
+  return { url: String(running.url), opsUrl, project: world.project, stop: () => running.stop() }
 }

@@ -85,7 +85,8 @@ clause('streaming-usage-chunk', () => {
 clause('streaming-usage-only-asked', async () => {
   const told = await stream(world, chatBody('tokens=5', { stream_options: { include_usage: false } }))
   for (const { chunks } of [streamed, told]) {
-    assert.ok(chunks.every((chunk) => chunk.choices.length === 1 && chunk.usage === undefined))
+    assert.notEqual(contentOf(chunks), '')
+    for (const { choices, usage } of chunks) assert.deepEqual([choices.length, usage], [1, undefined])
   }
 })
 
@@ -124,7 +125,7 @@ clause('streaming-error-no-done', () => {
 clause('streaming-error-closes', async () => {
   const connection = connectTo(world)
   connection.write(requestText(world.project, JSON.stringify(chatBody('tokens=9 fault=U14-rst', { stream: true }))))
-  await until(() => connection.isClosed, 2_000)
+  await until(() => connection.isClosed)
   assert.match(connection.text, /data: \{"error":\{[^\n]+\}\}\n\n/)
 })
 
@@ -148,10 +149,10 @@ clause('streaming-hang-up-midway', async () => {
   for (const stream of [true, false]) {
     const marker = `midway-${String(stream)}`
     const hangUp = new AbortController()
-    const running = reading(chatBody('tokens=400 gap=20', { stream, user: marker }), hangUp.signal)
+    const running = reading(chatBody('tokens=1000 gap=20', { stream, user: marker }), hangUp.signal)
     await until(() => (callOf(marker)?.generatedTokens ?? 0) > 3)
     hangUp.abort()
-    await until(() => callOf(marker)?.ended === 'cancelled', 500)
+    await until(() => callOf(marker)?.ended === 'cancelled')
     await running
   }
 })
@@ -163,7 +164,7 @@ clause('streaming-hang-up-early', async () => {
     const running = reading(chatBody('fault=U5', { stream, user: marker }), hangUp.signal)
     await until(() => callOf(marker) !== undefined)
     hangUp.abort()
-    await until(() => callOf(marker)?.ended === 'cancelled', 500)
+    await until(() => callOf(marker)?.ended === 'cancelled')
     await running
   }
 })

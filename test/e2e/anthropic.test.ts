@@ -70,7 +70,7 @@ test('the key of the provider goes to the provider, and nothing of the caller', 
   await client.chat.completions.create({ model, messages: [say('tokens=1')], user: 'u-1', temperature: 0.5 })
   const call = world.simulator.calls.at(-1) ?? assert.fail()
   assert.equal(call.authorization, 'sk-ant-test')
-  assert.ok(Object.values(call.headers).every((value) => !value.includes(world.project.secretKey)))
+  assert.ok(!JSON.stringify(call).includes(world.project.secretKey))
   assert.deepEqual((call.body as { metadata: unknown }).metadata, { user_id: 'u-1' })
 })
 

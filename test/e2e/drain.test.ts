@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { chatBody, complete, createWorld, eventsOf, until, walletOf } from '../support/world.ts'
 
 test('draining lets running answers end, refuses readiness, and leaves no hold', async () => {
-  const world = await createWorld({ env: { PARLEY_DRAIN_DELAY_MS: '300' } })
+  const world = await createWorld({ env: { PARLEY_DRAIN_DELAY_MS: '600' } })
   const running = complete(world, chatBody('tokens=60 gap=10', { stream: true }))
   await until(() => world.simulator.openCalls() === 1)
   const stopped = world.running.stop()
@@ -31,6 +31,6 @@ test('an answer that outlives the grace ends in an error event, costs nothing, a
     held: 0n,
     openHolds: 0,
   })
-  await until(() => world.simulator.openCalls() === 0, 1_000)
+  await until(() => world.simulator.openCalls() === 0)
   await world.close()
 })

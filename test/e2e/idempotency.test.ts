@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
+import { IDEMPOTENCY_KEPT_MS } from '../../src/rules/limits.ts'
 import { deleteConversation } from '../../src/store/conversations.ts'
+import { expireKeys } from '../../src/store/idempotency.ts'
 import {
   addKeyPair,
   addProject,
@@ -98,6 +100,20 @@ test('a caller that lost its connection midway gets the whole answer when it ask
   assert.equal(world.simulator.calls.length, 1)
 })
 
+test('the same key and body in another conversation are another request: 422', async () => {
+  const body = chatBody('tokens=3')
+  const inOne = keyed('conversations', { 'x-conversation-id': 'one' })
+  const first = await complete(world, body, inOne)
+  assert.equal(first.status, 200)
+  const { id } = (await first.json()) as { id: string }
+  for (const other of [keyed('conversations', { 'x-conversation-id': 'two' }), keyed('conversations')]) {
+    const refused = await complete(world, body, other)
+    assert.equal(refused.status, 422)
+    assert.match(await refused.text(), /another body/)
+  }
+  assert.equal(((await (await complete(world, body, inOne)).json()) as { id: string }).id, id)
+})
+
 test('the same key with another body is 422, and a key that is no key is 422', async () => {
   await (await complete(world, chatBody('tokens=3'), keyed('reused'))).text()
   const other = await complete(world, chatBody('tokens=4'), keyed('reused'))
@@ -135,8 +151,10 @@ test('many retries at the same moment run one call', async () => {
     }),
   )
   assert.equal(world.simulator.calls.length, 1)
-  assert.ok(answers.every(({ status }) => status === 200 || status === 409))
-  assert.equal(new Set(answers.filter(({ status }) => status === 200).map(({ id }) => id)).size, 1)
+  const [answered, early] = [200, 409].map((wanted) => answers.filter(({ status }) => status === wanted))
+  assert.ok(answered && early && answered.length > 0)
+  assert.equal(answered.length + early.length, 20, 'each has the answer, or is told to come later')
+  assert.equal(new Set(answered.map(({ id }) => id)).size, 1)
 })
 
 test('keys belong to their project, whichever of its key pairs sends them', async () => {
@@ -152,6 +170,26 @@ test('keys belong to their project, whichever of its key pairs sends them', asyn
     id: string
   }
   assert.equal(same.id, first.id)
+})
+
+test('a key is kept for a day and not an hour longer: what is older is forgotten, and nothing that is younger', async () => {
+  for (const key of ['day-old', 'nearly']) await (await complete(world, chatBody('tokens=3'), keyed(key))).text()
+  const { rows } = await sql<{ call: string }>`
+    select call_id as call from idempotency_keys order by created_at desc limit 2`.execute(world.store.db)
+  const [nearly, dayOld] = rows.map(({ call }) => call)
+  const age = (call: string | undefined, ms: number) =>
+    sql`update idempotency_keys set created_at = now() - ${ms} * interval '1 ms' where call_id = ${call}`.execute(
+      world.store.db,
+    )
+  await age(dayOld, IDEMPOTENCY_KEPT_MS + 1_000)
+  await age(nearly, IDEMPOTENCY_KEPT_MS - 60_000)
+  assert.equal(await expireKeys(world.store.db, IDEMPOTENCY_KEPT_MS, 1_000), 1)
+  const replayed = async (key: string) => {
+    const response = await complete(world, chatBody('tokens=3'), keyed(key))
+    await response.text()
+    return response.headers.get('idempotent-replayed')
+  }
+  assert.deepEqual([await replayed('nearly'), await replayed('day-old')], ['true', null])
 })
 
 test('a claim of a dead gateway is taken over when its hold is gone', async () => {

@@ -20,6 +20,7 @@ import {
 } from '../../src/store/recommendation-records.ts'
 import { addOffer, createFixedMatcher, setMonetization, type FixedMatcher } from '../support/fixed-matcher.ts'
 import { updateModel } from '../../src/store/models.ts'
+import { startGateway } from '../conformance/second-gateway.ts'
 import { addProject, complete, createWorld, until, type TestProject, type World } from '../support/world.ts'
 
 const ANSWER =
@@ -39,7 +40,7 @@ after(async () => {
   await matcher.close()
 })
 beforeEach(async () => {
-  Object.assign(matcher, { reply: { outcome: 'matched', match }, judgeReply: { outcome: 'open' }, waitMs: 0 })
+  Object.assign(matcher, { reply: { outcome: 'matched', match }, judgeReply: { outcome: 'open' }, gate: undefined })
   matcher.matches.length = 0
   world.simulator.reset()
   project = await monetized()
@@ -56,8 +57,12 @@ const asked = {
   content: `Which headphones are good for flights? [[sim text=${encodeURIComponent(ANSWER)}]]`,
 }
 
-async function ask(messages: object[] = [asked], headers: Record<string, string> = {}): Promise<string> {
-  const response = await complete(world, { model: 'sim-small', messages }, { project, headers })
+async function ask(
+  messages: object[] = [asked],
+  headers: Record<string, string> = {},
+  url = world.url,
+): Promise<string> {
+  const response = await complete({ ...world, url }, { model: 'sim-small', messages }, { project, headers })
   const text = await response.text()
   assert.equal(response.status, 200, text)
   return String(JSON.parse(text).choices[0].message.content)
@@ -214,10 +219,15 @@ test('gateways that write of the same conversations, and a worker that forgets t
 })
 
 test('a matcher that comes too late is not asked a second question', async () => {
-  matcher.waitMs = 500
-  assert.equal(await ask(), ANSWER)
-  await sleep(700)
-  assert.equal(matcher.matches.length, 0)
+  // One that waits no longer than gateways do.
+  const { url } = await startGateway(world)
+  const gate = Promise.withResolvers<void>()
+  matcher.gate = gate.promise
+  assert.equal(await ask([asked], {}, url), ANSWER)
+  gate.resolve()
+  matcher.gate = undefined
+  assert.equal(isRecommended(await ask()), true)
+  assert.equal(matcher.matches.length, 1, 'by the other one')
 })
 
 test('eight megabytes of links, forged or copied, hold up the process for no longer than reading them takes', () => {

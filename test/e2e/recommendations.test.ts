@@ -1,10 +1,14 @@
 /** Where a recommendation stands in a reply, what it leaves alone, and when there is none; with one fixed offer. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import { sql } from 'kysely'
 import OpenAI from 'openai'
 import type { Match } from '../../src/rules/matching.ts'
 import { LABELS } from '../../src/rules/recommendation-block.ts'
+import { requestText } from '../conformance/client.ts'
+import { startGateway } from '../conformance/second-gateway.ts'
 import {
   addOffer,
   createFixedMatcher,
@@ -13,7 +17,16 @@ import {
   type FixedMatcher,
 } from '../support/fixed-matcher.ts'
 import { readInjections } from '../support/injections.ts'
-import { addProject, complete, createWorld, eventsOf, until, type TestProject, type World } from '../support/world.ts'
+import {
+  addKeyPair,
+  addProject,
+  complete,
+  createWorld,
+  eventsOf,
+  until,
+  type TestProject,
+  type World,
+} from '../support/world.ts'
 
 const ANSWER =
   'For flights, look for over-ear headphones with active noise cancelling, a long battery life and a case that folds flat.'
@@ -37,6 +50,7 @@ beforeEach(async () => {
     reply: { outcome: 'matched', match },
     judgeReply: { outcome: 'open' },
     waitMs: 0,
+    gate: undefined,
   })
   matcher.matches.length = 0
   matcher.judged.length = 0
@@ -69,10 +83,10 @@ interface Reply {
 
 async function ask(
   extra: Record<string, unknown> = {},
-  options: { headers?: Record<string, string>; project?: TestProject } = {},
+  { url = world.url, ...options }: { headers?: Record<string, string>; project?: TestProject; url?: string } = {},
 ): Promise<Reply> {
   const body = { model: 'sim-small', messages: [asked()], ...extra }
-  const response = await complete(world, body, { project, ...options })
+  const response = await complete({ ...world, url }, body, { project, ...options })
   const text = await response.text()
   assert.equal(response.status, 200, text)
   const { choices, usage, id } = JSON.parse(text)
@@ -246,7 +260,7 @@ test('formats that programs read, and answers that are not an end in prose, have
 })
 
 test('who asks for no recommendation gets none', async () => {
-  for (const headers of [{ 'x-monetization': 'off' }]) assert.equal((await ask({}, { headers })).content, ANSWER)
+  assert.equal((await ask({}, { headers: { 'x-monetization': 'off' } })).content, ANSWER)
   assert.equal((await ask({ metadata: { monetization: 'off' } })).content, ANSWER)
   await untilCounted({ opted_out: 2 })
   assert.equal(matcher.judged.length + matcher.matches.length, 0, 'and nobody was asked')
@@ -299,21 +313,25 @@ test('what was answered has its say: it is what the matcher searches with, and m
 })
 
 test('a matcher that is slow, silent or says something odd delays no answer by more than its deadline, and breaks none', async () => {
-  for (const odd of [
+  const odd = [
     { outcome: 'served' },
     { outcome: 'matched' },
     { outcome: 'matched', match: { ...match, offerId: 1 } },
     'x',
-    undefined,
-  ]) {
-    matcher.reply = odd as FixedMatcher['reply']
+  ]
+  for (const reply of odd) {
+    matcher.reply = reply as FixedMatcher['reply']
     assert.equal((await ask()).content, ANSWER)
   }
-  matcher.reply = { outcome: 'matched', match }
-  matcher.waitMs = 3_000
-  const started = performance.now()
-  assert.equal((await ask()).content, ANSWER)
-  assert.ok(performance.now() - started < 1_500)
+  await untilCounted({ unavailable: odd.length })
+  // One that waits no longer than gateways do: the answers end because of that alone, for the matcher says nothing.
+  const { url } = await startGateway(world)
+  matcher.reply = undefined
+  assert.equal((await ask({}, { url })).content, ANSWER)
+  assert.equal(matcher.matches.at(-1)?.deadlineMs, 150)
+  matcher.gate = new Promise(() => {})
+  assert.equal((await ask({}, { url })).content, ANSWER)
+  await untilCounted({ deadline: 2, unavailable: odd.length })
 })
 
 test('in test mode nothing is shown, and what would have been is written down', async () => {
@@ -328,6 +346,31 @@ test('in test mode nothing is shown, and what would have been is written down', 
       .execute()
   await until(async () => (await recorded()).length > 0)
   assert.deepEqual(await recorded(), [{ state: 'test', offer_id: match.offerId, price_nanos: 120_000_000n }])
+})
+
+/** Of all that was recommended in the project, oldest first. */
+async function states(): Promise<string[]> {
+  const rows = await world.store.db
+    .selectFrom('recommendations')
+    .select('state')
+    .where('project_id', '=', project.id)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ state }) => state)
+}
+
+test('what a publisher sees in its own playground is shown, and costs no advertiser anything', async () => {
+  const playground = { ...project, ...(await addKeyPair(world.store, world.secrets, project.id)) }
+  await world.store.db
+    .updateTable('key_pairs')
+    .set({ purpose: 'playground' })
+    .where('publishable_key', '=', playground.publishableKey)
+    .execute()
+  assert.ok((await ask({}, { project: playground })).sponsored)
+  assert.ok((await ask()).sponsored)
+  await until(async () => !(await states()).includes('aborted'))
+  assert.deepEqual(await states(), ['test', 'delivered'])
+  await untilCounted({ served: 2 })
 })
 
 test('a retry with the same Idempotency-Key gets the same recommendation', async () => {
@@ -369,6 +412,44 @@ test('the link leads to the offer and nowhere else, and the other one says why',
   assert.equal(later.headers.get('location'), OFFER_LINK)
 })
 
+test('an advertiser whose offers were recommended twice in a conversation is not asked for again', async () => {
+  const patient = await monetized({ min_turn_gap: 1, max_per_conversation: 20 })
+  const blocked = () => matcher.matches.at(-1)?.blockedAdvertisers
+  const messages: Said[] = []
+  for (const expected of [[], [], [match.advertiserId]]) {
+    messages.push(asked())
+    const { content } = await ask({ messages }, { project: patient })
+    assert.deepEqual(blocked(), expected, `by the history: turn ${messages.length}`)
+    messages.push({ role: 'assistant', content })
+  }
+  const headers = { 'x-conversation-id': 'twice' }
+  for (const [turn, expected] of [[], [], [match.advertiserId]].entries()) {
+    await ask({}, { project: patient, headers })
+    assert.deepEqual(blocked(), expected, `by the conversation’s id: turn ${turn}`)
+    await untilCounted({ served: 4 + turn }, patient)
+  }
+})
+
+async function isChargeWaiting(): Promise<boolean> {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(world.store.db)
+  return rows.length > 0
+}
+
+test('a caller that is gone before its whole answer was charged has not seen the recommendation', async () => {
+  const { hostname, port } = new URL(world.url)
+  const caller = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  await world.store.db.transaction().execute(async (tx) => {
+    await sql`lock table charges in share row exclusive mode`.execute(tx)
+    caller.write(requestText(project, JSON.stringify({ model: 'sim-small', messages: [asked()] })))
+    await until(isChargeWaiting)
+    // Whoever is hung up on closes its side, too: then it knows.
+    await once(caller.resume().end(), 'close')
+  })
+  await untilCounted({ aborted: 1 })
+  assert.deepEqual(await states(), ['aborted'])
+})
+
 test('a caller that is gone before the recommendation has not seen it', async () => {
   matcher.waitMs = 60
   const hangUp = new AbortController()
@@ -379,10 +460,5 @@ test('a caller that is gone before the recommendation has not seen it', async ()
   while (!text.includes('flat')) text += new TextDecoder().decode((await reader?.read())?.value)
   hangUp.abort()
   await untilCounted({ aborted: 1 })
-  const rows = await world.store.db
-    .selectFrom('recommendations')
-    .select('state')
-    .where('project_id', '=', project.id)
-    .execute()
-  assert.ok(rows.every(({ state }) => state === 'aborted'))
+  assert.deepEqual(await states(), [], 'nothing was matched for it')
 })

@@ -60,6 +60,20 @@ test('max_tokens is lowered to what the wallet pays for, and the answer ends wit
   assert.equal((await walletOf(world.store, project.id)).balance, 0n)
 })
 
+test('max_tokens beyond what the model can write is lowered to that, for the wallet and for the provider', async () => {
+  for (const [wanted, told] of [
+    [999_999_999, 16_384],
+    [16_385, 16_384],
+    [16_384, 16_384],
+    [16_383, 16_383],
+    [undefined, undefined],
+  ]) {
+    world.simulator.reset()
+    assert.equal((await complete(world, chatBody('tokens=2', { max_tokens: wanted }))).status, 200)
+    assert.equal((world.simulator.calls[0]!.body as { max_tokens?: number }).max_tokens, told)
+  }
+})
+
 test('an answer without max_tokens outgrows its first hold and is charged in full', async () => {
   const response = await complete(
     world,

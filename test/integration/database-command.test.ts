@@ -223,7 +223,7 @@ async function warnedOf(change: Record<string, string>, plane: 'console' | 'gate
   const ports = { PARLEY_PORT: '0', PARLEY_CONSOLE_PORT: '0', PARLEY_OPS_PORT: '0', PARLEY_AUTO_MIGRATE: 'false' }
   const delays = { PARLEY_DRAIN_DELAY_MS: '0', PARLEY_DRAIN_GRACE_MS: '0' }
   const config = readConfig({ ...env, ...ports, ...delays, ...change }, [plane])
-  const running = await serve(config, [plane], log, folder)
+  const running = await serve(config, [plane], log, { webRoot: folder })
   await new Promise((resolve) => setTimeout(resolve, 500))
   await running.stop()
   return lines.map((line) => JSON.parse(line) as Record<string, string>)

@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/keys.ts'
+import { startGateway } from '../conformance/second-gateway.ts'
 import { asked, here, refused, told } from '../support/operator.ts'
-import { addProvider, addProviderKey, createWorld, type World } from '../support/world.ts'
+import {
+  addKeyPair,
+  addProvider,
+  addProviderKey,
+  chatBody,
+  complete,
+  createWorld,
+  type World,
+} from '../support/world.ts'
 
 let world: World
 let old: string
@@ -22,6 +34,19 @@ async function sealedKeys(): Promise<string[]> {
   const keys = await db.selectFrom('provider_keys').select('sealed_key').orderBy('id').execute()
   return keys.map(({ sealed_key }) => sealed_key)
 }
+
+test('after a new secret is put before the old one, key pairs of both are accepted, and completions answered', async () => {
+  const both = `2:${fresh},1:${old}`
+  const gateway = await startGateway(world, { PARLEY_SECRET: both })
+  const secrets = createSecrets(readConfig({ ...world.env, PARLEY_SECRET: both }).PARLEY_SECRET)
+  const newer = { ...world.project, ...(await addKeyPair(world.store, secrets, world.project.id)) }
+  for (const project of [world.project, newer]) {
+    assert.equal((await complete(gateway, chatBody('tokens=2'), { project })).status, 200)
+    const crossed = { ...project.headers, 'x-secret-key': keyPairFrom(randomBytes(KEY_PAIR_RANDOM_BYTES), '00').secret }
+    assert.equal((await complete(gateway, chatBody('tokens=2'), { project, headers: crossed })).status, 401)
+  }
+  await gateway.stop()
+})
 
 test('a root secret is replaced: the doctor tells what is under the old one, rewrapping moves it, and then it can be dropped', async () => {
   process.env.PARLEY_SECRET = `2:${fresh},1:${old}`

@@ -8,10 +8,12 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { BEATS_PER_LEASE } from '../../src/rules/limits.ts'
 import { isUnavailable, openStore } from '../../src/store/database.ts'
 import { applyWith, createLedger } from '../../src/store/ledger.ts'
 import { urlWith } from '../../src/store/logins.ts'
 import { createWorker } from '../../src/worker/worker.ts'
+import { startCuttable } from '../conformance/second-gateway.ts'
 import { createConsoleWorld, newPerson, type ConsoleWorld } from '../support/console.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { settlementOf } from '../support/ledger.ts'
@@ -55,6 +57,18 @@ test('while PostgreSQL is away, signed-in pages answer 503, and console and work
   }
   await until(async () => (await statusOf(site.opsUrl)) === 200, 5_000)
   await until(async () => (await person.send('GET /api/me')).status === 200, 5_000)
+})
+
+test('a gateway that has not reached PostgreSQL for three beats is not ready, and is again when it has', async (t) => {
+  const leaseMs = 6_000
+  const gateway = await startCuttable(site, { PARLEY_LEASE_MS: String(leaseMs) })
+  gateway.relay.cut()
+  assert.equal(await statusOf(gateway.opsUrl), 200, 'a moment ago it was there')
+  const { now } = performance
+  t.mock.method(performance, 'now', () => now.call(performance) + (3 * leaseMs) / BEATS_PER_LEASE)
+  assert.equal(await statusOf(gateway.opsUrl), 503)
+  gateway.relay.mend()
+  await until(async () => (await statusOf(gateway.opsUrl)) === 200)
 })
 
 test('a disk that is full is told in the log and by readiness, and so is its end', async () => {

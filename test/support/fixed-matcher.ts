@@ -18,6 +18,8 @@ export interface FixedMatcher {
   reply: MatchReply | undefined
   judgeReply: JudgeReply
   waitMs: number
+  /** It answers nothing before this. */
+  gate: Promise<void> | undefined
   authorization: string | undefined
   close(): Promise<void>
 }
@@ -29,6 +31,7 @@ export async function createFixedMatcher(): Promise<FixedMatcher> {
     reply: { outcome: 'no_match' },
     judgeReply: { outcome: 'open' },
     waitMs: 0,
+    gate: undefined,
     authorization: undefined,
   }
   const server = createServer((req, res) => {
@@ -40,6 +43,7 @@ export async function createFixedMatcher(): Promise<FixedMatcher> {
       const schema = isMatch ? matchRequestSchema : judgeRequestSchema
       if (!schema.safeParse(JSON.parse(text)).success) return void res.writeHead(400).end()
       if (state.waitMs > 0) await sleep(state.waitMs)
+      await state.gate
       const reply = isMatch ? state.reply : state.judgeReply
       if (reply !== undefined) res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
     })

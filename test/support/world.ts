@@ -59,6 +59,8 @@ export const PRICE = {
   reasoning: 4_000_000_000n,
 }
 
+/** Far more than a matcher needs, also on a busy machine: none of a test's recommendations is missing by chance. */
+const ANSWER_WAIT_MS = 10_000
 /** PostgreSQL's code for it. */
 const NOT_ALLOWED = '42501'
 
@@ -96,7 +98,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   await addModel(store, { id: 'sim-small', provider: 'simulator' })
   const project = await addProject(store, secrets)
   const log = createLog('info', { write: (line) => logs.push(line) })
-  const running = await serve(config, options.roles ?? ['gateway'], log, options.webRoot)
+  const running = await serve(config, options.roles ?? ['gateway'], log, {
+    webRoot: options.webRoot,
+    answerWaitMs: ANSWER_WAIT_MS,
+  })
   await untilReady(running.opsUrl)
   return {
     url: String(running.url),

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Ledger, Settlement } from '../store/ledger.ts'
+import { createLease, type LeaseOptions } from './lease.ts'
+
+const BEAT_MS = 1_000
+
+function leaseOver(statements: Partial<LeaseOptions['statements']> = {}, running: LeaseOptions['running'] = new Map()) {
+  const settled: Settlement[] = []
+  const counted = { orphans: 0 }
+  const ledger = { settle: async (settlement: Settlement) => (settled.push(settlement), 0n) } as Partial<Ledger>
+  const lease = createLease({
+    db: undefined as never,
+    gatewayId: 'this gateway',
+    ledger: ledger as Ledger,
+    running,
+    metrics: { holdsOrphaned: { inc: () => void (counted.orphans += 1) } } as never,
+    beatMs: BEAT_MS,
+    statements: {
+      beat: async () => {},
+      findOldHolds: async () => [],
+      giveUpOrphanedKeys: async () => {},
+      ...statements,
+    },
+  })
+  return { lease, settled, counted }
+}
+
+test('a lease is fresh until three beats have failed, and again with the first that reaches the store', async (t) => {
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  let isAway = false
+  const { lease } = leaseOver({
+    beat: async () => {
+      if (isAway) throw new Error('the store is away')
+    },
+  })
+  assert.equal(lease.isFresh, false, 'nothing was reached yet')
+  await lease.renew()
+  assert.equal(lease.isFresh, true)
+  isAway = true
+  nowMs = 3 * BEAT_MS - 1
+  await assert.rejects(lease.renew())
+  assert.equal(lease.isFresh, true)
+  nowMs = 3 * BEAT_MS
+  assert.equal(lease.isFresh, false)
+  isAway = false
+  await lease.renew()
+  assert.equal(lease.isFresh, true)
+})
+
+test('a hold that no running call has is given back, and one of a call that began meanwhile is not', async () => {
+  const running: LeaseOptions['running'] = new Map()
+  const { lease, settled, counted } = leaseOver(
+    {
+      findOldHolds: async () => {
+        running.set('begun', new AbortController())
+        return [
+          { id: 'begun', project_id: 'p' },
+          { id: 'lost', project_id: 'p' },
+        ]
+      },
+    },
+    running,
+  )
+  await lease.renew()
+  assert.deepEqual(
+    settled.map(({ callId, charge, outcome }) => [callId, charge, outcome]),
+    [['lost', 0n, 'gateway_failed']],
+  )
+  assert.equal(counted.orphans, 1)
+})

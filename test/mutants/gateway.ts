@@ -1,0 +1,301 @@
+import type { Mutant } from './mutant.ts'
+
+/** Of keys, credit and the store. */
+const CREDIT: Mutant[] = [
+  {
+    bug: 'a call that the wallet refuses keeps its claim of the Idempotency-Key',
+    file: 'src/gateway/wallet.ts',
+    from: '    await idempotency.giveUp(call)\n',
+    to: '',
+    test: 'test/e2e/idempotency.test.ts',
+    title: 'a call that failed can be tried again under its key',
+  },
+  {
+    bug: 'a provider is told max_tokens beyond what the model can write',
+    file: 'src/gateway/wallet.ts',
+    from: 'max_tokens !== undefined || isUnseen ? asked.outputTokens : undefined',
+    to: 'max_tokens ?? (isUnseen ? asked.outputTokens : undefined)',
+    test: 'test/e2e/wallet-limits.test.ts',
+    title: 'max_tokens beyond what the model can write is lowered to that, for the wallet and for the provider',
+  },
+  {
+    bug: 'a provider that ignores where it was told to stop is never stopped',
+    file: 'src/gateway/meter.ts',
+    from: 'if (options.isBounded) return spentNow <= held() * BOUNDED_LEEWAY',
+    to: 'if (options.isBounded) return true',
+    test: 'src/gateway/meter.test.ts',
+    title: 'a provider that was told where to stop counts in its own way, up to twice ours',
+  },
+  {
+    bug: 'the name of a tool call is not counted',
+    file: 'src/gateway/answer-count.ts',
+    from: "(piece.name ?? '') + piece.arguments",
+    to: 'piece.arguments',
+    test: 'src/gateway/meter.test.ts',
+    title: 'a tool call is counted with its name, and is the answer from its first piece on',
+  },
+  {
+    bug: 'an answer goes on when the wallet could not extend its hold',
+    file: 'src/gateway/meter.ts',
+    from: 'growing.then(() => spentNow <= held())',
+    to: 'growing.then(() => true)',
+    test: 'src/gateway/meter.test.ts',
+    title: 'a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
+  },
+  {
+    bug: 'a long answer is cut to what the catalogue says of its model, although it was written',
+    file: 'src/gateway/conclusion.ts',
+    from: 'options.isTold ? outputMax : Math.max(outputMax, bytes + thoughtBytes)',
+    to: 'outputMax',
+    test: 'src/gateway/meter.test.ts',
+    title:
+      'an answer that is longer than the catalogue says was written all the same; one that was told to stop was not',
+  },
+  {
+    bug: 'a completed answer that said nothing is free',
+    file: 'src/gateway/chat-completions.ts',
+    from: "if (outcome === 'completed' || meter.isStarted) return true",
+    to: 'if (meter.isStarted) return true',
+    test: 'test/e2e/odd-endings.test.ts',
+    title: 'an odd end without a word is an empty answer, and what the provider reported for it is paid',
+  },
+  {
+    bug: 'a beat gives back the holds of calls that have begun meanwhile',
+    file: 'src/gateway/lease.ts',
+    from: '        if (running.has(hold.id)) continue\n',
+    to: '',
+    test: 'src/gateway/lease.test.ts',
+    title: 'a hold that no running call has is given back, and one of a call that began meanwhile is not',
+  },
+  {
+    bug: 'a lease stays fresh however long the store is away',
+    file: 'src/gateway/lease.ts',
+    from: 'return performance.now() - lastBeatMs < 3 * beatMs',
+    to: 'return true',
+    test: 'src/gateway/lease.test.ts',
+    title: 'a lease is fresh until three beats have failed, and again with the first that reaches the store',
+  },
+  {
+    bug: 'a gateway is ready whatever becomes of its lease',
+    file: 'src/gateway/gateway.ts',
+    from: 'catalogue.isLoaded && lease.isFresh && ledger.isWritable',
+    to: 'catalogue.isLoaded && ledger.isWritable',
+    test: 'test/integration/store-trouble.test.ts',
+    title: 'a gateway that has not reached PostgreSQL for three beats is not ready, and is again when it has',
+  },
+  {
+    bug: 'an expired key still lists models',
+    file: 'src/gateway/authenticate.ts',
+    from: 'if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))',
+    to: 'if (!record.isActive)',
+    test: 'test/conformance/authentication.test.ts',
+    title:
+      '5-inactive-401: An inactive key pair is 401. (also once it has expired, to the millisecond, however lately it was looked up)',
+  },
+  {
+    bug: 'a key expires a millisecond late',
+    file: 'src/gateway/authenticate.ts',
+    from: 'record.expiresAt.getTime() <= Date.now()',
+    to: 'record.expiresAt.getTime() < Date.now()',
+    test: 'test/conformance/authentication.test.ts',
+    title:
+      '5-inactive-401: An inactive key pair is 401. (also once it has expired, to the millisecond, however lately it was looked up)',
+  },
+  {
+    bug: 'a pair that was valid a moment ago is not believed while the store is away',
+    file: 'src/gateway/authenticate.ts',
+    from: '        if (believed) return believed\n',
+    to: '',
+    test: 'test/conformance/unavailable.test.ts',
+    title: 'order-store-not-401: A valid pair is never answered 401 because a database is down: that is 503.',
+  },
+  {
+    bug: 'a pair that was once valid is believed for hours while the store is away',
+    file: 'src/gateway/authenticate.ts',
+    from: 'const STALE_MS = 60_000',
+    to: 'const STALE_MS = 60_000_000',
+    test: 'test/conformance/unavailable.test.ts',
+    title: 'order-store-not-401: A valid pair is never answered 401 because a database is down: that is 503.',
+  },
+  {
+    bug: 'after the root secret was rotated no older key pair is accepted',
+    file: 'src/gateway/authenticate.ts',
+    from: "record ? secrets.keyFor('key-pair-pepper', record.secretVersion) : currentPepper",
+    to: 'currentPepper',
+    test: 'test/integration/secrets.test.ts',
+    title: 'after a new secret is put before the old one, key pairs of both are accepted, and completions answered',
+  },
+]
+
+/** Of repeated calls. */
+const RETRIES: Mutant[] = [
+  {
+    bug: 'a key and a body are replayed into another conversation',
+    file: 'src/gateway/idempotency.ts',
+    from: "`body ${call.conversationId ?? ''} ${JSON.stringify(call.body)}`",
+    to: '`body ${JSON.stringify(call.body)}`',
+    test: 'test/e2e/idempotency.test.ts',
+    title: 'the same key and body in another conversation are another request: 422',
+  },
+  {
+    bug: 'a refusal is not replayed',
+    file: 'src/gateway/idempotency.ts',
+    from: "    if (message.refusal) yield { type: 'refusal', text: message.refusal }\n",
+    to: '',
+    test: 'src/gateway/idempotency.test.ts',
+    title:
+      'a stored answer is given again whole: its text, its refusal, its tool calls, what stood after it, and its end',
+  },
+  {
+    bug: 'a recommendation is not replayed',
+    file: 'src/gateway/idempotency.ts',
+    from: '  if (recommendation) yield recommendation\n',
+    to: '',
+    test: 'src/gateway/idempotency.test.ts',
+    title:
+      'a stored answer is given again whole: its text, its refusal, its tool calls, what stood after it, and its end',
+  },
+  {
+    bug: 'fresh idempotency keys are forgotten, and old ones kept',
+    file: 'src/store/idempotency.ts',
+    from: "where created_at < now() - ${keptMs} * interval '1 ms' limit",
+    to: "where created_at > now() - ${keptMs} * interval '1 ms' limit",
+    test: 'test/e2e/idempotency.test.ts',
+    title: 'a key is kept for a day and not an hour longer: what is older is forgotten, and nothing that is younger',
+  },
+  {
+    bug: 'a caller with an Idempotency-Key that loses its connection cancels its call',
+    file: 'src/gateway/server.ts',
+    from: 'if (!res.writableFinished && call.idempotencyKey === undefined)',
+    to: 'if (!res.writableFinished)',
+    test: 'test/e2e/idempotency.test.ts',
+    title: 'a caller that lost its connection midway gets the whole answer when it asks again, and pays once',
+  },
+]
+
+/** Of what callers see. */
+const ANSWERS: Mutant[] = [
+  {
+    bug: 'pings are sent at fixed times, also between pieces that come all the time',
+    file: 'src/gateway/respond.ts',
+    from: '      heartbeat.refresh()\n',
+    to: '',
+    test: 'src/gateway/respond.test.ts',
+    title: 'there is no ping while pieces come, however long it takes: each piece puts the next ping off',
+  },
+  {
+    bug: 'the answer to a slow reader that was cut off is not read to its end',
+    file: 'src/gateway/respond.ts',
+    from: '      if (room) await room\n',
+    to: '      if (room) await room\n      if (res.destroyed) break\n',
+    test: 'src/gateway/respond.test.ts',
+    title: 'a caller that does not read stops the upstream, and is cut off when it stays that way',
+  },
+  {
+    bug: 'nobody is waited for: a caller that does not read makes the gateway keep all that comes',
+    file: 'src/gateway/respond.ts',
+    from: '      if (room) await room\n',
+    to: '      if (room) void room\n',
+    test: 'src/gateway/respond.test.ts',
+    title: 'a caller that does not read stops the upstream, and is cut off when it stays that way',
+  },
+  {
+    bug: 'the content of a refusal is an empty text',
+    file: 'src/gateway/wire.ts',
+    from: "text === '' && (calls.length > 0 || refusal !== '') ? null : text",
+    to: "text === '' && calls.length > 0 ? null : text",
+    test: 'src/gateway/wire.test.ts',
+    title: 'a refusal without a text has no content, and one after a text keeps it',
+  },
+  {
+    bug: 'tool calls whose indices have gaps are folded with holes',
+    file: 'src/gateway/wire.ts',
+    from: 'toolCalls.filter(Boolean)',
+    to: 'toolCalls',
+    test: 'src/gateway/wire.test.ts',
+    title: 'tool calls are folded by their index, whatever comes between them and whichever comes first',
+  },
+]
+
+/** Of providers and routes. */
+const ROUTES: Mutant[] = [
+  {
+    bug: 'a key that has failed the call is tried again by it',
+    file: 'src/gateway/answer.ts',
+    from: '        spentKeys.add(admission.key.id)\n',
+    to: '',
+    test: 'src/gateway/answer.test.ts',
+    title: 'a key that has failed the call is not tried again by it, although it has rested by then',
+  },
+  {
+    bug: 'a call that finds no key keeps the place of a probe',
+    file: 'src/gateway/upstreams.ts',
+    from: "        passage.ended('left')\n",
+    to: '',
+    test: 'src/gateway/upstreams.test.ts',
+    title: 'a call that finds no key does not take the place of a probe',
+  },
+  ...['rate_limited', 'key_rejected', 'rejected'].map((kind) => ({
+    bug: `"${kind}" opens the breaker of a deployment`,
+    file: 'src/gateway/breakers.ts',
+    from: "new Set(['rate_limited', 'key_rejected', 'rejected'])",
+    to: `new Set(${JSON.stringify(['rate_limited', 'key_rejected', 'rejected'].filter((other) => other !== kind))})`,
+    test: 'src/gateway/upstreams.test.ts',
+    title: 'failures of a deployment open its breaker; refusals of a key or a request, and hang-ups, do not',
+  })),
+]
+
+/** Of recommendations. */
+const RECOMMENDATIONS: Mutant[] = [
+  {
+    bug: 'what a publisher sees in its playground is recorded as delivered',
+    file: 'src/gateway/recommendations.ts',
+    from: "if (isTest || isPlayground) records.setState({ id, state: 'test' })",
+    to: "if (isTest) records.setState({ id, state: 'test' })",
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'what a publisher sees in its own playground is shown, and costs no advertiser anything',
+  },
+  {
+    bug: 'a caller who leaves while its answer is charged counts as one who saw the recommendation',
+    file: 'src/gateway/chat-completions.ts',
+    from: 'recommendation.end(isPlaced && !call.signal.aborted)',
+    to: 'recommendation.end(isPlaced)',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'a caller that is gone before its whole answer was charged has not seen the recommendation',
+  },
+  {
+    bug: 'an advertiser that a conversation has had twice is asked for again',
+    file: 'src/gateway/recommendation-decision.ts',
+    from: '[...settings.blockedAdvertisers, ...exhausted]',
+    to: '[...settings.blockedAdvertisers]',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'an advertiser whose offers were recommended twice in a conversation is not asked for again',
+  },
+  {
+    bug: 'an advertiser that is known only by the conversation’s id is asked for again',
+    file: 'src/gateway/recommendation-decision.ts',
+    from: '[seen.advertisers, restraint?.advertisers ?? []].flatMap(exhaustedAdvertisers)',
+    to: '[seen.advertisers].flatMap(exhaustedAdvertisers)',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'an advertiser whose offers were recommended twice in a conversation is not asked for again',
+  },
+  {
+    bug: 'an answer waits for a matcher for as long as that likes',
+    file: 'src/gateway/recommendations.ts',
+    from: 'const ANSWER_WAIT_MS = 150',
+    to: 'const ANSWER_WAIT_MS = 60_000',
+    test: 'test/e2e/recommendations.test.ts',
+    title:
+      'a matcher that is slow, silent or says something odd delays no answer by more than its deadline, and breaks none',
+  },
+  {
+    bug: 'a matcher that came too late is asked a second question',
+    file: 'src/gateway/recommendations.ts',
+    from: "    if (isLate()) return { outcome: 'deadline' }\n",
+    to: '',
+    test: 'test/e2e/recommendation-attacks.test.ts',
+    title: 'a matcher that comes too late is not asked a second question',
+  },
+]
+
+export const GATEWAY: Mutant[] = [...CREDIT, ...RETRIES, ...ANSWERS, ...ROUTES, ...RECOMMENDATIONS]

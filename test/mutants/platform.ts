@@ -1,0 +1,29 @@
+import type { Mutant } from './mutant.ts'
+
+export const PLATFORM: Mutant[] = [
+  {
+    bug: 'what nobody waits for any more is sent all the same',
+    file: 'src/platform/batch.ts',
+    from: '.slice(0, options.batchMax).filter((waiting) => !waiting.isOver)',
+    to: '.slice(0, options.batchMax)',
+    test: 'src/platform/batch.test.ts',
+    title:
+      'an item that stays unanswered while the store fails is given up at its deadline, and its neighbours are not',
+  },
+  {
+    bug: 'after a passing failure the same items go last',
+    file: 'src/platform/batch.ts',
+    from: 'queue = [...unanswered, ...queue]',
+    to: 'queue = [...queue, ...unanswered]',
+    test: 'src/platform/batch.test.ts',
+    title: 'after a passing failure the same items go again, first in line',
+  },
+  {
+    bug: 'a sealed text opens with a part of its authentication tag',
+    file: 'src/platform/secrets.ts',
+    from: 'createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })',
+    to: 'createDecipheriv(CIPHER, key, iv)',
+    test: 'src/platform/secrets.test.ts',
+    title: 'a sealed text of which something was cut off does not open',
+  },
+]

@@ -1,0 +1,52 @@
+import type { Mutant } from './mutant.ts'
+
+export const RECOMMEND: Mutant[] = [
+  {
+    bug: 'a question that the thread could not answer is answered with nothing',
+    file: 'src/recommend/embedder-thread.ts',
+    from: 'question?.reject(new Error(reply.error))',
+    to: 'question?.resolve([])',
+    test: 'src/recommend/embedder-thread.test.ts',
+    title: 'answers find their questions in whatever order they come, and a failure is that of its own question',
+  },
+  {
+    bug: 'a thread that ends answers its open questions with nothing',
+    file: 'src/recommend/embedder-thread.ts',
+    from: 'for (const { reject } of waiting.values()) reject(error)',
+    to: 'for (const { resolve } of waiting.values()) resolve([])',
+    test: 'src/recommend/embedder-thread.test.ts',
+    title: 'a thread ends with the questions that it has not answered',
+  },
+  {
+    bug: 'a matcher that is busy is taken for a dead one',
+    file: 'src/recommend/matcher-client.ts',
+    from: 'learn(!parsed.success && heard !== NOT_NOW)',
+    to: 'learn(!parsed.success)',
+    test: 'src/recommend/matcher-client.test.ts',
+    title: 'a matcher that answers 503 is well: the next call asks it again',
+  },
+  {
+    bug: 'when a dead matcher has rested, everybody tries it at once',
+    file: 'src/recommend/matcher-client.ts',
+    from: '    if (faults >= FAULTS_MAX) restsUntilMs = nowMs + REST_MS\n',
+    to: '',
+    test: 'src/recommend/matcher-client.test.ts',
+    title: 'a dead matcher is not asked again and again, and asked once more after a while',
+  },
+  {
+    bug: 'a dead matcher is asked for ever',
+    file: 'src/recommend/matcher-client.ts',
+    from: '    if (nowMs < restsUntilMs) return false\n',
+    to: '',
+    test: 'src/recommend/matcher-client.test.ts',
+    title: 'a dead matcher is not asked again and again, and asked once more after a while',
+  },
+  {
+    bug: 'any number of questions wait for a matcher at once',
+    file: 'src/recommend/matcher-client.ts',
+    from: '    if (inFlight >= IN_FLIGHT_MAX) return false\n',
+    to: '',
+    test: 'src/recommend/matcher-client.test.ts',
+    title: 'only so many wait at once: the rest are told at once',
+  },
+]

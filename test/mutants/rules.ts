@@ -1,0 +1,169 @@
+import type { Mutant } from './mutant.ts'
+
+/** Of money. */
+const MONEY: Mutant[] = [
+  {
+    bug: 'a missing report lets a completed answer cost more than was held',
+    file: 'src/rules/charging.ts',
+    from: "charge: source === 'reported' ? worth : least(worth, held) }",
+    to: 'charge: worth }',
+    test: 'src/rules/charging.test.ts',
+    title:
+      'a completed answer without a report never takes more than was held: the missing report is not its caller’s doing',
+  },
+  {
+    bug: 'where thoughts are dearer, an amount buys too many tokens',
+    file: 'src/rules/pricing.ts',
+    from: "price.output > price.reasoning ? 'output' : 'reasoning'",
+    to: "'output'",
+    test: 'src/rules/pricing.test.ts',
+    title: 'an amount buys as many answer tokens as it can pay for, and not one more',
+  },
+  {
+    bug: 'a free model needs no balance',
+    file: 'src/rules/holds.ts',
+    from: 'return cost > 0n ? cost : 1n',
+    to: 'return cost',
+    test: 'src/rules/holds.test.ts',
+    title: 'even a free model needs a positive balance',
+  },
+  {
+    bug: 'max_tokens beyond what the model can write locks the wallet',
+    file: 'src/rules/holds.ts',
+    from: 'Math.min(maxTokens ?? unasked, outputTokensMax)',
+    to: 'maxTokens ?? unasked',
+    test: 'src/rules/holds.test.ts',
+    title: 'max_tokens beyond what the model can write does not lock more of the wallet',
+  },
+  {
+    bug: 'an answer is charged for more than it was allowed to be',
+    file: 'src/rules/usage-report.ts',
+    from: 'Math.min(visible, bounds.visible, bounds.output)',
+    to: 'Math.min(visible, bounds.visible)',
+    test: 'src/rules/usage-report.test.ts',
+    title: 'no answer is longer than it was allowed to be: what exceeds it is taken off the thoughts first',
+  },
+]
+
+/** Of keys and requests. */
+const REQUESTS: Mutant[] = [
+  {
+    bug: 'some characters of keys are likelier than others',
+    file: 'src/rules/keys.ts',
+    from: '.filter((byte) => byte < 248)',
+    to: '.filter((byte) => byte < 256)',
+    test: 'src/rules/keys.test.ts',
+    title: 'every byte value maps to its character without favouring any',
+  },
+  {
+    bug: 'five stop sequences are accepted',
+    file: 'src/rules/chat-request.ts',
+    from: 'z.array(text).min(1).max(4)',
+    to: 'z.array(text).min(1).max(5)',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'a field with a wrong value is 422, named, and never coerced',
+  },
+  {
+    bug: 'too many messages are 400, as if there were none',
+    file: 'src/rules/chat-request.ts',
+    from: " && issue?.code !== 'too_big'",
+    to: '',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'a message that is not valid is 422 and named by its position',
+  },
+  {
+    bug: 'an assistant message with nothing but a refusal is 422',
+    file: 'src/rules/chat-request.ts',
+    from: 'm.content != null || m.refusal != null || m.tool_calls !== undefined',
+    to: 'm.content != null || m.tool_calls !== undefined',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'an assistant message needs a content, a refusal or a tool call, and any one of them is enough',
+  },
+  {
+    bug: 'a message of any number of parts is accepted',
+    file: 'src/rules/chat-request.ts',
+    from: 'z.array(contentPart).min(1).max(1_000)',
+    to: 'z.array(contentPart).min(1)',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'a message that is not valid is 422 and named by its position',
+  },
+  {
+    bug: 'a message may have any number of tool calls',
+    file: 'src/rules/chat-request.ts',
+    from: 'z.array(toolCall).min(1).max(128)',
+    to: 'z.array(toolCall).min(1)',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'a message that is not valid is 422 and named by its position',
+  },
+  {
+    bug: 'the name of a file may be of any length',
+    file: 'src/rules/chat-request.ts',
+    from: 'text.max(255)',
+    to: 'text',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'a message that is not valid is 422 and named by its position',
+  },
+  {
+    bug: 'a bias of less than -100 is accepted',
+    file: 'src/rules/chat-request.ts',
+    from: 'z.number().min(-100).max(100)',
+    to: 'z.number().max(100)',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'a field with a wrong value is 422, named, and never coerced',
+  },
+  {
+    bug: 'one message fewer is accepted than may be sent',
+    file: 'src/rules/chat-request.ts',
+    from: '.max(MESSAGES_MAX)',
+    to: '.max(MESSAGES_MAX - 1)',
+    test: 'src/rules/chat-request.test.ts',
+    title: 'the most of everything that may be sent is accepted',
+  },
+]
+
+/** Of routes and recommendations. */
+const CHOICES: Mutant[] = [
+  {
+    bug: 'a breaker opens when exactly half have failed',
+    file: 'src/rules/breaker.ts',
+    from: 'failures * 2 > attempts',
+    to: 'failures * 2 >= attempts',
+    test: 'src/rules/breaker.test.ts',
+    title: 'it opens when more than half of at least 20 attempts of the last 10 seconds have failed',
+  },
+  {
+    bug: 'a lone bidder pays less than the floor',
+    file: 'src/rules/auction.ts',
+    from: 'larger(floorNanos, neededNanos) + 1n',
+    to: 'neededNanos + 1n',
+    test: 'src/rules/auction.test.ts',
+    title: 'a lone bidder pays the floor and a nano',
+  },
+  {
+    bug: 'a campaign runs in the moment in which it has ended',
+    file: 'src/rules/eligibility.ts',
+    from: 'nowMs < endsAtMs',
+    to: 'nowMs <= endsAtMs',
+    test: 'src/rules/eligibility.test.ts',
+    title: 'a campaign runs from its first moment until just before its last',
+  },
+  {
+    bug: 'the distance to a recommendation of the history is measured in our own numbers',
+    file: 'src/rules/recommendation-caps.ts',
+    from: 'distance(history.turns + 1, history.recommended',
+    to: 'distance(turn, history.recommended',
+    test: 'src/rules/recommendation-caps.test.ts',
+    title:
+      'a turn of the history is measured in the history’s own numbers, also where we remember more turns than it has',
+  },
+  {
+    bug: 'a request that ends with the assistant’s words may have a recommendation',
+    file: 'src/rules/recommendation-gates.ts',
+    from: "  if (turns.at(-1)?.role !== 'user') return 'format'\n",
+    to: '',
+    test: 'src/rules/recommendation-gates.test.ts',
+    title: 'whatever a program reads, or has no room for more, has none',
+  },
+]
+
+export const RULES: Mutant[] = [...MONEY, ...REQUESTS, ...CHOICES]
