@@ -6,10 +6,11 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { OUTCOMES } from '../../src/rules/charging.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import { rollUpStep } from '../../src/store/usage-roll-up.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
-import { settlementOf } from '../support/ledger.ts'
+import { addSettledCall, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { addProject, until } from '../support/world.ts'
 
@@ -163,6 +164,37 @@ test('roll-ups of random calls, late ones among them, equal sums over the ledger
   await rollUpAll()
   assert.deepEqual(await differences('usage_hours'), [])
   assert.deepEqual(await differences('usage_days'), [])
+})
+
+test('a call that is settled in the very moment at which a step ends is counted in that step, and not again', async () => {
+  await rollUpAll()
+  const its = await project()
+  const keys = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', its.id)
+  const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
+  const { through } = await store.db.selectFrom('usage_progress').select('through').executeTakeFirstOrThrow()
+  // An hour ago, where nothing else was settled.
+  const at = (ms: number) => new Date(through!.getTime() - 60 * MINUTE_MS + ms)
+  await store.db
+    .updateTable('usage_progress')
+    .set({ through: at(0) })
+    .execute()
+  for (const [ms, charge] of [
+    [0, 1n],
+    [1, 10n],
+    [1_000, 100n],
+    [1_001, 1_000n],
+    [2_000, 10_000n],
+    [2_001, 100_000n],
+  ] as const)
+    await addSettledCall(store.db, { id: uuidv7(), projectId: its.id, keyPairId, charge, settledAt: at(ms) })
+  assert.deepEqual(await rollUpStep(workerStore.db, at(9_000), 1_000), at(1_000))
+  assert.deepEqual(await rolled(its.id), { calls: 2n, charged: 110n })
+  assert.deepEqual(await rollUpStep(workerStore.db, at(2_000), 60_000), at(2_000), 'not beyond the boundary')
+  assert.deepEqual(await rolled(its.id), { calls: 4n, charged: 11_110n })
+  assert.deepEqual(await rollUpStep(workerStore.db, at(2_000), 1_000), at(2_000))
+  assert.deepEqual(await rolled(its.id), { calls: 4n, charged: 11_110n })
+  assert.deepEqual(await rolled(its.id, 'usage_days'), { calls: 4n, charged: 11_110n })
+  await store.db.updateTable('usage_progress').set({ through }).execute()
 })
 
 test('two workers at once count nothing twice', async () => {
