@@ -413,7 +413,9 @@ test('a wrong checkpoint is noticed, and a full pass puts it right', async () =>
 
 test('a day after the last full pass, and when the clock was set back, everything is read again unasked', async () => {
   await check('full')
-  await sql`update audit_checkpoint set full_at = full_at - interval '1 day'`.execute(store.db)
+  await sql`update audit_checkpoint set full_at = now() - interval '1 day' + interval '1 minute'`.execute(store.db)
+  assert.equal((await audit(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, false)
+  await sql`update audit_checkpoint set full_at = now() - interval '1 day'`.execute(store.db)
   assert.equal((await audit(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
   await check('incremental')
   await sql`update audit_checkpoint set through = now() + interval '1 minute'`.execute(store.db)

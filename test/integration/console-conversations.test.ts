@@ -105,12 +105,11 @@ test('what its calls cost stands beside a conversation and beside each of its tu
   assert.equal(body.outputTokens, String(spent.reduce((sum, row) => sum + row.output_tokens, 0)))
   const { body: said } = await must(owner.send(`${path}/talk/messages`))
   const replies = said.items.filter(({ role }: { role: string }) => role === 'assistant')
-  assert.ok(
-    replies.length > 0 &&
-      replies.every(
-        ({ call }: { call: { model: string; chargedNanos: string } }) =>
-          call.model === 'sim-small' && BigInt(call.chargedNanos) > 0n,
-      ),
+  assert.deepEqual(
+    replies
+      .map(({ call }: { call: { model: string; chargedNanos: string } }) => [call.model, call.chargedNanos])
+      .toSorted(),
+    spent.map((row) => ['sim-small', String(row.charged_nanos)]).toSorted(),
   )
 })
 

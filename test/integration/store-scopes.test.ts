@@ -283,6 +283,40 @@ for (const [name, write] of Object.entries(WRITES))
       assert.deepEqual(await rowsOfSite(tx, theirs), before[1])
     }))
 
+test('a project that was deleted is found for no member', () =>
+  undone(async (tx) => {
+    await projects.archiveProject(tx, mine.projectId)
+    assert.equal(await members.findMembershipOfProject(tx, userId, mine.projectId), undefined)
+    assert.deepEqual(await projects.listProjects(tx, mine.publisherId), [])
+  }))
+
+test('a deleted conversation is found neither by its id nor in a list', async () => {
+  const { projectId } = theirs
+  const gone = { projectId, id: SHARED.goneInSome }
+  assert.equal(await conversationPages.findConversation(store.db, gone), undefined)
+  const lists = [
+    await conversations.listConversations(store.db, projectId, 10),
+    await conversationPages.listLatestConversations(store.db, projectId, { most: 10 }),
+    await conversationPages.listLatestConversations(store.db, projectId, { search: gone.id, most: 10 }),
+    await conversationPages.listLatestConversations(store.db, projectId, { search: 'e', most: 10 }),
+  ]
+  assert.deepEqual(
+    lists.map((list) => list.map(({ id }) => id)),
+    [[SHARED.conversation], [SHARED.conversation], [], [SHARED.conversation]],
+  )
+})
+
+test('the key pair of the playground is not among those that people manage', async () => {
+  const { projectId, keyPairId } = mine
+  const playground = await lockPlaygroundKey(store.db, projectId)
+  assert.equal(await keyPairs.lockKeyPair(store.db, projectId, String(playground?.id)), undefined)
+  const listed = await keyPairs.listManagedKeyPairs(store.db, projectId, EVER)
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [keyPairId],
+  )
+})
+
 test('the log of a publisher can be read for one project', async () => {
   const { publisherId, projectId } = mine
   const entries = await auditLog.listAuditLog(store.db, publisherId, { projectId }, 10)

@@ -37,13 +37,14 @@ async function project() {
   const { id } = await addProject(store, secrets)
   const key = await store.db.selectFrom('key_pairs').select('id').where('project_id', '=', id).executeTakeFirstOrThrow()
   const asking = { projectId: id, keyPairId: key.id, hasIdempotencyKey: false, want: 1_000_000n, min: 1n }
+  const holdFor = async (callId: string, modelId = 'm', priceVersion = 1n) => {
+    await ledger.hold({ ...asking, callId, modelId, priceVersion })
+    return callId
+  }
   return {
     id,
-    async hold(beganAgoMs = 0, modelId = 'm', priceVersion = 1n): Promise<string> {
-      const callId = uuidv7(Date.now() - beganAgoMs)
-      await ledger.hold({ ...asking, callId, modelId, priceVersion })
-      return callId
-    },
+    holdFor,
+    hold: (beganAgoMs = 0, ...priced: [string?, bigint?]) => holdFor(uuidv7(Date.now() - beganAgoMs), ...priced),
     settle: (callId: string, charge: bigint, change = {}) => ledger.settle(settlementOf(callId, id, charge, change)),
   }
 }
@@ -121,6 +122,48 @@ test('a call that is settled 20 minutes after it began is counted in the hour in
   const hourMs = 60 * MINUTE_MS
   const beganMs = Number.parseInt(late.replaceAll('-', '').slice(0, 12), 16)
   assert.equal(rows[0]?.hour.getTime(), Math.floor(beganMs / hourMs) * hourMs)
+})
+
+test('a call counts in the hour and the day in which it began, to the millisecond', async () => {
+  const its = await project()
+  const nowMs = Date.now()
+  const hourMs = nowMs - (nowMs % (60 * MINUTE_MS))
+  const dayMs = nowMs - (nowMs % (24 * 60 * MINUTE_MS))
+  const began = new Map([
+    [dayMs - 1, 1n],
+    [dayMs, 10n],
+    [hourMs - 1, 100n],
+    [hourMs, 1_000n],
+  ])
+  const [hours, days] = [new Map<number, bigint>(), new Map<number, bigint>()]
+  for (const [beganMs, charge] of began) {
+    const callId = uuidv7(beganMs)
+    await its.settle(await its.holdFor(callId), charge)
+    for (const [sums, unitMs] of [
+      [hours, 60 * MINUTE_MS],
+      [days, 24 * 60 * MINUTE_MS],
+    ] as const) {
+      const startsMs = beganMs - (beganMs % unitMs)
+      sums.set(startsMs, (sums.get(startsMs) ?? 0n) + charge)
+    }
+  }
+  await rollUpAll()
+  for (const [table, sums] of [
+    ['usage_hours', hours],
+    ['usage_days', days],
+  ] as const) {
+    const { rows } = await sql<{
+      at: Date
+      charged: bigint
+    }>`select starts_at as at, sum(charged_nanos)::int8 as charged
+      from ${sql.table(table)} where project_id = ${its.id} group by 1 order by 1`.execute(store.db)
+    const counted = rows.map(({ at, charged }) => [at.getTime(), charged])
+    assert.deepEqual(
+      counted,
+      [...sums].toSorted(([a], [b]) => a - b),
+      table,
+    )
+  }
 })
 
 test('roll-ups of random calls, late ones among them, equal sums over the ledger in every number', async () => {

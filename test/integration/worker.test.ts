@@ -360,28 +360,37 @@ test('mails are sent when they are due, and their text is erased', async () => {
   )
 })
 
-test('a mail that is refused for now is tried again, 40 times; one that is refused for good is given up', async () => {
+test('a mail that is refused for now is tried again later and later, 40 times; one that is refused for good is given up', async () => {
   const ids = [
     await addMail('refused-499@example.com', JUST_PAST_MS),
+    await addMail('refused-499@example.com', JUST_PAST_MS, 3),
     await addMail('refused-499@example.com', JUST_PAST_MS, 38),
     await addMail('refused-499@example.com', JUST_PAST_MS, 39),
     await addMail('refused-500@example.com', JUST_PAST_MS),
   ]
   const seen = await aroundTurn('send mails', async () => {
-    const rows = await store.db.selectFrom('mails').selectAll().where('id', 'in', ids).orderBy('id').execute()
-    return rows.map((row) => [row.attempts, row.given_up_at !== null, row.sealed_body !== null])
+    const rows = await store.db
+      .selectFrom('mails')
+      .selectAll()
+      .select(sql<number>`ceil(extract(epoch from next_attempt_at - now()) / 10)::int * 10`.as('seconds'))
+      .where('id', 'in', ids)
+      .orderBy('id')
+      .execute()
+    return rows.map((row) => [row.attempts, row.given_up_at !== null, row.sealed_body !== null, row.seconds])
   })
   assert.deepEqual(seen.before, [
-    [0, false, true],
-    [38, false, true],
-    [39, false, true],
-    [0, false, true],
+    [0, false, true, 0],
+    [3, false, true, 0],
+    [38, false, true, 0],
+    [39, false, true, 0],
+    [0, false, true, 0],
   ])
   assert.deepEqual(seen.after, [
-    [1, false, true],
-    [39, false, true],
-    [40, true, false],
-    [1, true, false],
+    [1, false, true, 30],
+    [4, false, true, 240],
+    [39, false, true, 3_600],
+    [40, true, false, 3_600],
+    [1, true, false, 30],
   ])
 })
 

@@ -242,6 +242,7 @@ export const WORKER: Mutant[] = [
     from: 'responseCode >= 500',
     to: 'responseCode >= 400',
     test: TEST,
-    title: 'a mail that is refused for now is tried again, 40 times; one that is refused for good is given up',
+    title:
+      'a mail that is refused for now is tried again later and later, 40 times; one that is refused for good is given up',
   },
 ]
