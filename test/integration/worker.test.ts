@@ -12,11 +12,13 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { IDEMPOTENCY_KEPT_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
+import { findDomain } from '../../src/store/domains.ts'
 import { applyWith, createLedger } from '../../src/store/ledger.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { addSettledCall } from '../support/ledger.ts'
 import { loginUrl } from '../support/logins.ts'
+import { createSchedule } from '../support/schedule.ts'
 import { addProject, walletOf } from '../support/world.ts'
 
 /**
@@ -51,32 +53,6 @@ const PERIODS_MS = {
   'forget gateways': HOUR_MS,
 } as const
 
-interface Job {
-  periodMs: number
-  waitedMs: number
-  isStopped: boolean
-  run: () => Promise<void>
-}
-
-/** Time that passes for one job, as far as its test says. */
-function createSchedule() {
-  const jobs = new Map<string, Job>()
-  const repeat: typeof every = (periodMs, run, name) => {
-    const job = { periodMs, waitedMs: 0, isStopped: false, run }
-    jobs.set(name, job)
-    return { soon: () => assert.fail('no job is wanted soon'), stop: () => (job.isStopped = true) }
-  }
-  const pass = async (name: string, ms: number) => {
-    const job = jobs.get(name)
-    assert.ok(job, `the worker has no job "${name}"`)
-    job.waitedMs += ms
-    if (job.waitedMs < job.periodMs) return
-    job.waitedMs = 0
-    await job.run()
-  }
-  return { jobs, repeat, pass }
-}
-
 let database: TestDatabase
 /** Of the owner: tests put rows where no plane may. */
 let store: Store
@@ -84,6 +60,7 @@ let workerStore: Store
 let mailServer: SMTPServer
 const mailed: string[] = []
 const checked: string[] = []
+let onCheck = () => {}
 const lines: Record<string, unknown>[] = []
 const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
 const metrics = createMetrics()
@@ -121,6 +98,7 @@ before(async () => {
       mail: { smtpUrl: `smtp://127.0.0.1:${port}`, from: 'Parley <parley@example.com>' },
       checkDomain: ({ name }) => {
         checked.push(name)
+        onCheck()
         const dns = { outcome: 'match' as const, values: [], misplacedAt: null }
         return Promise.resolve({ dns, file: { outcome: 'not_needed', reason: null, status: null } })
       },
@@ -394,24 +372,44 @@ test('a mail that is refused for now is tried again later and later, 40 times; o
   ])
 })
 
+/** Not verified yet, and checked at that time. */
+async function addDomain(name: string, dueInMs: number) {
+  const project = await newProject({ isVerified: false })
+  const row = { name, next_check_at: at(dueInMs) }
+  await store.db.updateTable('domains').set(row).where('project_id', '=', project.id).execute()
+  return project
+}
+
+async function isVerified(projectId: string): Promise<boolean> {
+  return (await findDomain(store.db, projectId))?.verifiedAt !== null
+}
+
 test('domains are checked when they are due, and what was found is written down', async () => {
-  const [due, later] = [await newProject({ isVerified: false }), await newProject({ isVerified: false })]
-  for (const [{ id }, dueInMs] of [
-    [due, JUST_PAST_MS],
-    [later, SOON_MS],
-  ] as const) {
-    const row = { name: `${id}.example`, next_check_at: at(dueInMs) }
-    await store.db.updateTable('domains').set(row).where('project_id', '=', id).execute()
-  }
-  const seen = await aroundTurn('check domains', async () => {
-    const domains = store.db.selectFrom('domains').select(['project_id', 'verified_at'])
-    const rows = await domains.where('project_id', 'in', [due.id, later.id]).execute()
-    return rows.filter(({ verified_at }) => verified_at !== null).map(({ project_id }) => project_id)
-  })
-  assert.deepEqual(seen, { before: [], after: [due.id] })
-  assert.deepEqual(checked, [`${due.id}.example`])
+  const [due, later] = [await addDomain('due.example', JUST_PAST_MS), await addDomain('later.example', SOON_MS)]
+  const look = async () => [await isVerified(due.id), await isVerified(later.id)]
+  assert.deepEqual(await aroundTurn('check domains', look), { before: [false, false], after: [true, false] })
+  assert.deepEqual(checked.splice(0), ['due.example'])
   const mails = await store.db.selectFrom('mails').select('template').where('recipient', '=', due.owner.email).execute()
   assert.deepEqual(mails, [{ template: 'domain_verified' }])
+})
+
+test('all domains that are due are checked in one turn, however many there are', async () => {
+  const names = Array.from({ length: 11 }, (_, n) => `many-${n}.example`)
+  for (const name of names) await addDomain(name, JUST_PAST_MS)
+  const seen = await aroundTurn('check domains', () => new Set(checked))
+  assert.deepEqual(seen, { before: new Set(), after: new Set(names) })
+  assert.equal(checked.splice(0).length, names.length)
+})
+
+test('what is checked while the worker is stopped may have been cut short, and is thrown away', async () => {
+  const { id } = await addDomain('stopped.example', JUST_PAST_MS)
+  const schedule = createSchedule()
+  const worker = startWorker(schedule.repeat)
+  onCheck = () => worker.stop()
+  await schedule.pass('check domains', PERIODS_MS['check domains'])
+  onCheck = () => {}
+  assert.deepEqual(checked.splice(0), ['stopped.example'])
+  assert.equal(await isVerified(id), false)
 })
 
 test('owners are told of a balance below their threshold, not of one at it, once until it has risen', async () => {
