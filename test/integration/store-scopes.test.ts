@@ -3,17 +3,19 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { DEFAULT_SETTINGS } from '../../src/rules/monetization.ts'
 import * as auditLog from '../../src/store/audit-log.ts'
 import * as calls from '../../src/store/calls.ts'
 import * as conversationPages from '../../src/store/conversation-pages.ts'
 import * as conversations from '../../src/store/conversations.ts'
 import { openStore, type Db, type Store } from '../../src/store/database.ts'
 import * as domains from '../../src/store/domains.ts'
+import { countCallers } from '../../src/store/health.ts'
 import { dismissOnboarding, findFirstSteps } from '../../src/store/home.ts'
 import { claimKey } from '../../src/store/idempotency.ts'
 import * as invitations from '../../src/store/invitations.ts'
 import * as keyPairs from '../../src/store/key-pairs.ts'
-import { listKeyPairs } from '../../src/store/keys.ts'
+import { insertKeyPair, listKeyPairs } from '../../src/store/keys.ts'
 import * as members from '../../src/store/members.ts'
 import { insertPrice, upsertModel } from '../../src/store/models.ts'
 import * as monetization from '../../src/store/monetization.ts'
@@ -290,6 +292,47 @@ for (const [name, write] of Object.entries(WRITES))
       assert.notDeepEqual(await rowsOfSite(tx, mine), before[0])
       assert.deepEqual(await rowsOfSite(tx, theirs), before[1])
     }))
+
+test('what is found, changed or deleted by its id is that and nothing beside it', async () => {
+  const { publisherId, projectId, invitationId, keyPairId } = theirs
+  assert.equal(await invitations.findInvitation(store.db, publisherId, uuidv7()), undefined)
+  assert.equal(await keyPairs.lockKeyPair(store.db, projectId, uuidv7()), undefined)
+  const changes: Record<string, (tx: Db) => Promise<unknown>> = {
+    deleteInvitation: (tx) => invitations.deleteInvitation(tx, publisherId, invitationId),
+    rollKeyPair: (tx) => keyPairs.rollKeyPair(tx, keyPairId, newPair(theirs), 60),
+    endKeyPair: (tx) => keyPairs.endKeyPair(tx, projectId, keyPairId),
+    switchKeyPair: (tx) => keyPairs.switchKeyPair(tx, projectId, keyPairId, false),
+    deleteKeyPair: (tx) => keyPairs.deleteKeyPair(tx, projectId, keyPairId),
+  }
+  for (const [name, change] of Object.entries(changes))
+    await undone(async (tx) => {
+      const before = await rowsOfSite(tx, theirs)
+      await change(tx)
+      const after = new Set(await rowsOfSite(tx, theirs))
+      assert.equal(before.filter((row) => !after.has(row)).length, 1, name)
+    })
+})
+
+test('a project that has nothing yet has nothing of the others', () =>
+  undone(async (tx) => {
+    const empty = { ...mine, projectId: uuidv7() }
+    const { projectId: id, publisherId } = empty
+    const domain = { domain: 'empty.example.com', verificationToken: 'empty', domainVerifiedAt: null }
+    await projects.insertProject(tx, { id, publisherId, name: 'empty', ...domain })
+    const steps = { domainVerifiedAt: null, dismissedAt: null, hasKeyPair: false, hasCredit: false }
+    assert.deepEqual(await findFirstSteps(tx, id), steps)
+    assert.equal(await walletAlerts.findAlert(tx, id), undefined)
+    assert.deepEqual(await monetization.findMonetization(tx, id), DEFAULT_SETTINGS)
+    const callers = { projects: 3n, activated: 3n, verified: 2n, with_keys: 2n, with_credit: 2n }
+    assert.deepEqual(await countCallers(tx), callers)
+    await domains.setDomainVerified(tx, id, new Date())
+    assert.deepEqual(await countCallers(tx), { ...callers, verified: 3n })
+    const pair = newPair(empty)
+    await insertKeyPair(tx, pair)
+    assert.deepEqual(await countCallers(tx), { ...callers, verified: 3n, with_keys: 3n })
+    await domains.setDomainVerified(tx, id, null)
+    assert.equal((await claimWith(tx, empty, pair.id)).state, 'domain_not_verified')
+  }))
 
 test('a project that was deleted is found for no member', () =>
   undone(async (tx) => {
