@@ -150,7 +150,7 @@ const READS: Record<string, Read> = {
   findDomain: (db, { projectId }) => domains.findDomain(db, projectId),
   lockDomain: (db, { projectId }) => domains.lockDomain(db, projectId),
   findFirstSteps: (db, { projectId }) => findFirstSteps(db, projectId),
-  claimKey: (db, its, other) => claimWith(db, its, other.keyPairId),
+  claimKey: async (db, its, other) => [its.name, await claimWith(db, its, other.keyPairId)],
   listInvitations: (db, { publisherId }) => invitations.listInvitations(db, publisherId),
   findInvitation: (db, its, other) =>
     both(its, other, (site) => invitations.findInvitation(db, its.publisherId, site.invitationId)),
@@ -164,6 +164,7 @@ const READS: Record<string, Read> = {
   findMembershipOfProject: (db, { projectId }) => members.findMembershipOfProject(db, userId, projectId),
   lockOwners: (db, { publisherId }) => members.lockOwners(db, publisherId),
   holdRole: (db, { publisherId }) => members.holdRole(db, publisherId, userId),
+  countMembers: (db, { publisherId }) => members.countMembers(db, publisherId),
   findMonetization: (db, { projectId }) => monetization.findMonetization(db, projectId),
   lockMonetization: (db, { projectId }) => monetization.lockMonetization(db, projectId),
   listPayments: (db, { projectId }) => listPayments(db, projectId, 10),
@@ -203,10 +204,10 @@ async function both<T>(its: Site, other: Site, read: (site: Site) => Promise<T>)
   return [await read(its), await read(other)]
 }
 
-function claimWith(db: Db, { projectId, callId }: Site, keyPairId: string) {
+async function claimWith(db: Db, { projectId }: Site, keyPairId: string): Promise<string> {
   const digests = { keyDigest: randomBytes(32), bodyDigest: randomBytes(32) }
-  const claim = { projectId, keyPairId, ...digests, callId, gatewayId: uuidv7(), conversationId: undefined }
-  return claimKey(db, claim, 60_000, 3_600_000)
+  const ids = { projectId, keyPairId, callId: uuidv7(), gatewayId: uuidv7(), conversationId: undefined }
+  return (await claimKey(db, { ...ids, ...digests }, 60_000, 3_600_000)).state
 }
 
 for (const [name, read] of Object.entries(READS))
@@ -331,7 +332,7 @@ test('a project that has nothing yet has nothing of the others', () =>
     await insertKeyPair(tx, pair)
     assert.deepEqual(await countCallers(tx), { ...callers, verified: 3n, with_keys: 3n })
     await domains.setDomainVerified(tx, id, null)
-    assert.equal((await claimWith(tx, empty, pair.id)).state, 'domain_not_verified')
+    assert.equal(await claimWith(tx, empty, pair.id), 'domain_not_verified')
   }))
 
 test('a project that was deleted is found for no member', () =>

@@ -116,4 +116,12 @@ export const LEDGER: Mutant[] = [
     test: TEST,
     title: 'an extension in the name of another project takes nothing of its wallet and gives the hold nothing',
   },
+  {
+    bug: 'a gateway whose clock is two days behind is granted holds that may never be settled',
+    file: 'migrations/0016_owed_and_anomalies.sql',
+    from: "first_id uuid := first_id_of(now() - interval '36 hours');",
+    to: "first_id uuid := first_id_of(now() - interval '48 hours');",
+    test: 'test/integration/clock-skew.test.ts',
+    title: 'a gateway whose clock is further off is refused, before a hold that could never be settled',
+  },
 ]

@@ -1,5 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
+const SCOPES = 'test/integration/store-scopes.test.ts'
+
 export const STORE: Mutant[] = [
   {
     bug: 'the tenant outlives its transaction',
@@ -40,5 +42,93 @@ export const STORE: Mutant[] = [
     to: 'and m.settled_at < ${to} and',
     test: 'test/integration/usage-roll-up.test.ts',
     title: 'a call that is settled in the very moment at which a step ends is counted in that step, and not again',
+  },
+  {
+    bug: 'a deleted project is found for its members',
+    file: 'src/store/members.ts',
+    from: "    .where('j.archived_at', 'is', null)\n",
+    to: '',
+    test: SCOPES,
+    title: 'a project that was deleted is found for no member',
+  },
+  {
+    bug: 'a deleted conversation is found by its id',
+    file: 'src/store/conversation-pages.ts',
+    from: 'and id = ${id} and deleted_at is null`,',
+    to: 'and id = ${id}`,',
+    test: SCOPES,
+    title: 'a deleted conversation is found neither by its id nor in a list',
+  },
+  {
+    bug: 'the key pair of the playground can be managed like any other',
+    file: 'src/store/key-pairs.ts',
+    from: "    .where('purpose', '=', 'calls')\n    .forUpdate()",
+    to: '    .forUpdate()',
+    test: SCOPES,
+    title: 'the key pair of the playground is not among those that people manage',
+  },
+  {
+    bug: 'what was recommended by others counts as recommended here',
+    file: 'src/store/recommendation-records.ts',
+    from: "    .where('id', 'in', ids)\n    .where('project_id', '=', projectId)\n",
+    to: "    .where('id', 'in', ids)\n",
+    test: SCOPES,
+    title: 'findRecommended reads nothing of another site',
+  },
+  {
+    bug: 'switching one key pair off switches off all of its project',
+    file: 'src/store/key-pairs.ts',
+    from: ".set({ active }).where('project_id', '=', projectId).where('id', '=', id)",
+    to: ".set({ active }).where('project_id', '=', projectId)",
+    test: SCOPES,
+    title: 'what is found, changed or deleted by its id is that and nothing beside it',
+  },
+  {
+    bug: 'a project without keys seems to have some because others have',
+    file: 'src/store/home.ts',
+    from: 'where k.project_id = p.id and k.purpose',
+    to: 'where k.purpose',
+    test: SCOPES,
+    title: 'a project that has nothing yet has nothing of the others',
+  },
+  {
+    bug: 'calls are replayed for a domain that is not verified because that of others is',
+    file: 'src/store/idempotency.ts',
+    from: 'left join domains d on d.project_id = p.id',
+    to: 'left join domains d on true',
+    test: SCOPES,
+    title: 'a project that has nothing yet has nothing of the others',
+  },
+  {
+    bug: 'calls of others use up what a page may read',
+    file: 'src/store/calls.ts',
+    from: 't where t.project_id = ${projectId} and ${inWindow(window)}\n    ${conversation}',
+    to: 't where ${inWindow(window)}\n    ${conversation}',
+    test: SCOPES,
+    title: 'listCalls with little to read reads nothing of another site',
+  },
+  {
+    bug: 'the whole usage of a day that begins is counted in the day before',
+    file: 'src/store/usage-roll-up.ts',
+    from: "date_trunc(${sql.lit(every)}, began_at, 'UTC')",
+    to: "date_trunc(${sql.lit(every)}, began_at - interval '1 ms', 'UTC')",
+    test: 'test/integration/usage-roll-up.test.ts',
+    title: 'a call counts in the hour and the day in which it began, to the millisecond',
+  },
+  {
+    bug: 'holds of calls that have just begun are given back as orphans',
+    file: 'src/store/gateways.ts',
+    from: ".where('held_at', '<', sql<Date>`now() - ${olderThanMs} * interval '1 ms'`)",
+    to: ".where('held_at', '<', sql<Date>`now() + ${olderThanMs} * interval '1 ms'`)",
+    test: 'test/integration/orphaned-holds.test.ts',
+    title: 'a hold that no call has any more is given back after ten seconds, however many long calls are running',
+  },
+  {
+    bug: 'a gateway gives back holds of another',
+    file: 'src/store/gateways.ts',
+    from: "      .where('gateway_id', '=', gatewayId)\n",
+    to: '',
+    test: 'test/integration/orphaned-holds.test.ts',
+    title: 'a hold that no call has any more is given back after ten seconds, however many long calls are running',
   },
 ]

@@ -64,6 +64,11 @@ export async function fillSite(db: Db, site: Site): Promise<void> {
   const domain = { domain: `${name}.example.com`, verificationToken: name, domainVerifiedAt: new Date() }
   await insertProject(db, { id, publisherId, name, ...domain })
   await insertMembership(db, publisherId, userId, count === 1 ? 'owner' : 'developer')
+  if (count > 1) {
+    const other = { id: uuidv7(), name: 'Other', email: `other-${publisherId}@example.com` }
+    await db.insertInto('users').values(other).execute()
+    await insertMembership(db, publisherId, other.id, 'viewer')
+  }
   await insertInvitations(db, site)
   for (const action of ['project.created', 'project.renamed'])
     await appendAuditLog(db, {
