@@ -314,6 +314,13 @@ test('what is found, changed or deleted by its id is that and nothing beside it'
     })
 })
 
+test('the balance beside the newest movement is that of its own wallet', async () => {
+  for (const site of [mine, theirs]) {
+    const { rows } = await listLedger(store.db, search(site))
+    assert.equal(rows[0]?.balanceAfter, (await wallets.findWallet(store.db, site.projectId))?.balance_nanos)
+  }
+})
+
 test('a project that has nothing yet has nothing of the others', () =>
   undone(async (tx) => {
     const empty = { ...mine, projectId: uuidv7() }
