@@ -413,10 +413,10 @@ test('what is checked while the worker is stopped may have been cut short, and i
 })
 
 test('owners are told of a balance below their threshold, not of one at it, once until it has risen', async () => {
-  const [low, enough] = [await newProject({ credits: '1' }), await newProject({ credits: '1' })]
+  const [low, enough] = [await newProject({ credits: '1' }), await newProject({ credits: '2' })]
   const alerts = [
     { project_id: low.id, threshold_nanos: 1_000_000_001n },
-    { project_id: enough.id, threshold_nanos: 1_000_000_000n },
+    { project_id: enough.id, threshold_nanos: 2_000_000_000n },
   ]
   await store.db.insertInto('wallet_alerts').values(alerts).execute()
   const told = async () => {
