@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../platform/batch.ts'
 import type { Outcome, UsageSource } from '../rules/charging.ts'
 import { ParleyError, type ErrorCode } from '../rules/errors.ts'
@@ -209,7 +209,7 @@ function refusalOf(reason: string): ParleyError {
 }
 
 export interface ApplyOptions {
-  pool: Pool
+  pool: Pick<Pool | PoolClient, 'query'>
   gatewayId: string
   onBatch?: (items: number, seconds: number) => void
 }

@@ -53,6 +53,8 @@ export interface WorkerOptions {
   checkDomain: CheckDomain
   /** The console's address, for links in mails. */
   consoleUrl: string
+  /** Tests have a clock of their own. */
+  repeat?: typeof every
 }
 
 export function createWorker({
@@ -65,6 +67,7 @@ export function createWorker({
   mail,
   checkDomain,
   consoleUrl,
+  repeat = every,
 }: WorkerOptions): Worker {
   const sweepSome = () => sweepHolds(db, leaseMs, LONGEST_CALL_MS, ROWS_PER_STATEMENT)
   let sweeping: Promise<void> | undefined
@@ -92,23 +95,23 @@ export function createWorker({
   }
   const domains = { db, tenants, secrets, consoleUrl, check: checkDomain, signal: stopping.signal }
   const jobs = [
-    every(leaseMs / BEATS_PER_LEASE, sweep, 'sweep holds', log),
-    every(EXPIRE_EVERY_MS, cutRetention, 'cut retention', log),
-    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireText, metrics.messagesExpired), 'expire content', log),
-    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireIdempotency), 'expire idempotency keys', log),
-    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(forgetRestraints), 'forget restraints', log),
-    every(EXPIRE_EVERY_MS, () => untilNoneIsLeft(grantTrials), 'grant trial credit', log),
-    every(MAIL_EVERY_MS, () => mailer.sendDue(), 'send mails', log),
-    every(DOMAINS_EVERY_MS, () => checkDueDomains(domains), 'check domains', log),
-    every(ALERT_EVERY_MS, () => tellLowBalances({ db, tenants, secrets, consoleUrl }), 'low balances', log),
-    every(AUDIT_EVERY_MS, checkLedger, 'audit', log),
-    every(AUDIT_EVERY_MS, createAnomalyAlert({ db, log, metrics }), 'usage anomalies', log),
-    every(ROLL_UP_EVERY_MS, () => rollUpUsage({ db, signal: stopping.signal }), 'roll up usage', log),
-    every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(expireAccess), 'expire sessions', log),
-    every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(forgetAttempts), 'forget attempts', log),
-    every(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(forgetAnomalies), 'forget usage anomalies', log),
-    every(HOUSEKEEPING_EVERY_MS, () => ensurePartitions(db), 'partitions', log),
-    every(HOUSEKEEPING_EVERY_MS, () => forgetDeadGateways(db), 'forget gateways', log),
+    repeat(leaseMs / BEATS_PER_LEASE, sweep, 'sweep holds', log),
+    repeat(EXPIRE_EVERY_MS, cutRetention, 'cut retention', log),
+    repeat(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireText, metrics.messagesExpired), 'expire content', log),
+    repeat(EXPIRE_EVERY_MS, () => untilNoneIsLeft(expireIdempotency), 'expire idempotency keys', log),
+    repeat(EXPIRE_EVERY_MS, () => untilNoneIsLeft(forgetRestraints), 'forget restraints', log),
+    repeat(EXPIRE_EVERY_MS, () => untilNoneIsLeft(grantTrials), 'grant trial credit', log),
+    repeat(MAIL_EVERY_MS, () => mailer.sendDue(), 'send mails', log),
+    repeat(DOMAINS_EVERY_MS, () => checkDueDomains(domains), 'check domains', log),
+    repeat(ALERT_EVERY_MS, () => tellLowBalances({ db, tenants, secrets, consoleUrl }), 'low balances', log),
+    repeat(AUDIT_EVERY_MS, checkLedger, 'audit', log),
+    repeat(AUDIT_EVERY_MS, createAnomalyAlert({ db, log, metrics }), 'usage anomalies', log),
+    repeat(ROLL_UP_EVERY_MS, () => rollUpUsage({ db, signal: stopping.signal }), 'roll up usage', log),
+    repeat(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(expireAccess), 'expire sessions', log),
+    repeat(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(forgetAttempts), 'forget attempts', log),
+    repeat(HOUSEKEEPING_EVERY_MS, () => untilNoneIsLeft(forgetAnomalies), 'forget usage anomalies', log),
+    repeat(HOUSEKEEPING_EVERY_MS, () => ensurePartitions(db), 'partitions', log),
+    repeat(HOUSEKEEPING_EVERY_MS, () => forgetDeadGateways(db), 'forget gateways', log),
   ]
   return {
     stop() {

@@ -3,8 +3,10 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { NO_USAGE } from '../../src/rules/usage.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import { beat } from '../../src/store/gateways.ts'
 import { claimKey } from '../../src/store/idempotency.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -42,11 +44,13 @@ async function wallet(nanos: bigint) {
     .where('project_id', '=', project.id)
     .executeTakeFirstOrThrow()
   const asking = { projectId: project.id, keyPairId: key.id, modelId: 'm', priceVersion: 1n, hasIdempotencyKey: false }
-  const hold = (want: bigint, min = want, callId = uuidv7()) =>
-    ledger.hold({ ...asking, callId, want, min }).then((amount) => ({ callId, amount }))
-  const settle = (callId: string, charge: bigint, change = {}) =>
-    ledger.settle(settlementOf(callId, project.id, charge, change))
-  return { project, keyPairId: key.id, hold, settle, state: () => walletOf(store, project.id) }
+  const through = (its: Ledger) => ({
+    hold: (want: bigint, min = want, callId = uuidv7()) =>
+      its.hold({ ...asking, callId, want, min }).then((amount) => ({ callId, amount })),
+    settle: (callId: string, charge: bigint, change = {}) =>
+      its.settle(settlementOf(callId, project.id, charge, change)),
+  })
+  return { project, keyPairId: key.id, through, ...through(ledger), state: () => walletOf(store, project.id) }
 }
 
 test('a hold sets credit aside and its settle charges the usage and releases the rest', async () => {
@@ -163,31 +167,121 @@ test('key, account and domain are checked again when credit is held', async () =
   await assert.rejects(hold(1n), { code: 'key_inactive' })
 })
 
-test('limits of a project hold exactly, also within one batch', async () => {
-  await awayFromTheEndOfAMinute()
+/** For PostgreSQL no time passes in a transaction, so that no minute ends meanwhile. */
+async function atOneMoment(work: (ledger: Ledger) => Promise<void>): Promise<void> {
+  const client = await gatewayStore.ledgerPool.connect()
+  try {
+    await client.query('begin')
+    await work(createLedger(applyWith({ pool: client, gatewayId })))
+    await client.query('commit')
+  } finally {
+    client.release()
+  }
+}
+
+type Limits = { requests_per_minute?: number; tokens_per_minute?: bigint; concurrent_calls?: number }
+
+async function limitedWallet(limits: Limits) {
   const limited = await wallet(1_000n)
-  await store.db.updateTable('projects').set({ concurrent_calls: 3 }).where('id', '=', limited.project.id).execute()
-  const holds = await Promise.allSettled(Array.from({ length: 5 }, () => limited.hold(10n)))
-  assert.equal(holds.filter((result) => result.status === 'fulfilled').length, 3)
-  await assert.rejects(limited.hold(10n), { code: 'concurrency_limited', status: 429 })
+  await store.db.updateTable('projects').set(limits).where('id', '=', limited.project.id).execute()
+  return limited
+}
 
-  const rated = await wallet(1_000n)
-  await store.db.updateTable('projects').set({ requests_per_minute: 4 }).where('id', '=', rated.project.id).execute()
-  const calls = await Promise.allSettled(Array.from({ length: 6 }, () => rated.hold(10n)))
-  assert.equal(calls.filter((result) => result.status === 'fulfilled').length, 4)
+/** How many of these were granted; the others were refused with this code. */
+async function grantedOf(holds: Promise<unknown>[], code: string): Promise<number> {
+  const results = await Promise.allSettled(holds)
+  for (const result of results) if (result.status === 'rejected') assert.equal(result.reason.code, code)
+  return results.filter(({ status }) => status === 'fulfilled').length
+}
 
-  const metered = await wallet(1_000n)
-  await store.db.updateTable('projects').set({ tokens_per_minute: 15n }).where('id', '=', metered.project.id).execute()
-  const { callId } = await metered.hold(10n)
-  await metered.settle(callId, 5n) // 15 tokens
-  await assert.rejects(metered.hold(10n), { code: 'rate_limited' })
+test('limits of a project hold exactly, also within one batch', async () => {
+  const limited = await limitedWallet({ concurrent_calls: 3 })
+  const rated = await limitedWallet({ requests_per_minute: 4 })
+  const metered = await limitedWallet({ tokens_per_minute: 16n })
+  await atOneMoment(async (now) => {
+    const { hold } = limited.through(now)
+    assert.equal(await grantedOf([hold(9n), hold(9n), hold(9n), hold(9n), hold(9n)], 'concurrency_limited'), 3)
+    await assert.rejects(hold(9n), { code: 'concurrency_limited', status: 429 })
+  })
+  await atOneMoment(async (now) => {
+    const { hold } = rated.through(now)
+    assert.equal(await grantedOf([hold(9n), hold(9n), hold(9n), hold(9n), hold(9n)], 'rate_limited'), 4)
+    await assert.rejects(hold(9n), { code: 'rate_limited', status: 429 })
+  })
+  await atOneMoment(async (now) => {
+    const { hold, settle } = metered.through(now)
+    const [first, second] = [await hold(9n), await hold(9n)]
+    await settle(first.callId, 5n) // 15 tokens
+    await hold(9n)
+    await settle(second.callId, 5n, { usage: { ...NO_USAGE, output: 1 } })
+    await assert.rejects(hold(9n), { code: 'rate_limited', status: 429 })
+  })
 })
 
+async function passAMinute({ project }: { project: { id: string } }): Promise<void> {
+  await sql`update wallets set minute_started_at = minute_started_at - interval '1 minute'
+    where project_id = ${project.id}`.execute(store.db)
+}
+
+test('requests of one minute are none of the next, whether a call or the end of one begins it', async () => {
+  const rated = await limitedWallet({ requests_per_minute: 2 })
+  const running: string[] = []
+  await atOneMoment(async (now) => {
+    const { hold } = rated.through(now)
+    for (let n = 0; n < 2; n++) running.push((await hold(9n)).callId)
+    await assert.rejects(hold(9n), { code: 'rate_limited' })
+  })
+  await passAMinute(rated)
+  await atOneMoment(async (now) => {
+    const { hold, settle } = rated.through(now)
+    await settle(String(running[0]), 5n)
+    assert.equal(await grantedOf([hold(9n), hold(9n), hold(9n)], 'rate_limited'), 2)
+  })
+  await passAMinute(rated)
+  await atOneMoment(async (now) => {
+    const { hold, settle } = rated.through(now)
+    await hold(9n)
+    await settle(String(running[1]), 5n)
+    assert.equal(await grantedOf([hold(9n), hold(9n)], 'rate_limited'), 1)
+  })
+})
+
+test('tokens of one minute are none of the next, whether a call or the end of one begins it', async () => {
+  const metered = await limitedWallet({ tokens_per_minute: 15n })
+  const usage = { ...NO_USAGE, output: 14 }
+  let running = ''
+  await atOneMoment(async (now) => {
+    const { hold, settle } = metered.through(now)
+    const { callId } = await hold(9n)
+    running = (await hold(9n)).callId
+    await settle(callId, 5n) // 15 tokens
+    await assert.rejects(hold(9n), { code: 'rate_limited' })
+  })
+  await passAMinute(metered)
+  await atOneMoment(async (now) => {
+    const { hold, settle } = metered.through(now)
+    await settle(running, 5n, { usage })
+    running = (await hold(9n)).callId
+  })
+  await passAMinute(metered)
+  await atOneMoment(async (now) => {
+    const { hold, settle } = metered.through(now)
+    await hold(9n)
+    await settle(running, 5n, { usage })
+    await hold(9n)
+  })
+})
+
+/** The ledger of a gateway that was never heard of, among others that live. */
+async function deadLedger(): Promise<Ledger> {
+  await beat(store.db, gatewayId)
+  return createLedger(applyWith({ pool: gatewayStore.ledgerPool, gatewayId: uuidv7() }))
+}
+
 test('a dead gateway’s holds are swept once, and its late settle is collected from what is available', async () => {
-  const { hold, settle, state } = await wallet(100n)
-  const { callId } = await hold(80n)
-  await sql`insert into gateways (id, beat_at) values (${gatewayId}, now() - interval '5 minutes')`.execute(store.db)
-  assert.equal((await sweepHolds(store.db, 60_000, 3_600_000, 100)) > 0, true)
+  const { through, hold, settle, state } = await wallet(100n)
+  const { callId } = await through(await deadLedger()).hold(80n)
+  assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 1)
   assert.deepEqual(await state(), { balance: 100n, held: 0n, openHolds: 0 })
   await hold(70n)
   assert.equal(await settle(callId, 80n), 30n, 'only what is available')
@@ -199,18 +293,28 @@ test('a dead gateway’s holds are swept once, and its late settle is collected 
     .where('reference', '=', `absorbed:${callId}`)
     .execute()
   assert.deepEqual(absorbed, [{ amount_nanos: 50n }])
-  await sql`update gateways set beat_at = now()`.execute(store.db)
   assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 0, 'a living gateway keeps its holds')
 })
 
+test('a late settle for which nothing is available is absorbed whole, and sent again it changes nothing', async () => {
+  const { through, hold, settle, state } = await wallet(100n)
+  const { callId } = await through(await deadLedger()).hold(80n)
+  assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 1)
+  await hold(100n)
+  assert.equal(await settle(callId, 80n), 0n)
+  assert.equal(await settle(callId, 80n), 0n)
+  assert.deepEqual(await state(), { balance: 100n, held: 100n, openHolds: 1 })
+  const posted = store.db.selectFrom('transfers').select(['kind', 'amount_nanos']).where('corrects', '=', callId)
+  assert.deepEqual(await posted.execute(), [{ kind: 'absorbed', amount_nanos: 80n }])
+})
+
 test('a sweep that began just before the hold it finds does not settle it in the past', async () => {
-  const { hold } = await wallet(100n)
+  const { hold } = (await wallet(100n)).through(await deadLedger())
   const callId = uuidv7()
-  await sql`update gateways set beat_at = now() - interval '5 minutes'`.execute(store.db)
   await store.db.transaction().execute(async (tx) => {
     await sql`select now()`.execute(tx) // The transaction's time is that of its first statement.
     await hold(40n, 40n, callId)
-    assert.ok((await sweepHolds(tx, 60_000, 3_600_000, 100)) > 0)
+    assert.equal(await sweepHolds(tx, 60_000, 3_600_000, 100), 1)
   })
   const { held_at, settled_at } = await store.db
     .selectFrom('charges')
@@ -221,8 +325,8 @@ test('a sweep that began just before the hold it finds does not settle it in the
 })
 
 test('a late settle whose idempotency key another call has taken over costs nothing: the other call pays', async () => {
-  const { project, keyPairId, hold, settle, state } = await wallet(100n)
-  const { callId } = await hold(40n)
+  const { project, keyPairId, through, settle, state } = await wallet(100n)
+  const { callId } = await through(await deadLedger()).hold(40n)
   const claim = (id: string) =>
     claimKey(
       store.db,
@@ -240,8 +344,7 @@ test('a late settle whose idempotency key another call has taken over costs noth
     )
   assert.equal((await claim(callId)).state, 'claimed')
   assert.equal((await claim(uuidv7())).state, 'running', 'while the hold is open')
-  await sql`update gateways set beat_at = now() - interval '5 minutes'`.execute(store.db)
-  await sweepHolds(store.db, 60_000, 3_600_000, 100)
+  assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 1)
   assert.equal((await claim(uuidv7())).state, 'claimed')
   assert.equal(await settle(callId, 30n, { hasIdempotencyKey: true, result: 'late' }), 0n)
   assert.deepEqual(await state(), { balance: 100n, held: 0n, openHolds: 0 })
@@ -326,12 +429,6 @@ async function runAgainstModel(seed: number): Promise<void> {
       `seed ${seed}, step ${step}: wallet`,
     )
   }
-}
-
-/** Limits count per minute of the clock; a test must not straddle two. */
-async function awayFromTheEndOfAMinute(): Promise<void> {
-  const left = 60_000 - (Date.now() % 60_000)
-  if (left < 3_000) await new Promise((resolve) => setTimeout(resolve, left + 100))
 }
 
 function least(a: bigint, b: bigint): bigint {

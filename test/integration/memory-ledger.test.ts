@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
+import type { PoolClient } from 'pg'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { IDEMPOTENCY_KEPT_MS, LEASE_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
@@ -9,7 +10,7 @@ import { openStore, type Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/gateways.ts'
 import { claimKey, giveUpKey } from '../../src/store/idempotency.ts'
 import { applyWith, type HoldRequest, type LedgerItem } from '../../src/store/ledger.ts'
-import { creditWallet, findWallet, sweepHolds } from '../../src/store/wallets.ts'
+import { creditWallet, findWallet } from '../../src/store/wallets.ts'
 import * as memoryKeys from '../simulation/memory-keys.ts'
 import { STATEMENT, applyBatch, sweep } from '../simulation/memory-ledger.ts'
 import {
@@ -105,7 +106,6 @@ interface Pair {
 
 /** The same wallets in PostgreSQL and in memory. */
 async function createPair(random: Random, nanos = drawBalances(random), limits = drawLimits(random)): Promise<Pair> {
-  await awayFromTheEndOfAMinute()
   const tables = createTables()
   const projects: Project[] = []
   for (const balance of nanos) {
@@ -137,6 +137,7 @@ async function takeStep(random: Random, pair: Pair, where: string): Promise<void
   if (chance < 0.1) await silence(pair, gatewayId)
   else if (chance < 0.2) await compareSweep(pair, where)
   else if (chance < 0.25) await revive(pair, gatewayId)
+  else if (chance < 0.28) await passAMinute(pair)
   else if (chance < 0.32) await compareCredit(pair, random.pick(pair.projects), BigInt(1 + random.int(500)), where)
   else if (chance < 0.4) await compareTakeBack(pair, random.pick(pair.projects), BigInt(1 + random.int(1_500)), where)
   else await compare(pair, gatewayId, await drawBatch(random, pair, gatewayId), where)
@@ -203,11 +204,33 @@ function settleItem({ callId, projectId, hasIdempotencyKey }: HoldRequest, charg
 /** Sends a batch to both, compares answers and wallets, and returns the answers. */
 async function compare(pair: Pair, gatewayId: string, items: LedgerItem[], where = '') {
   if (items.length === 0) return []
-  const answers = await applyWith({ pool: store.ledgerPool, gatewayId })(items)
-  const expected = applyBatch(STATEMENT, pair.tables, gatewayId, items, Date.now())
+  const { result: answers, nowMs } = await atOneMoment((client) => applyWith({ pool: client, gatewayId })(items))
+  const expected = applyBatch(STATEMENT, pair.tables, gatewayId, items, nowMs)
   assert.deepEqual(answers.map(plain), expected.map(plain), `${where}: answers`)
   await compareWallets(pair, where)
   return answers
+}
+
+/** In a transaction, because its time stands still: limits count per minute, and memory must be in the same one. */
+async function atOneMoment<T>(work: (client: PoolClient) => Promise<T>): Promise<{ result: T; nowMs: number }> {
+  const client = await store.ledgerPool.connect()
+  try {
+    await client.query('begin')
+    const { rows } = await client.query<{ ms: string }>('select floor(extract(epoch from now()) * 1000) as ms')
+    const result = await work(client)
+    await client.query('commit')
+    return { result, nowMs: Number(rows[0]?.ms) }
+  } finally {
+    client.release()
+  }
+}
+
+/** What was used in the last minute is of another one now. */
+async function passAMinute({ projects, tables }: Pair): Promise<void> {
+  const ids = projects.map(({ id }) => id)
+  await sql`update wallets set minute_started_at = minute_started_at - interval '1 minute'
+    where project_id = any (${ids}::uuid[])`.execute(store.db)
+  for (const id of ids) tables.wallets.get(id)!.minuteStartedMs -= 60_000
 }
 
 function plain({
@@ -226,9 +249,11 @@ function plain({
 
 async function compareWallets({ projects, tables }: Pair, where: string): Promise<void> {
   for (const { id } of projects) {
-    const { balance, held, owed, openHolds } = tables.wallets.get(id)!
-    const wallet = { ...(await walletOf(store, id)), owed: (await findWallet(store.db, id))?.owed_nanos }
-    assert.deepEqual(wallet, { balance, held, owed, openHolds }, `${where}: wallet`)
+    const { balance, held, owed, openHolds, minuteRequests, minuteTokens } = tables.wallets.get(id)!
+    const row = await findWallet(store.db, id)
+    const used = { minuteRequests: row?.minute_requests, minuteTokens: Number(row?.minute_tokens) }
+    const wallet = { ...(await walletOf(store, id)), owed: row?.owed_nanos, ...used }
+    assert.deepEqual(wallet, { balance, held, owed, openHolds, minuteRequests, minuteTokens }, `${where}: wallet`)
   }
 }
 
@@ -256,9 +281,14 @@ async function compareTakeBack(pair: Pair, { id: projectId }: Project, amount: b
 }
 
 async function compareSweep(pair: Pair, where: string): Promise<void> {
-  const swept = await sweepHolds(store.db, LEASE_MS, LONGEST_CALL_MS, 1_000)
-  const expected = sweep(STATEMENT, pair.tables, LEASE_MS, LONGEST_CALL_MS, Date.now())
-  assert.equal(swept, expected.length, `${where}: swept`)
+  const { result, nowMs } = await atOneMoment((client) =>
+    client.query<{ swept: number }>(`select ledger_sweep($1 * interval '1 ms', $2 * interval '1 ms', 1000) as swept`, [
+      LEASE_MS,
+      LONGEST_CALL_MS,
+    ]),
+  )
+  const expected = sweep(STATEMENT, pair.tables, LEASE_MS, LONGEST_CALL_MS, nowMs)
+  assert.equal(result.rows[0]?.swept, expected.length, `${where}: swept`)
   await compareWallets(pair, where)
 }
 
@@ -314,10 +344,4 @@ function memoryTransfersOf({ tables }: Pair) {
     .filter(({ reference }) => reference.startsWith('late:') || /^absorbed:[0-9a-f]/.test(reference))
     .toSorted((a, b) => (a.reference < b.reference ? -1 : 1))
     .map(({ kind, amount, reference }) => ({ kind, amount_nanos: amount, reference }))
-}
-
-/** Limits count per minute of the clock; a comparison must not straddle two. */
-async function awayFromTheEndOfAMinute(): Promise<void> {
-  const left = 60_000 - (Date.now() % 60_000)
-  if (left < 5_000) await new Promise((resolve) => setTimeout(resolve, left + 100))
 }

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { createLease } from '../../src/gateway/lease.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { applyWith, createLedger } from '../../src/store/ledger.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { addProject } from '../support/world.ts'
+import { addProject, walletOf } from '../support/world.ts'
 
 let database: TestDatabase
 let store: Store
@@ -20,21 +21,27 @@ after(async () => {
   await database.drop()
 })
 
-test('a hold that no call has any more is given back, however many long calls are running', async () => {
+test('a hold that no call has any more is given back after ten seconds, however many long calls are running', async () => {
   const gatewayId = uuidv7()
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId }))
+  const ledgerOf = (id: string) => createLedger(applyWith({ pool: store.ledgerPool, gatewayId: id }))
+  const ledger = ledgerOf(gatewayId)
   const project = await addProject(store, createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }]))
   const keyPair = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)
   const { id: keyPairId } = await keyPair.executeTakeFirstOrThrow()
   const calls = Array.from({ length: 300 }, () => uuidv7())
   const asked = { projectId: project.id, keyPairId, modelId: 'm', priceVersion: 1n, want: 100n, min: 100n }
   await Promise.all(calls.map((callId) => ledger.hold({ ...asked, callId, hasIdempotencyKey: false })))
-  await sql`update holds set held_at = now() - interval '20 seconds'`.execute(store.db)
+  const [elsewhere, young] = [uuidv7(), uuidv7()]
+  await ledgerOf(uuidv7()).hold({ ...asked, callId: elsewhere, hasIdempotencyKey: false })
+  await sql`update holds set held_at = now() - interval '11 seconds'`.execute(store.db)
+  await ledger.hold({ ...asked, callId: young, hasIdempotencyKey: false })
 
   // The last one is not among them: its caller was told 503 while PostgreSQL granted it after all.
   const running = new Map(calls.slice(0, -1).map((id) => [id, new AbortController()]))
-  const metrics = { holdsOrphaned: { inc: () => undefined } } as unknown as Parameters<typeof createLease>[0]['metrics']
+  const metrics = createMetrics()
   await createLease({ db: store.db, gatewayId, ledger, running, metrics, beatMs: 1_000 }).renew()
   const open = await store.db.selectFrom('holds').select('id').execute()
-  assert.deepEqual(new Set(open.map(({ id }) => id)), new Set(running.keys()))
+  assert.deepEqual(new Set(open.map(({ id }) => id)), new Set([...running.keys(), elsewhere, young]))
+  assert.equal((await metrics.holdsOrphaned.get()).values[0]?.value, 1)
+  assert.deepEqual(await walletOf(store, project.id), { balance: 1_000_000_000_000n, held: 30_100n, openHolds: 301 })
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { Client } from 'pg'
-import { createTenants, withTenant } from '../../src/store/tenancy.ts'
+import { createTenants, enterProject, withTenant } from '../../src/store/tenancy.ts'
 import { insertInvitation, rowsAs, type Rows } from '../support/tenancy.ts'
 import { addProject, createWorld, type TestProject, type World } from '../support/world.ts'
 
@@ -140,7 +141,8 @@ test('a tenant writes into nobody else, moves no money and changes no log', asyn
 
 test('a connection that goes back to the pool carries neither the role nor the names of the last tenant', async () => {
   const { tenants } = world.store
-  await withTenant(tenants, { publisherId: mine.publisherId }, (tx) => tx.selectFrom('projects').selectAll().execute())
+  const tenant = { publisherId: mine.publisherId, projectId: mine.id }
+  await withTenant(tenants, { publisherId: mine.publisherId }, (tx) => enterProject(tenants, tx, tenant))
   await assert.rejects(
     withTenant(tenants, { publisherId: mine.publisherId }, () => Promise.reject(new Error('midway'))),
   )
@@ -148,8 +150,16 @@ test('a connection that goes back to the pool carries neither the role nor the n
   const { db } = world.store
   const shared = createTenants(db, db)
   await withTenant(shared, { publisherId: mine.publisherId }, (tx) => tx.selectFrom('projects').selectAll().execute())
-  const count = (from: typeof db) =>
-    Promise.all(Array.from({ length: 10 }, () => from.selectFrom('projects').select('id').execute()))
-  assert.ok((await count(db)).every((rows) => rows.length === 2))
-  assert.ok((await count(tenants.db)).every((rows) => rows.length === 0))
+  const everyConnection = <T>(from: typeof db, look: (tx: typeof db) => Promise<T>) =>
+    Promise.all(Array.from({ length: 10 }, () => from.transaction().execute(look)))
+  const count = async (tx: typeof db) => (await tx.selectFrom('projects').select('id').execute()).length
+  assert.deepEqual(await everyConnection(db, count), Array<number>(10).fill(2))
+  assert.deepEqual(await everyConnection(tenants.db, count), Array<number>(10).fill(0))
+  // Whoever takes the role and forgets to say for whom must not go on as the last one.
+  const countAsTenant = async (tx: typeof db) => {
+    await sql`set local role parley_tenant`.execute(tx)
+    return count(tx)
+  }
+  assert.deepEqual(await everyConnection(db, countAsTenant), Array<number>(10).fill(0))
+  assert.deepEqual(await everyConnection(tenants.db, countAsTenant), Array<number>(10).fill(0))
 })

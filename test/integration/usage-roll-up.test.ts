@@ -6,10 +6,11 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { OUTCOMES } from '../../src/rules/charging.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import { rollUpStep } from '../../src/store/usage-roll-up.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
-import { settlementOf } from '../support/ledger.ts'
+import { addSettledCall, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { addProject, until } from '../support/world.ts'
 
@@ -36,13 +37,14 @@ async function project() {
   const { id } = await addProject(store, secrets)
   const key = await store.db.selectFrom('key_pairs').select('id').where('project_id', '=', id).executeTakeFirstOrThrow()
   const asking = { projectId: id, keyPairId: key.id, hasIdempotencyKey: false, want: 1_000_000n, min: 1n }
+  const holdFor = async (callId: string, modelId = 'm', priceVersion = 1n) => {
+    await ledger.hold({ ...asking, callId, modelId, priceVersion })
+    return callId
+  }
   return {
     id,
-    async hold(beganAgoMs = 0, modelId = 'm', priceVersion = 1n): Promise<string> {
-      const callId = uuidv7(Date.now() - beganAgoMs)
-      await ledger.hold({ ...asking, callId, modelId, priceVersion })
-      return callId
-    },
+    holdFor,
+    hold: (beganAgoMs = 0, ...priced: [string?, bigint?]) => holdFor(uuidv7(Date.now() - beganAgoMs), ...priced),
     settle: (callId: string, charge: bigint, change = {}) => ledger.settle(settlementOf(callId, id, charge, change)),
   }
 }
@@ -122,6 +124,48 @@ test('a call that is settled 20 minutes after it began is counted in the hour in
   assert.equal(rows[0]?.hour.getTime(), Math.floor(beganMs / hourMs) * hourMs)
 })
 
+test('a call counts in the hour and the day in which it began, to the millisecond', async () => {
+  const its = await project()
+  const nowMs = Date.now()
+  const hourMs = nowMs - (nowMs % (60 * MINUTE_MS))
+  const dayMs = nowMs - (nowMs % (24 * 60 * MINUTE_MS))
+  const began = new Map([
+    [dayMs - 1, 1n],
+    [dayMs, 10n],
+    [hourMs - 1, 100n],
+    [hourMs, 1_000n],
+  ])
+  const [hours, days] = [new Map<number, bigint>(), new Map<number, bigint>()]
+  for (const [beganMs, charge] of began) {
+    const callId = uuidv7(beganMs)
+    await its.settle(await its.holdFor(callId), charge)
+    for (const [sums, unitMs] of [
+      [hours, 60 * MINUTE_MS],
+      [days, 24 * 60 * MINUTE_MS],
+    ] as const) {
+      const startsMs = beganMs - (beganMs % unitMs)
+      sums.set(startsMs, (sums.get(startsMs) ?? 0n) + charge)
+    }
+  }
+  await rollUpAll()
+  for (const [table, sums] of [
+    ['usage_hours', hours],
+    ['usage_days', days],
+  ] as const) {
+    const { rows } = await sql<{
+      at: Date
+      charged: bigint
+    }>`select starts_at as at, sum(charged_nanos)::int8 as charged
+      from ${sql.table(table)} where project_id = ${its.id} group by 1 order by 1`.execute(store.db)
+    const counted = rows.map(({ at, charged }) => [at.getTime(), charged])
+    assert.deepEqual(
+      counted,
+      [...sums].toSorted(([a], [b]) => a - b),
+      table,
+    )
+  }
+})
+
 test('roll-ups of random calls, late ones among them, equal sums over the ledger in every number', async () => {
   const random = createRandom(7)
   const projects = await Promise.all([project(), project(), project()])
@@ -163,6 +207,37 @@ test('roll-ups of random calls, late ones among them, equal sums over the ledger
   await rollUpAll()
   assert.deepEqual(await differences('usage_hours'), [])
   assert.deepEqual(await differences('usage_days'), [])
+})
+
+test('a call that is settled in the very moment at which a step ends is counted in that step, and not again', async () => {
+  await rollUpAll()
+  const its = await project()
+  const keys = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', its.id)
+  const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
+  const { through } = await store.db.selectFrom('usage_progress').select('through').executeTakeFirstOrThrow()
+  // An hour ago, where nothing else was settled.
+  const at = (ms: number) => new Date(through!.getTime() - 60 * MINUTE_MS + ms)
+  await store.db
+    .updateTable('usage_progress')
+    .set({ through: at(0) })
+    .execute()
+  for (const [ms, charge] of [
+    [0, 1n],
+    [1, 10n],
+    [1_000, 100n],
+    [1_001, 1_000n],
+    [2_000, 10_000n],
+    [2_001, 100_000n],
+  ] as const)
+    await addSettledCall(store.db, { id: uuidv7(), projectId: its.id, keyPairId, charge, settledAt: at(ms) })
+  assert.deepEqual(await rollUpStep(workerStore.db, at(9_000), 1_000), at(1_000))
+  assert.deepEqual(await rolled(its.id), { calls: 2n, charged: 110n })
+  assert.deepEqual(await rollUpStep(workerStore.db, at(2_000), 60_000), at(2_000), 'not beyond the boundary')
+  assert.deepEqual(await rolled(its.id), { calls: 4n, charged: 11_110n })
+  assert.deepEqual(await rollUpStep(workerStore.db, at(2_000), 1_000), at(2_000))
+  assert.deepEqual(await rolled(its.id), { calls: 4n, charged: 11_110n })
+  assert.deepEqual(await rolled(its.id, 'usage_days'), { calls: 4n, charged: 11_110n })
+  await store.db.updateTable('usage_progress').set({ through }).execute()
 })
 
 test('two workers at once count nothing twice', async () => {

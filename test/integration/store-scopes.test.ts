@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { DEFAULT_SETTINGS } from '../../src/rules/monetization.ts'
+import * as auditLog from '../../src/store/audit-log.ts'
+import * as calls from '../../src/store/calls.ts'
+import * as conversationPages from '../../src/store/conversation-pages.ts'
+import * as conversations from '../../src/store/conversations.ts'
+import { openStore, type Db, type Store } from '../../src/store/database.ts'
+import * as domains from '../../src/store/domains.ts'
+import { countCallers } from '../../src/store/health.ts'
+import { dismissOnboarding, findFirstSteps } from '../../src/store/home.ts'
+import { claimKey } from '../../src/store/idempotency.ts'
+import * as invitations from '../../src/store/invitations.ts'
+import * as keyPairs from '../../src/store/key-pairs.ts'
+import { insertKeyPair, listKeyPairs } from '../../src/store/keys.ts'
+import * as members from '../../src/store/members.ts'
+import { insertPrice, upsertModel } from '../../src/store/models.ts'
+import * as monetization from '../../src/store/monetization.ts'
+import { findPayment, listPayments } from '../../src/store/payments.ts'
+import { lockPlaygroundKey, upsertPlaygroundKey } from '../../src/store/playground.ts'
+import * as projects from '../../src/store/projects.ts'
+import { closePublisher, setPublisherActivated, setPublisherName } from '../../src/store/publishers.ts'
+import { countTurns, findRecommended, noteRestraints } from '../../src/store/recommendation-records.ts'
+import * as recommendations from '../../src/store/recommendations.ts'
+import { cutSome, requestCut, withdrawCut } from '../../src/store/retention-cuts.ts'
+import { listAnomalies, sumAnomalies } from '../../src/store/usage-anomalies.ts'
+import * as usage from '../../src/store/usage.ts'
+import * as walletAlerts from '../../src/store/wallet-alerts.ts'
+import { listLedger, sumChargedSince } from '../../src/store/wallet-ledger.ts'
+import * as wallets from '../../src/store/wallets.ts'
+import { rollUpUsage } from '../../src/worker/roll-up.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { fillSite, newSite, rowsOfSite, SHARED, type Site } from '../support/sites.ts'
+import { PRICE, until } from '../support/world.ts'
+
+/**
+ * Tenants have a second wall in the database, and command line, worker and gateway have none. So every statement is run
+ * here as the owner, who sees everything: only what the statement itself says keeps the sites apart.
+ */
+
+let database: TestDatabase
+let store: Store
+const userId = uuidv7()
+const mine = newSite('mine', userId, 1)
+const theirs = newSite('theirs', userId, 2)
+/** What each read says of the first site while it is the only one. */
+const alone = new Map<string, unknown>()
+
+before(async () => {
+  database = await createTestDatabase()
+  store = openStore({ url: database.url, applicationName: 'scopes test' })
+  const { db } = store
+  await db.insertInto('users').values({ id: userId, name: 'Member', email: 'member@example.com' }).execute()
+  for (const { name } of [mine, theirs]) {
+    await upsertModel(db, {
+      id: `model-of-${name}`,
+      ownedBy: name,
+      contextWindow: 1_000,
+      maxOutputTokens: 100,
+      figures: undefined,
+    })
+    await insertPrice(db, { modelId: `model-of-${name}`, ...PRICE, effectiveFrom: new Date() })
+  }
+  await fillSite(db, mine)
+  await rollUpAll()
+  for (const [name, read] of Object.entries(READS)) alone.set(name, await answerOf(read, mine, theirs))
+  await fillSite(db, theirs)
+  await rollUpAll()
+  // An entry that was altered, as by an attacker with the owner's rights.
+  await sql`alter table audit_log disable trigger audit_log_append_only`.execute(db)
+  await sql`update audit_log set actor = 'x' where publisher_id = ${theirs.publisherId} and seq = 1`.execute(db)
+})
+after(async () => {
+  await store.close()
+  await database.drop()
+})
+
+async function rollUpAll(): Promise<void> {
+  const nowMs = Date.now()
+  await until(async () => {
+    await rollUpUsage({ db: store.db, signal: new AbortController().signal, marginMs: 0 })
+    const { through } = await store.db.selectFrom('usage_progress').select('through').executeTakeFirstOrThrow()
+    return through !== null && through.getTime() > nowMs
+  })
+}
+
+class Undo extends Error {}
+
+/** Nothing of it stays. */
+async function undone<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+  let result!: T
+  const undo = new Undo()
+  await store.db
+    .transaction()
+    .execute(async (tx) => {
+      result = await work(tx)
+      throw undo
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error
+    })
+  return result
+}
+
+type Read = (db: Db, its: Site, other: Site) => Promise<unknown>
+
+/** A read that fails is an answer too: the test that asks for it says so, and not all of them. */
+async function answerOf(read: Read, its: Site, other: Site): Promise<unknown> {
+  return undone((tx) => read(tx, its, other)).catch((error: unknown) => error)
+}
+
+const EVER = new Date(0)
+const span = (site: Site, every: 'hour' | 'day') => {
+  return { projectIds: [site.projectId], from: EVER, to: new Date('2100-01-01'), every }
+}
+const conversation = ({ projectId }: Site) => ({ projectId, id: SHARED.conversation })
+const search = (site: Site) => ({ projectId: site.projectId, most: 10 })
+
+/** Each is asked for one site, and with ids of both where it takes ids. */
+const READS: Record<string, Read> = {
+  listAuditLog: (db, { publisherId }) => auditLog.listAuditLog(db, publisherId, {}, 10),
+  firstBrokenEntry: (db, { publisherId }) => auditLog.firstBrokenEntry(db, publisherId),
+  listCalls: (db, its) => calls.listCalls(db, { ...search(its), filters: {} }),
+  // Rows of others that are read and thrown away use up what a statement may read.
+  'listCalls with little to read': (db, its) =>
+    calls.listCalls(db, { ...search(its), filters: {}, budget: { rowsPerStatement: its.count, ms: 1_000 } }),
+  'listCalls by cost': (db, its) => calls.listCalls(db, { ...search(its), filters: { minCharged: 1n } }),
+  'listCalls of a conversation': (db, its) =>
+    calls.listCalls(db, { ...search(its), filters: { conversationId: SHARED.conversation } }),
+  'findCallsById by request': (db, { projectId }) =>
+    calls.findCallsById(db, projectId, { requestId: SHARED.requestId }),
+  'findCallsById by call': (db, its, other) =>
+    both(its, other, ({ callId }) => calls.findCallsById(db, its.projectId, { callId, requestId: 'none' })),
+  listLatestConversations: (db, { projectId }) =>
+    conversationPages.listLatestConversations(db, projectId, { most: 10 }),
+  'listLatestConversations by a part of the id': (db, { projectId }) =>
+    conversationPages.listLatestConversations(db, projectId, { search: 'share', most: 10 }),
+  'listLatestConversations by the id': (db, { projectId }) =>
+    conversationPages.listLatestConversations(db, projectId, { search: SHARED.conversation, most: 10 }),
+  findConversation: (db, its) => conversationPages.findConversation(db, conversation(its)),
+  listMessagesAfter: (db, its) => conversationPages.listMessagesAfter(db, conversation(its), 0n, 10),
+  listCallsOfMessages: (db, its, other) =>
+    conversationPages.listCallsOfMessages(db, its.projectId, [its.callId, other.callId]),
+  areDeleted: (db, { projectId }) => conversations.areDeleted(db, [{ projectId, id: SHARED.goneInSome }]),
+  listConversations: (db, { projectId }) => conversations.listConversations(db, projectId, 10),
+  listMessages: (db, its) => conversations.listMessages(db, conversation(its), 10),
+  findDomain: (db, { projectId }) => domains.findDomain(db, projectId),
+  lockDomain: (db, { projectId }) => domains.lockDomain(db, projectId),
+  findFirstSteps: (db, { projectId }) => findFirstSteps(db, projectId),
+  claimKey: async (db, its, other) => [its.name, await claimWith(db, its, other.keyPairId)],
+  listInvitations: (db, { publisherId }) => invitations.listInvitations(db, publisherId),
+  findInvitation: (db, its, other) =>
+    both(its, other, (site) => invitations.findInvitation(db, its.publisherId, site.invitationId)),
+  findInvitationTo: (db, { publisherId }) => invitations.findInvitationTo(db, publisherId, SHARED.email),
+  listManagedKeyPairs: (db, { projectId }) => keyPairs.listManagedKeyPairs(db, projectId, EVER),
+  countKeyPairs: (db, { projectId }) => keyPairs.countKeyPairs(db, projectId),
+  lockKeyPair: (db, its, other) =>
+    both(its, other, ({ keyPairId }) => keyPairs.lockKeyPair(db, its.projectId, keyPairId)),
+  listKeyPairs: (db, { projectId }) => listKeyPairs(db, projectId),
+  findMembership: (db, { publisherId }) => members.findMembership(db, userId, publisherId),
+  findMembershipOfProject: (db, { projectId }) => members.findMembershipOfProject(db, userId, projectId),
+  lockOwners: (db, { publisherId }) => members.lockOwners(db, publisherId),
+  holdRole: (db, { publisherId }) => members.holdRole(db, publisherId, userId),
+  countMembers: (db, { publisherId }) => members.countMembers(db, publisherId),
+  findMonetization: (db, { projectId }) => monetization.findMonetization(db, projectId),
+  lockMonetization: (db, { projectId }) => monetization.lockMonetization(db, projectId),
+  listPayments: (db, { projectId }) => listPayments(db, projectId, 10),
+  findPayment: (db, its, other) => both(its, other, ({ sessionId }) => findPayment(db, its.projectId, sessionId)),
+  lockPlaygroundKey: (db, { projectId }) => lockPlaygroundKey(db, projectId),
+  listProjects: (db, { publisherId }) => projects.listProjects(db, publisherId),
+  findProject: (db, { projectId }) => projects.findProject(db, projectId),
+  countTurns: (db, { projectId }) => countTurns(db, [{ projectId, digest: SHARED.digest }]),
+  findRecommended: (db, its, other) =>
+    findRecommended(db, its.projectId, [its.recommendationId, other.recommendationId]),
+  listRecommendations: (db, { projectId }) => recommendations.listRecommendations(db, projectId, { most: 10 }),
+  sumOutcomes: (db, { projectId }) => recommendations.sumOutcomes(db, projectId, EVER),
+  listLatestReplies: (db, { projectId }) => recommendations.listLatestReplies(db, projectId, 1_000),
+  sumAnomalies: (db, { projectId }) => sumAnomalies(db, { sinceMs: 3_600_000, projectId }),
+  listAnomalies: (db, { projectId }) => listAnomalies(db, { sinceMs: 3_600_000, projectId }, 10),
+  'sumUsage by the hour': (db, its) => usage.sumUsage(db, span(its, 'hour')),
+  'sumUsage by the day': (db, its) => usage.sumUsage(db, span(its, 'day')),
+  sumUsageBriefly: (db, its) => usage.sumUsageBriefly(db, span(its, 'day')),
+  sumUsageByGroup: (db, its) => usage.sumUsageByGroup(db, span(its, 'day'), 'project'),
+  sumUsageByTime: (db, its) => usage.sumUsageByTime(db, span(its, 'day')),
+  sumUsageByTimeAndGroup: (db, its) => usage.sumUsageByTimeAndGroup(db, span(its, 'day'), 'key'),
+  sumBilled: (db, its) => usage.sumBilled(db, span(its, 'day')),
+  'listGroupNames of keys': (db, { projectId }) => usage.listGroupNames(db, 'key', [projectId]),
+  'listGroupNames of projects': (db, { projectId }) => usage.listGroupNames(db, 'project', [projectId]),
+  listUsedModels: (db, { projectId }) => usage.listUsedModels(db, projectId, EVER),
+  listLedger: (db, its) => listLedger(db, search(its)),
+  'listLedger up to a day': (db, its) => listLedger(db, { ...search(its), to: new Date(Date.now() - 1) }),
+  sumChargedSince: (db, { projectId }) => sumChargedSince(db, projectId, EVER),
+  findWallet: (db, { projectId }) => wallets.findWallet(db, projectId),
+  sumOwed: (db, { publisherId }) => wallets.sumOwed(db, publisherId),
+  effectOf: (db, its, other) => both(its, other, ({ callId }) => wallets.effectOf(db, its.projectId, callId)),
+  listEntries: (db, { projectId }) => wallets.listEntries(db, projectId, 10),
+}
+
+/** Of what is its own, and of what is the other's. */
+async function both<T>(its: Site, other: Site, read: (site: Site) => Promise<T>): Promise<T[]> {
+  return [await read(its), await read(other)]
+}
+
+async function claimWith(db: Db, { projectId }: Site, keyPairId: string): Promise<string> {
+  const digests = { keyDigest: randomBytes(32), bodyDigest: randomBytes(32) }
+  const ids = { projectId, keyPairId, callId: uuidv7(), gatewayId: uuidv7(), conversationId: undefined }
+  return (await claimKey(db, { ...ids, ...digests }, 60_000, 3_600_000)).state
+}
+
+for (const [name, read] of Object.entries(READS))
+  test(`${name} reads nothing of another site`, async () => {
+    const answer = await answerOf(read, mine, theirs)
+    assert.ok(!(answer instanceof Error), String(answer))
+    assert.deepEqual(answer, alone.get(name))
+    assert.notDeepEqual(await answerOf(read, theirs, mine), answer, 'the other site has something else to say')
+  })
+
+const newPair = ({ projectId }: Site) => {
+  const secret = { secretDigest: randomBytes(32), secretVersion: 1, secretLast4: 'wxyz' }
+  return { id: uuidv7(), projectId, name: 'new', publishableKey: `pk_${uuidv7()}`, ...secret }
+}
+
+/** Each is told to change one site, and with ids of both where it takes ids. */
+const WRITES: Record<string, Read> = {
+  deleteConversation: (db, its) => conversations.deleteConversation(db, conversation(its)),
+  recordTurn: (db, its) =>
+    conversations.recordTurn(db, { conversation: conversation(its), callId: uuidv7(), messages: [], retentionDays: 1 }),
+  setDomainVerified: (db, { projectId }) => domains.setDomainVerified(db, projectId, null),
+  setDomainName: (db, { projectId }) => domains.setDomainName(db, projectId, 'new.example.com', 'new'),
+  saveCheck: async (db, { projectId }) => {
+    const standing = await domains.findDomain(db, projectId)
+    const dns = { outcome: 'absent' as const, values: [], misplacedAt: null }
+    const file = { outcome: 'absent' as const, reason: null, status: null }
+    await domains.saveCheck(db, projectId, standing!, { dns, file })
+  },
+  dismissOnboarding: (db, { projectId }) => dismissOnboarding(db, projectId),
+  upsertInvitation: (db, { publisherId }) =>
+    invitations.upsertInvitation(db, {
+      id: uuidv7(),
+      publisherId,
+      email: SHARED.email,
+      role: 'admin',
+      invitedBy: 'new',
+      inviterId: userId,
+      expiresAt: new Date(),
+    }),
+  deleteInvitationsBy: (db, { publisherId }) => invitations.deleteInvitationsBy(db, publisherId, userId, []),
+  'deleteInvitationsBy except some': (db, { publisherId }) =>
+    invitations.deleteInvitationsBy(db, publisherId, userId, ['owner']),
+  deleteInvitation: (db, its, other) =>
+    both(its, other, (site) => invitations.deleteInvitation(db, its.publisherId, site.invitationId)),
+  rollKeyPair: async (db, its, other) => {
+    await keyPairs.rollKeyPair(db, its.keyPairId, newPair(its), 60)
+    await assert.rejects(keyPairs.rollKeyPair(db, other.keyPairId, newPair(its), 60))
+  },
+  endKeyPair: (db, its, other) =>
+    both(its, other, ({ keyPairId }) => keyPairs.endKeyPair(db, its.projectId, keyPairId)),
+  switchKeyPair: (db, its, other) =>
+    both(its, other, ({ keyPairId }) => keyPairs.switchKeyPair(db, its.projectId, keyPairId, false)),
+  deleteKeyPair: (db, its, other) =>
+    both(its, other, ({ keyPairId }) => keyPairs.deleteKeyPair(db, its.projectId, keyPairId)),
+  upsertPlaygroundKey: (db, its) => upsertPlaygroundKey(db, newPair(its)),
+  setMemberRole: (db, { publisherId }) => members.setMemberRole(db, publisherId, userId, 'viewer'),
+  deleteMembership: (db, { publisherId }) => members.deleteMembership(db, publisherId, userId),
+  updateMonetization: (db, { projectId }) => monetization.updateMonetization(db, projectId, { mode: 'test' }),
+  updateProject: (db, { projectId }) => projects.updateProject(db, projectId, { name: 'new' }),
+  archiveProject: (db, { projectId }) => projects.archiveProject(db, projectId),
+  setPublisherActivated: (db, { publisherId }) => setPublisherActivated(db, publisherId, null),
+  setPublisherName: (db, { publisherId }) => setPublisherName(db, publisherId, 'new'),
+  closePublisher: (db, { publisherId }) => closePublisher(db, publisherId),
+  noteRestraints: (db, { projectId }) =>
+    noteRestraints(db, [{ projectId, digest: SHARED.digest, isSensitive: true, served: undefined }]),
+  requestCut: (db, { projectId }) => requestCut(db, projectId, 9),
+  withdrawCut: (db, { projectId }) => withdrawCut(db, projectId),
+  cutSome: async (db, { projectId }) => {
+    await requestCut(db, projectId, 9)
+    while (await cutSome(db, 1_000));
+  },
+  setAlert: (db, { projectId }) => walletAlerts.setAlert(db, projectId, 9n),
+  deleteAlert: (db, { projectId }) => walletAlerts.deleteAlert(db, projectId),
+  markTold: (db, { name, ...site }) =>
+    walletAlerts.markTold(db, { ...site, project: name, balance: 0n, threshold: SHARED.threshold }),
+}
+
+for (const [name, write] of Object.entries(WRITES))
+  test(`${name} changes nothing of another site`, () =>
+    undone(async (tx) => {
+      const before = [await rowsOfSite(tx, mine), await rowsOfSite(tx, theirs)]
+      await write(tx, mine, theirs)
+      assert.notDeepEqual(await rowsOfSite(tx, mine), before[0])
+      assert.deepEqual(await rowsOfSite(tx, theirs), before[1])
+    }))
+
+test('what is found, changed or deleted by its id is that and nothing beside it', async () => {
+  const { publisherId, projectId, invitationId, keyPairId } = theirs
+  assert.equal(await invitations.findInvitation(store.db, publisherId, uuidv7()), undefined)
+  assert.equal(await keyPairs.lockKeyPair(store.db, projectId, uuidv7()), undefined)
+  const changes: Record<string, (tx: Db) => Promise<unknown>> = {
+    deleteInvitation: (tx) => invitations.deleteInvitation(tx, publisherId, invitationId),
+    rollKeyPair: (tx) => keyPairs.rollKeyPair(tx, keyPairId, newPair(theirs), 60),
+    endKeyPair: (tx) => keyPairs.endKeyPair(tx, projectId, keyPairId),
+    switchKeyPair: (tx) => keyPairs.switchKeyPair(tx, projectId, keyPairId, false),
+    deleteKeyPair: (tx) => keyPairs.deleteKeyPair(tx, projectId, keyPairId),
+  }
+  for (const [name, change] of Object.entries(changes))
+    await undone(async (tx) => {
+      const before = await rowsOfSite(tx, theirs)
+      await change(tx)
+      const after = new Set(await rowsOfSite(tx, theirs))
+      assert.equal(before.filter((row) => !after.has(row)).length, 1, name)
+    })
+})
+
+test('the balance beside the newest movement is that of its own wallet', async () => {
+  for (const site of [mine, theirs]) {
+    const { rows } = await listLedger(store.db, search(site))
+    assert.equal(rows[0]?.balanceAfter, (await wallets.findWallet(store.db, site.projectId))?.balance_nanos)
+  }
+})
+
+test('a project that has nothing yet has nothing of the others', () =>
+  undone(async (tx) => {
+    const empty = { ...mine, projectId: uuidv7() }
+    const { projectId: id, publisherId } = empty
+    const domain = { domain: 'empty.example.com', verificationToken: 'empty', domainVerifiedAt: null }
+    await projects.insertProject(tx, { id, publisherId, name: 'empty', ...domain })
+    const steps = { domainVerifiedAt: null, dismissedAt: null, hasKeyPair: false, hasCredit: false }
+    assert.deepEqual(await findFirstSteps(tx, id), steps)
+    assert.equal(await walletAlerts.findAlert(tx, id), undefined)
+    assert.deepEqual(await monetization.findMonetization(tx, id), DEFAULT_SETTINGS)
+    const callers = { projects: 3n, activated: 3n, verified: 2n, with_keys: 2n, with_credit: 2n }
+    assert.deepEqual(await countCallers(tx), callers)
+    await domains.setDomainVerified(tx, id, new Date())
+    assert.deepEqual(await countCallers(tx), { ...callers, verified: 3n })
+    const pair = newPair(empty)
+    await insertKeyPair(tx, pair)
+    assert.deepEqual(await countCallers(tx), { ...callers, verified: 3n, with_keys: 3n })
+    await domains.setDomainVerified(tx, id, null)
+    assert.equal(await claimWith(tx, empty, pair.id), 'domain_not_verified')
+  }))
+
+test('a project that was deleted is found for no member', () =>
+  undone(async (tx) => {
+    await projects.archiveProject(tx, mine.projectId)
+    assert.equal(await members.findMembershipOfProject(tx, userId, mine.projectId), undefined)
+    assert.deepEqual(await projects.listProjects(tx, mine.publisherId), [])
+  }))
+
+test('a deleted conversation is found neither by its id nor in a list', async () => {
+  const { projectId } = theirs
+  const gone = { projectId, id: SHARED.goneInSome }
+  assert.equal(await conversationPages.findConversation(store.db, gone), undefined)
+  const lists = [
+    await conversations.listConversations(store.db, projectId, 10),
+    await conversationPages.listLatestConversations(store.db, projectId, { most: 10 }),
+    await conversationPages.listLatestConversations(store.db, projectId, { search: gone.id, most: 10 }),
+    await conversationPages.listLatestConversations(store.db, projectId, { search: 'e', most: 10 }),
+  ]
+  assert.deepEqual(
+    lists.map((list) => list.map(({ id }) => id)),
+    [[SHARED.conversation], [SHARED.conversation], [], [SHARED.conversation]],
+  )
+})
+
+test('the key pair of the playground is not among those that people manage', async () => {
+  const { projectId, keyPairId } = mine
+  const playground = await lockPlaygroundKey(store.db, projectId)
+  assert.equal(await keyPairs.lockKeyPair(store.db, projectId, String(playground?.id)), undefined)
+  const listed = await keyPairs.listManagedKeyPairs(store.db, projectId, EVER)
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [keyPairId],
+  )
+})
+
+test('the log of a publisher can be read for one project', async () => {
+  const { publisherId, projectId } = mine
+  const entries = await auditLog.listAuditLog(store.db, publisherId, { projectId }, 10)
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['project.renamed'],
+  )
+})
+
+test('a site has rows in every table that belongs to publishers or projects', async () => {
+  const { rows } = await sql<{ name: string }>`
+    select distinct c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
+    where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
+      and a.attname in ('project_id', 'publisher_id') and c.relname <> 'holds'`.execute(store.db)
+  const filled = new Set((await rowsOfSite(store.db, mine)).map((row) => row.split(' ', 1)[0]))
+  assert.deepEqual(
+    rows.map(({ name }) => name).filter((name) => !filled.has(name)),
+    [],
+  )
+})

@@ -1,0 +1,379 @@
+import type { Mutant } from './mutant.ts'
+
+/** Statements that forget whose rows they are about. */
+
+const TEST = 'test/integration/store-scopes.test.ts'
+
+export const STORE_SCOPES: Mutant[] = [
+  {
+    bug: 'listAuditLog reads what other sites have',
+    file: 'src/store/audit-log.ts',
+    from: `.where('publisher_id', '=', publisherId)`,
+    to: '',
+    test: TEST,
+    title: 'listAuditLog reads nothing of another site',
+  },
+  {
+    bug: 'firstBrokenEntry reads what other sites have',
+    file: 'src/store/audit-log.ts',
+    from: 'from audit_log l where l.publisher_id = ${publisherId}) checked',
+    to: 'from audit_log l where true) checked',
+    test: TEST,
+    title: 'firstBrokenEntry reads nothing of another site',
+  },
+  {
+    bug: 'findConversation reads what other sites have',
+    file: 'src/store/conversation-pages.ts',
+    from: `sql\`select * from conversations where project_id = \${projectId} and id = \${id} and deleted_at is null\`,`,
+    to: `sql\`select * from conversations where true and id = \${id} and deleted_at is null\`,`,
+    test: TEST,
+    title: 'findConversation reads nothing of another site',
+  },
+  {
+    bug: 'listLatestConversations reads what other sites have',
+    file: 'src/store/conversation-pages.ts',
+    from: `return sql\`select * from conversations where project_id = \${projectId} and deleted_at is null \${before}`,
+    to: `return sql\`select * from conversations where true and deleted_at is null \${before}`,
+    test: TEST,
+    title: 'listLatestConversations reads nothing of another site',
+  },
+  {
+    bug: 'listLatestConversations by the id reads what other sites have',
+    file: 'src/store/conversation-pages.ts',
+    from: '(select * from conversations where project_id = ${projectId} and id = ${search} and deleted_at is null)',
+    to: '(select * from conversations where true and id = ${search} and deleted_at is null)',
+    test: TEST,
+    title: 'listLatestConversations by the id reads nothing of another site',
+  },
+  {
+    bug: 'areDeleted reads what other sites have',
+    file: 'src/store/conversations.ts',
+    from: 'left join conversations c on c.project_id = k.project_id and c.id = k.id',
+    to: 'left join conversations c on true and c.id = k.id',
+    test: TEST,
+    title: 'areDeleted reads nothing of another site',
+  },
+  {
+    bug: 'deleteConversation deletes conversations of other sites',
+    file: 'src/store/conversations.ts',
+    from: `      .set({ deleted_at: new Date(), calls: 0 })
+      .where('project_id', '=', key.projectId)`,
+    to: '      .set({ deleted_at: new Date(), calls: 0 })',
+    test: TEST,
+    title: 'deleteConversation changes nothing of another site',
+  },
+  {
+    bug: 'deleteConversation deletes idempotency keys of other sites',
+    file: 'src/store/conversations.ts',
+    from: `      .deleteFrom('idempotency_keys')
+      .where('project_id', '=', key.projectId)`,
+    to: `      .deleteFrom('idempotency_keys')`,
+    test: TEST,
+    title: 'deleteConversation changes nothing of another site',
+  },
+  {
+    bug: 'findDomain reads what other sites have',
+    file: 'src/store/domains.ts',
+    from: `const row = await db.selectFrom('domains').selectAll().where('project_id', '=', projectId).executeTakeFirst()`,
+    to: `const row = await db.selectFrom('domains').selectAll().executeTakeFirst()`,
+    test: TEST,
+    title: 'findDomain reads nothing of another site',
+  },
+  {
+    bug: 'lockDomain reads what other sites have',
+    file: 'src/store/domains.ts',
+    from: `    .selectAll()
+    .where('project_id', '=', projectId)`,
+    to: '    .selectAll()',
+    test: TEST,
+    title: 'lockDomain reads nothing of another site',
+  },
+  {
+    bug: 'setDomainVerified changes what other sites have',
+    file: 'src/store/domains.ts',
+    from: `      next_check_at: null,
+    })
+    .where('project_id', '=', projectId)`,
+    to: `      next_check_at: null,
+    })`,
+    test: TEST,
+    title: 'setDomainVerified changes nothing of another site',
+  },
+  {
+    bug: 'findFirstSteps reads what other sites have',
+    file: 'src/store/home.ts',
+    from: `from projects p left join domains d on d.project_id = p.id where p.id = \${projectId}\`.execute(tx)`,
+    to: `from projects p left join domains d on true where p.id = \${projectId}\`.execute(tx)`,
+    test: TEST,
+    title: 'findFirstSteps reads nothing of another site',
+  },
+  {
+    bug: 'dismissOnboarding changes what other sites have',
+    file: 'src/store/home.ts',
+    from: `.where('id', '=', projectId)`,
+    to: '',
+    test: TEST,
+    title: 'dismissOnboarding changes nothing of another site',
+  },
+  {
+    bug: 'claimKey reads what other sites have',
+    file: 'src/store/idempotency.ts',
+    from: 'left join key_pairs k on k.project_id = p.id and k.id = ${claim.keyPairId}',
+    to: 'left join key_pairs k on true and k.id = ${claim.keyPairId}',
+    test: TEST,
+    title: 'claimKey reads nothing of another site',
+  },
+  {
+    bug: 'listInvitations reads what other sites have',
+    file: 'src/store/invitations.ts',
+    from: `export async function listInvitations(tx: Db, publisherId: string) {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('publisher_id', '=', publisherId)`,
+    to: `export async function listInvitations(tx: Db, publisherId: string) {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()`,
+    test: TEST,
+    title: 'listInvitations reads nothing of another site',
+  },
+  {
+    bug: 'findInvitation reads what other sites have',
+    file: 'src/store/invitations.ts',
+    from: `export async function findInvitation(tx: Db, publisherId: string, id: string) {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('publisher_id', '=', publisherId)`,
+    to: `export async function findInvitation(tx: Db, publisherId: string, id: string) {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()`,
+    test: TEST,
+    title: 'findInvitation reads nothing of another site',
+  },
+  {
+    bug: 'findInvitationTo reads what other sites have',
+    file: 'src/store/invitations.ts',
+    from: `export async function findInvitationTo(tx: Db, publisherId: string, email: string) {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('publisher_id', '=', publisherId)`,
+    to: `export async function findInvitationTo(tx: Db, publisherId: string, email: string) {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()`,
+    test: TEST,
+    title: 'findInvitationTo reads nothing of another site',
+  },
+  {
+    bug: 'listManagedKeyPairs reads what other sites have',
+    file: 'src/store/key-pairs.ts',
+    from: `.where('k.project_id', '=', projectId)`,
+    to: '',
+    test: TEST,
+    title: 'listManagedKeyPairs reads nothing of another site',
+  },
+  {
+    bug: 'countKeyPairs reads what other sites have',
+    file: 'src/store/key-pairs.ts',
+    from: `    .select(({ fn }) => fn.countAll<bigint>().as('pairs'))
+    .where('project_id', '=', projectId)`,
+    to: `    .select(({ fn }) => fn.countAll<bigint>().as('pairs'))`,
+    test: TEST,
+    title: 'countKeyPairs reads nothing of another site',
+  },
+  {
+    bug: 'lockKeyPair reads what other sites have',
+    file: 'src/store/key-pairs.ts',
+    from: `    .select(COLUMNS)
+    .where('project_id', '=', projectId)`,
+    to: '    .select(COLUMNS)',
+    test: TEST,
+    title: 'lockKeyPair reads nothing of another site',
+  },
+  {
+    bug: 'listKeyPairs reads what other sites have',
+    file: 'src/store/keys.ts',
+    from: `.where('project_id', '=', projectId)`,
+    to: '',
+    test: TEST,
+    title: 'listKeyPairs reads nothing of another site',
+  },
+  {
+    bug: 'findMembership reads what other sites have',
+    file: 'src/store/members.ts',
+    from: `const row = await membershipRows(db, userId).where('m.publisher_id', '=', publisherId).executeTakeFirst()`,
+    to: 'const row = await membershipRows(db, userId).executeTakeFirst()',
+    test: TEST,
+    title: 'findMembership reads nothing of another site',
+  },
+  {
+    bug: 'lockOwners reads what other sites have',
+    file: 'src/store/members.ts',
+    from: `    .select('user_id')
+    .where('publisher_id', '=', publisherId)`,
+    to: `    .select('user_id')`,
+    test: TEST,
+    title: 'lockOwners reads nothing of another site',
+  },
+  {
+    bug: 'holdRole reads what other sites have',
+    file: 'src/store/members.ts',
+    from: `    .select('role')
+    .where('publisher_id', '=', publisherId)`,
+    to: `    .select('role')`,
+    test: TEST,
+    title: 'holdRole reads nothing of another site',
+  },
+  {
+    bug: 'findMonetization reads what other sites have',
+    file: 'src/store/monetization.ts',
+    from: `const row = await db.selectFrom('monetization').selectAll().where('project_id', '=', projectId).executeTakeFirst()`,
+    to: `const row = await db.selectFrom('monetization').selectAll().executeTakeFirst()`,
+    test: TEST,
+    title: 'findMonetization reads nothing of another site',
+  },
+  {
+    bug: 'lockMonetization reads what other sites have',
+    file: 'src/store/monetization.ts',
+    from: `    .selectAll()
+    .where('project_id', '=', projectId)`,
+    to: '    .selectAll()',
+    test: TEST,
+    title: 'lockMonetization reads nothing of another site',
+  },
+  {
+    bug: 'listPayments reads what other sites have',
+    file: 'src/store/payments.ts',
+    from: `    .selectAll()
+    .where('project_id', '=', projectId)`,
+    to: '    .selectAll()',
+    test: TEST,
+    title: 'listPayments reads nothing of another site',
+  },
+  {
+    bug: 'findPayment reads what other sites have',
+    file: 'src/store/payments.ts',
+    from: `    .select(['state', 'amount_nanos', 'paid_at'])
+    .where('project_id', '=', projectId)`,
+    to: `    .select(['state', 'amount_nanos', 'paid_at'])`,
+    test: TEST,
+    title: 'findPayment reads nothing of another site',
+  },
+  {
+    bug: 'lockPlaygroundKey reads what other sites have',
+    file: 'src/store/playground.ts',
+    from: `.where('project_id', '=', projectId)`,
+    to: '',
+    test: TEST,
+    title: 'lockPlaygroundKey reads nothing of another site',
+  },
+  {
+    bug: 'updateProject changes what other sites have',
+    file: 'src/store/projects.ts',
+    from: `const result = await db.updateTable('projects').set(settings).where('id', '=', id).executeTakeFirst()`,
+    to: `const result = await db.updateTable('projects').set(settings).executeTakeFirst()`,
+    test: TEST,
+    title: 'updateProject changes nothing of another site',
+  },
+  {
+    bug: 'archiveProject changes what other sites have',
+    file: 'src/store/projects.ts',
+    from: `    .where('id', '=', id)`,
+    to: '',
+    test: TEST,
+    title: 'archiveProject changes nothing of another site',
+  },
+  {
+    bug: 'setPublisherActivated changes what other sites have',
+    file: 'src/store/publishers.ts',
+    from: `    .set({ activated_at: activatedAt })
+    .where('id', '=', id)`,
+    to: '    .set({ activated_at: activatedAt })',
+    test: TEST,
+    title: 'setPublisherActivated changes nothing of another site',
+  },
+  {
+    bug: 'setPublisherName changes what other sites have',
+    file: 'src/store/publishers.ts',
+    from: `await db.updateTable('publishers').set({ name }).where('id', '=', id).execute()`,
+    to: `await db.updateTable('publishers').set({ name }).execute()`,
+    test: TEST,
+    title: 'setPublisherName changes nothing of another site',
+  },
+  {
+    bug: 'listRecommendations reads what other sites have',
+    file: 'src/store/recommendations.ts',
+    from: `select * from recommendations where project_id = \${projectId} and state <> 'aborted'`,
+    to: `select * from recommendations where true and state <> 'aborted'`,
+    test: TEST,
+    title: 'listRecommendations reads nothing of another site',
+  },
+  {
+    bug: 'sumOutcomes reads what other sites have',
+    file: 'src/store/recommendations.ts',
+    from: `where project_id = \${projectId} and hour >= \${from} group by outcome order by calls desc, outcome\`.execute(db)`,
+    to: `where true and hour >= \${from} group by outcome order by calls desc, outcome\`.execute(db)`,
+    test: TEST,
+    title: 'sumOutcomes reads nothing of another site',
+  },
+  {
+    bug: 'withdrawCut changes what other sites have',
+    file: 'src/store/retention-cuts.ts',
+    from: `await tx.deleteFrom('retention_cuts').where('project_id', '=', projectId).execute()`,
+    to: `await tx.deleteFrom('retention_cuts').execute()`,
+    test: TEST,
+    title: 'withdrawCut changes nothing of another site',
+  },
+  {
+    bug: 'cutSome changes what other sites have',
+    file: 'src/store/retention-cuts.ts',
+    from: `const change = tx.updateTable('retention_cuts').where('project_id', '=', cut.project_id)`,
+    to: `const change = tx.updateTable('retention_cuts')`,
+    test: TEST,
+    title: 'cutSome changes nothing of another site',
+  },
+  {
+    bug: 'sumAnomalies reads what other sites have',
+    file: 'src/store/usage-anomalies.ts',
+    from: 'and project_id = coalesce(${projectId ?? null}::uuid, project_id)',
+    to: 'and true',
+    test: TEST,
+    title: 'sumAnomalies reads nothing of another site',
+  },
+  {
+    bug: 'listAnomalies reads what other sites have',
+    file: 'src/store/usage-anomalies.ts',
+    from: `.$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? ''))`,
+    to: '.$if(projectId !== undefined, (query) => query)',
+    test: TEST,
+    title: 'listAnomalies reads nothing of another site',
+  },
+  {
+    bug: 'listGroupNames of keys reads what other sites have',
+    file: 'src/store/usage.ts',
+    from: `? await sql<Named>\`select id, name from key_pairs where project_id = any (\${projectIds}::uuid[]) order by created_at\`.execute(`,
+    to: `? await sql<Named>\`select id, name from key_pairs where true order by created_at\`.execute(`,
+    test: TEST,
+    title: 'listGroupNames of keys reads nothing of another site',
+  },
+  {
+    bug: 'listUsedModels reads what other sites have',
+    file: 'src/store/usage.ts',
+    from: 'select model_id as model from usage_days where project_id = ${projectId} and starts_at >= ${since}',
+    to: 'select model_id as model from usage_days where true and starts_at >= ${since}',
+    test: TEST,
+    title: 'listUsedModels reads nothing of another site',
+  },
+  {
+    bug: 'setAlert changes what other sites have',
+    file: 'src/store/wallet-alerts.ts',
+    from: 'from wallets w where w.project_id = ${projectId}',
+    to: 'from wallets w where true',
+    test: TEST,
+    title: 'setAlert changes nothing of another site',
+  },
+]

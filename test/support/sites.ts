@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { appendAuditLog } from '../../src/store/audit-log.ts'
+import { recordTurn } from '../../src/store/conversations.ts'
+import type { Db } from '../../src/store/database.ts'
+import { upsertInvitation } from '../../src/store/invitations.ts'
+import { insertKeyPair } from '../../src/store/keys.ts'
+import { insertMembership } from '../../src/store/members.ts'
+import { insertPayment } from '../../src/store/payments.ts'
+import { upsertPlaygroundKey } from '../../src/store/playground.ts'
+import { insertProject } from '../../src/store/projects.ts'
+import { insertPublisher } from '../../src/store/publishers.ts'
+import { addOutcomes, noteRestraints } from '../../src/store/recommendation-records.ts'
+import { creditWallet, refundWallet } from '../../src/store/wallets.ts'
+import { addSettledCall } from './ledger.ts'
+
+/**
+ * A publisher with a project that has something in every table. Whatever its publisher or its callers choose is the same
+ * for all sites, down to the ids of conversations; of some things the second site has one more than the first.
+ */
+export interface Site {
+  name: string
+  publisherId: string
+  projectId: string
+  /** Of all sites: a member here and there. */
+  userId: string
+  keyPairId: string
+  callId: string
+  invitationId: string
+  sessionId: string
+  recommendationId: string
+  /** How many there are of what there is more than one of. */
+  count: number
+}
+
+export const SHARED = {
+  conversation: 'shared',
+  goneInSome: 'gone-in-some',
+  requestId: 'shared-request',
+  email: 'guest@example.com',
+  digest: Buffer.alloc(32, 7),
+  threshold: 5n,
+}
+
+export function newSite(name: string, userId: string, count: number): Site {
+  return {
+    name,
+    userId,
+    count,
+    publisherId: uuidv7(),
+    projectId: uuidv7(),
+    keyPairId: uuidv7(),
+    callId: uuidv7(),
+    invitationId: uuidv7(),
+    sessionId: `session-${name}`,
+    recommendationId: uuidv7(),
+  }
+}
+
+export async function fillSite(db: Db, site: Site): Promise<void> {
+  const { name, publisherId, projectId: id, userId, count } = site
+  await insertPublisher(db, { id: publisherId, name, email: `${name}@example.com`, activatedAt: new Date() })
+  const domain = { domain: `${name}.example.com`, verificationToken: name, domainVerifiedAt: new Date() }
+  await insertProject(db, { id, publisherId, name, ...domain })
+  await insertMembership(db, publisherId, userId, count === 1 ? 'owner' : 'developer')
+  if (count > 1) {
+    const other = { id: uuidv7(), name: 'Other', email: `other-${publisherId}@example.com` }
+    await db.insertInto('users').values(other).execute()
+    await insertMembership(db, publisherId, other.id, 'viewer')
+  }
+  await insertInvitations(db, site)
+  for (const action of ['project.created', 'project.renamed'])
+    await appendAuditLog(db, {
+      publisherId,
+      actorId: userId,
+      actor: name,
+      action,
+      subject: null,
+      projectId: action === 'project.created' ? null : id,
+      ip: null,
+      userAgent: null,
+      details: {},
+    })
+  await insertKeys(db, site)
+  await insertMoney(db, site)
+  await sql`update wallets set owed_nanos = ${count} where project_id = ${id}`.execute(db)
+  for (let n = 0; n < count; n++) await insertCall(db, site, n === 0 ? site.callId : uuidv7())
+  await insertRecommendations(db, site)
+  const retention = { project_id: id, days: count, due_at: new Date(Date.now() + 86_400_000) }
+  await db.insertInto('retention_cuts').values(retention).execute()
+}
+
+async function insertInvitations(db: Db, { name, publisherId, invitationId, userId, count }: Site): Promise<void> {
+  const invitation = { publisherId, role: 'viewer' as const, invitedBy: name, inviterId: userId }
+  const expiresAt = new Date(Date.now() + 86_400_000)
+  await upsertInvitation(db, { ...invitation, id: invitationId, email: SHARED.email, expiresAt })
+  if (count > 1) await upsertInvitation(db, { ...invitation, id: uuidv7(), email: 'more@example.com', expiresAt })
+}
+
+async function insertKeys(db: Db, { name, projectId, keyPairId, userId, count }: Site): Promise<void> {
+  const secret = { secretDigest: randomBytes(32), secretVersion: 1, secretLast4: 'abcd', createdBy: userId }
+  for (let n = 0; n < count; n++) {
+    const id = n === 0 ? keyPairId : uuidv7()
+    await insertKeyPair(db, { id, projectId, name: `key of ${name}`, publishableKey: `pk_${id}`, ...secret })
+  }
+  const id = uuidv7()
+  await upsertPlaygroundKey(db, { id, projectId, name: 'playground', publishableKey: `pk_${id}`, ...secret })
+}
+
+async function insertMoney(db: Db, { name, projectId, sessionId, count }: Site): Promise<void> {
+  const movement = { projectId, reason: name }
+  for (let n = 0; n < count; n++)
+    await creditWallet(db, { ...movement, id: uuidv7(), amount: 1_000_000n, kind: 'topup', reference: `${name} ${n}` })
+  await refundWallet(db, { ...movement, id: uuidv7(), amount: 10n, reference: `${name} refund` })
+  await insertPayment(db, { sessionId, projectId, amount: BigInt(count) * 10_000_000n, currency: 'usd' })
+  await db.insertInto('wallet_alerts').values({ project_id: projectId, threshold_nanos: SHARED.threshold }).execute()
+}
+
+async function insertCall(db: Db, { name, projectId, keyPairId, count }: Site, callId: string): Promise<void> {
+  const change = { conversationId: SHARED.conversation, requestId: SHARED.requestId }
+  const call = { id: callId, projectId, keyPairId, modelId: `model-of-${name}`, charge: 30_000n * BigInt(count) }
+  await addSettledCall(db, { ...call, change })
+  const seen = (role: 'user' | 'assistant') => ({
+    digest: randomBytes(16),
+    occurrence: 1,
+    message: { role, content: `${role} of ${name}` },
+  })
+  const messages = [seen('user'), seen('assistant')]
+  for (const id of [SHARED.conversation, SHARED.goneInSome])
+    await recordTurn(db, { conversation: { projectId, id }, callId, messages, retentionDays: 30 })
+  if (count > 1)
+    await db
+      .updateTable('conversations')
+      .set({ deleted_at: new Date() })
+      .where('project_id', '=', projectId)
+      .where('id', '=', SHARED.goneInSome)
+      .execute()
+  await db
+    .insertInto('idempotency_keys')
+    .values({
+      project_id: projectId,
+      key_digest: randomBytes(32),
+      body_digest: randomBytes(32),
+      call_id: callId,
+      gateway_id: uuidv7(),
+      conversation_id: SHARED.conversation,
+    })
+    .execute()
+  const odd = { call_id: callId, project_id: projectId, model_id: 'm', provider: 'odd', anomalies: ['zero'] }
+  await db.insertInto('usage_anomalies').values(odd).execute()
+}
+
+async function insertRecommendations(db: Db, site: Site): Promise<void> {
+  const { projectId, callId, recommendationId, count } = site
+  await db
+    .insertInto('recommendations')
+    .values({
+      id: recommendationId,
+      project_id: projectId,
+      call_id: callId,
+      advertiser_id: uuidv7(),
+      campaign_id: uuidv7(),
+      offer_id: uuidv7(),
+      turn: 1,
+      price_nanos: 1n,
+      relevance: 1,
+      label: 'Ad',
+      state: 'delivered',
+    })
+    .execute()
+  await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
+  await noteRestraints(db, [{ projectId, digest: SHARED.digest, isSensitive: count > 1, served: undefined }])
+  await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
+}
+
+/** Everything that the database has of a site, table by table. */
+export async function rowsOfSite(db: Db, { publisherId, projectId }: Site): Promise<string[]> {
+  const { rows: tables } = await sql<{ name: string; columns: string[] }>`
+    select c.relname as name, array_agg(a.attname::text) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
+    where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
+    group by 1 order by 1`.execute(db)
+  const parts = tables.flatMap(({ name, columns }) => {
+    const own = [
+      ...(columns.includes('project_id') ? [sql`t.project_id = ${projectId}`] : []),
+      ...(columns.includes('publisher_id') ? [sql`t.publisher_id = ${publisherId}`] : []),
+      ...(name === 'projects' ? [sql`t.id = ${projectId}`] : []),
+      ...(name === 'publishers' ? [sql`t.id = ${publisherId}`] : []),
+      ...(name === 'transfers' ? [sql`${projectId}::uuid in (t.debit_account, t.credit_account)`] : []),
+    ]
+    if (own.length === 0) return []
+    return [
+      sql`select ${name} || ' ' || to_jsonb(t)::text as row from ${sql.table(name)} t where ${sql.join(own, sql` or `)}`,
+    ]
+  })
+  const { rows } = await sql<{ row: string }>`${sql.join(parts, sql` union all `)} order by 1`.execute(db)
+  return rows.map(({ row }) => row)
+}
