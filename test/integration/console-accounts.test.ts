@@ -25,6 +25,9 @@ before(async () => {
 after(() => world.close())
 
 const SESSION = 'parley.session_token'
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 /** What an authenticator app shows for the secret in the address, `steps` half minutes from now. */
 function codeOf(uri: string, steps = 0): string {
@@ -203,6 +206,41 @@ test('sessions can be listed and ended, one or everywhere', async () => {
   for (const browser of others) assert.equal((await browser.send('GET /api/me')).status, 401)
   await must(person.send('GET /api/me'))
   await must(person.send('DELETE /api/me/sessions?keep=none'))
+  assert.equal((await person.send('GET /api/me')).status, 401)
+})
+
+test('a session ends seven days after signing in, however much it is used', async () => {
+  const person = await newPerson(world)
+  const { id } = (await must(person.send('GET /api/me'))).body.user
+  const statusAtAge = async (ageMs: number) => {
+    const created_at = new Date(Date.now() - ageMs)
+    await world.store.db.updateTable('sessions').set({ created_at }).where('user_id', '=', id).execute()
+    return (await person.send('GET /api/me')).status
+  }
+  assert.equal(await statusAtAge(7 * DAY_MS - MINUTE_MS), 200)
+  assert.equal(await statusAtAge(7 * DAY_MS + 1), 401)
+})
+
+test('a session ends twelve hours after it was last used; use renews it, once an hour', async () => {
+  const person = await newPerson(world)
+  const { id } = (await must(person.send('GET /api/me'))).body.user
+  const session = world.store.db.selectFrom('sessions').select('expires_at').where('user_id', '=', id)
+  const unusedFor = async (ms: number) => {
+    const ends = new Date(Date.now() + 12 * HOUR_MS - ms)
+    await world.store.db.updateTable('sessions').set({ expires_at: ends }).where('user_id', '=', id).execute()
+    return ends
+  }
+  const used = Date.now()
+  const soon = await unusedFor(HOUR_MS - MINUTE_MS)
+  await must(person.send('GET /api/me'))
+  assert.deepEqual(await session.executeTakeFirstOrThrow(), { expires_at: soon }, 'not renewed within the hour')
+  await unusedFor(HOUR_MS)
+  await must(person.send('GET /api/me'))
+  const { expires_at: renewed } = await session.executeTakeFirstOrThrow()
+  assert.ok(renewed.getTime() >= used + 12 * HOUR_MS && renewed.getTime() <= Date.now() + 12 * HOUR_MS)
+  await unusedFor(12 * HOUR_MS - MINUTE_MS)
+  await must(person.send('GET /api/me'))
+  await unusedFor(12 * HOUR_MS)
   assert.equal((await person.send('GET /api/me')).status, 401)
 })
 
