@@ -187,9 +187,13 @@ test('what was wrong is corrected by movements that say what they correct, and e
   assert.match(await told('wallet', 'topup', id, '1'), /balance +\$0\.75$/m)
   assert.doesNotMatch(await told('wallet', 'show', id), /owed/)
   const advances = (await asked('wallet', 'ledger', id)) as { id: string; kind: string }[]
-  for (const advance of advances.filter(({ kind }) => kind === 'owed' || kind === 'collection'))
-    assert.match(await refused('wallet', 'reverse', advance.id, ...because), /advance or its repayment.*wallet adjust/)
-  assert.ok(advances.some(({ kind }) => kind === 'owed') && advances.some(({ kind }) => kind === 'collection'))
+  const owed = advances.filter(({ kind }) => kind === 'owed' || kind === 'collection')
+  assert.deepEqual(
+    owed.map(({ kind }) => kind),
+    ['collection', 'owed'],
+  )
+  for (const { id: advance } of owed)
+    assert.match(await refused('wallet', 'reverse', advance, ...because), /advance or its repayment.*wallet adjust/)
 
   await told('wallet', 'refund', id, '0.5', ...because)
   const [refund] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]

@@ -100,17 +100,16 @@ test('what its calls cost stands beside a conversation and beside each of its tu
     .selectFrom('charges')
     .select(['charged_nanos', 'output_tokens'])
     .where('project_id', '=', mine)
+    .orderBy('id')
     .execute()
+  assert.equal(spent.length, 2)
   assert.equal(body.chargedNanos, String(spent.reduce((sum, row) => sum + row.charged_nanos, 0n)))
   assert.equal(body.outputTokens, String(spent.reduce((sum, row) => sum + row.output_tokens, 0)))
   const { body: said } = await must(owner.send(`${path}/talk/messages`))
   const replies = said.items.filter(({ role }: { role: string }) => role === 'assistant')
-  assert.ok(
-    replies.length > 0 &&
-      replies.every(
-        ({ call }: { call: { model: string; chargedNanos: string } }) =>
-          call.model === 'sim-small' && BigInt(call.chargedNanos) > 0n,
-      ),
+  assert.deepEqual(
+    replies.map(({ call }: { call: { model: string; chargedNanos: string } }) => [call.model, call.chargedNanos]),
+    spent.map((row) => ['sim-small', String(row.charged_nanos)]),
   )
 })
 

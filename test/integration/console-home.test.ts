@@ -116,11 +116,14 @@ test('the quick start names the public address, a model that is served to the pr
   const path = `GET /api/projects/${project}/quick-start`
   const { body } = await person.send(path)
   assert.deepEqual([body.gatewayUrl, body.model, body.models], ['http://127.0.0.1:8080', 'sim-small', ['sim-small']])
-  assert.ok(
-    body.snippets.every(
-      ({ text }: { text: string }) => text.includes('http://127.0.0.1:8080/v1') && text.includes('sim-small'),
-    ),
+  assert.deepEqual(
+    body.snippets.map(({ id }: { id: string }) => id),
+    ['curl', 'node', 'python', 'ai-sdk', 'langchain', 'environment'],
   )
+  for (const { id, text } of body.snippets) {
+    assert.match(text, /http:\/\/127\.0\.0\.1:8080\/v1/, id)
+    assert.match(text, /sim-small/, id)
+  }
   assert.match(body.keysText, /^export PARLEY_SECRET_KEY='ply_sk_…'$/m)
   assert.doesNotMatch(JSON.stringify(body), /ply_[ps]k_\w/)
   const { db } = world.store

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { contract } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { findAccount, replacePassword } from '../../src/store/credentials.ts'
 import {
@@ -40,10 +41,23 @@ async function resetPassword(email: string, newPassword = OWN_PASSWORD): Promise
   await must(browser.send('POST /api/auth/reset-password', { body: { token, newPassword } }))
 }
 
-test('nobody turns on a second factor before the address is confirmed', async () => {
+/** What would let a stranger stay, or make Parley write to others. One that is missing here fails the test. */
+const NEEDS_CONFIRMED = [
+  'POST /api/me/passkeys',
+  'POST /api/me/passkeys/options',
+  'POST /api/me/two-factor',
+  'POST /api/publishers/:publisher/invitations',
+]
+
+test('nobody adds a second factor or a passkey, or invites others, before the address is confirmed', async () => {
+  const confirmed = Object.entries(contract).filter(([, entry]) => 'confirmed' in entry && entry.confirmed)
+  assert.deepEqual(confirmed.map(([key]) => key).toSorted(), NEEDS_CONFIRMED)
   const stranger = await hijack('first@example.com')
-  const begun = await stranger.send('POST /api/me/two-factor')
-  assert.deepEqual([begun.status, /Confirm your address/.test(begun.body.message)], [409, true], begun.text)
+  for (const key of NEEDS_CONFIRMED) {
+    const { status, body } = await stranger.send(key.replace(':publisher', stranger.publisherId))
+    const sentence = 'Confirm your address first. The link is in the mail to you.'
+    assert.deepEqual([status, body.message], [409, sentence], key)
+  }
 })
 
 test('the link in the mail alone confirms nothing: it takes the password of the account, or sets a new one', async () => {
