@@ -3,9 +3,16 @@ import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
-import { createConsoleWorld, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
+import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
 import { addSettledCall } from '../support/ledger.ts'
 import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const COUNTED = ['calls', 'streamed', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens']
+  .concat(['reasoning_tokens', 'billed_calls', 'billed_worth_nanos', 'billed_input_tokens'])
+  .concat(['billed_cached_input_tokens', 'billed_cache_write_tokens', 'billed_output_tokens'])
+  .concat(['billed_reasoning_tokens'])
 
 let world: ConsoleWorld
 before(async () => {
@@ -93,6 +100,74 @@ test('home sums what was rolled up, compares it with the time before, and shows 
   )
   const [failure] = home.failures
   assert.deepEqual([home.failures.length, failure.requestId, failure.title], [1, 'req_broken', 'The model failed'])
+})
+
+/** Each hour, or day, before this moment cost twice what the one after it cost: a sum tells which are in it. */
+async function addUsage(table: 'usage_hours' | 'usage_days', project: string, endsMs: number, count: number) {
+  const unitMs = table === 'usage_hours' ? HOUR_MS : DAY_MS
+  const counts = Object.fromEntries(COUNTED.map((name) => [name, 0n]))
+  const rows = Array.from({ length: count }, (_, n) => ({
+    ...counts,
+    project_id: project,
+    starts_at: new Date(endsMs - (n + 1) * unitMs),
+    model_id: 'sim-small',
+    key_pair_id: project,
+    price_version_id: 1n,
+    charged_nanos: 1n << BigInt(n),
+    outcomes: [],
+    statuses: [],
+    first_tokens: [],
+    durations: [],
+  }))
+  await world.store.db
+    .insertInto(table)
+    .values(rows as never)
+    .execute()
+}
+
+/** What those from the first to the last before the end cost together. */
+function costOf(first: number, last: number): string {
+  return String((1n << BigInt(last)) - (1n << BigInt(first - 1)))
+}
+
+test('today is compared with the same hours of yesterday, 7 days with the 7 before and 30 with the 30 before, to the last moment of a day', async (t) => {
+  const person = await newPerson(world)
+  const project = await newProject(person)
+  const midnightMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS
+  await addUsage('usage_days', project, midnightMs + DAY_MS, 62)
+  await addUsage('usage_hours', project, midnightMs + HOUR_MS, 49)
+  // The session outlives the day on which it began.
+  await world.store.db
+    .updateTable('sessions')
+    .set({ expires_at: new Date(midnightMs + 12 * HOUR_MS) })
+    .execute()
+  const spentAt = async (now: number) => {
+    t.mock.timers.enable({ apis: ['Date'], now })
+    const { body } = await must(person.send(`GET /api/projects/${project}/home`))
+    t.mock.timers.reset()
+    return [body.spent, body.days[0].at, body.days.at(-1).at, body.days.length]
+  }
+  const dayOf = (ms: number) => new Date(ms).toISOString()
+  assert.deepEqual(await spentAt(midnightMs - 1), [
+    {
+      today: { nanos: costOf(2, 25), previousNanos: costOf(26, 49) },
+      week: { nanos: costOf(2, 8), previousNanos: costOf(9, 15) },
+      month: { nanos: costOf(2, 31), previousNanos: costOf(32, 61) },
+    },
+    dayOf(midnightMs - 30 * DAY_MS),
+    dayOf(midnightMs - DAY_MS),
+    30,
+  ])
+  assert.deepEqual(await spentAt(midnightMs), [
+    {
+      today: { nanos: costOf(1, 1), previousNanos: costOf(25, 25) },
+      week: { nanos: costOf(1, 7), previousNanos: costOf(8, 14) },
+      month: { nanos: costOf(1, 30), previousNanos: costOf(31, 60) },
+    },
+    dayOf(midnightMs - 29 * DAY_MS),
+    dayOf(midnightMs),
+    30,
+  ])
 })
 
 test('a stranger finds neither home nor steps, and a viewer cannot put the steps away', async () => {
