@@ -5,14 +5,11 @@ import { setDomainVerified } from '../../src/store/domains.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
 import { addSettledCall } from '../support/ledger.ts'
-import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
+import { addDoubling, doubled } from '../support/usage-rows.ts'
+import { addKeyPair, chatBody, complete, credit, until, walletOf } from '../support/world.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const COUNTED = ['calls', 'streamed', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens']
-  .concat(['reasoning_tokens', 'billed_calls', 'billed_worth_nanos', 'billed_input_tokens'])
-  .concat(['billed_cached_input_tokens', 'billed_cache_write_tokens', 'billed_output_tokens'])
-  .concat(['billed_reasoning_tokens'])
 
 let world: ConsoleWorld
 before(async () => {
@@ -53,7 +50,11 @@ test('the first steps turn true one by one, and only all of them together can be
     [call.id, call.model, call.keyName, call.outputTokens, isDismissed],
     [id, 'sim-small', 'test', 5, false],
   )
-  assert.ok(BigInt(call.chargedNanos) > 0n)
+  const { balance } = await walletOf(world.store, project)
+  assert.equal(call.chargedNanos, String(1_000_000_000n - balance))
+  await db.updateTable('wallets').set({ held_nanos: 7n }).where('project_id', '=', project).execute()
+  const { balanceNanos, heldNanos } = (await must(person.send(`GET /api/projects/${project}/home`))).body
+  assert.deepEqual([balanceNanos, heldNanos], [String(balance), '7'])
   assert.equal((await dismiss()).status, 200)
   assert.equal((await dismiss()).status, 200)
   assert.equal((await steps()).isDismissed, true)
@@ -83,6 +84,7 @@ test('home sums what was rolled up, compares it with the time before, and shows 
     status: 502,
     errorCode: 'upstream_failed',
     requestId: 'req_broken',
+    usage: { input: 1, cachedInput: 10, cacheWrite: 100, output: 1_000, reasoning: 10_000 },
   }
   await addSettledCall(db, { ...made, id: uuidv7(), charge: 0n, change: failed })
   await until(async () => {
@@ -100,42 +102,15 @@ test('home sums what was rolled up, compares it with the time before, and shows 
   )
   const [failure] = home.failures
   assert.deepEqual([home.failures.length, failure.requestId, failure.title], [1, 'req_broken', 'The model failed'])
+  assert.deepEqual([failure.inputTokens, failure.outputTokens], [111, 11_000])
 })
-
-/** Each hour, or day, before this moment cost twice what the one after it cost: a sum tells which are in it. */
-async function addUsage(table: 'usage_hours' | 'usage_days', project: string, endsMs: number, count: number) {
-  const unitMs = table === 'usage_hours' ? HOUR_MS : DAY_MS
-  const counts = Object.fromEntries(COUNTED.map((name) => [name, 0n]))
-  const rows = Array.from({ length: count }, (_, n) => ({
-    ...counts,
-    project_id: project,
-    starts_at: new Date(endsMs - (n + 1) * unitMs),
-    model_id: 'sim-small',
-    key_pair_id: project,
-    price_version_id: 1n,
-    charged_nanos: 1n << BigInt(n),
-    outcomes: [],
-    statuses: [],
-    first_tokens: [],
-    durations: [],
-  }))
-  await world.store.db
-    .insertInto(table)
-    .values(rows as never)
-    .execute()
-}
-
-/** What those from the first to the last before the end cost together. */
-function costOf(first: number, last: number): string {
-  return String((1n << BigInt(last)) - (1n << BigInt(first - 1)))
-}
 
 test('today is compared with the same hours of yesterday, 7 days with the 7 before and 30 with the 30 before, to the last moment of a day', async (t) => {
   const person = await newPerson(world)
   const project = await newProject(person)
   const midnightMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS
-  await addUsage('usage_days', project, midnightMs + DAY_MS, 62)
-  await addUsage('usage_hours', project, midnightMs + HOUR_MS, 49)
+  await addDoubling(world.store.db, 'usage_days', project, midnightMs + DAY_MS, 62)
+  await addDoubling(world.store.db, 'usage_hours', project, midnightMs + HOUR_MS, 49)
   // The session outlives the day on which it began.
   await world.store.db
     .updateTable('sessions')
@@ -147,6 +122,7 @@ test('today is compared with the same hours of yesterday, 7 days with the 7 befo
     t.mock.timers.reset()
     return [body.spent, body.days[0].at, body.days.at(-1).at, body.days.length]
   }
+  const costOf = (first: number, last: number) => String(doubled(first, last))
   const dayOf = (ms: number) => new Date(ms).toISOString()
   assert.deepEqual(await spentAt(midnightMs - 1), [
     {

@@ -158,6 +158,13 @@ test('every change is in the audit log, with who, from where and what; filters, 
   assert.deepEqual([...pages[0].items, ...pages[1].items], items)
   assert.equal((await list(`?action=project.renamed&project=${project}`)).items.length, 1)
   assert.equal((await list('?to=2020-01-01T00:00:00Z')).items.length, 0)
+  const [newest, , third] = items
+  assert.deepEqual((await list(`?to=${third.at}`)).items, items.slice(3))
+  assert.deepEqual((await list(`?from=${third.at}`)).items, items.slice(0, 3))
+  assert.deepEqual((await list(`?actor=${newest.actorId}`)).items, items)
+  assert.deepEqual((await list(`?actor=${project}`)).items, [])
+  const renamed = await must(owner.send(ofPublisher(owner, 'GET /audit-log.csv?action=project.renamed')))
+  assert.equal(renamed.text.trimEnd().split('\r\n').length, 2)
   const csv = await must(owner.send(ofPublisher(owner, 'GET /audit-log.csv')))
   assert.match(csv.headers.get('content-disposition') ?? '', /attachment; filename="audit-log\.csv"/)
   const lines = csv.text.trimEnd().split('\r\n')
