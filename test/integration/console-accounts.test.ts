@@ -315,7 +315,7 @@ test('an account is deleted only with its address typed, no credit left, nothing
     .values({ ...member, role: 'admin' })
     .execute()
   const orphaning = await remove({ confirm: person.email })
-  assert.deepEqual([orphaning.status, /^You are the last owner of /.test(orphaning.body.message)], [409, true])
+  assert.deepEqual([orphaning.status, orphaning.body.message.startsWith('You are the last owner of ')], [409, true])
   await world.store.db.deleteFrom('memberships').where('user_id', '=', member.user_id).execute()
   await must(remove({ confirm: person.email.toUpperCase() }))
   assert.equal((await person.send('GET /api/me')).status, 401)

@@ -190,7 +190,11 @@ test('usage and costs are the same on the page and in the file, cell by cell', a
     billed_calls: 4n,
     billed_worth_nanos: 1_500n,
     outcomes: [4, 0, 1, 2],
-    ...{ input_tokens: 1n, cached_input_tokens: 2n, cache_write_tokens: 3n, output_tokens: 4n, reasoning_tokens: 5n },
+    input_tokens: 1n,
+    cached_input_tokens: 2n,
+    cache_write_tokens: 3n,
+    output_tokens: 4n,
+    reasoning_tokens: 5n,
     billed_output_tokens: 2_000n,
   }
   await addUsageRows(world.store.db, 'usage_days', [row])
