@@ -43,6 +43,19 @@ test('what a person types as an amount becomes nanos, and what is no amount beco
   ])
 })
 
+test('an amount to be typed over loses no digit, and is read as what it was', () => {
+  const rows: [string, string][] = [
+    ['0', '0'],
+    ['10000000000', '10'],
+    ['100000000', '0.10'],
+    ['125000000', '0.125'],
+    ['2505000000', '2.505'],
+    ['1234567890123', '1234.567890123'],
+  ]
+  table(formats.plainMoney, rows)
+  for (const [nanos, typed] of rows) assert.equal(formats.parseMoney(typed), nanos)
+})
+
 test('a count is short, and one that is rounded never shows four digits', () => {
   table(formats.formatCount, [
     [0, '0'],

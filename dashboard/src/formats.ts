@@ -28,6 +28,14 @@ export function formatMoneyExactly(nanos: string | bigint): string {
   return `${amount < 0n ? '−' : ''}$${grouped(size / NANOS_PER_DOLLAR)}.${fraction}`
 }
 
+/** `10`, `0.10`, `0.125`: an amount to be typed over. No digit that counts is lost. */
+export function plainMoney(nanos: string): string {
+  return formatMoneyExactly(nanos)
+    .replaceAll(/[$,]/g, '')
+    .replace(/(\.\d\d\d*?)0+$/, '$1')
+    .replace(/\.00$/, '')
+}
+
 /** Reads what a person types into an amount field, such as `25` or `$12.50`; undefined when it is no amount. */
 export function parseMoney(text: string): string | undefined {
   const match = /^\$?\s*(\d{1,9})(?:\.(\d{0,9}))?$/.exec(text.trim().replaceAll(',', ''))

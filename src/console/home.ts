@@ -4,7 +4,7 @@ import { OUTCOMES } from '../rules/charging.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { completionIdOf } from '../rules/receipts.ts'
 import { FAILURES } from '../rules/usage-counts.ts'
-import { momentsOf, type Span } from '../rules/usage-spans.ts'
+import { momentsOf, spanBefore, type Span } from '../rules/usage-spans.ts'
 import { listCalls, type Budget, type CallRow } from '../store/calls.ts'
 import type { Db } from '../store/database.ts'
 import { dismissOnboarding, findFirstSteps } from '../store/home.ts'
@@ -53,9 +53,9 @@ export function homeRoutes(app: FastifyInstance, world: World): void {
 
 async function homeOf(db: Db, projectId: string, nowMs: number) {
   const wallet = await findWallet(db, projectId)
-  const today = await comparedIn(db, projectId, todayOf(nowMs), DAY_MS)
-  const week = await comparedIn(db, projectId, daysUpTo(nowMs, 7), 7 * DAY_MS)
-  const month = await comparedIn(db, projectId, daysUpTo(nowMs, 30), 30 * DAY_MS)
+  const today = await comparedIn(db, projectId, todayOf(nowMs), todayOf(nowMs - DAY_MS))
+  const week = await comparedIn(db, projectId, daysUpTo(nowMs, 7))
+  const month = await comparedIn(db, projectId, daysUpTo(nowMs, 30))
   const span = { projectIds: [projectId], ...daysUpTo(nowMs, 30) }
   const models = await sumUsageByGroup(db, span, 'model')
   const names = await listGroupNames(db, 'key', [projectId])
@@ -86,8 +86,7 @@ async function homeOf(db: Db, projectId: string, nowMs: number) {
 
 type Details = ReturnType<typeof detailsOf>
 
-async function comparedIn(db: Db, projectId: string, span: Span, backMs: number) {
-  const before = { ...span, from: new Date(span.from.getTime() - backMs), to: new Date(span.to.getTime() - backMs) }
+async function comparedIn(db: Db, projectId: string, span: Span, before: Span = spanBefore(span)) {
   const projectIds = [projectId]
   return {
     now: detailsOf(await sumUsage(db, { projectIds, ...span })),

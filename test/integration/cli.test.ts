@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { parley, run } from '../support/commands.ts'
 import { asked, expectOk, here, refused, told } from '../support/operator.ts'
-import { addProject, chatBody, complete, createWorld, until, type World } from '../support/world.ts'
+import { addModel, addProject, chatBody, complete, createWorld, until, type World } from '../support/world.ts'
 
 let world: World
 let env: Record<string, string>
@@ -131,8 +131,10 @@ test('publishers, projects, domains and key pairs show what was changed', async 
     new RegExp(`^${id} +Test Project +example\\.com`, 'm'),
   )
 
-  const moved = await asked('domain', 'set', id, 'example.net')
+  const before = fieldOf(await asked('domain', 'show', id), 'verification_token')
+  const moved = await asked('domain', 'set', id, 'EXAMPLE.net.')
   assert.partialDeepStrictEqual(moved, { name: 'example.net', verified_at: null })
+  assert.notEqual(fieldOf(moved, 'verification_token'), before)
   assert.match(fieldOf(moved, 'verification_token'), /^[0-9a-f]{32}$/)
   assert.match(await told('domain', 'verify', id), /state +verified/)
   assert.match(await told('domain', 'unverify', id), /state +not verified/)
@@ -142,6 +144,26 @@ test('publishers, projects, domains and key pairs show what was changed', async 
   assert.partialDeepStrictEqual(await asked('key', 'deactivate', publishableKey), { active: false })
   assert.match(await told('key', 'list', id), new RegExp(`^${publishableKey} +….{4} +test +no `, 'm'))
   assert.partialDeepStrictEqual(await asked('key', 'activate', publishableKey), { active: true })
+})
+
+test('the example of a new key pair names a model that the project may use', async () => {
+  const { id } = await addProject(world.store, world.secrets)
+  await addModel(world.store, { id: 'sim-other', provider: 'simulator' })
+  for (const model of ['sim-small', 'sim-other']) {
+    await told('project', 'set', id, '--allowed-models', model)
+    assert.match(await told('key', 'create', id), new RegExp(`"model": ?"${model}"`))
+  }
+})
+
+test('a transfer whose credit is spent is undone only when the project may owe it', async () => {
+  const { id } = await addProject(world.store, world.secrets, { credits: '0' })
+  await told('wallet', 'topup', id, '2')
+  const [topUp] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
+  await told('wallet', 'adjust', id, '-1.5', '--reason', 'spent')
+  const reverse = ['wallet', 'reverse', String(topUp?.id), '--reason', 'wrong project']
+  assert.match(await refused(...reverse), /Only \$0\.50 is available, so \$2\.00 cannot be taken away.* Say --owed/)
+  assert.match(await told(...reverse, '--owed'), /^\$2\.00 moved back\./)
+  assert.match(await told('wallet', 'show', id), /balance +\$0\.00\n[^]*owed +\$1\.50:/)
 })
 
 test('a wallet is credited once per reference, and says so', async () => {
@@ -154,8 +176,19 @@ test('a wallet is credited once per reference, and says so', async () => {
     { kind: 'topup', delta_credits: '$1.00', reason: null },
     { kind: 'grant', delta_credits: '$0.50', reason: 'welcome', reference: 'gift', corrects: null },
   ]
-  assert.partialDeepStrictEqual(await asked('wallet', 'ledger', id, '--limit', '2'), newest)
+  const listed = (await asked('wallet', 'ledger', id, '--limit', '2')) as object[]
+  assert.partialDeepStrictEqual(listed, newest)
+  assert.equal(listed.length, 2)
   assert.match(await told('wallet', 'show', id), /held +\$0\.00 by 0 running calls/)
+  const tooLong = /^A reference has 1 to 255 characters and a reason 1 to 500\. Correct it\.$/m
+  for (const [name, text] of [
+    ['--reference', 'x'.repeat(256)],
+    ['--reference', ''],
+    ['--reason', 'x'.repeat(501)],
+    ['--reason', ''],
+  ] as const)
+    assert.match(await refused('wallet', 'topup', id, '1', name, text), tooLong)
+  await told('wallet', 'topup', id, '1', '--reference', 'x'.repeat(255), '--reason', 'x'.repeat(500))
 })
 
 test('what was wrong is corrected by movements that say what they correct, and every limit has its sentence', async () => {
@@ -181,15 +214,19 @@ test('what was wrong is corrected by movements that say what they correct, and e
 
   assert.match(await refused('wallet', 'refund', id, '1', ...because), /--owed/)
   const owing = ['wallet', 'refund', id, '1', '--owed', '--reference', 'owing', ...because]
-  assert.match(await told(...owing), /^\$1\.00 refunded[^]*balance +\$0\.00$/m)
+  assert.match(await told(...owing), /^\$1\.00 refunded[^]*balance +\$0\.00\nowed +\$0\.25$/m)
   assert.match(await told(...owing), /already posted, nothing changed/)
   assert.match(await told('wallet', 'show', id), /^owed +\$0\.25: no call is answered until it is paid$/m)
   assert.match(await told('wallet', 'topup', id, '1'), /balance +\$0\.75$/m)
   assert.doesNotMatch(await told('wallet', 'show', id), /owed/)
   const advances = (await asked('wallet', 'ledger', id)) as { id: string; kind: string }[]
-  for (const advance of advances.filter(({ kind }) => kind === 'owed' || kind === 'collection'))
-    assert.match(await refused('wallet', 'reverse', advance.id, ...because), /advance or its repayment.*wallet adjust/)
-  assert.ok(advances.some(({ kind }) => kind === 'owed') && advances.some(({ kind }) => kind === 'collection'))
+  const owed = advances.filter(({ kind }) => kind === 'owed' || kind === 'collection')
+  assert.deepEqual(
+    owed.map(({ kind }) => kind),
+    ['collection', 'owed'],
+  )
+  for (const { id: advance } of owed)
+    assert.match(await refused('wallet', 'reverse', advance, ...because), /advance or its repayment.*wallet adjust/)
 
   await told('wallet', 'refund', id, '0.5', ...because)
   const [refund] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
@@ -260,6 +297,7 @@ test('providers, models, prices and routes show what was changed', async () => {
   assert.match(await told('model', 'list'), /^spare +us +no route /m)
   assert.match(await told('model', 'enable', 'spare'), /is enabled/)
   assert.partialDeepStrictEqual(await asked('model', 'disable', 'spare'), { enabled: false })
+  assert.match(await told('model', 'list'), /^spare +us +disabled /m)
 })
 
 test('an empty database is migrated, and one that is not yet is told apart', async () => {
@@ -316,6 +354,8 @@ const MISTAKES: [mistake: string, command: string[], sentence: RegExp][] = [
   ],
   ['an unknown call', ['receipt', NOBODY], /no call .*x-request-id/],
   ['an id that is no call', ['receipt', 'chatcmpl-1'], /"chatcmpl-1" is not the id of a call/],
+  ['a model of nobody', ['project', 'set', NOBODY, '--allowed-models', 'sim-small,nobody'], /no model nobody/],
+  ['a secret key in place of its name', ['key', 'deactivate', 'ply_sk_00abc'], /is a secret key.*publishable key/],
   ['an unknown transfer', ['wallet', 'reverse', NOBODY, '--reason', 'x'], /no transfer .*parley wallet ledger/],
 ]
 

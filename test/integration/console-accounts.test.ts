@@ -25,6 +25,9 @@ before(async () => {
 after(() => world.close())
 
 const SESSION = 'parley.session_token'
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 /** What an authenticator app shows for the secret in the address, `steps` half minutes from now. */
 function codeOf(uri: string, steps = 0): string {
@@ -206,6 +209,41 @@ test('sessions can be listed and ended, one or everywhere', async () => {
   assert.equal((await person.send('GET /api/me')).status, 401)
 })
 
+test('a session ends seven days after signing in, however much it is used', async () => {
+  const person = await newPerson(world)
+  const { id } = (await must(person.send('GET /api/me'))).body.user
+  const statusAtAge = async (ageMs: number) => {
+    const created_at = new Date(Date.now() - ageMs)
+    await world.store.db.updateTable('sessions').set({ created_at }).where('user_id', '=', id).execute()
+    return (await person.send('GET /api/me')).status
+  }
+  assert.equal(await statusAtAge(7 * DAY_MS - MINUTE_MS), 200)
+  assert.equal(await statusAtAge(7 * DAY_MS + 1), 401)
+})
+
+test('a session ends twelve hours after it was last used; use renews it, once an hour', async () => {
+  const person = await newPerson(world)
+  const { id } = (await must(person.send('GET /api/me'))).body.user
+  const session = world.store.db.selectFrom('sessions').select('expires_at').where('user_id', '=', id)
+  const unusedFor = async (ms: number) => {
+    const ends = new Date(Date.now() + 12 * HOUR_MS - ms)
+    await world.store.db.updateTable('sessions').set({ expires_at: ends }).where('user_id', '=', id).execute()
+    return ends
+  }
+  const used = Date.now()
+  const soon = await unusedFor(HOUR_MS - MINUTE_MS)
+  await must(person.send('GET /api/me'))
+  assert.deepEqual(await session.executeTakeFirstOrThrow(), { expires_at: soon }, 'not renewed within the hour')
+  await unusedFor(HOUR_MS)
+  await must(person.send('GET /api/me'))
+  const { expires_at: renewed } = await session.executeTakeFirstOrThrow()
+  assert.ok(renewed.getTime() >= used + 12 * HOUR_MS && renewed.getTime() <= Date.now() + 12 * HOUR_MS)
+  await unusedFor(12 * HOUR_MS - MINUTE_MS)
+  await must(person.send('GET /api/me'))
+  await unusedFor(12 * HOUR_MS)
+  assert.equal((await person.send('GET /api/me')).status, 401)
+})
+
 test('with two-factor on, a password alone opens nothing; codes and recovery codes work once', async () => {
   const person = await newPerson(world)
   const { uri, recoveryCodes } = (await must(person.send('POST /api/me/two-factor'))).body
@@ -223,7 +261,14 @@ test('with two-factor on, a password alone opens nothing; codes and recovery cod
   assert.equal((await browser.send('GET /api/me')).status, 401)
   const verify = (code: string) => browser.send('POST /api/auth/two-factor/verify-totp', { body: { code } })
   assert.equal((await verify('000000')).status, 401)
+  const sessions = world.store.db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select('s.id')
+    .where('u.email', '=', person.email)
+  const before = await sessions.execute()
   assert.equal((await verify(used)).status, 401, 'the code that turned it on was used')
+  assert.deepEqual(await sessions.execute(), before, 'and leaves no session behind')
   assert.equal((await browser.send('GET /api/me')).status, 401)
   await must(signIn(browser, person.email))
   await must(verify(codeOf(uri, 1)))
@@ -263,6 +308,15 @@ test('an account is deleted only with its address typed, no credit left, nothing
   const indebted = await remove({ confirm: person.email })
   assert.deepEqual([indebted.status, / owes \$1\.50 of credit/.test(indebted.body.message)], [409, true])
   await credit(world.store, id, 1_500_000_000n)
+  const guest = await newPerson(world)
+  const member = { publisher_id: person.publisherId, user_id: (await guest.send('GET /api/me')).body.user.id }
+  await world.store.db
+    .insertInto('memberships')
+    .values({ ...member, role: 'admin' })
+    .execute()
+  const orphaning = await remove({ confirm: person.email })
+  assert.deepEqual([orphaning.status, orphaning.body.message.startsWith('You are the last owner of ')], [409, true])
+  await world.store.db.deleteFrom('memberships').where('user_id', '=', member.user_id).execute()
   await must(remove({ confirm: person.email.toUpperCase() }))
   assert.equal((await person.send('GET /api/me')).status, 401)
   assert.equal((await signIn(openBrowser(world), person.email)).status, 401)

@@ -96,6 +96,7 @@ test('what its calls cost stands beside a conversation and beside each of its tu
     .where('project_id', '=', mine)
     .orderBy('id')
     .execute()
+  assert.equal(spent.length, 2)
   assert.equal(body.chargedNanos, String(spent.reduce((sum, row) => sum + row.charged_nanos, 0n)))
   assert.equal(body.outputTokens, String(spent.reduce((sum, row) => sum + row.output_tokens, 0)))
   const { body: said } = await must(owner.send(`${path}/talk/messages`))

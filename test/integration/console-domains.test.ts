@@ -86,7 +86,8 @@ test('a domain is pending until its record is there, and the page says what to d
   assert.match(before.record.value, /^parley-verify=[0-9a-f]{32}$/)
   assert.equal(before.file.url, `https://${name}/.well-known/parley.txt`)
   assert.deepEqual([before.lastSeen, before.checkedAt], [null, null])
-  assert.ok(Date.parse(before.nextCheckAt) - Date.now() <= 60_000)
+  const soonest = Date.parse(before.nextCheckAt) - Date.now()
+  assert.ok(soonest > 0 && soonest <= 60_000, `${soonest}`)
 
   texts.set(before.record.name, ['parley-verify=of-somebody-else'])
   const { body: wrong } = await must(person.send(`POST ${path}/check`))
@@ -100,7 +101,7 @@ test('a domain is pending until its record is there, and the page says what to d
   assert.deepEqual([proven.state, proven.provenBy], ['verified', 'dns'])
   assert.ok(Date.parse(proven.verifiedAt) > 0 && Date.parse(proven.nextCheckAt) - Date.now() > DAY_MS / 2)
   const { body: me } = await must(person.send('GET /api/me'))
-  assert.ok(me.publishers[0].projects[0].domainVerifiedAt)
+  assert.equal(me.publishers[0].projects[0].domainVerifiedAt, proven.verifiedAt)
   await until(
     () => world.mails.some(({ to, text }) => to === person.email && text.includes(`${name} is verified`)),
     15_000,
@@ -119,7 +120,11 @@ test('the token is another one for each project and after each change, and a new
   assert.notEqual(changed.record.value, first.record.value)
   assert.equal((await findDomain(world.store.db, project))?.verifiedAt, null)
   const { body: log } = await must(person.send(`GET /api/publishers/${person.publisherId}/audit-log`))
-  assert.ok(log.items.some((entry: { action: string; subject: string }) => entry.action === 'domain.changed'))
+  const changes = log.items.filter(({ action }: { action: string }) => action === 'domain.changed')
+  assert.deepEqual(
+    changes.map(({ actor, subject }: { actor: string; subject: string }) => [actor, subject]),
+    [[person.name, 'xn--kche-0ra.example']],
+  )
   const same = await person.send(`PATCH ${path}`, { body: { name: 'küche.example' } })
   assert.deepEqual([same.status, same.body.fields[0].path], [422, 'name'])
 })
@@ -221,40 +226,57 @@ test('a proof that disappears is failing first, and lapses after seven days: onl
   assert.equal(await call(), 200)
   const { body: log } = await must(person.send(`GET /api/publishers/${person.publisherId}/audit-log`))
   const entries: { action: string; actor: string }[] = log.items
-  const actions = new Set(entries.map(({ action, actor }) => `${action} ${actor}`))
-  for (const action of ['domain.failing', 'domain.lapsed', 'domain.verified'])
-    assert.ok(actions.has(`${action} Parley`))
+  assert.deepEqual(
+    entries.filter(({ action }) => action.startsWith('domain.')).map(({ action, actor }) => `${action} ${actor}`),
+    ['domain.verified Parley', 'domain.lapsed Parley', 'domain.failing Parley', 'domain.verified Parley'],
+  )
 })
 
 test('two workers share the domains that are due: none is taken twice', async () => {
   const sites = await Promise.all(Array.from({ length: 4 }, () => newSite()))
-  for (const { project } of sites) {
-    await world.store.db
-      .updateTable('domains')
-      .set({ next_check_at: new Date(Date.now() - 60_000) })
-      .where('project_id', '=', project)
-      .execute()
-  }
-  const claimed = await Promise.all(Array.from({ length: 6 }, () => claimDueDomains(world.store.db, 3)))
-  const ids = claimed.flat().map(({ projectId }) => projectId)
-  assert.equal(new Set(ids).size, ids.length)
+  const projects = sites.map(({ project }) => project)
+  const due = { next_check_at: new Date(Date.now() - 60_000) }
+  // Again when the worker that runs anyway was quicker.
+  await until(async () => {
+    await world.store.db.updateTable('domains').set(due).where('project_id', 'in', projects).execute()
+    const claimed = await Promise.all(Array.from({ length: 6 }, () => claimDueDomains(world.store.db, 3)))
+    const ids = claimed.flat().map(({ projectId }) => projectId)
+    assert.equal(new Set(ids).size, ids.length)
+    assert.ok(claimed.every(({ length }) => length <= 3))
+    return projects.every((project) => ids.includes(project))
+  })
 })
 
-test('a check that was under way when the domain was changed is about the old name and counts for nothing', async () => {
-  const { person, project, path } = await newSite()
-  const { body } = await must(person.send(`GET ${path}`))
+/** Looks for the proof as it is now; what it returns writes the findings down later, as if the check had taken until then. */
+async function beginCheck(person: Person, project: string) {
   const { name, token } = (await findDomain(world.store.db, project)) ?? assert.fail()
+  const { body } = await must(person.send(`GET /api/projects/${project}/domain`))
   texts.set(body.record.name, [body.record.value])
   const findings = await createCheckDomain({ dnsServers: [dns.address] })({ name, token })
   assert.equal(findings.dns.outcome, 'match')
-  await must(person.send(`PATCH ${path}`, { body: { name: 'meanwhile.example.com' } }))
   const tenant = { publisherId: person.publisherId, projectId: project }
   const options = { secrets: world.secrets, consoleUrl: ORIGIN }
-  const recorded = await withTenant(world.store.tenants, tenant, (tx) =>
-    recordCheck(tx, options, { ...tenant, name, token, findings, isAsked: false }),
-  )
-  assert.equal(recorded, undefined)
+  return () =>
+    withTenant(world.store.tenants, tenant, (tx) =>
+      recordCheck(tx, options, { ...tenant, name, token, findings, isAsked: false }),
+    )
+}
+
+test('a check that was under way when the domain was changed is about the old name and counts for nothing', async () => {
+  const { person, project, path } = await newSite()
+  const finish = await beginCheck(person, project)
+  await must(person.send(`PATCH ${path}`, { body: { name: 'meanwhile.example.com' } }))
+  assert.equal(await finish(), undefined)
   assert.equal((await findDomain(world.store.db, project))?.verifiedAt, null)
+})
+
+test('a check that was under way when the domain was changed, and changed back, found an old token and counts for nothing', async () => {
+  const { person, project, name, path } = await newSite()
+  const finish = await beginCheck(person, project)
+  for (const next of ['meanwhile.example.com', name]) await must(person.send(`PATCH ${path}`, { body: { name: next } }))
+  assert.equal(await finish(), undefined)
+  const { name: same, verifiedAt, checkedAt } = (await findDomain(world.store.db, project)) ?? assert.fail()
+  assert.deepEqual([same, verifiedAt, checkedAt], [name, null, null])
 })
 
 test('who the operator has vouched for stays verified without a record, and is not looked at', async () => {

@@ -3,9 +3,13 @@ import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
-import { createConsoleWorld, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
+import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
 import { addSettledCall } from '../support/ledger.ts'
-import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
+import { addDoubling, doubled } from '../support/usage-rows.ts'
+import { addKeyPair, chatBody, complete, credit, until, walletOf } from '../support/world.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 let world: ConsoleWorld
 before(async () => {
@@ -46,7 +50,11 @@ test('the first steps turn true one by one, and only all of them together can be
     [call.id, call.model, call.keyName, call.outputTokens, isDismissed],
     [id, 'sim-small', 'test', 5, false],
   )
-  assert.ok(BigInt(call.chargedNanos) > 0n)
+  const { balance } = await walletOf(world.store, project)
+  assert.equal(call.chargedNanos, String(1_000_000_000n - balance))
+  await db.updateTable('wallets').set({ held_nanos: 7n }).where('project_id', '=', project).execute()
+  const { balanceNanos, heldNanos } = (await must(person.send(`GET /api/projects/${project}/home`))).body
+  assert.deepEqual([balanceNanos, heldNanos], [String(balance), '7'])
   assert.equal((await dismiss()).status, 200)
   assert.equal((await dismiss()).status, 200)
   assert.equal((await steps()).isDismissed, true)
@@ -76,6 +84,7 @@ test('home sums what was rolled up, compares it with the time before, and shows 
     status: 502,
     errorCode: 'upstream_failed',
     requestId: 'req_broken',
+    usage: { input: 1, cachedInput: 10, cacheWrite: 100, output: 1_000, reasoning: 10_000 },
   }
   await addSettledCall(db, { ...made, id: uuidv7(), charge: 0n, change: failed })
   await until(async () => {
@@ -93,6 +102,48 @@ test('home sums what was rolled up, compares it with the time before, and shows 
   )
   const [failure] = home.failures
   assert.deepEqual([home.failures.length, failure.requestId, failure.title], [1, 'req_broken', 'The model failed'])
+  assert.deepEqual([failure.inputTokens, failure.outputTokens], [111, 11_000])
+})
+
+test('today is compared with the same hours of yesterday, 7 days with the 7 before and 30 with the 30 before, to the last moment of a day', async (t) => {
+  const person = await newPerson(world)
+  const project = await newProject(person)
+  const midnightMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS
+  await addDoubling(world.store.db, 'usage_days', project, midnightMs + DAY_MS, 62)
+  await addDoubling(world.store.db, 'usage_hours', project, midnightMs + HOUR_MS, 49)
+  // The session outlives the day on which it began.
+  await world.store.db
+    .updateTable('sessions')
+    .set({ expires_at: new Date(midnightMs + 12 * HOUR_MS) })
+    .execute()
+  const spentAt = async (now: number) => {
+    t.mock.timers.enable({ apis: ['Date'], now })
+    const { body } = await must(person.send(`GET /api/projects/${project}/home`))
+    t.mock.timers.reset()
+    return [body.spent, body.days[0].at, body.days.at(-1).at, body.days.length]
+  }
+  const costOf = (first: number, last: number) => String(doubled(first, last))
+  const dayOf = (ms: number) => new Date(ms).toISOString()
+  assert.deepEqual(await spentAt(midnightMs - 1), [
+    {
+      today: { nanos: costOf(2, 25), previousNanos: costOf(26, 49) },
+      week: { nanos: costOf(2, 8), previousNanos: costOf(9, 15) },
+      month: { nanos: costOf(2, 31), previousNanos: costOf(32, 61) },
+    },
+    dayOf(midnightMs - 30 * DAY_MS),
+    dayOf(midnightMs - DAY_MS),
+    30,
+  ])
+  assert.deepEqual(await spentAt(midnightMs), [
+    {
+      today: { nanos: costOf(1, 1), previousNanos: costOf(25, 25) },
+      week: { nanos: costOf(1, 7), previousNanos: costOf(8, 14) },
+      month: { nanos: costOf(1, 30), previousNanos: costOf(31, 60) },
+    },
+    dayOf(midnightMs - 29 * DAY_MS),
+    dayOf(midnightMs),
+    30,
+  ])
 })
 
 test('a stranger finds neither home nor steps, and a viewer cannot put the steps away', async () => {
@@ -116,11 +167,14 @@ test('the quick start names the public address, a model that is served to the pr
   const path = `GET /api/projects/${project}/quick-start`
   const { body } = await person.send(path)
   assert.deepEqual([body.gatewayUrl, body.model, body.models], ['http://127.0.0.1:8080', 'sim-small', ['sim-small']])
-  assert.ok(
-    body.snippets.every(
-      ({ text }: { text: string }) => text.includes('http://127.0.0.1:8080/v1') && text.includes('sim-small'),
-    ),
+  assert.deepEqual(
+    body.snippets.map(({ id }: { id: string }) => id),
+    ['curl', 'node', 'python', 'ai-sdk', 'langchain', 'environment'],
   )
+  for (const { id, text } of body.snippets) {
+    assert.match(text, /http:\/\/127\.0\.0\.1:8080\/v1/, id)
+    assert.match(text, /sim-small/, id)
+  }
   assert.match(body.keysText, /^export PARLEY_SECRET_KEY='ply_sk_…'$/m)
   assert.doesNotMatch(JSON.stringify(body), /ply_[ps]k_\w/)
   const { db } = world.store

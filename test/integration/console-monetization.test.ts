@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { proofOf } from '../../src/recommend/proof.ts'
 import type { Message } from '../../src/rules/chat-request.ts'
 import { numberOccurrences } from '../../src/rules/conversations.ts'
 import { OUTCOMES } from '../../src/rules/matching.ts'
-import { DEFAULT_SETTINGS, type SafetyProof } from '../../src/rules/monetization.ts'
+import { DEFAULT_SETTINGS, obstacleToOn, type SafetyProof } from '../../src/rules/monetization.ts'
+import { outcomeWordsOf } from '../../src/rules/outcome-words.ts'
 import { completionIdOf } from '../../src/rules/receipts.ts'
 import { recordTurn } from '../../src/store/conversations.ts'
 import { lockMonetization } from '../../src/store/monetization.ts'
@@ -131,7 +133,7 @@ test('a project that has set nothing is off, with the values that the table has 
   assert.deepEqual(settings, { ...DEFAULT_SETTINGS, floorNanos: '0' })
   assert.ok(labels.some(({ label }: { label: string }) => label === settings.label))
   assert.equal(matcher, 'absent')
-  assert.ok(obstacle === null || typeof obstacle === 'string')
+  assert.equal(obstacle, obstacleToOn(DEFAULT_SETTINGS, proofOf()) ?? null)
   const stored = await world.store.db.transaction().execute((tx) => lockMonetization(tx, project))
   assert.deepEqual(stored, DEFAULT_SETTINGS)
 })
@@ -341,7 +343,9 @@ test('every outcome that a gateway can count is told in words', async () => {
   )
   const { outcomes, calls } = await read(project, '/outcomes')
   assert.equal(calls, OUTCOMES.length)
-  assert.ok(outcomes.every(({ title }: { title: string }) => title !== 'Another reason'))
+  const titles: string[] = outcomes.map(({ title }: { title: string }) => title)
+  assert.deepEqual(titles.toSorted(), OUTCOMES.map((outcome) => outcomeWordsOf(outcome).title).toSorted())
+  assert.ok(!titles.includes('Another reason'))
 })
 
 test('what was recommended is listed newest first and page by page, without what nobody was shown', async () => {

@@ -158,9 +158,10 @@ test('the pair is nobody’s to see or change, is shared by all consoles, and is
   assert.deepEqual([pairs[1], pairs[2]], [first, first], 'whoever comes first makes it')
   const [row, ...others] = await playgroundKeys(project)
   assert.deepEqual(others, [])
-  assert.ok((row?.expires_at?.getTime() ?? 0) <= now + 3_660_000)
+  assert.equal(row?.expires_at?.getTime(), now + 3_600_000)
   assert.equal(JSON.stringify(row).includes(pairs[0].secret), false)
 
+  assert.deepEqual(await pairAt(now + 2_999_999), first, 'ten minutes and a moment are left')
   const later = await pairAt(now + 3_000_000)
   assert.notEqual(later.secret, pairs[0].secret)
   const [renewed, ...more] = await playgroundKeys(project)
@@ -169,7 +170,7 @@ test('the pair is nobody’s to see or change, is shared by all consoles, and is
   assert.notEqual((await pairAt(now + 3_000_001, rotated)).secret, later.secret, 'a new root secret makes a new pair')
 
   assert.deepEqual((await person.send(`GET /api/projects/${project}/keys`)).body.items, [])
-  const id = String(row?.id)
+  const { id } = row
   assert.equal((await person.send(`DELETE /api/projects/${project}/keys/${id}`)).status, 404)
   assert.equal(
     (await person.send(`PATCH /api/projects/${project}/keys/${id}`, { body: { active: false } })).status,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { firstBrokenEntry } from '../../src/store/audit-log.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { grantDueTrialCredits } from '../../src/store/trial-credit.ts'
@@ -62,6 +63,21 @@ test('who is invited by mail can join with that address, once confirmed, and wit
   )
   assert.deepEqual(team.invitations, [])
   assert.equal((await unconfirmed.send(`POST /api/me/invitations/${invited.body.id}/accept`)).status, 404)
+})
+
+test('an invitation can be accepted for seven days', async () => {
+  const owner = await newPerson(world)
+  const guest = await newPerson(world)
+  const body = { email: guest.email, role: 'viewer' }
+  const { id, createdAt, expiresAt } = (await must(owner.send(ofPublisher(owner, 'POST /invitations'), { body }))).body
+  assert.ok(Math.abs(Date.parse(expiresAt) - Date.parse(createdAt) - 7 * 86_400_000) < 5_000, expiresAt)
+  const offered = async () => (await must(guest.send('GET /api/me/invitations'))).body.items.length
+  assert.equal(await offered(), 1)
+  await sql`update invitations set expires_at = now() - interval '1 ms' where id = ${id}`.execute(world.store.db)
+  assert.equal(await offered(), 0)
+  assert.equal((await must(guest.send('GET /api/me'))).body.invitations, 0)
+  for (const verb of ['accept', 'decline'])
+    assert.equal((await guest.send(`POST /api/me/invitations/${id}/${verb}`)).status, 404, verb)
 })
 
 test('nobody gives a role above their own, nor touches who has more', async () => {
@@ -142,6 +158,13 @@ test('every change is in the audit log, with who, from where and what; filters, 
   assert.deepEqual([...pages[0].items, ...pages[1].items], items)
   assert.equal((await list(`?action=project.renamed&project=${project}`)).items.length, 1)
   assert.equal((await list('?to=2020-01-01T00:00:00Z')).items.length, 0)
+  const [newest, , third] = items
+  assert.deepEqual((await list(`?to=${third.at}`)).items, items.slice(3))
+  assert.deepEqual((await list(`?from=${third.at}`)).items, items.slice(0, 3))
+  assert.deepEqual((await list(`?actor=${newest.actorId}`)).items, items)
+  assert.deepEqual((await list(`?actor=${project}`)).items, [])
+  const renamed = await must(owner.send(ofPublisher(owner, 'GET /audit-log.csv?action=project.renamed')))
+  assert.equal(renamed.text.trimEnd().split('\r\n').length, 2)
   const csv = await must(owner.send(ofPublisher(owner, 'GET /audit-log.csv')))
   assert.match(csv.headers.get('content-disposition') ?? '', /attachment; filename="audit-log\.csv"/)
   const lines = csv.text.trimEnd().split('\r\n')
@@ -160,7 +183,10 @@ test('the audit log cannot be changed, and shows when somebody with more rights 
   const concurrent = await Promise.all(
     ['A', 'B', 'C', 'D', 'E'].map((name) => owner.send(`PATCH /api/publishers/${publisherId}`, { body: { name } })),
   )
-  assert.ok(concurrent.every(({ status }) => status === 200))
+  assert.deepEqual(
+    concurrent.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  )
   assert.equal(await firstBrokenEntry(db, publisherId), undefined)
   await db.transaction().execute(async (tx) => {
     await setTriggers(tx, 'disable')

@@ -4,6 +4,7 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { completionIdOf } from '../../src/rules/receipts.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addSettledCall, type SettledCall } from '../support/ledger.ts'
+import { addDoubling, addUsageRows, doubled } from '../support/usage-rows.ts'
 import { addKeyPair, complete, rollUp } from '../support/world.ts'
 
 let world: ConsoleWorld
@@ -70,16 +71,29 @@ test('a call through the gateway is in the usage, to the nano, once it is rolled
 })
 
 test('filters leave exactly what they name', async () => {
-  const dear = await call({ charge: 2_000_000_000n, modelId: 'sim-large', change: { streamed: true } })
+  const nowMs = Date.now()
+  const dear = await call({
+    id: uuidv7(nowMs - 5),
+    charge: 2_000_000_000n,
+    modelId: 'sim-large',
+    change: { streamed: true },
+  })
   const failed = await call({ charge: 0n, change: { outcome: 'timed_out', status: 504, conversationId: 'chat-7' } })
   const ids = async (search: string) => (await callsWith(search)).items.map(({ id }: { id: string }) => id)
   assert.deepEqual(await ids('?min_cost=1.5'), [completionIdOf(dear)])
   assert.deepEqual(await ids('?streamed=true'), [completionIdOf(dear)])
+  assert.deepEqual(await ids('?streamed=false'), [completionIdOf(failed)])
   assert.deepEqual(await ids('?model=sim-large'), [completionIdOf(dear)])
   assert.deepEqual(await ids('?outcome=failed'), [completionIdOf(failed)])
   assert.deepEqual(await ids('?conversation=chat-7'), [completionIdOf(failed)])
   assert.deepEqual(await ids(`?id=${completionIdOf(failed)}`), [completionIdOf(failed)])
   assert.deepEqual(await ids(`?key=${uuidv7()}`), [])
+  const [, { beganAt }] = (await callsWith('')).items
+  const justAfter = new Date(Date.parse(beganAt) + 1).toISOString()
+  assert.deepEqual(await ids(`?from=${beganAt}`), [completionIdOf(failed), completionIdOf(dear)])
+  assert.deepEqual(await ids(`?from=${justAfter}`), [completionIdOf(failed)])
+  assert.deepEqual(await ids(`?to=${justAfter}`), [completionIdOf(dear)])
+  assert.deepEqual(await ids(`?to=${beganAt}`), [])
   assert.equal((await person.send(`GET /api/projects/${project}/calls?min_cost=lots`)).status, 422)
   assert.equal((await person.send(`GET /api/projects/${project}/calls?after=nowhere`)).status, 422)
 })
@@ -127,18 +141,98 @@ test('the CSV is the filtered set, and no cell of it is a formula', async () => 
   assert.match(String(lines[1]), /"'=HYPERLINK\(""http:\/\/evil.example""\)"/)
   assert.match(String(lines[1]), /"'@sum"/)
   assert.match(String(lines[1]), /"'\+1"/)
+  assert.equal(String(lines[1]).split(',')[4], 'test', 'the name of the key')
+})
+
+const DAY_MS = 86_400_000
+
+/** A project of its own, whose usage is what the test writes down. */
+async function quietProject(): Promise<string> {
+  return newProject(person, 'Quiet', 'quiet.example.com')
+}
+
+test('the forecast of costs is of the seven full days before today, and the wallet’s of today and the six before, of what no running call holds', async (t) => {
+  const quiet = await quietProject()
+  const midnightMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS
+  await addDoubling(world.store.db, 'usage_days', quiet, midnightMs + DAY_MS, 20)
+  await world.store.db
+    .updateTable('wallets')
+    .set({ balance_nanos: 1_000n, held_nanos: 300n, open_holds: 1 })
+    .where('project_id', '=', quiet)
+    .execute()
+  // The session outlives the day on which it began.
+  const expires_at = new Date(midnightMs + DAY_MS / 2)
+  await world.store.db.updateTable('sessions').set({ expires_at }).execute()
+  const forecastAt = async (now: number) => {
+    t.mock.timers.enable({ apis: ['Date'], now })
+    const { body: costs } = await must(person.send(`GET /api/projects/${quiet}/costs`))
+    const { body: wallet } = await must(person.send(`GET /api/projects/${quiet}/wallet`))
+    t.mock.timers.reset()
+    return [costs.forecast, wallet.spent7dNanos]
+  }
+  const expected = (spent: bigint) => ({
+    availableNanos: '700',
+    perDayNanos: String(spent / 7n),
+    daysLeft: Number((700n * 70n) / spent) / 10,
+  })
+  // The wallet's goes up to now: the day that begins at midnight is written down already, and not yet over.
+  assert.deepEqual(await forecastAt(midnightMs - 1), [expected(doubled(3, 9)), String(doubled(1, 8))])
+  assert.deepEqual(await forecastAt(midnightMs), [expected(doubled(2, 8)), String(doubled(1, 7))])
+})
+
+test('usage and costs are the same on the page and in the file, cell by cell', async () => {
+  const quiet = await quietProject()
+  const other = await quietProject()
+  const starts_at = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
+  const row = {
+    project_id: quiet,
+    starts_at,
+    calls: 7n,
+    charged_nanos: 1_000n,
+    billed_calls: 4n,
+    billed_worth_nanos: 1_500n,
+    outcomes: [4, 0, 1, 2],
+    input_tokens: 1n,
+    cached_input_tokens: 2n,
+    cache_write_tokens: 3n,
+    output_tokens: 4n,
+    reasoning_tokens: 5n,
+    billed_output_tokens: 2_000n,
+  }
+  await addUsageRows(world.store.db, 'usage_days', [row])
+  await addUsageRows(world.store.db, 'usage_days', [{ ...row, project_id: other, calls: 1n }])
+  const get = async (path: string) => must(person.send(`GET ${path}`))
+  const { body: usage } = await get(`/api/projects/${quiet}/usage`)
+  assert.deepEqual([usage.totals.calls, usage.totals.failed, usage.totals.chargedNanos], [7, 2, '1000'])
+  const csv = (await get(`/api/projects/${quiet}/usage.csv`)).text.split('\r\n')
+  assert.deepEqual(csv.slice(1), [`${starts_at.toISOString()},sim-small,sim-small,7,2,1,2,3,4,5,0.000001`, ''])
+  const { body: both } = await get(`/api/publishers/${person.publisherId}/usage?by=project`)
+  const callsOf = (id: string) => both.groups.find((group: { id: string }) => group.id === id)?.calls
+  assert.deepEqual([callsOf(quiet), callsOf(other)], [7, 1])
+
+  const { body: costs } = await get(`/api/projects/${quiet}/costs`)
+  assert.deepEqual([costs.calls, costs.billedCalls, costs.averageNanos], [7, 4, '250'])
+  const { price } = costs.prices[0]
+  const output = (2_000n * BigInt(price.output)) / 1_000_000n
+  assert.equal(costs.total.classes.output.nanos, String(output))
+  assert.deepEqual(
+    [costs.total.roundingNanos, costs.total.notChargedNanos, costs.total.chargedNanos],
+    [String(1_500n - output), '500', '1000'],
+  )
+  const lines = (await get(`/api/projects/${quiet}/costs.csv`)).text.split('\r\n')
+  assert.equal(lines.length, 1 + 5 + 2 + 1)
+  assert.match(String(lines[7]), /,not charged,,,.*-0\.0000005\b/)
 })
 
 test('spans that make no sense are refused with a sentence', async () => {
-  for (const search of [
-    'from=2020-01-01',
-    'from=2026-02-02&to=2026-01-01',
-    'from=yesterday',
-    'from=2026-01-01&every=hour',
-  ]) {
+  for (const [search, field] of [
+    ['from=2020-01-01', { path: 'from', message: 'At most 400 days at once.' }],
+    ['from=2026-02-02&to=2026-01-01', { path: 'from', message: 'The beginning must be before the end.' }],
+    ['from=yesterday', { path: 'from', message: 'Write a date like 2026-11-15.' }],
+    ['from=2025-01-01&to=2025-01-15&every=hour', { path: 'from', message: 'By hour, at most 14 days at once.' }],
+  ] as const) {
     const { status, body } = await person.send(`GET /api/projects/${project}/usage?${search}`)
-    assert.equal(status, 422, search)
-    assert.ok(body.fields[0].message.length > 10)
+    assert.deepEqual([status, body.fields], [422, [field]], search)
   }
 })
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { titleOfMovement } from '../../src/rules/ledger-words.ts'
@@ -215,6 +216,17 @@ test('an amount that is too small, too large or not in whole cents is refused be
   }
 })
 
+test('ten checkouts a minute can be opened for a project', async () => {
+  const project = await newProject(owner)
+  const open = async () => {
+    const body = { amountNanos: String(25n * DOLLAR) }
+    return (await owner.send(`POST /api/projects/${project}/checkouts`, { body })).status
+  }
+  const subject = createHash('sha256').update(`checkouts/${project}`).digest()
+  await world.store.db.insertInto('throttles').values({ subject, attempts: 9, started_at: new Date() }).execute()
+  assert.deepEqual([await open(), await open()], [200, 429])
+})
+
 test('when Stripe is away, nothing is written and the answer quotes no key', async () => {
   const project = await newProject(owner)
   stripe.failures.push(500, 500, 500)
@@ -231,11 +243,17 @@ test('when Stripe is away, nothing is written and the answer quotes no key', asy
   assert.deepEqual(payments, [])
 })
 
+const ALERT_LIMITS = 'More than nothing, and at most $10000.00.'
+
 test('owners get one mail each time the balance falls below the alert, and none while it stays there', async () => {
   const project = await fundedProject(20n)
   const set = (thresholdNanos: string | null) =>
     owner.send(`PUT /api/projects/${project}/wallet-alert`, { body: { thresholdNanos } })
-  assert.equal((await set('0')).status, 422)
+  for (const wrong of ['0', String(10_000n * DOLLAR + 1n)]) {
+    const { status, body } = await set(wrong)
+    assert.deepEqual([status, body.fields], [422, [{ path: 'thresholdNanos', message: ALERT_LIMITS }]], wrong)
+  }
+  await must(set(String(10_000n * DOLLAR)))
   await must(set(String(10n * DOLLAR)))
   const { db, tenants } = world.store
   const tell = () => tellLowBalances({ db, tenants, secrets: world.secrets, consoleUrl: 'http://console.test' })
@@ -304,8 +322,13 @@ test('what a real call costs is in the ledger as soon as it has ended', async ()
   await until(async () => (await walletOf(world.store, project)).openHolds === 0)
   const { items } = await ledgerOf(owner, project)
   assert.equal(items[0]?.kind, 'usage')
-  assert.ok(BigInt(items[0]?.deltaNanos ?? 0) < 0n)
-  assert.equal(BigInt(items[0]?.balanceAfterNanos ?? 0), (await walletOf(world.store, project)).balance)
+  const { charged_nanos: charged } = await world.store.db
+    .selectFrom('charges')
+    .select('charged_nanos')
+    .where('project_id', '=', project)
+    .executeTakeFirstOrThrow()
+  assert.ok(charged > 0n)
+  assert.deepEqual([items[0]?.deltaNanos, items[0]?.balanceAfterNanos], [String(-charged), String(DOLLAR - charged)])
 })
 
 test('what is owed stands in the wallet and in its ledger until a top-up has paid it', async () => {

@@ -123,7 +123,7 @@ test('campaigns are changed, paused and resumed by name, and times must be in or
   )
   assert.match(
     await told('campaign', 'set', ...lamps, '--daily-budget', 'none', '--clear-hints'),
-    /daily budget +none[^]*\nhints +-\n/,
+    /daily budget +none[^]*\nhints +-\nnegative hints +-$/m,
   )
   assert.match(await refused('campaign', 'set', ...lamps, '--starts', '2099-06-01'), /ends after it begins/)
   assert.match(await refused('campaign', 'set', ...lamps), /Nothing was said to change/)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { contract } from '../../src/console/contract.ts'
+import { sign, valueIn } from '../../src/platform/signed.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { findAccount, replacePassword } from '../../src/store/credentials.ts'
 import {
@@ -26,6 +28,7 @@ before(async () => {
 })
 after(() => world.close())
 
+const HOUR_MS = 3_600_000
 const OWN_PASSWORD = 'the owner of the address chose this'
 
 /** The stranger knows the password, and is signed in. */
@@ -40,10 +43,23 @@ async function resetPassword(email: string, newPassword = OWN_PASSWORD): Promise
   await must(browser.send('POST /api/auth/reset-password', { body: { token, newPassword } }))
 }
 
-test('nobody turns on a second factor before the address is confirmed', async () => {
+/** What would let a stranger stay, or make Parley write to others. One that is missing here fails the test. */
+const NEEDS_CONFIRMED = [
+  'POST /api/me/passkeys',
+  'POST /api/me/passkeys/options',
+  'POST /api/me/two-factor',
+  'POST /api/publishers/:publisher/invitations',
+]
+
+test('nobody adds a second factor or a passkey, or invites others, before the address is confirmed', async () => {
+  const confirmed = Object.entries(contract).filter(([, entry]) => 'confirmed' in entry && entry.confirmed)
+  assert.deepEqual(confirmed.map(([key]) => key).toSorted(), NEEDS_CONFIRMED)
   const stranger = await hijack('first@example.com')
-  const begun = await stranger.send('POST /api/me/two-factor')
-  assert.deepEqual([begun.status, /Confirm your address/.test(begun.body.message)], [409, true], begun.text)
+  for (const key of NEEDS_CONFIRMED) {
+    const { status, body } = await stranger.send(key.replace(':publisher', stranger.publisherId))
+    const sentence = 'Confirm your address first. The link is in the mail to you.'
+    assert.deepEqual([status, body.message], [409, sentence], key)
+  }
 })
 
 test('the link in the mail alone confirms nothing: it takes the password of the account, or sets a new one', async () => {
@@ -95,6 +111,27 @@ test('a link works once, and one for the password of before sets none', async ()
   assert.equal((await confirm(confirming)).status, 422)
   assert.equal((await reset(resetting)).status, 422)
   await must(signIn(openBrowser(world), email, OWN_PASSWORD))
+})
+
+test('a link that confirms is good for a day, and one that sets a password for an hour', async () => {
+  const email = 'late@example.com'
+  await hijack(email)
+  const account = (await findAccount(world.store.db, { email })) ?? assert.fail()
+  const { id, passwordHash } = account
+  const beganMs = Date.now()
+  await must(openBrowser(world).send('POST /api/auth/request-password-reset', { body: { email } }))
+  for (const [page, goodForMs, path, boundTo] of [
+    ['activate', 24 * HOUR_MS, 'verify-email', ['confirm', email]],
+    ['reset-password', HOUR_MS, 'reset-password', ['reset', email, passwordHash]],
+  ] as const) {
+    const { untilMs } = valueIn(await mailedToken(world, email, page)) as { untilMs: number }
+    assert.ok(Math.abs(untilMs - goodForMs - beganMs) < 30_000, `${page}: ${untilMs - beganMs}`)
+    const token = sign(world.secrets, 'links', { id, email, untilMs: Date.now() - 1 }, boundTo)
+    const late = await openBrowser(world).send(`POST /api/auth/${path}`, { body: { token, newPassword: OWN_PASSWORD } })
+    assert.deepEqual([late.status, late.body.message], [422, 'This link is no longer valid. Ask for a new one.'], page)
+  }
+  const token = sign(world.secrets, 'links', { id, email, untilMs: Date.now() + 60_000 }, ['confirm', email])
+  await must(openBrowser(world).send('POST /api/auth/verify-email', { body: { token, newPassword: OWN_PASSWORD } }))
 })
 
 test('a password reset gets the owner of the address in, and leaves the stranger nothing to come back with', async () => {

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
-import { argon2Sync, randomBytes } from 'node:crypto'
+import { argon2Sync, createHash, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { sign } from '../../src/platform/signed.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { findAccount } from '../../src/store/credentials.ts'
+import { createAuthenticator } from '../support/authenticator.ts'
 import {
   createConsoleWorld,
   mailedToken,
   must,
   newPerson,
   openBrowser,
+  ORIGIN,
   PASSWORD,
   signIn,
   userIdOf,
@@ -25,6 +30,9 @@ after(() => world.close())
 
 const DEVICE = 'parley.device'
 const GUESSES_PER_DAY = 100
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 /** Somebody whose password is as slow to check as it was twenty years ago: hundreds of guesses are made here. */
 async function newVictim(): Promise<Person> {
@@ -117,7 +125,7 @@ test('a known device has a limit of its own', async () => {
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429])
 })
 
-test('a device is known for one account, until its password changes, and only by our signature', async () => {
+test('a device is known for one account, for 400 days, until its password changes, and only by our signature', async () => {
   const owner = await newVictim()
   const other = await newPerson(world)
   await guess(owner.email, GUESSES_PER_DAY)
@@ -129,6 +137,11 @@ test('a device is known for one account, until its password changes, and only by
     return (await signIn(browser, owner.email)).status
   }
   assert.equal(await tryWith(device), 200)
+  const account = (await findAccount(world.store.db, { email: owner.email })) ?? assert.fail()
+  const knownSince = (ms: number) =>
+    sign(world.secrets, 'devices', { id: uuidv7(), sinceMs: ms }, [account.id, account.passwordHash])
+  assert.equal(await tryWith(knownSince(Date.now() - 400 * DAY_MS + MINUTE_MS)), 200)
+  assert.equal(await tryWith(knownSince(Date.now() - 400 * DAY_MS)), 429, 'after 400 days')
   for (const cookie of [String(other.cookies.get(DEVICE)), `${version}.${value}.${'A'.repeat(43)}`, 'x', ''])
     assert.equal(await tryWith(cookie), 429, cookie)
   const { headers } = await signIn(owner, owner.email)
@@ -143,4 +156,61 @@ test('a device is known for one account, until its password changes, and only by
   old.cookies.set(DEVICE, device)
   assert.equal((await signIn(old, owner.email, body.newPassword)).status, 429)
   await must(signIn(owner, owner.email, body.newPassword))
+})
+
+const IP = '203.0.113.99'
+const TOKEN = '1.e30.x'
+const CREDENTIAL = { credential: createAuthenticator(ORIGIN).use({ challenge: 'x', rpId: 'x' }) }
+const NEW = { newPassword: 'a completely new password' }
+const EMAIL = 'nobody@example.com'
+const PER_DAY = `sign-in/${EMAIL}/${IP}/day`
+
+/** Whom it counts, how often in how long, and what is refused then: USER and PUBLISHER stand for the caller's ids. */
+const LIMITS: [subject: string, most: number, windowMs: number, key: string, body?: object][] = [
+  [`sign-in/${IP}`, 10, MINUTE_MS, 'POST /api/auth/sign-in/email', { email: EMAIL, password: 'x' }],
+  [`sign-in/${EMAIL}/${IP}`, 5, MINUTE_MS, 'POST /api/auth/sign-in/email', { email: EMAIL, password: 'x' }],
+  [PER_DAY, 20, DAY_MS, 'POST /api/auth/sign-in/email', { email: EMAIL, password: 'x' }],
+  [`sign-in/${EMAIL}`, 100, DAY_MS, 'POST /api/auth/sign-in/email', { email: EMAIL, password: 'x' }],
+  [`sign-up/${IP}`, 10, HOUR_MS, 'POST /api/auth/sign-up/email', { name: 'A', email: EMAIL, password: 'x'.repeat(12) }],
+  [`codes/${IP}`, 10, MINUTE_MS, 'POST /api/auth/two-factor/verify-totp', { code: '123456' }],
+  [`codes/${IP}`, 10, MINUTE_MS, 'POST /api/auth/two-factor/verify-backup-code', { code: 'a-code' }],
+  [`mails/${IP}`, 10, MINUTE_MS, 'POST /api/auth/send-verification-email', { email: EMAIL }],
+  [`mails/${IP}`, 10, MINUTE_MS, 'POST /api/auth/request-password-reset', { email: EMAIL }],
+  [`links/${IP}`, 30, MINUTE_MS, 'POST /api/auth/verify-email', { token: TOKEN, password: 'x' }],
+  [`links/${IP}`, 30, MINUTE_MS, 'POST /api/auth/reset-password', { token: TOKEN, ...NEW }],
+  [`passkeys/${IP}`, 30, MINUTE_MS, 'POST /api/auth/passkey/options'],
+  [`passkeys/${IP}`, 30, MINUTE_MS, 'POST /api/auth/passkey/sign-in', CREDENTIAL],
+  ['proof/USER', 5, MINUTE_MS, 'POST /api/me/proof', { password: 'x' }],
+  ['proof/USER/hour', 30, HOUR_MS, 'POST /api/me/proof', { password: 'x' }],
+  ['proof/USER', 5, MINUTE_MS, 'POST /api/me/proof/passkey', CREDENTIAL],
+  ['proof/USER', 5, MINUTE_MS, 'POST /api/me/two-factor/confirm', { code: '123456' }],
+  [
+    'invitations/PUBLISHER',
+    30,
+    HOUR_MS,
+    'POST /api/publishers/PUBLISHER/invitations',
+    { email: EMAIL, role: 'viewer' },
+  ],
+]
+
+test('what can be guessed, or sends mails, is refused when it was tried as often as is written here, until its time is over', async () => {
+  const person = await newPerson(world)
+  const caller = openBrowser(world, IP)
+  for (const [name, value] of person.cookies) if (name !== DEVICE) caller.cookies.set(name, value)
+  const ids = { USER: await userIdOf(person), PUBLISHER: person.publisherId }
+  const named = (text: string) => text.replace(/USER|PUBLISHER/, (word) => ids[word as keyof typeof ids])
+  const { db } = world.store
+  for (const [whom, most, windowMs, key, body] of LIMITS) {
+    const subject = createHash('sha256').update(named(whom)).digest()
+    const statusAt = async (ageMs: number, attempts: number) => {
+      await db.deleteFrom('throttles').execute()
+      const started_at = new Date(Date.now() - ageMs)
+      await db.insertInto('throttles').values({ subject, attempts, started_at }).execute()
+      return (await caller.send(named(key), { body })).status
+    }
+    const what = `${whom}: ${key}`
+    assert.notEqual(await statusAt(windowMs - 10_000, most - 1), 429, what)
+    assert.equal(await statusAt(windowMs - 10_000, most), 429, what)
+    assert.notEqual(await statusAt(windowMs, most), 429, what)
+  }
 })

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { contract } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { ROLES, type MemberRole } from '../../src/rules/roles.ts'
 import { SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
 import {
   createConsoleWorld,
@@ -75,12 +76,17 @@ test('every route that names something by an id has a sample in test/support/con
   assert.deepEqual(Object.keys(samples).toSorted(), naming.toSorted())
 })
 
-test('each sample is answered when the ids are the caller’s own', async () => {
+test('each sample is answered when the ids are the caller’s own and their role is the least that the route asks for', async () => {
+  const { db } = world.store
   for (const key of sampled) {
     const person = key.startsWith('GET') ? me : await newPerson(world)
     const ids = key.startsWith('GET') ? mine : await seedTenant(world, person)
+    const role = TOUCHES_AN_OWNER.has(key) ? 'owner' : (leastRoleOf(key) ?? 'owner')
+    const { id } = (await person.send('GET /api/me')).body.user
+    await db.updateTable('memberships').set({ role }).where('user_id', '=', id).execute()
     const { status, text } = await send(person, key, idsFor(key, ids))
     assert.equal(status, 200, `${key}: ${text}`)
+    await db.updateTable('memberships').set({ role: 'owner' }).where('user_id', '=', id).execute()
   }
 })
 
@@ -90,7 +96,7 @@ test('a route that needs a fresh proof is refused when the last one is eleven mi
   await sql`update sessions s set proven_at = now() - interval '11 minutes' from users u
     where u.id = s.user_id and u.email = ${person.email}`.execute(world.store.db)
   const needing = sampled.filter((key) => 'freshProof' in contract[key as keyof typeof contract])
-  assert.ok(needing.length > 10)
+  assert.equal(needing.length, 15)
   for (const key of needing) {
     const { status, body } = await send(person, key, idsFor(key, ids))
     assert.deepEqual([status, body.code], [403, 'proof_needed'], key)
@@ -139,21 +145,79 @@ test('who is not signed in learns nothing of any id', async () => {
   }
 })
 
+/**
+ * The least role of each route, written out a second time on purpose: a line that changes in the contract has to change
+ * here too. Who is a viewer may see everything but the audit log, and leave.
+ */
+const LEAST_ROLE: Record<string, MemberRole> = {
+  'DELETE /api/projects/:project': 'owner',
+  'GET /api/publishers/:publisher/audit-log': 'admin',
+  'GET /api/publishers/:publisher/audit-log.csv': 'admin',
+  'PATCH /api/publishers/:publisher': 'admin',
+  'POST /api/publishers/:publisher/invitations': 'admin',
+  'DELETE /api/publishers/:publisher/invitations/:invitation': 'admin',
+  'PATCH /api/publishers/:publisher/members/:member': 'admin',
+  'DELETE /api/publishers/:publisher/members/:member': 'admin',
+  'POST /api/publishers/:publisher/projects': 'admin',
+  'PATCH /api/projects/:project': 'admin',
+  'PATCH /api/projects/:project/settings': 'admin',
+  'PATCH /api/projects/:project/domain': 'admin',
+  'POST /api/projects/:project/checkouts': 'admin',
+  'PUT /api/projects/:project/wallet-alert': 'admin',
+  'DELETE /api/projects/:project/conversations/:conversation': 'admin',
+  'PATCH /api/projects/:project/monetization': 'admin',
+  'PUT /api/projects/:project/monetization/mode': 'admin',
+  'PUT /api/projects/:project/monetization/blocked-advertisers': 'admin',
+  'POST /api/projects/:project/domain/check': 'developer',
+  'POST /api/projects/:project/keys': 'developer',
+  'POST /api/projects/:project/keys/:key/roll': 'developer',
+  'POST /api/projects/:project/keys/:key/end': 'developer',
+  'PATCH /api/projects/:project/keys/:key': 'developer',
+  'DELETE /api/projects/:project/keys/:key': 'developer',
+  'POST /api/projects/:project/playground': 'developer',
+  'POST /api/projects/:project/playground/code': 'developer',
+  'POST /api/projects/:project/onboarding/dismiss': 'developer',
+  'POST /api/publishers/:publisher/leave': 'viewer',
+}
+/** Their samples are about an owner, whom nobody else may touch. */
+const TOUCHES_AN_OWNER = new Set([
+  'PATCH /api/publishers/:publisher/members/:member',
+  'DELETE /api/publishers/:publisher/members/:member',
+])
+
+function leastRoleOf(key: string): MemberRole | undefined {
+  return /\/:(?:publisher|project)\b/.test(key) ? (LEAST_ROLE[key] ?? 'viewer') : undefined
+}
+
+test('each route asks for the role that is written down here, and every change of a tenant is written down', () => {
+  for (const [key, entry] of Object.entries(contract))
+    assert.equal('role' in entry ? entry.role : undefined, leastRoleOf(key), key)
+  const changes = Object.keys(contract).filter((key) => leastRoleOf(key) && !key.startsWith('GET'))
+  assert.deepEqual(
+    changes.filter((key) => !(key in LEAST_ROLE)),
+    [],
+  )
+})
+
 test('a member with a lower role than the route asks for is refused, whatever they send', async () => {
   const { db } = world.store
   const guest = await newPerson(world)
-  await db
-    .insertInto('memberships')
-    .values({ publisher_id: mine.publisher, user_id: (await guest.send('GET /api/me')).body.user.id, role: 'viewer' })
-    .execute()
-  for (const key of sampled) {
-    const entry = contract[key as keyof typeof contract] as { role?: string }
-    if (entry.role === undefined || entry.role === 'viewer') continue
-    const { status, body } = await send(guest, key, idsFor(key, mine))
-    assert.deepEqual(
-      [status, body.message],
-      [403, `This needs the role ${entry.role}, and you are viewer. Ask an owner or an admin of the account.`],
-      key,
-    )
+  const user_id = (await guest.send('GET /api/me')).body.user.id
+  await db.insertInto('memberships').values({ publisher_id: mine.publisher, user_id, role: 'viewer' }).execute()
+  const refused: string[] = []
+  for (const held of ['viewer', 'developer', 'admin'] as const) {
+    await db.updateTable('memberships').set({ role: held }).where('user_id', '=', user_id).execute()
+    for (const [key, least] of Object.entries(LEAST_ROLE)) {
+      if (ROLES.indexOf(held) <= ROLES.indexOf(least)) continue
+      const { status, body } = await send(guest, key, idsFor(key, mine))
+      assert.deepEqual(
+        [status, body.message],
+        [403, `This needs the role ${least}, and you are ${held}. Ask an owner or an admin of the account.`],
+        key,
+      )
+      refused.push(held)
+    }
   }
+  const times = (held: MemberRole) => refused.filter((role) => role === held).length
+  assert.deepEqual([times('viewer'), times('developer'), times('admin')], [27, 18, 1])
 })

@@ -1,7 +1,36 @@
 import { createHash } from 'node:crypto'
+import { CLI } from './cli.ts'
+import { CONSOLE_FIGURES } from './console-figures.ts'
+import { CONSOLE } from './console.ts'
+import { DASHBOARD } from './dashboard.ts'
+import { DOMAINS } from './domains.ts'
+import { GATEWAY } from './gateway.ts'
+import { LEDGER } from './ledger.ts'
+import { PLATFORM } from './platform.ts'
+import { PROVIDERS } from './providers.ts'
+import { RECOMMEND } from './recommend.ts'
+import { RULES } from './rules.ts'
+import { STORE_SCOPES } from './store-scopes.ts'
+import { STORE } from './store.ts'
+import { WORKER } from './worker.ts'
 import type { Mutant } from './mutant.ts'
 
-export const MUTANTS: readonly Mutant[] = []
+export const MUTANTS: readonly Mutant[] = [
+  ...CLI,
+  ...CONSOLE_FIGURES,
+  ...CONSOLE,
+  ...DASHBOARD,
+  ...DOMAINS,
+  ...GATEWAY,
+  ...LEDGER,
+  ...PLATFORM,
+  ...PROVIDERS,
+  ...RECOMMEND,
+  ...RULES,
+  ...STORE_SCOPES,
+  ...STORE,
+  ...WORKER,
+]
 
 /** As many as asked for, in an order that the seed decides. */
 export function sampleOf(mutants: readonly Mutant[], size: number, seed: string): Mutant[] {

@@ -11,6 +11,7 @@ import {
   XAxis,
   YAxis,
 } from 'recharts'
+import { momentOf, scaleOf, tickOf } from './chart-axes.ts'
 import type { ChartProps, ChartSeries } from './chart-data.ts'
 import { Swatch } from './swatch.tsx'
 
@@ -115,21 +116,6 @@ function partsOf({ kind, series, points, every, format }: ChartProps) {
   ]
 }
 
-const STEPS = [1, 2, 2.5, 5, 10]
-const INTERVALS_MAX = 5
-
-/** Round numbers from nothing to just above the highest: $0.10, $0.20 and not $0.085, $0.17. */
-function scaleOf(highest: number): { domain?: [number, number]; ticks?: number[] } {
-  if (!Number.isFinite(highest) || highest <= 0) return {}
-  const rough = highest / INTERVALS_MAX
-  const power = 10 ** Math.max(0, Math.floor(Math.log10(rough)))
-  // Calls, tokens, nanos and milliseconds are all counted in whole numbers.
-  const steps = STEPS.map((each) => each * power).filter(Number.isInteger)
-  const step = steps.find((each) => each >= rough) ?? 10 * power
-  const count = Math.ceil(highest / step)
-  return { domain: [0, count * step], ticks: Array.from({ length: count + 1 }, (_, n) => n * step) }
-}
-
 function rowOf(payload: unknown): Row {
   const [first] = (payload ?? []) as { payload?: Row }[]
   return first?.payload ?? {}
@@ -166,15 +152,4 @@ function Tip({ at, values, series, every, format, isSummed }: TipProps) {
       )}
     </div>
   )
-}
-
-function tickOf(at: string, every: 'hour' | 'day'): string {
-  const format =
-    every === 'hour' ? ({ hour: '2-digit', minute: '2-digit' } as const) : ({ day: 'numeric', month: 'short' } as const)
-  return new Intl.DateTimeFormat('en-GB', { ...format, timeZone: 'UTC' }).format(new Date(at))
-}
-
-function momentOf(at: string, every: 'hour' | 'day'): string {
-  const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
-  return every === 'day' ? `${day.format(new Date(at))} (UTC)` : `${day.format(new Date(at))}, ${at.slice(11, 16)} UTC`
 }

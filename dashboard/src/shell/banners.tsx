@@ -6,11 +6,9 @@ import { Button } from '../components/button.tsx'
 import { Link } from '../components/link.tsx'
 import { toast, toastError } from '../components/toast.tsx'
 import { formatMoney } from '../formats.ts'
+import { isLow } from '../pages/wallet/amounts.ts'
 import { registeredPages } from '../registered-pages.ts'
 import { useMe, usePlace } from '../session.ts'
-
-/** Below this, unless it has an alert of its own, a project with a verified domain should be topped up. */
-const LOW_BALANCE_NANOS = 1_000_000_000n
 
 /** What stands in the way, most important first; one at a time, or nobody reads any. */
 export function Banners() {
@@ -25,9 +23,8 @@ export function Banners() {
       : 'This account is not activated yet. Calls are answered once its owner has confirmed the e-mail address.'
     return <Banner>{sentence}</Banner>
   }
-  if (project?.domainVerifiedAt && BigInt(project.balanceNanos) < BigInt(project.alertNanos ?? LOW_BALANCE_NANOS)) {
+  if (project?.domainVerifiedAt && isLow(project))
     return <BalanceBanner projectId={project.id} balance={project.balanceNanos} />
-  }
   return null
 }
 

@@ -1,5 +1,6 @@
 import { Download, Receipt } from 'lucide-react'
 import { addressOf, type Reply } from '../../api.ts'
+import { changeOf } from '../../change.ts'
 import { buttonClasses } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Chart } from '../../components/chart.tsx'
@@ -22,6 +23,7 @@ import { RANGE_FILTERS } from '../usage/ranges.ts'
 import { chartOf } from '../usage/shown.ts'
 import { Updated } from '../usage/usage-view.tsx'
 import { useSpan } from '../usage/use-span.ts'
+import { daysInWords } from './days-left.ts'
 import { UnitPrice } from './unit-price.tsx'
 
 type Costs = Reply<'GET /api/projects/:project/costs'>
@@ -104,7 +106,7 @@ function Totals({ data }: { data: Costs | undefined }) {
       <Stat
         label="Spent"
         value={data && <Money nanos={data.total.chargedNanos} />}
-        delta={data && before > 0 ? Number(data.total.chargedNanos) / before - 1 : undefined}
+        delta={data && changeOf(Number(data.total.chargedNanos), before)}
         note={before > 0 && 'vs before'}
       />
       <Stat
@@ -133,11 +135,6 @@ function Totals({ data }: { data: Costs | undefined }) {
       />
     </div>
   )
-}
-
-function daysInWords(days: number): string {
-  if (days > 999) return 'over 999 days'
-  return `${days < 10 ? days : Math.floor(days)} ${days === 1 ? 'day' : 'days'}`
 }
 
 const CLASSES = [

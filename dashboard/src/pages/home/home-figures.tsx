@@ -1,3 +1,4 @@
+import { changeOf } from '../../change.ts'
 import { Duration, Money, Nothing } from '../../components/figures.tsx'
 import { Stat } from '../../components/stat.tsx'
 import { formatCount, formatMoney, formatShare } from '../../formats.ts'
@@ -20,7 +21,7 @@ export function HomeFigures({ home }: { home: Home | undefined }) {
       <Stat
         label="Calls in 7 days"
         value={week && formatCount(week.calls)}
-        delta={week && change(week.calls, week.previousCalls)}
+        delta={week && changeOf(week.calls, week.previousCalls)}
       />
       <Stat
         label="Error rate in 7 days"
@@ -30,14 +31,14 @@ export function HomeFigures({ home }: { home: Home | undefined }) {
       <Stat
         label="First token, median"
         value={week && <Duration ms={week.firstTokenMs.p50} />}
-        delta={week && change(week.firstTokenMs.p50, week.previousFirstTokenMs.p50)}
+        delta={week && changeOf(week.firstTokenMs.p50, week.previousFirstTokenMs.p50)}
         more="bad"
         note={week?.firstTokenMs.p50 == null && 'no calls yet'}
       />
       <Stat
         label="First token, 95 %"
         value={week && <Duration ms={week.firstTokenMs.p95} />}
-        delta={week && change(week.firstTokenMs.p95, week.previousFirstTokenMs.p95)}
+        delta={week && changeOf(week.firstTokenMs.p95, week.previousFirstTokenMs.p95)}
         more="bad"
         note={week?.firstTokenMs.p95 == null && 'no calls yet'}
       />
@@ -50,18 +51,13 @@ type Compared = Home['spent']['today']
 function spentIn(compared: Compared | undefined) {
   return {
     value: compared && <Money nanos={compared.nanos} />,
-    delta: compared && change(Number(compared.nanos), Number(compared.previousNanos)),
+    delta: compared && changeOf(Number(compared.nanos), Number(compared.previousNanos)),
   }
 }
 
 function noteOf(compared: Compared | undefined, words: string) {
   if (compared === undefined || compared.previousNanos === '0') return undefined
   return <span className="truncate max-sm:sr-only">{words}</span>
-}
-
-/** Against nothing there is no change to speak of. */
-function change(now: number | null, before: number | null): number | null {
-  return now === null || before === null || before === 0 ? null : now / before - 1
 }
 
 function rateOf(failed: number, calls: number): number | null {

@@ -6,7 +6,7 @@ import { Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { toast } from '../../components/toast.tsx'
-import { formatMoneyExactly, parseMoney } from '../../formats.ts'
+import { parseMoney, plainMoney } from '../../formats.ts'
 import { useApi, useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { CHANGED, type Monetization } from './monetization.ts'
@@ -199,16 +199,9 @@ function controlsOf(settings: Monetization): Controls {
     firstTurn,
     minTurnGap,
     maxPerConversation,
-    floorNanos: plainOf(settings.floorNanos),
+    floorNanos: plainMoney(settings.floorNanos),
     blockedCategories,
     blockedDomains,
     excludedTopics,
   }
-}
-
-/** `0.10` and not `$0.100000000`: it is typed over. No digit that counts is lost. */
-function plainOf(nanos: string): string {
-  return formatMoneyExactly(nanos)
-    .replaceAll(/[$,]/g, '')
-    .replace(/(\.\d\d\d*?)0+$/, '$1')
 }

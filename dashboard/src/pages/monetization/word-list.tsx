@@ -3,6 +3,7 @@ import { useId, useState } from 'react'
 import { classes } from '../../components/classes.ts'
 import type { FieldControl } from '../../components/field.tsx'
 import { CONTROL } from '../../components/input.tsx'
+import { withWords } from './words.ts'
 
 export interface WordListProps {
   control: FieldControl
@@ -19,11 +20,8 @@ export function WordList({ control, noun, words, onChange, suggestions, placehol
   const [text, setText] = useState('')
   const listId = useId()
   function take(typed: string): void {
-    const added = typed
-      .split(/[,\n]/)
-      .map((word) => word.trim())
-      .filter((word) => word !== '' && !words.some((each) => each.toLowerCase() === word.toLowerCase()))
-    if (added.length > 0) onChange([...words, ...new Set(added)])
+    const all = withWords(words, typed)
+    if (all.length > words.length) onChange(all)
     setText('')
   }
   return (

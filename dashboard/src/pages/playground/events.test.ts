@@ -5,11 +5,12 @@ import { createEventReader, pieceOf } from './events.ts'
 const STREAM = ': asking\ndata: {"id":"a","choices":[{"delta":{"content":"Grüß"}}]}\n\n: ping\ndata: [DONE]\n\n'
 
 test('events are the same however their bytes are split', () => {
-  for (let at = 0; at <= STREAM.length; at++) {
-    const reader = createEventReader()
-    const read = [...reader.read(STREAM.slice(0, at)), ...reader.read(STREAM.slice(at))]
-    assert.deepEqual(read, ['{"id":"a","choices":[{"delta":{"content":"Grüß"}}]}', '[DONE]'], `split at ${at}`)
-  }
+  for (const stream of [STREAM, STREAM.replaceAll('\n', '\r\n')])
+    for (let at = 0; at <= stream.length; at++) {
+      const reader = createEventReader()
+      const read = [...reader.read(stream.slice(0, at)), ...reader.read(stream.slice(at))]
+      assert.deepEqual(read, ['{"id":"a","choices":[{"delta":{"content":"Grüß"}}]}', '[DONE]'], `split at ${at}`)
+    }
 })
 
 test('a piece, a whole answer, an error, the end and noise are told apart', () => {

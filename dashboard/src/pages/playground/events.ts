@@ -8,7 +8,7 @@ export function createEventReader(): EventReader {
   let rest = ''
   return {
     read(text) {
-      const blocks = (rest + text.replaceAll('\r\n', '\n')).split('\n\n')
+      const blocks = (rest + text).replaceAll('\r\n', '\n').split('\n\n')
       rest = blocks.pop() ?? ''
       return blocks.map(dataOf).filter((data) => data !== '')
     },

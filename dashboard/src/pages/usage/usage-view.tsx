@@ -1,5 +1,6 @@
 import { ChartColumn } from 'lucide-react'
 import type { UseQueryResult } from '@tanstack/react-query'
+import { changeOf } from '../../change.ts'
 import { Card } from '../../components/card.tsx'
 import { Chart } from '../../components/chart.tsx'
 import { Swatch } from '../../components/swatch.tsx'
@@ -102,19 +103,19 @@ function Totals({ data }: { data: Usage | undefined }) {
       <Stat
         label="Calls"
         value={now && <Count of={now.calls} />}
-        delta={change(now?.calls, before?.calls)}
+        delta={changeOf(now?.calls, before?.calls)}
         note="vs before"
       />
       <Stat
         label="Tokens"
         value={now && <Tokens count={tokensIn(now.tokens)} />}
-        delta={change(now && tokensIn(now.tokens), before && tokensIn(before.tokens))}
+        delta={changeOf(now && tokensIn(now.tokens), before && tokensIn(before.tokens))}
         note="vs before"
       />
       <Stat
         label="Spend"
         value={now && <Money nanos={now.chargedNanos} />}
-        delta={change(now && Number(now.chargedNanos), before && Number(before.chargedNanos))}
+        delta={changeOf(now && Number(now.chargedNanos), before && Number(before.chargedNanos))}
         note="vs before"
       />
       <Stat
@@ -129,11 +130,6 @@ function Totals({ data }: { data: Usage | undefined }) {
       />
     </div>
   )
-}
-
-/** Undefined where there is nothing to compare with. */
-function change(now: number | undefined, before: number | undefined): number | undefined {
-  return now === undefined || !before ? undefined : now / before - 1
 }
 
 export function Updated({ upTo, every }: { upTo: string | null | undefined; every?: 'hour' | 'day' }) {

@@ -7,9 +7,10 @@ import { Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
 import { toast, toastError } from '../../components/toast.tsx'
-import { formatMoney, parseMoney } from '../../formats.ts'
+import { formatMoney, parseMoney, plainMoney } from '../../formats.ts'
 import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { isLow } from './amounts.ts'
 
 type Wallet = Reply<'GET /api/projects/:project/wallet'>
 
@@ -22,7 +23,7 @@ export function AlertCard({ wallet }: { wallet: Wallet | undefined }) {
     'GET /api/me',
   ])
   const alert = wallet?.alertNanos ?? null
-  const form = useForm({ defaultValues: { thresholdNanos: alert === null ? SUGGESTED : plainOf(alert) } })
+  const form = useForm({ defaultValues: { thresholdNanos: alert === null ? SUGGESTED : plainMoney(alert) } })
   const mayChange = project.may('admin')
   const params = { project: project.id }
 
@@ -82,11 +83,5 @@ export function AlertCard({ wallet }: { wallet: Wallet | undefined }) {
 function AlertState({ wallet }: { wallet: Wallet | undefined }) {
   if (!wallet) return <Skeleton className="h-5 w-16" />
   if (wallet.alertNanos === null) return <Status tone="neutral">Off</Status>
-  const isBelow = BigInt(wallet.balanceNanos) < BigInt(wallet.alertNanos)
-  return isBelow ? <Status tone="warn">Below it now</Status> : <Status tone="good">On</Status>
-}
-
-/** `10` and not `$10.00`: it is typed over. */
-function plainOf(nanos: string): string {
-  return formatMoney(nanos).replaceAll(/[$,]/g, '').replace(/\.00$/, '')
+  return isLow(wallet) ? <Status tone="warn">Below it now</Status> : <Status tone="good">On</Status>
 }

@@ -12,6 +12,7 @@ import { useFilters } from '../../filters.ts'
 import { formatCount } from '../../formats.ts'
 import { useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { fromOf, PERIODS } from './periods.ts'
 
 type Entry = Item<'GET /api/projects/:project/ledger'>
 type Kind = Entry['kind']
@@ -29,13 +30,6 @@ const KINDS: { value: Kind; label: string }[] = [
   { value: 'owed', label: 'Owed' },
   { value: 'collection', label: 'Paid what was owed' },
 ]
-const PERIODS = [
-  { value: '7', label: 'Last 7 days' },
-  { value: '30', label: 'Last 30 days' },
-  { value: '90', label: 'Last 90 days' },
-  { value: '365', label: 'Last 12 months' },
-]
-const DAY_MS = 86_400_000
 
 export function Ledger() {
   const project = useProject()
@@ -93,13 +87,6 @@ export function Ledger() {
       />
     </section>
   )
-}
-
-/** Whole days, so that the same choice is the same request. */
-function fromOf(days: string | undefined, nowMs: number): { from?: string } {
-  if (!PERIODS.some(({ value }) => value === days)) return {}
-  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
-  return { from: new Date(today - (Number(days) - 1) * DAY_MS).toISOString() }
 }
 
 function columnsFor(projectId: string): Column<Entry>[] {

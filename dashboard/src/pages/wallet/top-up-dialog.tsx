@@ -8,6 +8,7 @@ import { Input } from '../../components/input.tsx'
 import { formatMoney, parseMoney } from '../../formats.ts'
 import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { isPayable } from './amounts.ts'
 
 const PRESETS = ['10', '25', '50', '100']
 
@@ -79,12 +80,4 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
       </Form>
     </Dialog>
   )
-}
-
-const NANOS_PER_CENT = 10_000_000n
-
-function isPayable(nanos: string | undefined, { minNanos, maxNanos }: TopUpDialogProps['topUp']): boolean {
-  if (nanos === undefined) return false
-  const amount = BigInt(nanos)
-  return amount >= BigInt(minNanos) && amount <= BigInt(maxNanos) && amount % NANOS_PER_CENT === 0n
 }

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isRunning, problemIn, requestFor, type Settings, type Turn } from './chat.ts'
+
+const SETTINGS: Settings = { model: 'sim-small', system: '', temperature: '', maxTokens: '', isStreamed: true }
+
+function turn(question: string, text: string, state: Turn['state']): Turn {
+  return { id: 1, question, text, state, events: [], request: requestFor(SETTINGS, [], question) }
+}
+
+test('a question is asked with what was said before, and without what failed or was never answered', () => {
+  const earlier = [
+    turn('one', 'first', 'done'),
+    turn('two', 'half', 'stopped'),
+    turn('three', 'broken', 'failed'),
+    turn('four', '', 'stopped'),
+  ]
+  assert.deepEqual(requestFor({ ...SETTINGS, system: ' Be brief. ' }, earlier, 'five'), {
+    model: 'sim-small',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'first' },
+      { role: 'user', content: 'two' },
+      { role: 'assistant', content: 'half' },
+      { role: 'user', content: 'five' },
+    ],
+    temperature: null,
+    maxTokens: null,
+    stream: true,
+  })
+  const asked = requestFor({ ...SETTINGS, temperature: ' 0 ', maxTokens: '1', isStreamed: false }, [], 'six')
+  assert.deepEqual(asked, {
+    model: 'sim-small',
+    messages: [{ role: 'user', content: 'six' }],
+    temperature: 0,
+    maxTokens: 1,
+    stream: false,
+  })
+})
+
+test('a temperature is from 0 to 2 and a limit is a whole number from 1; nothing typed is no mistake', () => {
+  const problem = (temperature: string, maxTokens = '') => problemIn({ ...SETTINGS, temperature, maxTokens })?.field
+  for (const good of ['', ' ', '0', '2', '0.7']) assert.equal(problem(good), undefined, good)
+  for (const bad of ['-0.1', '2.1', 'warm', 'NaN']) assert.equal(problem(bad), 'temperature', bad)
+  for (const good of ['', '1', '4096']) assert.equal(problem('', good), undefined, good)
+  for (const bad of ['0', '-1', '1.5', 'many', 'Infinity']) assert.equal(problem('', bad), 'maxTokens', bad)
+})
+
+test('a turn runs until it is done, stopped or failed', () => {
+  const running = (['asking', 'answering', 'done', 'stopped', 'failed'] as const).map((state) =>
+    isRunning(turn('q', '', state)),
+  )
+  assert.deepEqual(running, [true, true, false, false, false])
+  assert.equal(isRunning(undefined), false)
+})

@@ -1,0 +1,64 @@
+import type { Db } from '../../src/store/database.ts'
+
+const HOUR_MS = 3_600_000
+export const UNIT_MS = { usage_hours: HOUR_MS, usage_days: 24 * HOUR_MS }
+type UsageTable = keyof typeof UNIT_MS
+
+const COUNTED = ['calls', 'streamed', 'charged_nanos', 'billed_calls', 'billed_worth_nanos'] as const
+const TOKENS = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+] as const
+
+export interface UsageRow extends Partial<
+  Record<(typeof COUNTED)[number] | (typeof TOKENS)[number] | `billed_${(typeof TOKENS)[number]}`, bigint>
+> {
+  project_id: string
+  starts_at: Date
+  /** Counts in the order of OUTCOMES. */
+  outcomes?: number[]
+}
+
+const NOTHING = Object.fromEntries(
+  [...COUNTED, ...TOKENS, ...TOKENS.map((name) => `billed_${name}`)].map((name) => [name, 0n]),
+)
+const WHAT = {
+  model_id: 'sim-small',
+  price_version_id: 1n,
+  outcomes: [],
+  statuses: [],
+  first_tokens: [],
+  durations: [],
+}
+
+/** What the worker would have summed up for an hour or a day, written past it. */
+export async function addUsageRows(db: Db, table: UsageTable, rows: readonly UsageRow[]): Promise<void> {
+  const values = rows.map((row) => ({ ...NOTHING, ...WHAT, key_pair_id: row.project_id, ...row }))
+  await db
+    .insertInto(table)
+    .values(values as never)
+    .execute()
+}
+
+/**
+ * Each hour, or day, before the end cost twice what the one after it cost, beginning with one nano: a sum tells exactly
+ * which are in it.
+ */
+export async function addDoubling(db: Db, table: UsageTable, project: string, endMs: number, count: number) {
+  const rows = Array.from({ length: count }, (_, n) => {
+    return {
+      project_id: project,
+      starts_at: new Date(endMs - (n + 1) * UNIT_MS[table]),
+      charged_nanos: 1n << BigInt(n),
+    }
+  })
+  await addUsageRows(db, table, rows)
+}
+
+/** What those from the first to the last before the end cost together. */
+export function doubled(first: number, last: number): bigint {
+  return (1n << BigInt(last)) - (1n << BigInt(first - 1))
+}
