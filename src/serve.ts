@@ -8,6 +8,7 @@ import { createOpsServer, type Health } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
 import { errorFields, type Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
+import type { PasswordCost } from './platform/passwords.ts'
 import { createSecrets, type Secrets } from './platform/secrets.ts'
 import { matcherTokenOf } from './recommend/wire.ts'
 import { openStore, type Db, type Store } from './store/database.ts'
@@ -36,6 +37,8 @@ export interface ServeOptions {
   webRoot?: string
   /** How long a complete answer waits for a recommendation. */
   answerWaitMs?: number
+  /** What it costs to check a password. Nothing less than usual will do for people. */
+  passwordCost?: PasswordCost
 }
 
 /** Wires the roles of one process together and starts them. */
@@ -74,6 +77,7 @@ export async function serve(
         checkDomain,
         ...paymentsOf(config),
         webRoot: options.webRoot,
+        passwordCost: options.passwordCost,
       })
     : undefined
   const matching = roles.includes('matcher')

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { CheckDomain } from '../domains/check.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { createPasswords } from '../platform/passwords.ts'
+import { createPasswords, type PasswordCost } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { proofOf } from '../recommend/proof.ts'
@@ -43,6 +43,7 @@ export interface ConsoleOptions {
   safetyProof?: () => SafetyProof
   /** Where the built web app is. */
   webRoot?: string
+  passwordCost?: PasswordCost
 }
 
 export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
@@ -112,7 +113,7 @@ function warnOfUnknownProxy(app: FastifyInstance, log: Log): void {
 function worldOf(options: ConsoleOptions): World {
   const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
   const { safetyProof = () => proofOf() } = options
-  const passwords = createPasswords()
+  const passwords = createPasswords(options.passwordCost)
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
   return { db, tenants, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe, safetyProof }
 }

@@ -1,12 +1,17 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
+/** What one argon2id takes. */
+export interface PasswordCost {
+  memoryKib: number
+  passes: number
+}
+
 /**
- * argon2id with OWASP's least parameters: 19 MiB, two passes, about 30 ms. At most four at once, because that is how many
- * threads Node has for it; who waits behind a hundred others is better told to come back.
+ * OWASP's least: about 30 ms. At most four at once, because that is how many threads Node has for it; who waits behind a
+ * hundred others is better told to come back.
  */
-const MEMORY_KIB = 19_456
-const PASSES = 2
+const USUAL_COST = { memoryKib: 19_456, passes: 2 }
 const PARALLELISM = 1
 const TAG_BYTES = 32
 const RUNNING_MAX = 4
@@ -22,7 +27,7 @@ export interface Passwords {
   verify(password: string, hash: string): Promise<boolean>
 }
 
-export function createPasswords(): Passwords {
+export function createPasswords({ memoryKib, passes }: PasswordCost = USUAL_COST): Passwords {
   const waiting: (() => void)[] = []
   let running = 0
 
@@ -46,9 +51,9 @@ export function createPasswords(): Passwords {
   return {
     async hash(password) {
       const nonce = randomBytes(16)
-      const cost = { memory: MEMORY_KIB, passes: PASSES, parallelism: PARALLELISM, tagLength: TAG_BYTES }
+      const cost = { memory: memoryKib, passes, parallelism: PARALLELISM, tagLength: TAG_BYTES }
       const tag = await inTurn(() => derive('argon2id', { message: bytesOf(password), nonce, ...cost }))
-      return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${bare(nonce)}$${bare(tag)}`
+      return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${PARALLELISM}$${bare(nonce)}$${bare(tag)}`
     },
     async verify(password, hash) {
       const [, memory, passes, parallelism, salt = '', tag = ''] = PHC.exec(hash) ?? []

@@ -34,18 +34,15 @@ test('the commands lead an operator from nothing to a paid answer', async () => 
   const created = await started(['project', 'create', 'Website', ...owner, '--domain', 'Example.org'])
   const project = /^id +(\S+)$/m.exec(created)?.[1] ?? ''
   assert.match(created, new RegExp(`Next:\n +parley domain verify ${project}\n +parley wallet topup ${project} 10\n`))
-  assert.match(await started(['domain', 'verify', project]), /domain +example\.org\n[^]*state +verified/)
-  assert.match(
-    await started(['wallet', 'topup', project, '5']),
-    /^\$5\.00 credited\.\n\nreference +cli:\S+\nbalance +\$5/,
-  )
+  assert.match(await told('domain', 'verify', project), /domain +example\.org\n[^]*state +verified/)
+  assert.match(await told('wallet', 'topup', project, '5'), /^\$5\.00 credited\.\n\nreference +cli:\S+\nbalance +\$5/)
 
   const baseUrl = ['--base-url', `${world.simulator.url}/v1/`]
   assert.match(await started(['provider', 'add', 'upstream', ...baseUrl], 'sk-upstream\n'), /api keys +default\n/)
-  await started(['model', 'add', 'news', '--owned-by', 'us', '--input', '1', '--output', '4'])
+  await told('model', 'add', 'news', '--owned-by', 'us', '--input', '1', '--output', '4')
   const costs = ['--cost-input', '0.5', '--cost-output', '2']
-  await started(['model', 'route', 'news', '--provider', 'upstream', '--upstream-model', 'sim-mini', ...costs])
-  await started(['project', 'set', project, '--allowed-models', 'news'])
+  await told('model', 'route', 'news', '--provider', 'upstream', '--upstream-model', 'sim-mini', ...costs)
+  await told('project', 'set', project, '--allowed-models', 'news')
 
   const shown = await started(['key', 'create', project, '--name', 'web server'])
   assert.match(shown, /never shown again/)
@@ -53,7 +50,7 @@ test('the commands lead an operator from nothing to a paid answer', async () => 
   const completion = await untilServed(shown.slice(shown.indexOf('curl ')))
   assert.equal(world.simulator.calls.at(-1)?.authorization, 'Bearer sk-upstream')
 
-  const receipt: unknown = JSON.parse(await started(['receipt', completion.id, '--json']))
+  const receipt: unknown = JSON.parse(await told('receipt', completion.id, '--json'))
   const nanos = completion.usage.prompt_tokens * 1_000 + completion.usage.completion_tokens * 4_000
   assert.partialDeepStrictEqual(receipt, {
     outcome: 'completed',
@@ -77,7 +74,7 @@ test('the commands lead an operator from nothing to a paid answer', async () => 
   const left = { balance_nanos: String(5_000_000_000 - nanos), open_holds: 0 }
   assert.partialDeepStrictEqual(await asked('wallet', 'show', project), left)
 
-  const doctor = await started(['doctor'])
+  const doctor = await told('doctor')
   assert.match(doctor, /^ok +provider upstream +sim-mini answered after \d+ ms$/m)
   assert.match(doctor, /\n\nNo problems\.\n$/)
 })

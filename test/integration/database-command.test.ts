@@ -12,6 +12,7 @@ import { serve } from '../../src/serve.ts'
 import { loginNameOf, LOGINS, type Login } from '../../src/store/logins.ts'
 import { parley, run, type Finished } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { here } from '../support/operator.ts'
 import { databaseEnv } from '../support/logins.ts'
 
 /** Roles belong to the whole server: removed in the end, under a name that no other run has. */
@@ -64,7 +65,7 @@ async function kept(login: Login): Promise<unknown> {
 }
 
 function logins(...args: string[]): Promise<Finished> {
-  return parley(['database', 'logins', '--prefix', PREFIX, ...args], { env, cwd: folder })
+  return here(['database', 'logins', '--prefix', PREFIX, ...args], { env, cwd: folder })
 }
 
 test('logins that are there keep their passwords unless new ones are asked for, and the command says who uses them', async () => {
@@ -100,7 +101,7 @@ test('a file that cannot be written changes no password', async () => {
   assert.equal(await kept('worker'), before)
   const unreachable = new URL(database.url)
   unreachable.port = '1'
-  const away = await parley(['database', 'logins', '--env-file', '.env'], {
+  const away = await here(['database', 'logins', '--env-file', '.env'], {
     env: { ...env, DATABASE_URL: unreachable.href },
     cwd: folder,
   })
@@ -150,7 +151,7 @@ test('a link to the file stays, and no other way of setting the same variables i
   assert.deepEqual(names, ['A', 'PARLEY_TENANT_DATABASE_URL_SPARE', ...LOGINS.map((login) => LOGIN_VARIABLES[login])])
   // As the next steps say, with an address that means something to a shell.
   const spiced = { ...env, DATABASE_URL: `${database.url}?application_name=a&keepalives=1` }
-  await parley(['database', 'logins', '--prefix', PREFIX, '--new-passwords', '--env-file', 'link'], {
+  await here(['database', 'logins', '--prefix', PREFIX, '--new-passwords', '--env-file', 'link'], {
     env: spiced,
     cwd: folder,
   })
@@ -185,7 +186,7 @@ test('names and passwords can be chosen, but no login is the owner and none is a
   chosen.username = loginNameOf(PREFIX, 'worker')
   chosen.password = 'chosen'
   const fromEnv = (change: Record<string, string>) =>
-    parley(['database', 'logins', '--from-env'], { env: { ...env, ...change } })
+    here(['database', 'logins', '--from-env'], { env: { ...env, ...change } })
   const { code, stdout, stderr } = await fromEnv({ PARLEY_WORKER_DATABASE_URL: chosen.href })
   assert.equal(code, 0, stderr)
   assert.match(stdout, /gave \S+_worker_login the password in its variable/)
@@ -194,7 +195,7 @@ test('names and passwords can be chosen, but no login is the owner and none is a
   bare.password = 'x'
   const owner = await fromEnv({ PARLEY_WORKER_DATABASE_URL: bare.href })
   assert.match(owner.stderr, /PARLEY_WORKER_DATABASE_URL needs a user of its own/)
-  const wrong = await parley(['database', 'logins', '--prefix', 'No; drop'], { env })
+  const wrong = await here(['database', 'logins', '--prefix', 'No; drop'], { env })
   assert.match(wrong.stderr, /cannot begin a login's name/)
 })
 
@@ -204,12 +205,12 @@ test('the password is sent as a verifier, which the server keeps as it is', asyn
 
 test('the doctor names the command only when there is no login yet', async () => {
   const name = new URL(database.url).pathname.slice(1)
-  const doctor = async () => (await parley(['doctor', '--offline'], { env })).stdout
+  const doctor = async () => (await here(['doctor', '--offline'], { env })).stdout
   assert.match(await doctor(), /^hint +logins +not set here: .* All is well if they are set where those planes run\.$/m)
   // Logins that may not connect are those of another installation on the same server.
   await query(database.url, `revoke connect on database ${name} from public`)
   assert.match(await doctor(), /^hint +logins +.* make them with "parley database logins"\.$/m)
-  const own = await parley(['doctor', '--offline'], { env: { ...env, ...databaseEnv(database.url) } })
+  const own = await here(['doctor', '--offline'], { env: { ...env, ...databaseEnv(database.url) } })
   assert.match(
     own.stdout,
     /^problem +login of worker +permission denied for database .*logins --from-env", which gives/m,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { argon2Sync, createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sign } from '../../src/platform/signed.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
@@ -12,11 +12,9 @@ import {
   newPerson,
   openBrowser,
   ORIGIN,
-  PASSWORD,
   signIn,
   userIdOf,
   type ConsoleWorld,
-  type Person,
 } from '../support/console.ts'
 
 /** Guessing a password stays hopeless, from one network or from thousands, and keeps nobody out of their own account. */
@@ -34,22 +32,6 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Somebody whose password is as slow to check as it was twenty years ago: hundreds of guesses are made here. */
-async function newVictim(): Promise<Person> {
-  const victim = await newPerson(world)
-  const nonce = randomBytes(16)
-  const tag = argon2Sync('argon2id', { message: PASSWORD, nonce, memory: 8, passes: 1, parallelism: 1, tagLength: 32 })
-  const [salt, digest] = [nonce, tag].map((bytes) => bytes.toString('base64').replaceAll('=', ''))
-  await world.store.db
-    .updateTable('credentials')
-    .set({ password: `$argon2id$v=19$m=8,t=1,p=1$${salt}$${digest}` })
-    .where('user_id', '=', await userIdOf(victim))
-    .execute()
-  // What a device is known by goes with the password.
-  await must(signIn(victim, victim.email))
-  return victim
-}
-
 /** Each from a network of its own. */
 async function guess(email: string, times: number): Promise<number[]> {
   const statuses: number[] = []
@@ -62,13 +44,13 @@ async function guess(email: string, times: number): Promise<number[]> {
 }
 
 test('wrong passwords from elsewhere do not keep the owner of an account out', async () => {
-  const { email } = await newVictim()
+  const { email } = await newPerson(world)
   assert.deepEqual(await guess(email, 12), Array<number>(12).fill(401))
   await must(signIn(openBrowser(world), email))
 })
 
 test('somebody who sends guesses from one network slows down that network, and uses up little of what others have', async () => {
-  const { email } = await newVictim()
+  const { email } = await newPerson(world)
   const guesser = openBrowser(world)
   const statuses: number[] = []
   for (let n = 0; n < 30; n++) statuses.push((await signIn(guesser, email, 'a guess')).status)
@@ -79,7 +61,7 @@ test('somebody who sends guesses from one network slows down that network, and u
 })
 
 test('however many networks guess, a hundred passwords a day are tried; a device that was signed in on gets in all the same', async () => {
-  const owner = await newVictim()
+  const owner = await newPerson(world)
   const { email } = owner
   const statuses = await guess(email, GUESSES_PER_DAY + 20)
   assert.deepEqual(
@@ -126,7 +108,7 @@ test('a known device has a limit of its own', async () => {
 })
 
 test('a device is known for one account, for 400 days, until its password changes, and only by our signature', async () => {
-  const owner = await newVictim()
+  const owner = await newPerson(world)
   const other = await newPerson(world)
   await guess(owner.email, GUESSES_PER_DAY)
   const device = String(owner.cookies.get(DEVICE))

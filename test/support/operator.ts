@@ -5,10 +5,15 @@ import { run } from '../../src/cli/program.ts'
 import { openCheckout } from '../../src/console/payments.ts'
 import type { Finished } from './commands.ts'
 
-/** With these variables, or with those of this process. */
-export async function here(args: readonly string[], options: { env?: Record<string, string> } = {}): Promise<Finished> {
+/** With these variables and in this folder, or with those of this process. */
+export async function here(
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<Finished> {
   const printed = { stdout: '', stderr: '' }
   const before = { ...process.env }
+  const folder = process.cwd()
+  if (options.cwd !== undefined) process.chdir(options.cwd)
   Object.assign(process.env, options.env)
   const log = mock.method(console, 'log', (text: string) => (printed.stdout += `${text}\n`))
   const error = mock.method(console, 'error', (text: string) => (printed.stderr += `${text}\n`))
@@ -24,6 +29,7 @@ export async function here(args: readonly string[], options: { env?: Record<stri
   } finally {
     for (const name of Object.keys(options.env ?? {})) delete process.env[name]
     Object.assign(process.env, before)
+    process.chdir(folder)
     // The command's exit code is not that of the tests.
     process.exitCode = undefined
     log.mock.restore()

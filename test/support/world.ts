@@ -101,6 +101,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const running = await serve(config, options.roles ?? ['gateway'], log, {
     webRoot: options.webRoot,
     answerWaitMs: ANSWER_WAIT_MS,
+    passwordCost: { memoryKib: 8, passes: 1 },
   })
   await untilReady(running.opsUrl)
   return {
