@@ -71,11 +71,8 @@ export async function serve(
         log,
         metrics,
         secrets,
-        secretVersions: config.PARLEY_SECRET.map(({ version }) => version),
-        installation: installationOf(config),
-        trustedProxies: config.PARLEY_TRUSTED_PROXIES,
         checkDomain,
-        ...paymentsOf(config),
+        ...consoleSettingsOf(config),
         webRoot: options.webRoot,
         passwordCost: options.passwordCost,
       })
@@ -111,6 +108,15 @@ export async function serve(
       await ops.close()
       await stores.close()
     }),
+  }
+}
+
+function consoleSettingsOf(config: Config) {
+  return {
+    secretVersions: config.PARLEY_SECRET.map(({ version }) => version),
+    installation: installationOf(config),
+    trustedProxies: config.PARLEY_TRUSTED_PROXIES,
+    ...paymentsOf(config),
   }
 }
 

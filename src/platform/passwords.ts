@@ -27,7 +27,7 @@ export interface Passwords {
   verify(password: string, hash: string): Promise<boolean>
 }
 
-export function createPasswords({ memoryKib, passes }: PasswordCost = USUAL_COST): Passwords {
+export function createPasswords(usual: PasswordCost = USUAL_COST): Passwords {
   const waiting: (() => void)[] = []
   let running = 0
 
@@ -51,9 +51,9 @@ export function createPasswords({ memoryKib, passes }: PasswordCost = USUAL_COST
   return {
     async hash(password) {
       const nonce = randomBytes(16)
-      const cost = { memory: memoryKib, passes, parallelism: PARALLELISM, tagLength: TAG_BYTES }
+      const cost = { memory: usual.memoryKib, passes: usual.passes, parallelism: PARALLELISM, tagLength: TAG_BYTES }
       const tag = await inTurn(() => derive('argon2id', { message: bytesOf(password), nonce, ...cost }))
-      return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${PARALLELISM}$${bare(nonce)}$${bare(tag)}`
+      return `$argon2id$v=19$m=${usual.memoryKib},t=${usual.passes},p=${PARALLELISM}$${bare(nonce)}$${bare(tag)}`
     },
     async verify(password, hash) {
       const [, memory, passes, parallelism, salt = '', tag = ''] = PHC.exec(hash) ?? []
