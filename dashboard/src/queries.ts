@@ -65,17 +65,28 @@ export interface List<T> {
   updatedAtMs: number
 }
 
+interface ListPage<T> {
+  items: T[]
+  next: string | null
+}
+
+/** Every further page is asked for as the first was: with its filters and its size. */
+export function pagesOf<K extends Lists>(endpoint: K, call: Call<K>) {
+  return {
+    queryKey: [endpoint, call, 'pages'] as const,
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) => {
+      const query = { ...call.query, ...(pageParam !== undefined && { after: pageParam }) }
+      return (await api(endpoint, { ...call, query }, signal)) as ListPage<Item<K>>
+    },
+    getNextPageParam: (page: ListPage<Item<K>>) => page.next ?? undefined,
+  }
+}
+
 /** A list with a cursor, page by page: what DataTable shows. */
 export function useApiList<K extends Lists>(endpoint: K, call: Call<K>, options: ReadOptions = {}): List<Item<K>> {
   const result = useInfiniteQuery({
-    queryKey: [endpoint, call, 'pages'] as const,
-    initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam, signal }) => {
-      const query = { ...call.query, ...(pageParam !== undefined && { after: pageParam }) }
-      const page = await api(endpoint, { ...call, query }, signal)
-      return page as { items: Item<K>[]; next: string | null }
-    },
-    getNextPageParam: (page) => page.next ?? undefined,
+    ...pagesOf(endpoint, call),
     enabled: options.enabled ?? true,
     ...(options.everyMs && { refetchInterval: options.everyMs }),
   })

@@ -277,11 +277,18 @@ test('what cannot be loaded says why, with the request id, inside the page, and 
   await context.close()
 })
 
-test('when the session ends elsewhere, the next answer leads to the sign-in and back', async () => {
+test('who signs out everywhere else stays signed in, and there the next answer leads to the sign-in and back', async () => {
   const { page, context, person } = await world.signedUp()
   await page.goto(`/publishers/${person.publisherId}/team`)
   await heading(page, 'Team').waitFor()
-  await context.clearCookies()
+  const here = await world.visit()
+  await here.page.goto('/account')
+  await signIn(here.page, person.email)
+  const others = here.page.getByRole('button', { name: 'Sign out everywhere else' })
+  await others.click()
+  await others.waitFor({ state: 'detached', timeout: 10_000 })
+  await here.page.getByText('This one').waitFor({ timeout: 10_000 })
+  await here.context.close()
   await page.getByRole('link', { name: 'Audit log' }).click()
   await heading(page, 'Sign in').waitFor()
   await signIn(page, person.email)

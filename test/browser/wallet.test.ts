@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { setDomainVerified } from '../../src/store/domains.ts'
 import { refundWallet } from '../../src/store/wallets.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
 import { credit } from '../support/world.ts'
@@ -62,8 +63,9 @@ test('an owner tops up through Stripe and sees the credit arrive without touchin
   await context.close()
 })
 
-test('on a phone the wallet fits, and filters are kept in the address', async () => {
+test('on a phone the wallet fits, filters are kept in the address, and a new alert is heeded at once on every page', async () => {
   const { page, context, project } = await world.signedUp({ viewport: PHONE })
+  await setDomainVerified(world.store.db, project.id, new Date())
   await credit(world.store, project.id, 12_500_000_000n)
   await page.goto(`/projects/${project.id}/wallet`)
   await page.getByText('+$12.50').waitFor()
@@ -73,6 +75,11 @@ test('on a phone the wallet fits, and filters are kept in the address', async ()
   await page.getByLabel('Type', { exact: true }).selectOption('usage')
   await page.getByText('Nothing fits these filters').waitFor()
   assert.equal(new URL(page.url()).search, '?kind=usage')
+  const warning = page.getByRole('status').filter({ hasText: '$12.50 is left.' })
+  assert.equal(await warning.count(), 0)
+  await page.locator('#wallet-alert').getByLabel('Amount in US dollars').fill('12.51')
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await warning.waitFor({ timeout: 10_000 })
   await context.close()
 })
 

@@ -1,7 +1,6 @@
 import { useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Reply } from '../../api.ts'
 import { Card } from '../../components/card.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
@@ -16,9 +15,8 @@ import { UnitPrice } from '../costs/unit-price.tsx'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { CallStatus } from './call-status.tsx'
+import { linesToCharge, type CallDetail, type CostLine } from './cost-lines.ts'
 import { Waterfall } from './waterfall.tsx'
-
-type CallDetail = Reply<'GET /api/projects/:project/calls/:call'>
 
 export function CallPage() {
   const project = useProject()
@@ -184,7 +182,6 @@ const LINES = [
 ] as const
 
 function CostLines({ call }: { call: CallDetail }) {
-  const notCharged = BigInt(call.worthNanos) - BigInt(call.chargedNanos)
   return (
     <table className="w-full text-sm">
       <thead className="text-left text-xs text-muted">
@@ -216,12 +213,8 @@ function CostLines({ call }: { call: CallDetail }) {
             <td className="tabular py-1.5 text-right">{formatMoneyExactly(call.lines[name].nanos)}</td>
           </tr>
         ))}
-        {call.roundingNanos !== '0' && (
-          <SumLine label="Rounded up to a billionth of a dollar" nanos={call.roundingNanos} />
-        )}
-        {notCharged > 0n && <SumLine label="Not charged" nanos={(-notCharged).toString()} />}
-        {call.corrections.map(({ kind, amountNanos, createdAt }) => (
-          <SumLine key={createdAt} label={`Later: ${kind.replaceAll('_', ' ')}`} nanos={amountNanos} />
+        {linesToCharge(call).map((line) => (
+          <SumLine key={line.label} {...line} />
         ))}
       </tbody>
       <tfoot>
@@ -233,12 +226,15 @@ function CostLines({ call }: { call: CallDetail }) {
             {formatMoneyExactly(call.chargedNanos)}
           </td>
         </tr>
+        {call.corrections.map(({ kind, amountNanos, createdAt }) => (
+          <SumLine key={createdAt} label={`Later: ${kind.replaceAll('_', ' ')}`} nanos={amountNanos} />
+        ))}
       </tfoot>
     </table>
   )
 }
 
-function SumLine({ label, nanos }: { label: string; nanos: string }) {
+function SumLine({ label, nanos }: CostLine) {
   return (
     <tr className="border-t border-line text-muted">
       <td className="py-1.5" colSpan={2}>

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { api, type Call, type Item, type Reply } from '../../api.ts'
+import { isListLive } from './live.ts'
 
 const ENDPOINT = 'GET /api/projects/:project/calls'
 export type CallItem = Item<typeof ENDPOINT>
@@ -34,7 +35,12 @@ export function useCalls(projectId: string, query: Query, wantsLive: boolean): C
     queryFn: ({ pageParam, signal }) => ask(call, pageParam, signal),
     getNextPageParam: (page: Page) => page.next ?? undefined,
   })
-  const isLive = wantsLive && isAtTop && result.data?.pages.length === 1 && !result.isFetchingNextPage
+  const isLive = isListLive({
+    wantsLive,
+    isAtTop,
+    pages: result.data?.pages.length ?? 0,
+    isLoadingMore: result.isFetchingNextPage,
+  })
   useEffect(() => {
     if (!isLive) return undefined
     const stop = new AbortController()

@@ -3,10 +3,12 @@ import { Duration, Money, Nothing } from '../../components/figures.tsx'
 import { Stat } from '../../components/stat.tsx'
 import { formatCount, formatMoney, formatShare } from '../../formats.ts'
 import type { Home } from './onboarding.ts'
+import { changesOf } from './week-changes.ts'
 
 /** The numbers that one looks at every day, each with what it was before. */
 export function HomeFigures({ home }: { home: Home | undefined }) {
   const { spent, week } = home ?? {}
+  const changes = week && changesOf(week)
   const rate = week && rateOf(week.failed, week.calls)
   return (
     <section aria-label="Figures" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
@@ -18,11 +20,7 @@ export function HomeFigures({ home }: { home: Home | undefined }) {
       <Stat label="Spent today" {...spentIn(spent?.today)} note={noteOf(spent?.today, 'vs yesterday')} />
       <Stat label="Spent in 7 days" {...spentIn(spent?.week)} note={noteOf(spent?.week, 'vs 7 days before')} />
       <Stat label="Spent in 30 days" {...spentIn(spent?.month)} note={noteOf(spent?.month, 'vs 30 days before')} />
-      <Stat
-        label="Calls in 7 days"
-        value={week && formatCount(week.calls)}
-        delta={week && changeOf(week.calls, week.previousCalls)}
-      />
+      <Stat label="Calls in 7 days" value={week && formatCount(week.calls)} delta={changes?.calls} />
       <Stat
         label="Error rate in 7 days"
         value={week && (rate === null ? <Nothing /> : formatShare(rate ?? 0))}
@@ -31,14 +29,14 @@ export function HomeFigures({ home }: { home: Home | undefined }) {
       <Stat
         label="First token, median"
         value={week && <Duration ms={week.firstTokenMs.p50} />}
-        delta={week && changeOf(week.firstTokenMs.p50, week.previousFirstTokenMs.p50)}
+        delta={changes?.p50}
         more="bad"
         note={week?.firstTokenMs.p50 == null && 'no calls yet'}
       />
       <Stat
         label="First token, 95 %"
         value={week && <Duration ms={week.firstTokenMs.p95} />}
-        delta={week && changeOf(week.firstTokenMs.p95, week.previousFirstTokenMs.p95)}
+        delta={changes?.p95}
         more="bad"
         note={week?.firstTokenMs.p95 == null && 'no calls yet'}
       />

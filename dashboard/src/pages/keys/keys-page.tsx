@@ -12,6 +12,7 @@ import { useProject, type CurrentProject } from '../../session.ts'
 import { keyColumns } from './key-columns.tsx'
 import type { KeyPair, NewKeyPair } from './key-pair.ts'
 import { NewKeyDialog } from './new-key-dialog.tsx'
+import { mayMakePair, obstacleOf } from './obstacle.ts'
 import { ShownOnceDialog } from './shown-once-dialog.tsx'
 
 const EVERY_MS = 15_000
@@ -24,7 +25,7 @@ export function KeysPage() {
   const [made, setMade] = useState<NewKeyPair>()
   const keys = useApi('GET /api/projects/:project/keys', { params: { project: project.id } }, { everyMs: EVERY_MS })
   const obstacle = obstacleOf(project)
-  const mayCreate = project.may('developer') && obstacle === undefined
+  const mayCreate = mayMakePair(project)
 
   function show(pair: NewKeyPair): void {
     setMade(pair)
@@ -48,7 +49,11 @@ export function KeysPage() {
         description="What your servers sign their calls with: a publishable and a secret key, always sent together."
         action={create}
       />
-      {obstacle && <div className="mb-4">{obstacle}</div>}
+      {obstacle && (
+        <div className="mb-4">
+          <Obstacle of={obstacle} project={project} />
+        </div>
+      )}
       <DataTable
         label="Key pairs"
         columns={keyColumns({ mayChange: project.may('developer'), onRolled: show })}
@@ -74,11 +79,8 @@ export function KeysPage() {
   )
 }
 
-/** What has to be done before a pair can be made. */
-function obstacleOf(project: CurrentProject) {
-  if (project.publisher.activatedAt === null)
-    return <Notice tone="warn">Key pairs can be made once the account is activated.</Notice>
-  if (project.domainVerifiedAt !== null) return undefined
+function Obstacle({ of, project }: { of: 'account' | 'domain'; project: CurrentProject }) {
+  if (of === 'account') return <Notice tone="warn">Key pairs can be made once the account is activated.</Notice>
   const link = (
     <Link to={`/projects/${project.id}/domain`} look="secondary">
       Verify the domain

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isRunning, problemIn, requestFor, type Settings, type Turn } from './chat.ts'
+import { isRunning, lastOf, problemIn, requestFor, type Settings, type Turn } from './chat.ts'
 
 const SETTINGS: Settings = { model: 'sim-small', system: '', temperature: '', maxTokens: '', isStreamed: true }
 
@@ -37,6 +37,14 @@ test('a question is asked with what was said before, and without what failed or 
     maxTokens: 1,
     stream: false,
   })
+})
+
+test('a question that is asked again takes the place of its answer, and not while that is being given', () => {
+  const turns = [turn('one', 'first', 'done'), turn('two', 'second', 'done')]
+  assert.deepEqual(lastOf(turns), { earlier: turns.slice(0, 1), question: 'two' })
+  assert.deepEqual(lastOf([turn('one', 'half', 'failed')]), { earlier: [], question: 'one' })
+  assert.equal(lastOf([...turns, turn('three', 'th', 'answering')]), undefined)
+  assert.equal(lastOf([]), undefined)
 })
 
 test('a temperature is from 0 to 2 and a limit is a whole number from 1; nothing typed is no mistake', () => {

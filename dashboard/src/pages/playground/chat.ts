@@ -29,6 +29,12 @@ export function isRunning(turn: Turn | undefined): boolean {
   return turn?.state === 'asking' || turn?.state === 'answering'
 }
 
+/** The last question and what was before it: asked again, it takes the place of its answer. */
+export function lastOf(turns: readonly Turn[]): { earlier: Turn[]; question: string } | undefined {
+  const last = turns.at(-1)
+  return last && !isRunning(last) ? { earlier: turns.slice(0, -1), question: last.question } : undefined
+}
+
 /** What was said before, without what failed: a model is not asked to go on from an error. */
 export function requestFor(settings: Settings, earlier: readonly Turn[], question: string): Request {
   const said = earlier

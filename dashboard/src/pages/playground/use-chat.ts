@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { addressOf, api, ApiError } from '../../api.ts'
-import { isRunning, requestFor, type Receipt, type Request, type Settings, type Turn } from './chat.ts'
+import { isRunning, lastOf, requestFor, type Receipt, type Request, type Settings, type Turn } from './chat.ts'
 import { createEventReader, pieceOf } from './events.ts'
 
 export interface Chat {
@@ -69,8 +69,8 @@ export function useChat(project: string, settings: Settings): Chat {
     send: (question) => !isRunning(turns.at(-1)) && begin(turns, question),
     stop: () => running.current?.abort(),
     regenerate() {
-      const last = turns.at(-1)
-      if (last && !isRunning(last)) begin(turns.slice(0, -1), last.question)
+      const again = lastOf(turns)
+      if (again) begin(again.earlier, again.question)
     },
     clear() {
       running.current?.abort()

@@ -12,6 +12,7 @@ import { useFilters } from '../../filters.ts'
 import { formatCount } from '../../formats.ts'
 import { useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { dayOf } from './days.ts'
 import { fromOf, PERIODS } from './periods.ts'
 
 type Entry = Item<'GET /api/projects/:project/ledger'>
@@ -126,12 +127,6 @@ function When({ entry }: { entry: Entry }) {
       {dayOf(entry.at)}
     </time>
   )
-}
-
-const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', year: 'numeric', month: 'short', day: 'numeric' })
-
-function dayOf(iso: string): string {
-  return `${DAY.format(new Date(iso))} (UTC)`
 }
 
 function Reference({ entry, projectId }: { entry: Entry; projectId: string }) {
