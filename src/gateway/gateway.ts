@@ -155,7 +155,7 @@ function openLedger(store: Store, gatewayId: string, metrics: Metrics, log: Log)
 }
 
 /** When each key pair was last used, written now and then: people look at it, nothing depends on it. */
-function createLastUsed(db: Db) {
+export function createLastUsed(db: Db) {
   const ids = new Set<string>()
   return {
     add: (keyPairId: string) => ids.add(keyPairId),

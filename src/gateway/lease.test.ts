@@ -70,3 +70,11 @@ test('a hold that no running call has is given back, and one of a call that bega
   )
   assert.equal(counted.orphans, 1)
 })
+
+test('claims of idempotency keys that no running call has are given up with each beat', async () => {
+  const asked: unknown[] = []
+  const running: LeaseOptions['running'] = new Map([['running', new AbortController()]])
+  const { lease } = leaseOver({ giveUpOrphanedKeys: async (_db, ...rest) => void asked.push(rest) }, running)
+  await lease.renew()
+  assert.deepEqual(asked, [['this gateway', ['running'], 10_000]])
+})

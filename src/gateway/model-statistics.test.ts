@@ -37,6 +37,8 @@ test('a model that was seen to think unseen is held to all that it may write, if
   const statistics = createModelStatistics()
   statistics.add(MODEL, { ...CALL, hasHidden: true })
   assert.equal(statistics.hiddenTokens(MODEL), 4_000)
+  statistics.add(MODEL, CALL)
+  assert.equal(statistics.hiddenTokens(MODEL), 4_000, 'also when it did not think once')
   assert.equal(statistics.hiddenTokens({ ...MODEL, figures: { ...NO_FIGURES, reasoning: 700 } }), 700)
   assert.equal(statistics.hiddenTokens({ ...MODEL, figures: { ...NO_FIGURES, reasoning: 0 } }), 0)
 })

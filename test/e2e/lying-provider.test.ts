@@ -184,3 +184,12 @@ async function check(upstreamModel: string, stream: boolean, charged: Lie['charg
     .execute()
   assert.deepEqual(flagged, anomalies.length === 0 ? [] : [{ call_id: charge.id, provider: 'liar', anomalies }])
 }
+
+test('what a provider reported is kept beside what was odd about it', async () => {
+  const project = await addProject(world.store, world.secrets)
+  const body = { model: idOf('millions'), messages: [{ role: 'user', content: MESSAGE }] }
+  await (await complete(world, body, { project })).text()
+  const kept = world.store.db.selectFrom('usage_anomalies').select('reported').where('project_id', '=', project.id)
+  const reported = { input: 3_000_000, cachedInput: 0, cacheWrite: 0, output: 5_000_000, reasoning: 0 }
+  assert.deepEqual(await kept.execute(), [{ reported }])
+})

@@ -1,6 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addProject, chatBody, complete, createWorld, until, type TestProject, type World } from '../support/world.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { callIdOf, completionIdOf } from '../../src/rules/receipts.ts'
+import { addSettledCall } from '../support/ledger.ts'
+import {
+  addDeployment,
+  addLoneModel,
+  addModel,
+  addProject,
+  addProvider,
+  chatBody,
+  complete,
+  createWorld,
+  until,
+  type TestProject,
+  type World,
+} from '../support/world.ts'
 
 let world: World
 let stranger: TestProject
@@ -87,4 +102,57 @@ test('a receipt cannot be changed', async () => {
   await until(async () => (await world.store.db.selectFrom('calls').select('id').execute()).length > 0)
   await assert.rejects(world.store.db.updateTable('calls').set({ status: 1 }).execute(), /append-only/)
   await assert.rejects(world.store.db.deleteFrom('charges').execute(), /append-only/)
+})
+
+test('a receipt says when credit was held for its call, and when that was settled', async () => {
+  const keys = world.store.db.selectFrom('key_pairs').select('id').where('project_id', '=', world.project.id)
+  const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
+  const id = uuidv7()
+  const settled = Math.floor(Date.now() / 1_000)
+  const call = { id, projectId: world.project.id, keyPairId, settledAt: new Date(settled * 1_000) }
+  await addSettledCall(world.store.db, { ...call, change: { durationMs: 5_000 } })
+  const receipt = (await (await receiptOf(completionIdOf(id))).json()) as { created: number; settled: number }
+  assert.deepEqual([receipt.created, receipt.settled], [settled - 5, settled])
+})
+
+test('what a provider asks for an answer stands beside the attempt that answered', async () => {
+  const cost = { input: 1_000_000_000n, cachedInput: 0n, cacheWrite: 0n, output: 2_000_000_000n, reasoning: 0n }
+  await addProvider(world.store, world.secrets, 'failing', `${world.simulator.url}/v1`)
+  await addModel(world.store, { id: 'two-routes', provider: 'simulator', deployment: { position: 1, cost } })
+  const failing = { upstreamModel: 'sim?fault=U11-500', deployment: { position: 0, cost } }
+  await addDeployment(world.store, { id: 'two-routes', provider: 'failing', ...failing })
+  let attempts: { failed?: string; costNanos?: string }[] = []
+  let asked = 0
+  await until(async () => {
+    const response = await complete(world, chatBody('tokens=5', { model: 'two-routes' }))
+    const body = (await response.json()) as { id: string; usage: Record<string, number> }
+    if (response.status !== 200) return false
+    const call = world.store.db
+      .selectFrom('calls')
+      .select('attempts')
+      .where('id', '=', String(callIdOf(body.id)))
+    attempts = (await call.executeTakeFirstOrThrow()).attempts as typeof attempts
+    asked = Number(body.usage.prompt_tokens) * 1_000 + Number(body.usage.completion_tokens) * 2_000
+    return attempts.length === 2
+  })
+  assert.deepEqual(
+    attempts.map(({ failed, costNanos }) => [failed, costNanos]),
+    [
+      ['server_error', undefined],
+      [undefined, String(asked)],
+    ],
+  )
+})
+
+test('the time to the first token is measured in seconds', async () => {
+  const model = await addLoneModel(world)
+  await (await complete(world, chatBody('tokens=2 ttft=30', { model }))).text()
+  const line = () =>
+    world.logs
+      .map((text) => JSON.parse(text) as { model?: string; firstTokenMs: number })
+      .find((it) => it.model === model)
+  await until(() => line() !== undefined)
+  const metrics = await (await fetch(`${world.opsUrl}/metrics`)).text()
+  const seconds = Number(line()?.firstTokenMs) / 1_000
+  assert.ok(metrics.includes(`parley_first_token_seconds_sum{model="${model}"} ${seconds}\n`), `${seconds} s`)
 })

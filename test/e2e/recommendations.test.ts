@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import OpenAI from 'openai'
+import { createRecommendationRecords } from '../../src/gateway/recommendation-records.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import type { Match } from '../../src/rules/matching.ts'
 import { LABELS } from '../../src/rules/recommendation-block.ts'
 import { requestText } from '../conformance/client.ts'
@@ -289,6 +293,7 @@ test('recommendations keep their distance: by the links in the history, and by t
     await until(async () => Object.values(await outcomes()).reduce((a, b) => a + b, 0) === 4 + turn)
   }
   assert.deepEqual(shown, [true, false, false, true, false, false, true])
+  assert.deepEqual(matcher.matches.at(-1)?.seenOffers, [match.offerId], 'also when it is known by the id alone')
 })
 
 test('once a conversation was sensitive it stays free, whatever is asked later', async () => {
@@ -461,4 +466,17 @@ test('a caller that is gone before the recommendation has not seen it', async ()
   hangUp.abort()
   await untilCounted({ aborted: 1 })
   assert.deepEqual(await states(), [], 'nothing was matched for it')
+})
+
+test('what waits to be written when a gateway stops is written', async () => {
+  const records = createRecommendationRecords({
+    db: world.store.db,
+    log: createLog('silent'),
+    metrics: createMetrics(),
+  })
+  // Past the first look, which comes at once: the next would come in a quarter of a second.
+  await turn()
+  records.count(project.id, 'served')
+  await records.stop()
+  assert.deepEqual(await outcomes(), { served: 1 })
 })

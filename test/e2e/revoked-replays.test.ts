@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
+import { createLastUsed } from '../../src/gateway/gateway.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { setKeyPairActive } from '../../src/store/keys.ts'
 import { archiveProject } from '../../src/store/projects.ts'
@@ -119,4 +120,28 @@ test('a gateway that is cut off from the store replays nothing, and when it is b
     assert.notEqual(answer.status, 200)
     return answer.status === 401
   })
+})
+
+test('what is known of a key pair is believed for two seconds, and no longer', async (t) => {
+  const project = await addProject(world.store, world.secrets)
+  const listed = async () => (await fetch(`${world.url}/v1/models`, { headers: project.headers })).status
+  assert.equal(await listed(), 200)
+  await setKeyPairActive(world.store.db, project.publishableKey, false)
+  const { now } = performance
+  t.mock.method(performance, 'now', () => now.call(performance) + 2_000)
+  assert.equal(await listed(), 401)
+})
+
+test('a key pair was last used when it was last used, however long the gateway runs on', async () => {
+  const project = await addProject(world.store, world.secrets)
+  const pairs = world.store.db.selectFrom('key_pairs').where('project_id', '=', project.id)
+  const pair = () => pairs.select(['id', 'last_used_at']).executeTakeFirstOrThrow()
+  const lastUsed = createLastUsed(world.store.db)
+  lastUsed.add((await pair()).id)
+  await lastUsed.write()
+  const { last_used_at: usedAt } = await pair()
+  assert.ok(usedAt)
+  await until(() => Date.now() > usedAt.getTime())
+  await lastUsed.write()
+  assert.deepEqual((await pair()).last_used_at, usedAt)
 })

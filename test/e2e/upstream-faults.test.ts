@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
+  addLoneModel,
   addModel,
   addProvider,
   chatBody,
@@ -77,4 +78,11 @@ test('an answer that takes longer than there is time for ends with length, and c
   assert.deepEqual([charge.outcome, charge.output_tokens], ['completed', events.length - 3])
   assert.equal((await walletOf(world.store, world.project.id)).balance, before.balance - charge.charged_nanos)
   assert.ok(charge.charged_nanos > 0n)
+})
+
+test('when every provider is rate limited, the caller is told when a retry is worth while', async () => {
+  const model = await addLoneModel(world)
+  const response = await complete(world, chatBody('fault=U10', { model }))
+  assert.deepEqual([response.status, response.headers.get('retry-after')], [502, '2'])
+  await response.text()
 })

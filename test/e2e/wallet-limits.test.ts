@@ -8,6 +8,7 @@ import {
   createWorld,
   credit,
   eventsOf,
+  until,
   walletOf,
   type World,
 } from '../support/world.ts'
@@ -108,4 +109,19 @@ test('an answer without max_tokens is cut where the wallet ends: the hold is cha
   assert.equal(call.outcome, 'hold_used_up')
   assert.equal(call.charged_nanos, call.held_nanos)
   assert.ok(call.output_tokens > 480 && call.output_tokens < 520, `cut at ${call.output_tokens} tokens`)
+})
+
+test('an answer that was cut where the wallet ends is kept: in its conversation, and for a retry with its key', async () => {
+  const project = await addProject(world.store, world.secrets, { credits: '0' })
+  await credit(world.store, project.id, 2_000_000n)
+  const options = { project, headers: { 'idempotency-key': 'cut', 'x-conversation-id': 'cut' } }
+  const body = chatBody('tokens=3000 gap=1')
+  const first = await (await complete(world, body, options)).text()
+  assert.equal((JSON.parse(first) as Completion).choices[0]?.finish_reason, 'length')
+  const again = await complete(world, body, options)
+  assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [200, 'true'])
+  assert.equal(await again.text(), first)
+  const said = world.store.db.selectFrom('messages').select('role').where('project_id', '=', project.id).orderBy('role')
+  await until(async () => (await said.execute()).length > 0)
+  assert.deepEqual(await said.execute(), [{ role: 'assistant' }, { role: 'user' }])
 })

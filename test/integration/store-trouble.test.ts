@@ -71,8 +71,9 @@ test('a gateway that has not reached PostgreSQL for three beats is not ready, an
   await until(async () => (await statusOf(gateway.opsUrl)) === 200)
 })
 
-test('a disk that is full is told in the log and by readiness, and so is its end', async () => {
+test('a disk that is full is told in the log and by readiness, and so is its end', async (t) => {
   const world = await createWorld()
+  t.after(() => world.close())
   const { db } = world.store
   await sql`create function no_space() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`.execute(db)
@@ -95,7 +96,6 @@ test('a disk that is full is told in the log and by readiness, and so is its end
   assert.equal(await call(), 200)
   assert.equal(await statusOf(world.opsUrl), 200)
   assert.equal(said('"job":"ledger","msg":"recovered"').length, 1)
-  await world.close()
 })
 
 test('an answer that was delivered while its login was refused is charged, and the connection stays while it is idle', async () => {

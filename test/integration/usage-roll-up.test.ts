@@ -240,6 +240,18 @@ test('a call that is settled in the very moment at which a step ends is counted 
   await store.db.updateTable('usage_progress').set({ through }).execute()
 })
 
+test('what the calls of a conversation come to is added up, however many roll-ups count them', async () => {
+  const its = await project()
+  for (const charge of [100n, 25n]) {
+    await its.settle(await its.hold(), charge, { conversationId: 'talk' })
+    await rollUpAll()
+  }
+  const sums = store.db.selectFrom('conversation_sums').selectAll().where('project_id', '=', its.id)
+  const tokens = { input_tokens: 20n, output_tokens: 10n }
+  const talk = { project_id: its.id, conversation_id: 'talk', calls: 2n, ...tokens, charged_nanos: 125n }
+  assert.deepEqual(await sums.execute(), [talk])
+})
+
 test('two workers at once count nothing twice', async () => {
   const its = await project()
   for (let n = 0; n < 5; n++) await its.settle(await its.hold(), 10n)

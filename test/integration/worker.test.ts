@@ -11,6 +11,7 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { IDEMPOTENCY_KEPT_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
+import type { MailData } from '../../src/rules/mails.ts'
 import { openStore, type Store } from '../../src/store/database.ts'
 import { findDomain } from '../../src/store/domains.ts'
 import { applyWith, createLedger } from '../../src/store/ledger.ts'
@@ -61,6 +62,7 @@ let mailServer: SMTPServer
 const mailed: string[] = []
 const checked: string[] = []
 let onCheck = () => {}
+let found: 'match' | 'absent' = 'match'
 const lines: Record<string, unknown>[] = []
 const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
 const metrics = createMetrics()
@@ -99,7 +101,7 @@ before(async () => {
       checkDomain: ({ name }) => {
         checked.push(name)
         onCheck()
-        const dns = { outcome: 'match' as const, values: [], misplacedAt: null }
+        const dns = { outcome: found, values: [], misplacedAt: null }
         return Promise.resolve({ dns, file: { outcome: 'not_needed', reason: null, status: null } })
       },
       consoleUrl: 'http://console.test',
@@ -188,6 +190,9 @@ test('holds of a gateway that is silent for its lease are released, and those th
   })
   assert.deepEqual(seen, { before: new Set([silent, beating, endless, long]), after: new Set([beating, long]) })
   assert.equal((await metrics.holdsSwept.get()).values[0]?.value, sweptBefore + 2)
+  const calls = store.db.selectFrom('calls').select('duration_ms').where('id', '=', endless)
+  const { duration_ms: durationMs } = await calls.executeTakeFirstOrThrow()
+  assert.equal(Math.floor(durationMs / MINUTE_MS), Math.floor((LONGEST_CALL_MS + SECOND_MS) / MINUTE_MS))
   assert.deepEqual(await walletOf(store, project.id), { balance: 1_000_000_000_000n, held: 200n, openHolds: 2 })
   await store.db
     .updateTable('gateways')
@@ -197,7 +202,7 @@ test('holds of a gateway that is silent for its lease are released, and those th
   assert.equal((await walletOf(store, project.id)).openHolds, 0)
 })
 
-async function addMessage(projectId: string, name: string, expiresInMs: number): Promise<void> {
+async function addMessage(projectId: string, name: string, expiresInMs: number, ageMs = 0): Promise<void> {
   const conversation = { project_id: projectId, id: name }
   await store.db.insertInto('conversations').values(conversation).execute()
   await store.db
@@ -210,6 +215,7 @@ async function addMessage(projectId: string, name: string, expiresInMs: number):
       role: 'user',
       content: JSON.stringify({ content: name }),
       call_id: uuidv7(),
+      created_at: at(-ageMs),
       content_expires_at: at(expiresInMs),
     })
     .execute()
@@ -230,7 +236,7 @@ test('text is erased when its retention has passed, and counted', async () => {
 
 test('a shorter retention reaches the text that is there, once it is due and in its own project only', async () => {
   const [due, later, other] = [await newProject(), await newProject(), await newProject()]
-  for (const { id } of [due, later, other]) await addMessage(id, 'text', 30 * DAY_MS)
+  for (const { id } of [due, later, other]) await addMessage(id, 'text', 27 * DAY_MS, 3 * DAY_MS)
   const cuts = [
     { project_id: due.id, days: 7, due_at: at(JUST_PAST_MS) },
     { project_id: later.id, days: 7, due_at: at(SOON_MS) },
@@ -393,6 +399,15 @@ test('domains are checked when they are due, and what was found is written down'
   assert.deepEqual(mails, [{ template: 'domain_verified' }])
 })
 
+test('a check by the clock is nobody’s wish: domains that prove nothing are looked at ever more seldom', async (t) => {
+  t.after(() => (found = 'match'))
+  found = 'absent'
+  const { id } = await addDomain('unproven.example', JUST_PAST_MS)
+  const seen = await aroundTurn('check domains', async () => (await findDomain(store.db, id))?.misses)
+  assert.deepEqual(seen, { before: 0, after: 1 })
+  checked.length = 0
+})
+
 test('all domains that are due are checked in one turn, however many there are', async () => {
   const names = Array.from({ length: 11 }, (_, n) => `many-${n}.example`)
   for (const name of names) await addDomain(name, JUST_PAST_MS)
@@ -420,19 +435,29 @@ test('owners are told of a balance below their threshold, not of one at it, once
   ]
   await store.db.insertInto('wallet_alerts').values(alerts).execute()
   const told = async () => {
-    const mails = store.db.selectFrom('mails').select('recipient').where('template', '=', 'low_balance')
-    return (await mails.execute()).map(({ recipient }) => recipient)
+    const mails = await store.db.selectFrom('mails').selectAll().where('template', '=', 'low_balance').execute()
+    return mails.map(({ id, recipient, sealed_body: sealed }) => {
+      const { balance, threshold } = JSON.parse(
+        secrets.unseal(String(sealed), `mail/${id}`, 'mails'),
+      ) as MailData['low_balance']
+      return `${recipient}: ${balance} of ${threshold}`
+    })
   }
-  assert.deepEqual(await aroundTurn('low balances', told), { before: [], after: [low.owner.email] })
+  const mail = `${low.owner.email}: $1.00 of $1.000000001`
+  // What running calls hold is not spent yet.
+  const held = { projectId: enough.id, keyPairId: enough.keyPairId, callId: uuidv7(), want: 100n, min: 100n }
+  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+  await ledger.hold({ ...held, modelId: 'm', priceVersion: 1n, hasIdempotencyKey: false })
+  assert.deepEqual(await aroundTurn('low balances', told), { before: [], after: [mail] })
   await pass('low balances', PERIODS_MS['low balances'])
-  assert.deepEqual(await told(), [low.owner.email])
+  assert.deepEqual(await told(), [mail])
   const setThreshold = (threshold_nanos: bigint) =>
     store.db.updateTable('wallet_alerts').set({ threshold_nanos }).where('project_id', '=', low.id).execute()
   await setThreshold(1_000_000_000n)
   await pass('low balances', PERIODS_MS['low balances'])
   await setThreshold(1_000_000_001n)
   await pass('low balances', PERIODS_MS['low balances'])
-  assert.deepEqual(await told(), [low.owner.email, low.owner.email])
+  assert.deepEqual(await told(), [mail, mail])
 })
 
 test('the ledger is audited: a wallet that is a nano off is counted and told, and no more once it is right', async () => {
@@ -467,6 +492,9 @@ test('reports of the last hour that cannot be right are counted', async () => {
     seen.after.map(({ labels, value }) => [labels.provider, labels.kind, value]),
     [['liar', 'zero', 1]],
   )
+  await store.db.deleteFrom('usage_anomalies').execute()
+  await pass('usage anomalies', PERIODS_MS['usage anomalies'])
+  assert.deepEqual((await metrics.anomalousCalls.get()).values, [], 'it is well again')
 })
 
 test('reports that could not be right are forgotten after 90 days', async () => {

@@ -298,4 +298,88 @@ const RECOMMENDATIONS: Mutant[] = [
   },
 ]
 
-export const GATEWAY: Mutant[] = [...CREDIT, ...RETRIES, ...ANSWERS, ...ROUTES, ...RECOMMENDATIONS]
+/** Of what outlives a call. */
+const STANDING: Mutant[] = [
+  {
+    bug: 'a gateway whose ledger cannot be written says that it is ready',
+    file: 'src/gateway/gateway.ts',
+    from: 'return catalogue.isLoaded && lease.isFresh && ledger.isWritable',
+    to: 'return catalogue.isLoaded && lease.isFresh',
+    test: 'test/integration/store-trouble.test.ts',
+    title: 'a disk that is full is told in the log and by readiness, and so is its end',
+  },
+  {
+    bug: 'key pairs that were used once are marked as just used for ever',
+    file: 'src/gateway/gateway.ts',
+    from: `      const used = [...ids]\n      ids.clear()\n`,
+    to: `      const used = [...ids]\n`,
+    test: 'test/e2e/revoked-replays.test.ts',
+    title: 'a key pair was last used when it was last used, however long the gateway runs on',
+  },
+  {
+    bug: 'what is known of a key pair is believed for a minute',
+    file: 'src/gateway/authenticate.ts',
+    from: 'performance.now() - cached.readAt < FRESH_MS',
+    to: 'performance.now() - cached.readAt < STALE_MS',
+    test: 'test/e2e/revoked-replays.test.ts',
+    title: 'what is known of a key pair is believed for two seconds, and no longer',
+  },
+  {
+    bug: 'claims of idempotency keys that an outage left behind are never given up',
+    file: 'src/gateway/lease.ts',
+    from: `      await statements.giveUpOrphanedKeys(db, gatewayId, [...running.keys()], ORPHAN_AFTER_MS)\n`,
+    to: '',
+    test: 'src/gateway/lease.test.ts',
+    title: 'claims of idempotency keys that no running call has are given up with each beat',
+  },
+  {
+    bug: 'that a provider accepts a key again is not written down',
+    file: 'src/gateway/provider-keys.ts',
+    from: `  if (!isRefused) note(options, used)\n`,
+    to: '',
+    test: 'src/gateway/upstreams.test.ts',
+    title: 'a refused key that is accepted again is used again, and the operator no longer sees it as refused',
+  },
+  {
+    bug: 'the version of a provider key stays when the key is replaced',
+    file: 'src/gateway/catalogue.ts',
+    from: 'return { id, version: sealed, name, secret:',
+    to: 'return { id, version: id, name, secret:',
+    test: 'test/e2e/failover.test.ts',
+    title: 'a refused key is noted for the operator, and its replacement is used at once',
+  },
+  {
+    bug: 'what waits to be written when a gateway stops is thrown away',
+    file: 'src/gateway/recommendation-records.ts',
+    from: `      await write().catch(() => {})\n`,
+    to: '',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'what waits to be written when a gateway stops is written',
+  },
+  {
+    bug: 'offers that are remembered of a conversation’s id do not count as seen',
+    file: 'src/gateway/recommendation-decision.ts',
+    from: 'seenOffers: [...new Set([...seen.offers, ...(restraint?.offers ?? [])])],',
+    to: 'seenOffers: [...new Set(seen.offers)],',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'recommendations keep their distance: by the links in the history, and by the conversation’s id',
+  },
+  {
+    bug: 'a recommendation whose reader hung up is recorded as delivered',
+    file: 'src/gateway/recommendations.ts',
+    from: "else if (isDelivered) records.setState({ id, state: 'delivered' })",
+    to: "else records.setState({ id, state: 'delivered' })",
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'a caller that is gone before its whole answer was charged has not seen the recommendation',
+  },
+  {
+    bug: 'the models of one project may be kept by shared caches',
+    file: 'src/gateway/models.ts',
+    from: '`private, max-age=${CACHE_SECONDS}`',
+    to: '`public, max-age=${CACHE_SECONDS}`',
+    test: 'test/conformance/models.test.ts',
+    title: 'models-cache-control: The list is answered with cache-control: private, max-age=600.',
+  },
+]
+
+export const GATEWAY: Mutant[] = [...CREDIT, ...RETRIES, ...ANSWERS, ...ROUTES, ...RECOMMENDATIONS, ...STANDING]

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { CALLS } from './calls.ts'
 import { CLI } from './cli.ts'
 import { CONSOLE_FIGURES } from './console-figures.ts'
 import { CONSOLE } from './console.ts'
@@ -16,6 +17,7 @@ import { WORKER } from './worker.ts'
 import type { Mutant } from './mutant.ts'
 
 export const MUTANTS: readonly Mutant[] = [
+  ...CALLS,
   ...CLI,
   ...CONSOLE_FIGURES,
   ...CONSOLE,
