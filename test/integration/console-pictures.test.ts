@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { after, before, test, type TestContext } from 'node:test'
+import { contract } from '../../src/console/contract.ts'
+import { SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
+import { createConsoleWorld, newPerson, type ConsoleWorld, type Person } from '../support/console.ts'
+import { changesBetween, createPlainer, openCamera } from '../support/picture.ts'
+import { startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
+
+/**
+ * What each route of the console answers, and everything that it leaves behind in the database: whole, as it was read and
+ * found right once. When a change is meant, look at what `--test-update-snapshots` makes of the file beside this one.
+ */
+
+let world: ConsoleWorld
+let stripe: StripeStandIn
+let takePicture: Awaited<ReturnType<typeof openCamera>>
+
+before(async () => {
+  stripe = await startStripe()
+  world = await createConsoleWorld({
+    roles: ['gateway', 'console'],
+    env: {
+      PARLEY_STRIPE_SECRET_KEY: STRIPE_KEY,
+      PARLEY_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+      PARLEY_STRIPE_API_BASE: stripe.url,
+      PARLEY_PUBLIC_URL: 'https://gateway.example.com',
+    },
+  })
+  takePicture = await openCamera(world.store.db, world.secrets)
+})
+after(async () => {
+  await world.close()
+  await stripe.close()
+})
+
+interface AnySample {
+  params?: Record<string, keyof TenantIds>
+  body?: unknown
+  query?: Record<string, string>
+}
+
+async function pictureOf(key: string, person: Person, ids: TenantIds): Promise<unknown> {
+  const { params = {}, body, query } = (SAMPLES as Record<string, AnySample>)[key] ?? {}
+  const named = { publisher: ids.publisher, project: ids.project }
+  const others = Object.fromEntries(Object.entries(params).map(([name, id]) => [name, ids[id]]))
+  const address = key.replaceAll(/:(\w+)/g, (_, name: string) => ({ ...named, ...others })[name] ?? assert.fail(name))
+  const hidden = [
+    [person.email, 'my address'],
+    [person.name, 'my name'],
+    [stripe.url, 'stripe'],
+    [ids.publisher.slice(-12), 'domain'],
+    [String(new URL(world.url).host), 'gateway'],
+  ] as const
+  const plain = createPlainer(ids, hidden)
+  const before = await takePicture()
+  const search = new URLSearchParams(query).toString()
+  const answer = await person.send(search === '' ? address : `${address}?${search}`, { body })
+  const changes = changesBetween(before, await takePicture())
+  return plain({ status: answer.status, answer: answer.body ?? answer.text, changes })
+}
+
+for (const key of Object.keys(SAMPLES)) {
+  test(key, async (t: TestContext) => {
+    assert.ok(key in contract)
+    const person = await newPerson(world)
+    const ids = await seedTenant(world, person)
+    t.assert.snapshot(await pictureOf(key, person, ids))
+  })
+}

@@ -1,0 +1,114 @@
+/**
+ * Everything that a request changed: all rows of all tables before and after, with what differs from run to run (ids,
+ * moments, random bytes) replaced by what it stands for. A test that compares such a picture notices the column that
+ * nobody thought of.
+ */
+import { sql } from 'kysely'
+import type { Secrets } from '../../src/platform/secrets.ts'
+import type { Db } from '../../src/store/database.ts'
+
+export type Row = Record<string, unknown>
+/** By table and primary key. */
+export type Picture = Map<string, { table: string; row: Row }>
+
+/** Background work and secrets of the installation, which requests do not change. */
+const LEFT_OUT = ['gateways', 'matchers', 'migrations', 'tenant_key', 'catalogue_version', 'usage_progress']
+
+/** Takes pictures of the whole database. Mails are opened: what somebody will read is part of what happened. */
+export async function openCamera(db: Db, secrets: Secrets): Promise<() => Promise<Picture>> {
+  const { rows: tables } = await sql<{ name: string; keys: string[] }>`
+    select c.relname as name, array(
+      select a.attname::text from pg_index i, unnest(i.indkey) with ordinality as k (number, place)
+      join pg_attribute a on a.attnum = k.number where a.attrelid = i.indrelid and i.indrelid = c.oid and i.indisprimary
+      order by k.place) as keys
+    from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
+      and c.relnamespace = 'public'::regnamespace and c.relname <> all (${LEFT_OUT}::text[])
+    order by c.relname`.execute(db)
+  const parts = tables.map(
+    ({ name }) => sql`select ${name}::text as name, to_jsonb(t) as row from ${sql.table(name)} t`,
+  )
+  const keysOf = new Map(tables.map(({ name, keys }) => [name, keys]))
+  return async () => {
+    const { rows } = await sql<{ name: string; row: Row }>`${sql.join(parts, sql` union all `)}`.execute(db)
+    return new Map(
+      rows.map(({ name, row }) => {
+        const key = keysOf.get(name)?.map((column) => String(row[column])) ?? []
+        return [`${name} ${key.join(' ')}`, { table: name, row: name === 'mails' ? opened(row, secrets) : row }]
+      }),
+    )
+  }
+}
+
+function opened(row: Row, secrets: Secrets): Row {
+  if (row.sealed_body === null) return row
+  const body = secrets.unseal(String(row.sealed_body), `mail/${String(row.id)}`, 'mails')
+  return { ...row, sealed_body: JSON.parse(body) as unknown }
+}
+
+/** What came, what went, and which columns became what. */
+export function changesBetween(before: Picture, after: Picture): unknown[] {
+  const came = [...after].filter(([key]) => !before.has(key)).map(([, { table, row }]) => ({ [`+ ${table}`]: row }))
+  const went = [...before].filter(([key]) => !after.has(key)).map(([, { table, row }]) => ({ [`- ${table}`]: row }))
+  const changed = [...after].flatMap(([key, { table, row }]) => {
+    const old = before.get(key)?.row
+    if (!old) return []
+    const columns = Object.keys(row).filter((name) => JSON.stringify(row[name]) !== JSON.stringify(old[name]))
+    if (columns.length === 0) return []
+    return [{ [`= ${table}`]: Object.fromEntries(columns.map((name) => [name, [old[name], row[name]]])) }]
+  })
+  return [...came, ...changed, ...went]
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g
+const WRITTEN_OUT = /\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/g
+const DAY = /\b\d{4}-\d\d-\d\d\b/g
+const RANDOM: [pattern: RegExp, name: string][] = [
+  [/\\\\x[0-9a-f]{2,}/g, 'bytes'],
+  [/\b[0-9a-f]{32}\b/g, 'hex'],
+  [/("(?:token|last4|secret_last4|secretLast4)":")[^"]+/g, '$1…'],
+  [/ply_([ps]k)_[A-Za-z0-9]+(?:…\w{4})?/g, 'ply_$1_…'],
+  [/(token=|parley-verify=)[\w.-]+/g, '$1…'],
+  [/(chatcmpl-|req_|cs_test_|rec_)\w+/g, '$1…'],
+]
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** Replaces what no two runs have in common. Ids that are known have a name; the others are numbered as they appear. */
+export function createPlainer(known: Record<string, string>, hidden: readonly (readonly [string, string])[] = []) {
+  const names = new Map(Object.entries(known).map(([name, id]) => [id, name]))
+  const nowMs = Date.now()
+  const nameOf = (id: string) => {
+    const name = names.get(id) ?? `id ${names.size + 1}`
+    names.set(id, name)
+    return `<${name}>`
+  }
+  return (value: unknown): unknown => {
+    let text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
+    text = text.replaceAll(UUID, nameOf).replaceAll(MOMENT, (moment) => distanceOf(moment, nowMs))
+    text = text.replaceAll(WRITTEN_OUT, (moment) => distanceOf(new Date(moment).toISOString(), nowMs))
+    text = text.replaceAll(DAY, (day) => `<day ${Math.round((Date.parse(day) - startOfDay(nowMs)) / DAY_MS)}>`)
+    for (const [random, name] of hidden) text = text.replaceAll(random, `<${name}>`)
+    for (const [pattern, name] of RANDOM) text = text.replaceAll(pattern, name)
+    return JSON.parse(text) as unknown
+  }
+}
+
+function startOfDay(ms: number): number {
+  return new Date(ms).setUTCHours(0, 0, 0, 0)
+}
+
+/** To the minute or, from two hours on, to the hour: a request takes a moment, a promise lasts for hours or days. */
+function distanceOf(moment: string, nowMs: number): string {
+  const ms = Date.parse(moment) - nowMs
+  // Where an hour or a day begins is no distance from now.
+  if (/T00:00:00(\.0+)?(Z|\+)/.test(moment))
+    return `<day ${Math.round((ms + nowMs - startOfDay(nowMs)) / DAY_MS)} begins>`
+  if (/:00:00(\.0+)?(Z|\+)/.test(moment)) return `<hour ${Math.floor(ms / HOUR_MS) + 1} begins>`
+  const minutes = Math.round(ms / MINUTE_MS)
+  if (Math.abs(minutes) <= 1) return '<now>'
+  const sign = minutes < 0 ? '-' : '+'
+  const size = Math.abs(minutes)
+  return size < 120 ? `<${sign}${size} min>` : `<${sign}${Math.round(size / 60)} h>`
+}
