@@ -51,7 +51,8 @@ async function pictureOf(key: string, person: Person, ids: TenantIds): Promise<u
     [ids.publisher.slice(-12), 'domain'],
     [String(new URL(world.url).host), 'gateway'],
   ] as const
-  const plain = createPlainer(ids, hidden)
+  const spans = key.endsWith('/outcomes') ? 'hours' : 'days'
+  const plain = createPlainer({ known: ids, hidden, spans })
   const before = await takePicture()
   const search = new URLSearchParams(query).toString()
   const answer = await person.send(search === '' ? address : `${address}?${search}`, { body })

@@ -33,6 +33,8 @@ export async function openCamera(db: Db, secrets: Secrets): Promise<() => Promis
     return new Map(
       rows.map(({ name, row }) => {
         const key = keysOf.get(name)?.map((column) => String(row[column])) ?? []
+        // Written down every now and then, whatever is asked for.
+        delete row.last_used_at
         return [`${name} ${key.join(' ')}`, { table: name, row: name === 'mails' ? opened(row, secrets) : row }]
       }),
     )
@@ -66,17 +68,28 @@ const DAY = /\b\d{4}-\d\d-\d\d\b/g
 const RANDOM: [pattern: RegExp, name: string][] = [
   [/\\\\x[0-9a-f]{2,}/g, 'bytes'],
   [/\b[0-9a-f]{32}\b/g, 'hex'],
+  [/v2\.\d+(?:\.[\w-]+){4,}/g, 'sealed'],
   [/("(?:token|last4|secret_last4|secretLast4)":")[^"]+/g, '$1…'],
   [/ply_([ps]k)_[A-Za-z0-9]+(?:…\w{4})?/g, 'ply_$1_…'],
   [/(token=|parley-verify=)[\w.-]+/g, '$1…'],
   [/(chatcmpl-|req_|cs_test_|rec_)\w+/g, '$1…'],
+  [/("(?:ms|\w+_ms|\w+Ms)":)\d+(?:\.\d+)?/g, '$1"ms"'],
 ]
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Replaces what no two runs have in common. Ids that are known have a name; the others are numbered as they appear. */
-export function createPlainer(known: Record<string, string>, hidden: readonly (readonly [string, string])[] = []) {
+export interface PlainerOptions {
+  /** Ids by the names that they get. Those that are not known are numbered as they appear. */
+  known: Record<string, string>
+  /** Texts that another run would not have, and what to call them. */
+  hidden?: readonly (readonly [text: string, name: string])[]
+  /** What moments at which an hour or a day begins are counted in: at midnight, both do. */
+  spans?: 'hours' | 'days'
+}
+
+/** Replaces what no two runs have in common. */
+export function createPlainer({ known, hidden = [], spans = 'days' }: PlainerOptions): (value: unknown) => unknown {
   const names = new Map(Object.entries(known).map(([name, id]) => [id, name]))
   const nowMs = Date.now()
   const nameOf = (id: string) => {
@@ -86,8 +99,13 @@ export function createPlainer(known: Record<string, string>, hidden: readonly (r
   }
   return (value: unknown): unknown => {
     let text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
-    text = text.replaceAll(UUID, nameOf).replaceAll(MOMENT, (moment) => distanceOf(moment, nowMs))
-    text = text.replaceAll(WRITTEN_OUT, (moment) => distanceOf(new Date(moment).toISOString(), nowMs))
+    text = text.replaceAll(UUID, nameOf).replaceAll(MOMENT, (moment) => distanceOf(moment, nowMs, spans))
+    text = text.replaceAll(WRITTEN_OUT, (moment) => distanceOf(new Date(moment).toISOString(), nowMs, spans))
+    text = text.replaceAll(/([^\\]":)?\b(1[7-9]\d{8})\b/g, (_, name: string | undefined, seconds: string) => {
+      const told = distanceOf(new Date(Number(seconds) * 1_000).toISOString(), nowMs, spans)
+      // A number of its own has to become a text.
+      return name === undefined ? told : `${name}"${told}"`
+    })
     text = text.replaceAll(DAY, (day) => `<day ${Math.round((Date.parse(day) - startOfDay(nowMs)) / DAY_MS)}>`)
     for (const [random, name] of hidden) text = text.replaceAll(random, `<${name}>`)
     for (const [pattern, name] of RANDOM) text = text.replaceAll(pattern, name)
@@ -100,12 +118,12 @@ function startOfDay(ms: number): number {
 }
 
 /** To the minute or, from two hours on, to the hour: a request takes a moment, a promise lasts for hours or days. */
-function distanceOf(moment: string, nowMs: number): string {
+function distanceOf(moment: string, nowMs: number, spans: 'hours' | 'days'): string {
   const ms = Date.parse(moment) - nowMs
   // Where an hour or a day begins is no distance from now.
-  if (/T00:00:00(\.0+)?(Z|\+)/.test(moment))
+  if (spans === 'days' && /T00:00:00(\.0+)?(Z|\+)/.test(moment))
     return `<day ${Math.round((ms + nowMs - startOfDay(nowMs)) / DAY_MS)} begins>`
-  if (/:00:00(\.0+)?(Z|\+)/.test(moment)) return `<hour ${Math.floor(ms / HOUR_MS) + 1} begins>`
+  if (spans === 'hours' && /:00:00(\.0+)?(Z|\+)/.test(moment)) return `<hour ${Math.floor(ms / HOUR_MS) + 1} begins>`
   const minutes = Math.round(ms / MINUTE_MS)
   if (Math.abs(minutes) <= 1) return '<now>'
   const sign = minutes < 0 ? '-' : '+'

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, before, test, type TestContext } from 'node:test'
+import { changesBetween, createPlainer, openCamera } from '../support/picture.ts'
+import {
+  addDeployment,
+  addModel,
+  addProject,
+  addProvider,
+  chatBody,
+  complete,
+  createWorld,
+  until,
+  walletOf,
+  type TestProject,
+  type World,
+} from '../support/world.ts'
+
+/**
+ * What calls of every kind answer, and everything that they leave behind in the database and in the metrics: whole, as it
+ * was read and found right once. When a change is meant, look at what `--test-update-snapshots` makes of the file beside
+ * this one.
+ */
+
+let world: World
+let takePicture: Awaited<ReturnType<typeof openCamera>>
+
+before(async () => {
+  world = await createWorld()
+  const { store, secrets, simulator } = world
+  await addProvider(store, secrets, 'second', `${simulator.url}/v1`)
+  const cost = { costInput: 700_000_000n, costOutput: 2_000_000_000n }
+  await addModel(store, {
+    id: 'two-routes',
+    provider: 'simulator',
+    upstreamModel: 'sim?status=500',
+    deployment: { position: 0, ...cost },
+  })
+  await addDeployment(store, { id: 'two-routes', provider: 'second', deployment: { position: 1, ...cost } })
+  await addModel(store, { id: 'refusing', provider: 'second', upstreamModel: 'sim?status=400' })
+  await addModel(store, { id: 'failing', provider: 'second', upstreamModel: 'sim?error=overloaded' })
+  await addModel(store, { id: 'unpriced', provider: 'second', price: null })
+  await until(async () => {
+    const response = await fetch(`${world.url}/v1/models`, { headers: world.project.headers })
+    return (await response.text()).includes('"failing"')
+  })
+  takePicture = await openCamera(store.db, secrets)
+})
+after(() => world.close())
+
+async function countersOf(): Promise<Map<string, number>> {
+  const text = await (await fetch(`${world.opsUrl}/metrics`)).text()
+  const lines = text
+    .split('\n')
+    .filter((line) => /^parley_(?!nodejs|process|ledger)/.test(line) && !/_(sum|bucket)\b/.test(line))
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
+}
+
+async function pictureOf(project: TestProject, work: () => Promise<unknown>): Promise<unknown> {
+  const ids = { project: project.id, publisher: project.publisherId }
+  const plain = createPlainer({ known: ids, hidden: [[project.publishableKey, 'key']] })
+  const [before, counted] = [await takePicture(), await countersOf()]
+  const answer = await work()
+  await until(async () => (await walletOf(world.store, project.id)).openHolds === 0)
+  const counters = [...(await countersOf())].filter(([name, value]) => value !== (counted.get(name) ?? 0))
+  const moved = counters.map(([name, value]) => `${name} ${value - (counted.get(name) ?? 0)}`)
+  return plain({ answer, changes: changesBetween(before, await takePicture()), moved: moved.toSorted() })
+}
+
+async function visible(response: Response): Promise<unknown> {
+  const headers = [...response.headers].filter(([name]) => /^(x-|retry-|content-type|cache-)/.test(name))
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json')
+  const body: unknown = isJson ? JSON.parse(text) : text.split('\n\n')
+  return { status: response.status, headers: Object.fromEntries(headers), body }
+}
+
+/** Conversations are written after the answer. */
+async function untilKept({ id }: TestProject): Promise<void> {
+  const messages = () => world.store.db.selectFrom('messages').select('seq').where('project_id', '=', id).execute()
+  await until(async () => (await messages()).length > 1)
+}
+
+interface Case {
+  body: unknown
+  headers?: Record<string, string>
+  project?: () => Promise<TestProject>
+}
+
+const EVERY_KIND = 'tokens=7 cached=3 written=2 reasoning=5'
+const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }]
+const CASES: Record<string, Case> = {
+  'an answer with tokens of every kind': { body: chatBody(EVERY_KIND, { max_tokens: 50, user: 'reader-1' }) },
+  'a streamed answer with tokens of every kind': { body: chatBody(EVERY_KIND, { stream: true }) },
+  'a call of a tool': { body: chatBody('tool=weather', { tools: TOOLS }) },
+  'an answer that is cut at its limit': { body: chatBody('tokens=30', { max_tokens: 4 }) },
+  'a turn of a conversation': { body: chatBody('tokens=4'), headers: { 'x-conversation-id': 'talk' } },
+  'an answer of the second route': { body: chatBody('tokens=4', { model: 'two-routes' }) },
+  'a call with a key to repeat it by': { body: chatBody('tokens=4'), headers: { 'idempotency-key': 'once' } },
+  'a request that the provider refuses': { body: chatBody('', { model: 'refusing' }) },
+  'a provider that breaks off': { body: chatBody('', { model: 'failing', stream: true }) },
+  'a model without a price': { body: chatBody('', { model: 'unpriced' }) },
+  'an unknown model': { body: chatBody('', { model: 'nobody' }) },
+  'a body that is no request': { body: { model: 'sim-small', messages: [] } },
+  'a body that is no JSON': { body: '{' },
+  'keys that nobody has': {
+    body: chatBody(),
+    headers: { 'x-publishable-key': 'ply_pk_00nobody', 'x-secret-key': 'ply_sk_00nobody' },
+  },
+  'no credit': { body: chatBody(), project: () => addProject(world.store, world.secrets, { credits: '0' }) },
+  'too little credit': {
+    body: chatBody(),
+    project: () => addProject(world.store, world.secrets, { credits: '0.000001' }),
+  },
+  'an account that is not activated': {
+    body: chatBody(),
+    project: () => addProject(world.store, world.secrets, { isActivated: false }),
+  },
+  'a domain that is not verified': {
+    body: chatBody(),
+    project: () => addProject(world.store, world.secrets, { isVerified: false }),
+  },
+}
+
+for (const [title, { body, headers, project: makeProject }] of Object.entries(CASES)) {
+  test(title, async (t: TestContext) => {
+    const project = await (makeProject?.() ?? addProject(world.store, world.secrets))
+    const send = async () => {
+      const answer = await visible(await complete(world, body, { headers, project }))
+      if (headers?.['x-conversation-id'] !== undefined) await untilKept(project)
+      return answer
+    }
+    t.assert.snapshot(await pictureOf(project, send))
+    if (headers?.['idempotency-key'] !== undefined) t.assert.snapshot(await pictureOf(project, send))
+  })
+}
+
+test('a receipt, the list of models, and what is not there', async (t: TestContext) => {
+  const project = await addProject(world.store, world.secrets)
+  const answer = await complete(world, chatBody(EVERY_KIND), { project, headers: { 'x-conversation-id': 'talk' } })
+  const { id } = (await answer.json()) as { id: string }
+  await untilKept(project)
+  for (const path of [
+    `/v1/receipts/${id}`,
+    '/v1/models',
+    '/v1/models/two-routes',
+    '/v1/models/nobody',
+    '/v1/nothing',
+  ]) {
+    const get = async () => visible(await fetch(`${world.url}${path}`, { headers: project.headers }))
+    t.assert.snapshot(await pictureOf(project, get))
+  }
+  assert.equal(answer.status, 200)
+})
