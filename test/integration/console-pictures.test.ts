@@ -49,7 +49,7 @@ async function pictureOf(key: string, person: Person, ids: TenantIds): Promise<u
     [person.name, 'my name'],
     [stripe.url, 'stripe'],
     [ids.publisher.slice(-12), 'domain'],
-    [String(new URL(world.url).host), 'gateway'],
+    [new URL(world.url).host, 'gateway'],
   ] as const
   const spans = key.endsWith('/outcomes') ? 'hours' : 'days'
   const plain = createPlainer({ known: ids, hidden, spans })

@@ -42,8 +42,8 @@ export async function openCamera(db: Db, secrets: Secrets): Promise<() => Promis
 }
 
 function opened(row: Row, secrets: Secrets): Row {
-  if (row.sealed_body === null) return row
-  const body = secrets.unseal(String(row.sealed_body), `mail/${String(row.id)}`, 'mails')
+  if (typeof row.sealed_body !== 'string') return row
+  const body = secrets.unseal(row.sealed_body, `mail/${String(row.id)}`, 'mails')
   return { ...row, sealed_body: JSON.parse(body) as unknown }
 }
 
