@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { CLI } from './cli.ts'
+import { CONSOLE_ACCOUNTS } from './console-accounts.ts'
 import { CONSOLE_FIGURES } from './console-figures.ts'
 import { CONSOLE } from './console.ts'
 import { DASHBOARD } from './dashboard.ts'
@@ -17,6 +18,7 @@ import type { Mutant } from './mutant.ts'
 
 export const MUTANTS: readonly Mutant[] = [
   ...CLI,
+  ...CONSOLE_ACCOUNTS,
   ...CONSOLE_FIGURES,
   ...CONSOLE,
   ...DASHBOARD,
