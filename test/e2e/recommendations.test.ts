@@ -100,7 +100,7 @@ async function ask(
 
 async function outcomes(of = project): Promise<Record<string, number>> {
   const { rows } = await sql<{ outcome: string; calls: bigint }>`
-    select outcome, sum(calls) as calls from recommendation_outcomes where project_id = ${of.id} group by 1`.execute(
+    select outcome, sum(calls) as calls from recommendation_outcomes where project_id = ${of.id} group by 1 order by 1`.execute(
     world.store.db,
   )
   return Object.fromEntries(rows.map(({ outcome, calls }) => [outcome, Number(calls)]))
@@ -294,6 +294,21 @@ test('recommendations keep their distance: by the links in the history, and by t
   }
   assert.deepEqual(shown, [true, false, false, true, false, false, true])
   assert.deepEqual(matcher.matches.at(-1)?.seenOffers, [match.offerId], 'also when it is known by the id alone')
+})
+
+test('a conversation has as many recommendations as the publisher allows and no more, known by its id alone', async () => {
+  const two = await monetized({ min_turn_gap: 1, max_per_conversation: 2 })
+  const headers = { 'x-conversation-id': 'two' }
+  const counted: Record<string, number>[] = [
+    { served: 1 },
+    { served: 2 },
+    { capped: 1, served: 2 },
+    { capped: 2, served: 2 },
+  ]
+  for (const expected of counted) {
+    await ask({}, { project: two, headers })
+    await untilCounted(expected, two)
+  }
 })
 
 test('once a conversation was sensitive it stays free, whatever is asked later', async () => {

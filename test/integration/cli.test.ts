@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
+import { callIdOf } from '../../src/rules/receipts.ts'
 import { parley, run } from '../support/commands.ts'
 import { asked, expectOk, here, refused, told } from '../support/operator.ts'
 import { addModel, addProject, chatBody, complete, createWorld, until, type World } from '../support/world.ts'
@@ -236,6 +237,26 @@ test('what was wrong is corrected by movements that say what they correct, and e
   assert.match(await refused('wallet', 'reverse', String(reversal?.id), ...because), /is a reversal, which is final/)
   assert.match(await refused('wallet', 'refund', id, '1', '--call', NOBODY, ...because), /no call .* that has ended/)
   assert.match(await refused('wallet', 'refund', id, '1', '--call', 'chatcmpl-1', ...because), /not the id of a call/)
+})
+
+test('a receipt lists what was refunded of its call and what of that was taken back, and nothing of other calls', async () => {
+  const { id, headers } = await addProject(world.store, world.secrets, { credits: '2' })
+  const ended = async () =>
+    ((await (await complete(world, chatBody('tokens=100'), { headers })).json()) as { id: string }).id
+  const [call, other] = [await ended(), await ended()]
+  const because = ['--reason', 'a test']
+  await told('wallet', 'refund', id, '0.000001', '--call', call, ...because)
+  const [refund] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
+  await told('wallet', 'reverse', String(refund?.id), ...because)
+  await told('wallet', 'refund', id, '0.000002', '--call', other, ...because)
+  const { corrections } = (await asked('receipt', call)) as { corrections: { kind: string; corrects: string }[] }
+  assert.deepEqual(
+    corrections.map(({ kind, corrects }) => [kind, corrects]),
+    [
+      ['refund', callIdOf(call)],
+      ['reversal', refund?.id],
+    ],
+  )
 })
 
 test('a call that still runs says so, and has no receipt yet', async () => {

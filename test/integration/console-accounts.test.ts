@@ -209,6 +209,22 @@ test('sessions can be listed and ended, one or everywhere', async () => {
   assert.equal((await person.send('GET /api/me')).status, 401)
 })
 
+test('a session that has ended by itself is not among those where one is signed in', async () => {
+  const person = await newPerson(world)
+  await must(signIn(openBrowser(world), person.email))
+  const listed = async () => {
+    const items: { id: string; isCurrent: boolean }[] = (await must(person.send('GET /api/me/sessions'))).body.items
+    return items.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent)).map(({ id }) => id)
+  }
+  const [mine, other = ''] = await listed()
+  const ends = (at: Date) =>
+    world.store.db.updateTable('sessions').set({ expires_at: at }).where('id', '=', other).execute()
+  await ends(new Date(Date.now() + MINUTE_MS))
+  assert.deepEqual(await listed(), [mine, other])
+  await ends(new Date(Date.now() - 1_000))
+  assert.deepEqual(await listed(), [mine])
+})
+
 test('a session ends seven days after signing in, however much it is used', async () => {
   const person = await newPerson(world)
   const { id } = (await must(person.send('GET /api/me'))).body.user

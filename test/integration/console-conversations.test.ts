@@ -82,8 +82,8 @@ test('what its calls cost stands beside a conversation and beside each of its tu
   const keys = await addKeyPair(world.store, world.secrets, mine)
   const caller = { ...world, project: { ...keys, id: mine, publisherId: owner.publisherId } }
   const headers = { 'x-conversation-id': 'talk' }
-  for (const tokens of [5, 7]) {
-    const response = await complete(caller, chatBody(`tokens=${tokens}`), { headers })
+  for (const script of ['tokens=5 cached=2 reasoning=30', 'tokens=7']) {
+    const response = await complete(caller, chatBody(script), { headers })
     assert.equal(response.status, 200, await response.text())
   }
   await rollUp(world.store)
@@ -92,18 +92,34 @@ test('what its calls cost stands beside a conversation and beside each of its tu
   const { body } = await must(owner.send(`${path}/talk`))
   const spent = await world.store.db
     .selectFrom('charges')
-    .select(['charged_nanos', 'output_tokens'])
+    .select(['charged_nanos', 'input_tokens', 'cached_input_tokens', 'output_tokens', 'reasoning_tokens'])
     .where('project_id', '=', mine)
     .orderBy('id')
     .execute()
-  assert.equal(spent.length, 2)
+  assert.deepEqual(
+    spent.map((row) => [row.cached_input_tokens, row.output_tokens, row.reasoning_tokens]),
+    [
+      [2, 5, 30],
+      [0, 7, 0],
+    ],
+  )
   assert.equal(body.chargedNanos, String(spent.reduce((sum, row) => sum + row.charged_nanos, 0n)))
-  assert.equal(body.outputTokens, String(spent.reduce((sum, row) => sum + row.output_tokens, 0)))
+  assert.equal(body.outputTokens, '42')
   const { body: said } = await must(owner.send(`${path}/talk/messages`))
   const replies = said.items.filter(({ role }: { role: string }) => role === 'assistant')
   assert.deepEqual(
-    replies.map(({ call }: { call: { model: string; chargedNanos: string } }) => [call.model, call.chargedNanos]),
-    spent.map((row) => ['sim-small', String(row.charged_nanos)]),
+    replies.map(({ call }: { call: Record<string, unknown> }) => [
+      call.model,
+      call.inputTokens,
+      call.outputTokens,
+      call.chargedNanos,
+    ]),
+    spent.map((row) => [
+      'sim-small',
+      row.input_tokens + row.cached_input_tokens,
+      row.output_tokens + row.reasoning_tokens,
+      String(row.charged_nanos),
+    ]),
   )
 })
 

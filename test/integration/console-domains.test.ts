@@ -129,6 +129,24 @@ test('the token is another one for each project and after each change, and a new
   assert.deepEqual([same.status, same.body.fields[0].path], [422, 'name'])
 })
 
+test('a domain that was changed is looked at a minute later, whether its next check was far away or there was none', async () => {
+  const { db } = world.store
+  const { person, project, path } = await newSite()
+  const change = async (name: string) => {
+    await must(person.send(`PATCH ${path}`, { body: { name } }))
+    const { next_check_at: at, pending_since: since } = await db
+      .selectFrom('domains')
+      .select(['next_check_at', 'pending_since'])
+      .where('project_id', '=', project)
+      .executeTakeFirstOrThrow()
+    return at && at.getTime() - since.getTime()
+  }
+  assert.equal((await prove(person, path)).state, 'verified')
+  assert.equal(await change('far-away.example.com'), 60_000)
+  await setDomainVerified(db, project, new Date())
+  assert.equal(await change('none.example.com'), 60_000)
+})
+
 test('what nobody can own is refused beside the field', async () => {
   const { person, path } = await newSite()
   for (const name of ['127.0.0.1', 'localhost', 'co.uk', 'db.internal', 'x.com:8443', '[::1]', '']) {

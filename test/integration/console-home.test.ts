@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
+import { upsertPlaygroundKey } from '../../src/store/playground.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
 import { addSettledCall } from '../support/ledger.ts'
@@ -33,6 +34,10 @@ test('the first steps turn true one by one, and only all of them together can be
   assert.deepEqual(await done(), [true, false, false, false, false])
   await setDomainVerified(db, project, new Date())
   assert.deepEqual(await done(), [true, true, false, false, false])
+  const own = { id: uuidv7(), projectId: project, name: 'Playground', publishableKey: `pk_${project}` }
+  const secret = { secretDigest: Buffer.alloc(32, 1), secretVersion: 1, secretLast4: 'abcd' }
+  await upsertPlaygroundKey(db, { ...own, ...secret })
+  assert.deepEqual(await done(), [true, true, false, false, false], 'the pair of the playground is none of theirs')
   const keys = await addKeyPair(world.store, world.secrets, project)
   assert.deepEqual(await done(), [true, true, true, false, false])
   await credit(world.store, project, 1_000_000_000n)

@@ -171,6 +171,11 @@ test('the overlap is a day unless said otherwise, never longer than the old pair
   assert.equal((await site.person.send(`POST ${site.path}/${fresh.id}/end`)).status, 409)
   await must(site.person.send(`POST ${site.path}/${old.id}/end`))
   assert.equal(await call(old), 401)
+  const log = await must(site.person.send(`GET /api/publishers/${site.person.publisherId}/audit-log?action=key.ended`))
+  assert.deepEqual(
+    log.body.items.map(({ subject, projectId, details }: Record<string, unknown>) => [subject, projectId, details]),
+    [['web', site.project, { key: old.publishableKey, last4: old.secretKey.slice(-4) }]],
+  )
 
   const short = await create(site, 'short', 1)
   const [{ expiresAt: shortEndsAt }] = await list(site)

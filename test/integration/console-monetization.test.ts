@@ -334,6 +334,26 @@ test('each call is counted under one reason, in words, for the time that was ask
   assert.equal((await owner.send(`GET /api/projects/${project}/monetization/outcomes?range=1y`)).status, 422)
 })
 
+test('a range has as many hours as it says, this one included, to its last moment', async (t) => {
+  const project = await newProject(owner)
+  const hourMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
+  const ranges = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
+  const hoursAgo = [0, ...Object.values(ranges).flatMap((hours) => [hours - 1, hours])]
+  await addOutcomes(
+    world.store.db,
+    hoursAgo.map((ago, n) => ({
+      projectId: project,
+      hour: new Date(hourMs - ago * HOUR_MS),
+      outcome: 'served' as const,
+      calls: 10 ** n,
+    })),
+  )
+  t.mock.timers.enable({ apis: ['Date'], now: hourMs + HOUR_MS - 1 })
+  const calls: number[] = []
+  for (const range of Object.keys(ranges)) calls.push((await read(project, `/outcomes?range=${range}`)).calls)
+  assert.deepEqual(calls, [11, 1_111, 111_111])
+})
+
 test('every outcome that a gateway can count is told in words', async () => {
   const project = await newProject(owner)
   const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS)

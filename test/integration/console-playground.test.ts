@@ -9,6 +9,7 @@ import { setDomainVerified } from '../../src/store/domains.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import {
   createConsoleWorld,
+  must,
   newPerson,
   newProject,
   ORIGIN,
@@ -78,6 +79,24 @@ test('an answer that is not to be streamed comes as one event, and all settings 
     [sent.messages, sent.temperature, sent.max_tokens ?? sent.max_completion_tokens],
     [messages, 0.3, 50],
   )
+})
+
+test('a temperature of 0 reaches the model and is in the code, and one that is not set is in neither', async () => {
+  const person = await newPerson(world)
+  const project = await readyProject(person)
+  const messages = [{ role: 'user', content: '[[sim text=Hi]]' }]
+  for (const [temperature, expected] of [
+    [0, 0],
+    [null, undefined],
+  ]) {
+    const body = { model: 'sim-small', messages, stream: false, temperature }
+    await must(person.send(`POST /api/projects/${project}/playground`, { body }))
+    const sent = world.simulator.calls.at(-1)?.body as Record<string, unknown>
+    assert.equal(sent.temperature, expected)
+    const code = await must(person.send(`POST /api/projects/${project}/playground/code`, { body }))
+    for (const { id, text } of code.body.items)
+      assert.equal(/temperature\W+0\b/.test(text), expected === 0, `${id}: ${text}`)
+  }
 })
 
 test('what the gateway refuses is told in its own words: not activated, not verified, no credit, no such model', async () => {

@@ -46,6 +46,16 @@ test('a project may be narrowed to models that are served, and opened to all aga
   )
 })
 
+test('a model that is not served any more may stay in a list that has it, and is in none where it was not', async () => {
+  const [project, other] = [await newProject(owner), await newProject(owner)]
+  await addModel(world.store, { id: 'sim-old', provider: 'simulator' })
+  await must(patch(project, { allowedModels: ['sim-old'] }))
+  await world.store.db.updateTable('models').set({ enabled: false }).where('id', '=', 'sim-old').execute()
+  const widened = await must(patch(project, { allowedModels: ['sim-old', 'sim-small'] }))
+  assert.deepEqual(widened.body.allowedModels, ['sim-old', 'sim-small'])
+  assert.equal((await patch(other, { allowedModels: ['sim-old', 'sim-small'] })).status, 422)
+})
+
 test('text that is there follows a shorter retention, and a longer one does not bring a promise back', async () => {
   const project = await newProject(owner)
   const conversation = { projectId: project, id: 'talk' }

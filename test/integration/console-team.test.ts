@@ -153,6 +153,7 @@ test('every change is in the audit log, with who, from where and what; filters, 
     [items[1].subject, items[1].details, items[1].projectId],
     ['Renamed', { before: '+SUM(1)' }, project],
   )
+  assert.deepEqual((await list(`?project=${project}`)).items, items.slice(1, 3), 'its making is found under it, too')
   const pages = [await list('?limit=4')]
   pages.push(await list(`?limit=4&after=${pages[0].next}`))
   assert.deepEqual([...pages[0].items, ...pages[1].items], items)

@@ -144,6 +144,19 @@ test('the CSV is the filtered set, and no cell of it is a formula', async () => 
   assert.equal(String(lines[1]).split(',')[4], 'test', 'the name of the key')
 })
 
+test('each figure of a call is in the CSV under its own name', async () => {
+  const usage = { input: 11, cachedInput: 22, cacheWrite: 33, output: 44, reasoning: 55 }
+  await call({ change: { conversationId: 'figures', usage, firstTokenMs: 66, durationMs: 77 }, charge: 88_000_000n })
+  const { text } = await must(person.send(`GET /api/projects/${project}/calls.csv?conversation=figures`))
+  const [names, figures] = text.split('\r\n').map((line) => line.split(','))
+  const figureOf = (name: string) => figures?.[names?.indexOf(name) ?? -1]
+  assert.deepEqual(
+    ['input', 'cached input', 'cache write', 'output', 'reasoning'].map((kind) => figureOf(`${kind} tokens`)),
+    Object.values(usage).map(String),
+  )
+  assert.deepEqual(['first token (ms)', 'duration (ms)', 'charged (USD)'].map(figureOf), ['66', '77', '0.088'])
+})
+
 const DAY_MS = 86_400_000
 
 /** A project of its own, whose usage is what the test writes down. */

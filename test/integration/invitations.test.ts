@@ -74,6 +74,14 @@ test('who leaves, or deletes their account, takes their invitations along', asyn
   assert.deepEqual(await invitationsTo(guest), [])
 })
 
+test('an account that is closed takes its open invitations along', async () => {
+  const [owner, guest] = [await newPerson(world), await newPerson(world)]
+  await must(invite(owner, owner, guest.email, 'owner'))
+  assert.equal((await invitationsTo(guest)).length, 1)
+  await must(owner.send('POST /api/me/delete', { body: { confirm: owner.email } }))
+  assert.deepEqual(await invitationsTo(guest), [])
+})
+
 test('who is demoted keeps no invitation that they could not send now', async () => {
   const { owner, member: second, memberId } = await team('owner')
   const [heir, helper, guest] = [await newPerson(world), await newPerson(world), await newPerson(world)]

@@ -223,6 +223,20 @@ async function passAMinute({ project }: { project: { id: string } }): Promise<vo
     where project_id = ${project.id}`.execute(store.db)
 }
 
+test('tokens of every kind count towards the limit of a minute', async () => {
+  for (const kind of Object.keys(NO_USAGE)) {
+    const metered = await limitedWallet({ tokens_per_minute: 10n })
+    await atOneMoment(async (now) => {
+      const { hold, settle } = metered.through(now)
+      const [first, second] = [await hold(9n), await hold(9n)]
+      await settle(first.callId, 5n, { usage: { ...NO_USAGE, [kind]: 9 } })
+      await hold(9n)
+      await settle(second.callId, 5n, { usage: { ...NO_USAGE, [kind]: 1 } })
+      await assert.rejects(hold(9n), { code: 'rate_limited' }, kind)
+    })
+  }
+})
+
 test('requests of one minute are none of the next, whether a call or the end of one begins it', async () => {
   const rated = await limitedWallet({ requests_per_minute: 2 })
   const running: string[] = []
@@ -324,24 +338,34 @@ test('a sweep that began just before the hold it finds does not settle it in the
   assert.deepEqual(settled_at, held_at)
 })
 
+const LEASE_MS = 60_000
+
+/** Claims of one and the same idempotency key. */
+function claimsOf(projectId: string, keyPairId: string) {
+  const key = { projectId, keyPairId, keyDigest: Buffer.alloc(32, 1), bodyDigest: Buffer.alloc(32, 2) }
+  return (callId: string, claimant = uuidv7()) =>
+    claimKey(store.db, { ...key, callId, gatewayId: claimant, conversationId: undefined }, LEASE_MS, 3_600_000)
+}
+
+test('the idempotency key of a gateway that fell silent is taken over when its lease is over, and not before', async () => {
+  const { project, keyPairId } = await wallet(0n)
+  const claim = claimsOf(project.id, keyPairId)
+  const silent = uuidv7()
+  const fallSilent = async (agoMs: number) => {
+    await beat(store.db, silent)
+    await sql`update gateways set beat_at = now() - ${agoMs} * interval '1 ms' where id = ${silent}`.execute(store.db)
+  }
+  assert.equal((await claim(uuidv7(), silent)).state, 'claimed')
+  await fallSilent(LEASE_MS - 10_000)
+  assert.equal((await claim(uuidv7())).state, 'running')
+  await fallSilent(LEASE_MS)
+  assert.equal((await claim(uuidv7())).state, 'claimed')
+})
+
 test('a late settle whose idempotency key another call has taken over costs nothing: the other call pays', async () => {
   const { project, keyPairId, through, settle, state } = await wallet(100n)
   const { callId } = await through(await deadLedger()).hold(40n)
-  const claim = (id: string) =>
-    claimKey(
-      store.db,
-      {
-        projectId: project.id,
-        keyPairId,
-        keyDigest: Buffer.alloc(32, 1),
-        bodyDigest: Buffer.alloc(32, 2),
-        callId: id,
-        gatewayId: uuidv7(),
-        conversationId: undefined,
-      },
-      60_000,
-      3_600_000,
-    )
+  const claim = claimsOf(project.id, keyPairId)
   assert.equal((await claim(callId)).state, 'claimed')
   assert.equal((await claim(uuidv7())).state, 'running', 'while the hold is open')
   assert.equal(await sweepHolds(store.db, 60_000, 3_600_000, 100), 1)

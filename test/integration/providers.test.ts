@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { PRESETS } from '../../src/providers/presets.ts'
+import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
+import { loadCatalogue } from '../../src/store/catalogue.ts'
 import { noteKeyRefusal } from '../../src/store/providers.ts'
 import { asked, here, refused, told } from '../support/operator.ts'
 import { addModel, addProviderKey, chatBody, complete, createWorld, until, type World } from '../support/world.ts'
@@ -177,6 +179,16 @@ test('a provider whose keys are all disabled is not called without one', async (
   const { stdout } = await here(['doctor', '--offline'])
   assert.match(stdout, /^problem +provider silent +every key is disabled\. .*parley provider key enable silent/m)
   await told('provider', 'disable', 'silent')
+})
+
+test('each timer of a deployment is the one that was set for it, and the usual one where none was', async () => {
+  const timers = { connectTimeoutMs: 1_001, firstTokenTimeoutMs: 1_002, idleTimeoutMs: 1_003, totalTimeoutMs: 1_004 }
+  await addModel(world.store, { id: 'timed', provider: 'simulator', deployment: timers })
+  await addModel(world.store, { id: 'untimed', provider: 'simulator' })
+  const { models } = await loadCatalogue(world.store.db)
+  const set = { connectMs: 1_001, firstTokenMs: 1_002, idleMs: 1_003, totalMs: 1_004 }
+  assert.deepEqual(models.get('timed')?.deployments[0]?.timers, set)
+  assert.deepEqual(models.get('untimed')?.deployments[0]?.timers, UPSTREAM_TIMERS)
 })
 
 test('a refused key is shown with when and why, is a problem to the doctor, and is forgotten with the key', async () => {

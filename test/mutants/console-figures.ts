@@ -194,4 +194,37 @@ export const CONSOLE_FIGURES: Mutant[] = [
     test: 'test/integration/console-keys.test.ts',
     title: 'after a roll both pairs work until the overlap is over, and then the old one is refused',
   },
+  {
+    bug: 'in the CSV of calls, cached input tokens and cache write tokens have changed places',
+    file: 'src/console/calls.ts',
+    from: '    String(row.cached_input_tokens),\n    String(row.cache_write_tokens),\n',
+    to: '    String(row.cache_write_tokens),\n    String(row.cached_input_tokens),\n',
+    test: 'test/integration/console-usage.test.ts',
+    title: 'each figure of a call is in the CSV under its own name',
+  },
+  {
+    bug: 'the outcomes of recommendations are summed over an hour more than the range says',
+    file: 'src/console/monetization.ts',
+    from: 'new Date((Math.floor(Date.now() / HOUR_MS) + 1 - hours) * HOUR_MS)',
+    to: 'new Date((Math.floor(Date.now() / HOUR_MS) - hours) * HOUR_MS)',
+    test: 'test/integration/console-monetization.test.ts',
+    title: 'a range has as many hours as it says, this one included, to its last moment',
+  },
+  {
+    bug: 'the average cost per call divides by all calls, also those that were not charged',
+    file: 'src/console/usage.ts',
+    from: 'billedCalls === 0n ? null : charged / billedCalls',
+    to: 'billedCalls === 0n ? null : charged / calls',
+    test: 'test/integration/console-usage.test.ts',
+    title: 'usage and costs are the same on the page and in the file, cell by cell',
+  },
+  {
+    bug: 'what was spent in seven days has eight days in it, and the credit seems to last shorter',
+    file: 'src/console/wallet.ts',
+    from: 'new Date(today - (PACE_DAYS - 1) * DAY_MS)',
+    to: 'new Date(today - PACE_DAYS * DAY_MS)',
+    test: 'test/integration/console-usage.test.ts',
+    title:
+      'the forecast of costs is of the seven full days before today, and the wallet’s of today and the six before, of what no running call holds',
+  },
 ]

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CALLS } from './calls.ts'
 import { CLI } from './cli.ts'
+import { CONSOLE_ACCOUNTS } from './console-accounts.ts'
 import { CONSOLE_FIGURES } from './console-figures.ts'
 import { CONSOLE } from './console.ts'
 import { DASHBOARD } from './dashboard.ts'
@@ -19,6 +20,7 @@ import type { Mutant } from './mutant.ts'
 export const MUTANTS: readonly Mutant[] = [
   ...CALLS,
   ...CLI,
+  ...CONSOLE_ACCOUNTS,
   ...CONSOLE_FIGURES,
   ...CONSOLE,
   ...DASHBOARD,
