@@ -358,7 +358,7 @@ test('a mail that is refused for now is tried again later and later, 40 times; o
       .selectAll()
       .select(sql<number>`ceil(extract(epoch from next_attempt_at - now()) / 10)::int * 10`.as('seconds'))
       .where('id', 'in', ids)
-      .orderBy('id')
+      .orderBy(sql`array_position(${ids}::uuid[], id)`)
       .execute()
     return rows.map((row) => [row.attempts, row.given_up_at !== null, row.sealed_body !== null, row.seconds])
   })
