@@ -30,9 +30,10 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
   const clock = { ms: 0 }
   const asked: string[] = []
   const abort = new AbortController()
+  const metrics = createMetrics()
   const upstreams = createUpstreams({
     log: createLog('silent'),
-    metrics: createMetrics(),
+    metrics,
     noteKeyRefusal: () => Promise.resolve(),
     now: () => clock.ms,
     random: () => 0,
@@ -78,7 +79,7 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
     for await (const chunk of answer(upstreams, routes, REQUEST, call, call.signal)) chunks.push(chunk)
     return chunks
   }
-  return { upstreams, routes, clock, asked, abort, newCall, ask }
+  return { upstreams, routes, clock, asked, abort, metrics, newCall, ask }
 }
 
 const fails = (kind: UpstreamErrorKind, status?: number, retryAfterSeconds?: number) => [
@@ -248,4 +249,15 @@ test('leaving an answer early gives its place back and counts as no failure', as
     assert.equal(upstreams.inFlight, 0)
   }
   assert.ok('key' in upstreams.admit(routes[0] as Route, 'publisher', false, new Set()))
+})
+
+test('a caller who reads too slowly is no failure of the provider', async () => {
+  const { ask, asked, metrics } = setUp({ scripts: { a: [[TEXT, ...fails('reader_stalled')]], b: [ANSWER] } })
+  for (let n = 0; n < 6; n++) await assert.rejects(ask(), isFailure('reader_stalled'))
+  assert.deepEqual(asked, Array<string>(6).fill('a key'), 'five failures would have closed the route')
+  const { values } = await metrics.upstreamAttempts.get()
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels.provider, labels.kind, value]),
+    [['a', 'left', 6]],
+  )
 })

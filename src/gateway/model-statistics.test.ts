@@ -32,6 +32,14 @@ test('holds follow how long answers of a model usually are', () => {
   assert.equal(statistics.typicalOutput({ ...MODEL, id: 'another' }), TYPICAL_OUTPUT_MIN)
 })
 
+test('what was learned is ranked as numbers, however many digits they have', () => {
+  const ratio = (n: number) => ({ script: 'page 10', ratio: n })
+  const few = { ...CALL, completionTokens: 9, tokenRatio: ratio(2) }
+  const statistics = statisticsAfter(few, { ...CALL, completionTokens: 1_000, tokenRatio: ratio(10) })
+  assert.equal(statistics.typicalOutput(MODEL), 1_500)
+  assert.equal(statistics.tokenRatio(MODEL, 'page 10', 'held'), 12)
+})
+
 test('a model that was seen to think unseen is held to all that it may write, if the catalogue does not say how much', () => {
   assert.equal(statisticsAfter(CALL).hiddenTokens(MODEL), 0)
   const statistics = createModelStatistics()

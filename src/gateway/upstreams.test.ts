@@ -191,6 +191,18 @@ test('what one publisher makes fail closes the route to that one, and to all whe
   assert.equal(await state(), '0')
 })
 
+test('a route that works again for everybody is open at once to those for whom it had failed', async () => {
+  const { upstreams, clock, metric } = setUp()
+  const route = routeTo('d')
+  for (const publisher of [PUBLISHER, NEIGHBOUR])
+    for (let n = 0; n < 5; n++) fail(upstreams, route, new UpstreamError('reset'), publisher)
+  clock.ms = 15_000
+  answer(upstreams, route, 'somebody else')
+  assert.equal(await metric(/^parley_breaker_state\{[^}]*\} (\d)$/m), '0')
+  // Not as a probe, which nobody could follow before it has begun to answer.
+  for (const publisher of [PUBLISHER, PUBLISHER, NEIGHBOUR, NEIGHBOUR]) admitted(upstreams, route, false, publisher)
+})
+
 test('a publisher whose calls failed long ago does not make another’s failures everybody’s', () => {
   const { upstreams, clock } = setUp()
   const route = routeTo('d')

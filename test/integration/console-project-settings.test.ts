@@ -18,6 +18,8 @@ before(async () => {
   owner = await newPerson(world)
   await addModel(world.store, { id: 'sim-large', provider: 'simulator' })
   await addModel(world.store, { id: 'sim-unpriced', provider: 'simulator', price: null })
+  const effectiveFrom = new Date(Date.now() + 3_600_000)
+  await addModel(world.store, { id: 'sim-later', provider: 'simulator', price: { effectiveFrom } })
 })
 after(() => world.close())
 
@@ -34,7 +36,7 @@ test('a project may be narrowed to models that are served, and opened to all aga
   assert.equal(body.allowedModels, null)
   const narrowed = await must(patch(project, { allowedModels: ['sim-small', 'sim-small'] }))
   assert.deepEqual(narrowed.body.allowedModels, ['sim-small'])
-  for (const allowedModels of [[], ['sim-unpriced'], ['nothing']])
+  for (const allowedModels of [[], ['sim-unpriced'], ['sim-later'], ['nothing']])
     assert.equal((await patch(project, { allowedModels })).status, 422, String(allowedModels))
   assert.equal((await must(patch(project, { allowedModels: null }))).body.allowedModels, null)
   const { body: log } = await must(

@@ -9,6 +9,7 @@ import { tellLowBalances } from '../../src/worker/low-balance.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addSettledCall, auditOf } from '../support/ledger.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
+import { addDoubling, doubled } from '../support/usage-rows.ts'
 import { addKeyPair, chatBody, complete, credit, rollUp, until, walletOf } from '../support/world.ts'
 
 const DOLLAR = 1_000_000_000n
@@ -97,6 +98,27 @@ test('the wallet says what is there, what running calls hold, and what is left o
   assert.equal(body.availableNanos, String(98n * DOLLAR))
   assert.equal(body.runningCalls, 1)
   assert.deepEqual(body.topUp, { isOpen: true, minNanos: String(5n * DOLLAR), maxNanos: String(10_000n * DOLLAR) })
+})
+
+test('what was spent in 7 days is that of today and of the six days before it, from the first moment of a day to its last', async (t) => {
+  const project = await fundedProject()
+  const midnightMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS
+  const { db } = world.store
+  await addDoubling(db, 'usage_days', project, midnightMs, 10)
+  t.after(() => db.deleteFrom('usage_days').where('project_id', '=', project).execute())
+  // The session outlives the day on which it began.
+  await db
+    .updateTable('sessions')
+    .set({ expires_at: new Date(midnightMs + DAY_MS) })
+    .execute()
+  const spentAt = async (now: number) => {
+    t.mock.timers.enable({ apis: ['Date'], now })
+    const { body } = await must(owner.send(`GET /api/projects/${project}/wallet`))
+    t.mock.timers.reset()
+    return body.spent7dNanos as string
+  }
+  assert.equal(await spentAt(midnightMs - 1), String(doubled(1, 7)))
+  assert.equal(await spentAt(midnightMs), String(doubled(1, 6)), 'of the day that begins nothing is spent yet')
 })
 
 test('usage is one row a day, movements are listed one by one, and each balance is the sum of everything below it', async () => {

@@ -234,3 +234,19 @@ test('what cannot be imported is one sentence that says what to do', async () =>
   const wrong = await fileOf('wrong.json', { small: { ...SMALL, input: 1 as unknown as string } })
   assert.match(await of('--file', wrong, ...FROM), /not a price file: providers\.simulated\.small\.input /)
 })
+
+test('a route learns its cost of every class of tokens, when it is made and when it changes', async () => {
+  const costs = async (classes: Partial<Listed>) => {
+    const file = await fileOf('classes.json', { classes: { ...SMALL, ...classes } })
+    await told('model', 'import', '--file', file, ...FROM, '--yes')
+    const routes = world.store.db.selectFrom('deployments').where('model_id', '=', 'classes')
+    const columns = ['cost_input', 'cost_cached_input', 'cost_cache_write', 'cost_output', 'cost_reasoning'] as const
+    return (await routes.select(columns).execute()).map((route) => columns.map((name) => route[name]))
+  }
+  const made = { input: '1', cached_input: '0.5', cache_write: '1.25', output: '3', reasoning: '4' }
+  const changed = { input: '1.1', cached_input: '0.6', cache_write: '1.5', output: '3.5', reasoning: '4.5' }
+  assert.deepEqual(await costs(made), [[1_000_000_000n, 500_000_000n, 1_250_000_000n, 3_000_000_000n, 4_000_000_000n]])
+  assert.deepEqual(await costs(changed), [
+    [1_100_000_000n, 600_000_000n, 1_500_000_000n, 3_500_000_000n, 4_500_000_000n],
+  ])
+})

@@ -196,3 +196,21 @@ test('what can be guessed, or sends mails, is refused when it was tried as often
     assert.notEqual(await statusAt(windowMs, most), 429, what)
   }
 })
+
+test('the time of a limit runs from the first attempt: whoever goes on trying waits no longer', async () => {
+  const { db } = world.store
+  const subject = createHash('sha256').update(`sign-in/${IP}`).digest()
+  const started_at = new Date(Date.now() - MINUTE_MS + 20_000)
+  await db.deleteFrom('throttles').execute()
+  await db.insertInto('throttles').values({ subject, attempts: 9, started_at }).execute()
+  const body = { email: EMAIL, password: 'x' }
+  const statuses: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const { status, headers } = await openBrowser(world, IP).send('POST /api/auth/sign-in/email', { body })
+    statuses.push(status)
+    if (status === 429) assert.ok(Number(headers.get('retry-after')) <= 20, String(headers.get('retry-after')))
+  }
+  assert.deepEqual(statuses, [401, 429, 429])
+  const counted = db.selectFrom('throttles').selectAll().where('subject', '=', subject)
+  assert.deepEqual(await counted.execute(), [{ subject, attempts: 12, started_at }])
+})

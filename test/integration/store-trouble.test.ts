@@ -4,10 +4,13 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
+import type { Call } from '../../src/gateway/call.ts'
+import { createConversations } from '../../src/gateway/conversations.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import type { ChatRequest } from '../../src/rules/chat-request.ts'
 import { BEATS_PER_LEASE } from '../../src/rules/limits.ts'
 import { isUnavailable, openStore } from '../../src/store/database.ts'
 import { applyWith, createLedger } from '../../src/store/ledger.ts'
@@ -180,4 +183,31 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
   )
   assert.equal((await metrics.holdsSwept.get()).values[0]?.value, calls.length)
   await world.close()
+})
+
+test('at most 500 turns of conversations wait for the store, stopping waits for them all, and the next finds room', async (t) => {
+  const { db } = site.store
+  const { id: projectId } = await addProject(site.store, site.secrets)
+  // Not in the queue of those who write: it sees what is stored at once.
+  const aside = new Client({ connectionString: site.env.DATABASE_URL })
+  await aside.connect()
+  t.after(() => aside.end())
+  const metrics = createMetrics()
+  const conversations = createConversations({ db, digestKey: randomBytes(32), log: createLog('silent'), metrics })
+  const request = { model: 'm', messages: [{ role: 'user', content: 'tea' }] } as ChatRequest
+  const record = (conversationId: string) => {
+    const call = { id: uuidv7(), conversationId, caller: { projectId, contentRetentionDays: 0 } }
+    conversations.record(call as unknown as Call, request, undefined)
+  }
+  const kept = async () => {
+    await conversations.idle()
+    const { values } = await metrics.conversationsDropped.get()
+    const { rows } = await aside.query('select from messages where project_id = $1', [projectId])
+    return { kept: rows.length, dropped: values[0]?.value }
+  }
+  // None of them can have been stored before the last is there.
+  for (let n = 0; n < 501; n++) record(`talk-${n}`)
+  assert.deepEqual(await kept(), { kept: 500, dropped: 1 })
+  record('later')
+  assert.deepEqual(await kept(), { kept: 501, dropped: 1 })
 })

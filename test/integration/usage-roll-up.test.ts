@@ -240,6 +240,20 @@ test('a call that is settled in the very moment at which a step ends is counted 
   await store.db.updateTable('usage_progress').set({ through }).execute()
 })
 
+test('a boundary behind what is counted moves nothing back, and nothing is counted twice', async () => {
+  const its = await project()
+  await its.settle(await its.hold(), 100n)
+  await rollUpAll()
+  const progress = store.db.selectFrom('usage_progress').select('through')
+  const { through } = await progress.executeTakeFirstOrThrow()
+  const earlier = new Date(through!.getTime() - MINUTE_MS)
+  assert.deepEqual(await rollUpStep(workerStore.db, earlier, 60 * MINUTE_MS), through)
+  assert.deepEqual(await progress.executeTakeFirstOrThrow(), { through })
+  await rollUpAll()
+  assert.deepEqual(await rolled(its.id), { calls: 1n, charged: 100n })
+  assert.deepEqual(await rolled(its.id, 'usage_days'), { calls: 1n, charged: 100n })
+})
+
 test('what the calls of a conversation come to is added up, however many roll-ups count them', async () => {
   const its = await project()
   for (const charge of [100n, 25n]) {
