@@ -12,7 +12,10 @@ import { PLATFORM } from './platform.ts'
 import { PROVIDERS } from './providers.ts'
 import { RECOMMEND } from './recommend.ts'
 import { RULES } from './rules.ts'
+import { SPREAD_CALLS } from './spread-calls.ts'
 import { SPREAD_GATEWAY } from './spread-gateway.ts'
+import { SPREAD_PAGES } from './spread-pages.ts'
+import { SPREAD_STORE } from './spread-store.ts'
 import { STORE_SCOPES } from './store-scopes.ts'
 import { STORE } from './store.ts'
 import { WORKER } from './worker.ts'
@@ -32,7 +35,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROVIDERS,
   ...RECOMMEND,
   ...RULES,
+  ...SPREAD_CALLS,
   ...SPREAD_GATEWAY,
+  ...SPREAD_PAGES,
+  ...SPREAD_STORE,
   ...STORE_SCOPES,
   ...STORE,
   ...WORKER,

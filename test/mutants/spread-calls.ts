@@ -1,0 +1,120 @@
+import type { Mutant } from './mutant.ts'
+
+/** Planted evenly over the folders by somebody who had not seen the tests. */
+export const SPREAD_CALLS: Mutant[] = [
+  {
+    bug: 'the keys of a provider no longer take turns: the first one is always tried first',
+    file: 'src/gateway/provider-keys.ts',
+    from: `      turns.set(deployment.providerId, (turn + 1) % keys.length)
+`,
+    to: '',
+    test: 'src/gateway/upstreams.test.ts',
+    title: 'the keys of a provider are used in turn, over all its deployments',
+  },
+  {
+    bug: 'requests that are refused before they become a call (401, 403, 404, 413) are no longer counted among the errors',
+    file: 'src/gateway/observe.ts',
+    from: `  if (request.errorCode !== undefined) metrics.errors.inc({ code: request.errorCode })
+`,
+    to: '',
+    test: 'test/e2e/call-pictures.test.ts',
+    title: 'a body that is no JSON',
+  },
+  {
+    bug: 'models without a price in force or without any deployment are visible to callers',
+    file: 'src/gateway/catalogue.ts',
+    from: 'return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))',
+    to: 'return caller.allowedModels === null || caller.allowedModels.includes(model.id)',
+    test: 'test/e2e/call-pictures.test.ts',
+    title: 'a receipt, the list of models, and what is not there',
+  },
+  {
+    bug: 'the redirect to an advertiser lacks referrer-policy, cache-control and x-robots-tag',
+    file: 'src/gateway/links.ts',
+    from: 'return reply.headers(PRIVATE).redirect(new URL(link).href, 302)',
+    to: 'return reply.redirect(new URL(link).href, 302)',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'the link leads to the offer and nowhere else, and the other one says why',
+  },
+  {
+    bug: 'the usage event is sent in every stream, also where stream_options.include_usage was not asked for',
+    file: 'src/gateway/respond.ts',
+    from: `      if (chunk.type === 'usage' && !options.includeUsage) continue
+`,
+    to: '',
+    test: 'test/e2e/call-pictures.test.ts',
+    title: 'a streamed answer with tokens of every kind',
+  },
+  {
+    bug: 'after a batch was written, rows that were added while it was being written are thrown away with it',
+    file: 'src/gateway/recommendation-records.ts',
+    from: `    waiting.splice(0, batch.length)
+`,
+    to: `    waiting.splice(0, PER_STATEMENT_MAX)
+`,
+    test: 'test/e2e/recommendation-attacks.test.ts',
+    title:
+      'a row that the store refuses is given up alone, and a stop in the middle of writing loses and doubles nothing',
+  },
+  {
+    bug: 'A key pair that was proven a moment ago is no longer believed while the store is away',
+    file: 'src/gateway/authenticate.ts',
+    from: `        if (believed) return believed
+`,
+    to: '',
+    test: 'test/conformance/unavailable.test.ts',
+    title: 'order-store-not-401: A valid pair is never answered 401 because a database is down: that is 503.',
+  },
+  {
+    bug: 'A call with an Idempotency-Key is cancelled when its caller hangs up',
+    file: 'src/gateway/server.ts',
+    from: 'if (!res.writableFinished && call.idempotencyKey === undefined)',
+    to: 'if (!res.writableFinished)',
+    test: 'test/e2e/idempotency.test.ts',
+    title: 'a caller that lost its connection midway gets the whole answer when it asks again, and pays once',
+  },
+  {
+    bug: 'thoughts that were shown before an interim report are counted again on top of that report',
+    file: 'src/gateway/conclusion.ts',
+    from: 'reasoning: reported.reasoning + counted.reasoning - shownThen }',
+    to: 'reasoning: reported.reasoning + counted.reasoning }',
+    test: 'src/gateway/meter.test.ts',
+    title: 'thoughts that were shown after a report of them are added to it, and those before are not',
+  },
+  {
+    bug: 'the length of a recommendation is told in bytes instead of characters',
+    file: 'src/gateway/recommendations.ts',
+    from: 'characters: text.length }',
+    to: 'characters: Buffer.byteLength(text) }',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'a fitting answer ends with one labelled recommendation, which is neither counted nor charged',
+  },
+  {
+    bug: 'A long prompt whose sampled estimate is up to a quarter beyond the context window is neither counted nor refused',
+    file: 'src/gateway/prompt.ts',
+    from: 'return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow * SAMPLE_LEEWAY',
+    to: 'return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow',
+    test: 'src/gateway/prompt.test.ts',
+    title: 'a long prompt is refused by its samples, if it is far too long, and else counted',
+  },
+  {
+    bug: 'when the wallet grants less than was wanted, max_tokens is not lowered to what the hold pays for',
+    file: 'src/gateway/wallet.ts',
+    from: 'outputTokensFor(amount, promptTokens, price, asked.outputTokens)',
+    to: 'outputTokensFor(asked.want, promptTokens, price, asked.outputTokens)',
+    test: 'test/e2e/wallet-limits.test.ts',
+    title: 'max_tokens is lowered to what the wallet pays for, and the answer ends with length',
+  },
+  {
+    bug: 'A piece that does not fit the hold is refused at once, without waiting for the extension that was just asked for',
+    file: 'src/gateway/meter.ts',
+    from: `    const growing = startExtension()
+    return fits || growing.then(() => spentNow <= held())
+`,
+    to: `    void startExtension()
+    return fits
+`,
+    test: 'src/gateway/meter.test.ts',
+    title: 'a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
+  },
+]
