@@ -12,6 +12,7 @@ import { PLATFORM } from './platform.ts'
 import { PROVIDERS } from './providers.ts'
 import { RECOMMEND } from './recommend.ts'
 import { RULES } from './rules.ts'
+import { SPREAD_CONSOLE } from './spread-console.ts'
 import { STORE_SCOPES } from './store-scopes.ts'
 import { STORE } from './store.ts'
 import { WORKER } from './worker.ts'
@@ -31,6 +32,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROVIDERS,
   ...RECOMMEND,
   ...RULES,
+  ...SPREAD_CONSOLE,
   ...STORE_SCOPES,
   ...STORE,
   ...WORKER,
