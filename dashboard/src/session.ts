@@ -1,5 +1,5 @@
 /** Who is signed in, and which project and publisher the page is about. */
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, type QueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { Reply } from './api.ts'
 import { mayActAs, type Role } from './page.ts'
@@ -10,6 +10,22 @@ export type Membership = Me['publishers'][number]
 export type ProjectOfMine = Membership['projects'][number]
 
 export const meQuery = { ...queryOf('GET /api/me', {}), staleTime: 60_000 }
+
+/** After a change of what the caller is a member of. */
+export function readMeAgain(client: QueryClient): Promise<Me> {
+  return client.fetchQuery({ ...meQuery, staleTime: 0 })
+}
+
+/** Forgets what was read in the session, but only when its page is left: that would read everything again. */
+export async function endSession(
+  client: QueryClient,
+  end: () => Promise<unknown>,
+  leave: () => Promise<void>,
+): Promise<void> {
+  await end()
+  await leave()
+  client.clear()
+}
 
 /** For pages behind the guard, which has loaded this before any of them is drawn. */
 export function useMe(): Me {

@@ -36,6 +36,7 @@ before(async () => {
     deployment: { position: 0, ...cost },
   })
   await addDeployment(store, { id: 'two-routes', provider: 'second', deployment: { position: 1, ...cost } })
+  for (const n of Object.keys(CASES).keys()) await addModel(store, { id: `model-${n}`, provider: 'simulator' })
   await addModel(store, { id: 'refusing', provider: 'second', upstreamModel: 'sim?status=400' })
   await addModel(store, { id: 'failing', provider: 'second', upstreamModel: 'sim?error=overloaded' })
   await addModel(store, { id: 'unpriced', provider: 'second', price: null })
@@ -81,7 +82,8 @@ async function untilKept({ id }: TestProject): Promise<void> {
 }
 
 interface Case {
-  body: unknown
+  /** What a gateway has learned of a model decides how much is set aside, so that each case has a model of its own. */
+  body: (model: string) => unknown
   headers?: Record<string, string>
   project?: () => Promise<TestProject>
 }
@@ -89,43 +91,54 @@ interface Case {
 const EVERY_KIND = 'tokens=7 cached=3 written=2 reasoning=5'
 const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }]
 const CASES: Record<string, Case> = {
-  'an answer with tokens of every kind': { body: chatBody(EVERY_KIND, { max_tokens: 50, user: 'reader-1' }) },
-  'a streamed answer with tokens of every kind': { body: chatBody(EVERY_KIND, { stream: true }) },
-  'a call of a tool': { body: chatBody('tool=weather', { tools: TOOLS }) },
-  'an answer that is cut at its limit': { body: chatBody('tokens=30', { max_tokens: 4 }) },
-  'a turn of a conversation': { body: chatBody('tokens=4'), headers: { 'x-conversation-id': 'talk' } },
-  'an answer of the second route': { body: chatBody('tokens=4', { model: 'two-routes' }) },
-  'a call with a key to repeat it by': { body: chatBody('tokens=4'), headers: { 'idempotency-key': 'once' } },
-  'a request that the provider refuses': { body: chatBody('', { model: 'refusing' }) },
-  'a provider that breaks off': { body: chatBody('', { model: 'failing', stream: true }) },
-  'a model without a price': { body: chatBody('', { model: 'unpriced' }) },
-  'an unknown model': { body: chatBody('', { model: 'nobody' }) },
-  'a body that is no request': { body: { model: 'sim-small', messages: [] } },
-  'a body that is no JSON': { body: '{' },
+  'an answer with tokens of every kind': {
+    body: (model) => chatBody(EVERY_KIND, { model, max_tokens: 50, user: 'reader-1' }),
+  },
+  'a streamed answer with tokens of every kind': { body: (model) => chatBody(EVERY_KIND, { model, stream: true }) },
+  'a call of a tool': { body: (model) => chatBody('tool=weather', { model, tools: TOOLS }) },
+  'an answer that is cut at its limit': { body: (model) => chatBody('tokens=30', { model, max_tokens: 4 }) },
+  'a turn of a conversation': {
+    body: (model) => chatBody('tokens=4', { model }),
+    headers: { 'x-conversation-id': 'talk' },
+  },
+  'an answer of the second route': { body: () => chatBody('tokens=4', { model: 'two-routes' }) },
+  'a call with a key to repeat it by': {
+    body: (model) => chatBody('tokens=4', { model }),
+    headers: { 'idempotency-key': 'once' },
+  },
+  'a request that the provider refuses': { body: () => chatBody('', { model: 'refusing' }) },
+  'a provider that breaks off': { body: () => chatBody('', { model: 'failing', stream: true }) },
+  'a model without a price': { body: () => chatBody('', { model: 'unpriced' }) },
+  'an unknown model': { body: () => chatBody('', { model: 'nobody' }) },
+  'a body that is no request': { body: (model) => ({ model, messages: [] }) },
+  'a body that is no JSON': { body: () => '{' },
   'keys that nobody has': {
-    body: chatBody(),
+    body: (model) => chatBody('', { model }),
     headers: { 'x-publishable-key': 'ply_pk_00nobody', 'x-secret-key': 'ply_sk_00nobody' },
   },
-  'no credit': { body: chatBody(), project: () => addProject(world.store, world.secrets, { credits: '0' }) },
+  'no credit': {
+    body: (model) => chatBody('', { model }),
+    project: () => addProject(world.store, world.secrets, { credits: '0' }),
+  },
   'too little credit': {
-    body: chatBody(),
+    body: (model) => chatBody('', { model }),
     project: () => addProject(world.store, world.secrets, { credits: '0.000001' }),
   },
   'an account that is not activated': {
-    body: chatBody(),
+    body: (model) => chatBody('', { model }),
     project: () => addProject(world.store, world.secrets, { isActivated: false }),
   },
   'a domain that is not verified': {
-    body: chatBody(),
+    body: (model) => chatBody('', { model }),
     project: () => addProject(world.store, world.secrets, { isVerified: false }),
   },
 }
 
-for (const [title, { body, headers, project: makeProject }] of Object.entries(CASES)) {
+for (const [n, [title, { body, headers, project: makeProject }]] of Object.entries(CASES).entries()) {
   test(title, async (t: TestContext) => {
     const project = await (makeProject?.() ?? addProject(world.store, world.secrets))
     const send = async () => {
-      const answer = await visible(await complete(world, body, { headers, project }))
+      const answer = await visible(await complete(world, body(`model-${n}`), { headers, project }))
       if (headers?.['x-conversation-id'] !== undefined) await untilKept(project)
       return answer
     }

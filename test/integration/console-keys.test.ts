@@ -7,6 +7,7 @@ import { setDomainVerified } from '../../src/store/domains.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { chatBody, complete, credit, rollUp, until, untilReady } from '../support/world.ts'
 
+const DAY_MS = 86_400_000
 let world: ConsoleWorld
 /** A second gateway on the same store. */
 let other: Running
@@ -187,6 +188,18 @@ test('the overlap is a day unless said otherwise, never longer than the old pair
     (await site.person.send(`POST ${site.path}/${fresh.id}/roll`, { body: { overlapSeconds: 604_801 } })).status,
     422,
   )
+})
+
+test('a pair that takes the place of another lasts as long as that was meant to, however little of it was left', async () => {
+  const site = await newSite()
+  const old = await create(site, 'web', 30)
+  const beganMs = Date.now()
+  const lastDay = { created_at: new Date(beganMs - 29 * DAY_MS), expires_at: new Date(beganMs + DAY_MS) }
+  await world.store.db.updateTable('key_pairs').set(lastDay).where('id', '=', old.id).execute()
+  await must(site.person.send(`POST ${site.path}/${old.id}/roll`, { body: {} }))
+  const [{ expiresAt }] = await list(site)
+  const fromMs = Date.parse(expiresAt) - 30 * DAY_MS
+  assert.ok(fromMs >= beganMs && fromMs <= Date.now(), expiresAt)
 })
 
 test('a pair is rolled once, also by two people at the same time, and not when it is inactive', async () => {

@@ -80,6 +80,14 @@ test('text that is there follows a shorter retention, and a longer one does not 
   assert.equal(await remaining(project), undefined)
 })
 
+test('a longer retention withdraws the cut to a shorter one that is not done yet', async () => {
+  const project = await newProject(owner)
+  await must(patch(project, { contentRetentionDays: 1 }))
+  assert.equal(await remaining(project), 'first')
+  await must(patch(project, { contentRetentionDays: 30 }))
+  assert.equal(await remaining(project), undefined)
+})
+
 async function remaining(project: string): Promise<'first' | 'last' | undefined> {
   const row = await world.store.db
     .selectFrom('retention_cuts')

@@ -217,6 +217,7 @@ test('usage and costs are the same on the page and in the file, cell by cell', a
   const get = async (path: string) => must(person.send(`GET ${path}`))
   const { body: usage } = await get(`/api/projects/${quiet}/usage`)
   assert.deepEqual([usage.totals.calls, usage.totals.failed, usage.totals.chargedNanos], [7, 2, '1000'])
+  assert.deepEqual(usage.totals.tokens, { input: 1, cachedInput: 2, cacheWrite: 3, output: 4, reasoning: 5 })
   const csv = (await get(`/api/projects/${quiet}/usage.csv`)).text.split('\r\n')
   assert.deepEqual(csv.slice(1), [`${starts_at.toISOString()},sim-small,sim-small,7,2,1,2,3,4,5,0.000001`, ''])
   const { body: both } = await get(`/api/publishers/${person.publisherId}/usage?by=project`)

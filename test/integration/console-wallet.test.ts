@@ -186,6 +186,31 @@ test('every kind of movement has a name', () => {
   assert.equal(titleOfMovement('late_charge', -1n), 'Late charge')
 })
 
+/** As Stripe does. */
+async function tellOf(event: string): Promise<void> {
+  const headers = { 'content-type': 'application/json', 'stripe-signature': signatureOf(event) }
+  const { status } = await fetch(`${world.consoleUrl}/webhooks/stripe`, { method: 'POST', body: event, headers })
+  assert.equal(status, 200)
+}
+
+test('a payment that was refunded to its payer belongs to no call', async () => {
+  const project = await newProject(owner)
+  const order = { amountNanos: String(25n * DOLLAR) }
+  const { body } = await must(owner.send(`POST /api/projects/${project}/checkouts`, { body: order }))
+  const payment = { payment_intent: 'pi_refunded', currency: 'usd' }
+  const paid = { ...payment, id: body.id, payment_status: 'paid', amount_total: 2_500 }
+  await tellOf(eventOf('checkout.session.completed', paid))
+  await tellOf(eventOf('charge.refunded', { ...payment, id: 'ch_refunded', amount: 2_500, amount_refunded: 1_000 }))
+  const { items } = await ledgerOf(owner, project)
+  assert.deepEqual(
+    items.map(({ title, deltaNanos, call }) => [title, BigInt(deltaNanos) / DOLLAR, call]),
+    [
+      ['Payment refunded', -10n, null],
+      ['Top-up', 25n, null],
+    ],
+  )
+})
+
 test('a top-up opens a page of Stripe, comes back to the wallet, and is credited when Stripe says that it was paid', async () => {
   const project = await newProject(owner)
   const { body } = await must(
@@ -204,12 +229,7 @@ test('a top-up opens a page of Stripe, comes back to the wallet, and is credited
     amount_total: 2_500,
     currency: 'usd',
   })
-  const told = await fetch(`${world.consoleUrl}/webhooks/stripe`, {
-    method: 'POST',
-    body: paid,
-    headers: { 'content-type': 'application/json', 'stripe-signature': signatureOf(paid) },
-  })
-  assert.equal(told.status, 200)
+  await tellOf(paid)
   assert.equal(await state(), 'paid')
   const { items } = await ledgerOf(owner, project)
   assert.deepEqual(

@@ -128,6 +128,7 @@ export const CLI: Mutant[] = [
     to: 'if (bid < 0n)',
     test: 'test/integration/offers-cli.test.ts',
     title: 'what cannot be done is refused with what to do',
+    isStory: true,
   },
   {
     bug: 'a campaign may end before it begins',
@@ -136,6 +137,7 @@ export const CLI: Mutant[] = [
     to: '',
     test: 'test/integration/offers-cli.test.ts',
     title: 'campaigns are changed, paused and resumed by name, and times must be in order',
+    isStory: true,
   },
   {
     bug: 'clearing hints leaves those of what it must not stand beside',
@@ -144,5 +146,6 @@ export const CLI: Mutant[] = [
     to: 'context_hints: [] })',
     test: 'test/integration/offers-cli.test.ts',
     title: 'campaigns are changed, paused and resumed by name, and times must be in order',
+    isStory: true,
   },
 ]

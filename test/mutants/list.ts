@@ -13,6 +13,7 @@ import { PROVIDERS } from './providers.ts'
 import { RECOMMEND } from './recommend.ts'
 import { RULES } from './rules.ts'
 import { SPREAD_CALLS } from './spread-calls.ts'
+import { SPREAD_CONSOLE } from './spread-console.ts'
 import { SPREAD_GATEWAY } from './spread-gateway.ts'
 import { SPREAD_PAGES } from './spread-pages.ts'
 import { SPREAD_STORE } from './spread-store.ts'
@@ -36,6 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RECOMMEND,
   ...RULES,
   ...SPREAD_CALLS,
+  ...SPREAD_CONSOLE,
   ...SPREAD_GATEWAY,
   ...SPREAD_PAGES,
   ...SPREAD_STORE,

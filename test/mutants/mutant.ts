@@ -9,6 +9,8 @@ export interface Mutant {
   test: string
   /** The whole title of the test, without those of the suites around it. */
   title: string
+  /** The tests of its file build on each other, so that all of them are run. */
+  isStory?: true
 }
 
 /** The file's text with the bug in it. */

@@ -76,15 +76,20 @@ async function inTurn<T, R>(
   return results
 }
 
+function titlesOf(mutants: readonly Mutant[]): string[] {
+  return mutants.map(({ title }) => title)
+}
+
 async function checkUntouched(copy: Copy, [test, mutants]: [string, Mutant[]]): Promise<string[]> {
-  const titles = mutants.map(({ title }) => title)
-  const { results } = await runTests(copy, test, titles)
-  return unsoundTitles(titles, results).map((title) => `${test}: "${title}" does not pass on the code as it is`)
+  const { results } = await runTests(copy, test, mutants)
+  return unsoundTitles(titlesOf(mutants), results).map(
+    (title) => `${test}: "${title}" does not pass on the code as it is`,
+  )
 }
 
 async function tryMutant(copy: Copy, mutant: Mutant): Promise<Verdict> {
   const startedAt = performance.now()
-  const { results, timedOut } = await copy.withBug(mutant, () => runTests(copy, mutant.test, [mutant.title]))
+  const { results, timedOut } = await copy.withBug(mutant, () => runTests(copy, mutant.test, [mutant]))
   const verdict = verdictOf(mutant.title, results, timedOut)
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
   console.log(`${verdict.padEnd(8)}  ${seconds.padStart(5)} s  ${mutant.file.padEnd(46)}  ${mutant.bug}`)
@@ -95,7 +100,7 @@ async function tryMutant(copy: Copy, mutant: Mutant): Promise<Verdict> {
 async function runTests(
   { dir }: Copy,
   test: string,
-  titles: string[],
+  mutants: readonly Mutant[],
 ): Promise<{ results: Result[]; timedOut: boolean }> {
   const results: Result[] = []
   // A browser is given what was built.
@@ -104,7 +109,7 @@ async function runTests(
   const events = run({
     cwd: dir,
     files: [join(dir, test)],
-    testNamePatterns: titles.map((title) => RegExp.escape(title)),
+    ...(!mutants.some(({ isStory }) => isStory) && { testNamePatterns: titlesOf(mutants).map(RegExp.escape) }),
     timeout: RUN_MS_MAX,
   })
   for await (const { type, data } of events)

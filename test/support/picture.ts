@@ -68,6 +68,7 @@ const DAY = /\b\d{4}-\d\d-\d\d\b/g
 const RANDOM: [pattern: RegExp, name: string][] = [
   [/\\\\x[0-9a-f]{2,}/g, 'bytes'],
   [/\b[0-9a-f]{32}\b/g, 'hex'],
+  [/\b10\.9\.\d+\.\d+\b/g, 'address'],
   [/v2\.\d+(?:\.[\w-]+){4,}/g, 'sealed'],
   [/("(?:token|last4|secret_last4|secretLast4)":")[^"]+/g, '$1…'],
   [/ply_([ps]k)_[A-Za-z0-9]+(?:…\w{4})?/g, 'ply_$1_…'],

@@ -3,6 +3,7 @@ import { useEffect, useEffectEvent, useState, type ReactNode } from 'react'
 import { IconButton } from './icon-button.tsx'
 import { Input } from './input.tsx'
 import { Select, type Option } from './select.tsx'
+import { followed, type TypedText } from './typed-text.ts'
 
 /** Filters in one row under the header. `onClear` appears only when there is something to clear; its room is always there. */
 export function FilterBar({ children, onClear }: { children: ReactNode; onClear?: (() => void) | false | undefined }) {
@@ -48,14 +49,14 @@ const PAUSE_MS = 300
 
 /** Tells what was typed after a short pause: every letter would be a request. */
 export function FilterInput({ label, value = '', onChange, placeholder = label }: FilterInputProps) {
-  const [text, setText] = useState(value)
-  const [given, setGiven] = useState(value)
-  // The address has changed from outside, by "back" or by clearing: the field follows.
-  if (given !== value) {
-    setGiven(value)
-    setText(value)
-  }
-  const tell = useEffectEvent(() => onChange(text || undefined))
+  const [field, setField] = useState<TypedText>({ text: value, given: value })
+  const current = followed(field, value)
+  if (current !== field) setField(current)
+  const { text } = current
+  const tell = useEffectEvent(() => {
+    setField({ ...current, told: text })
+    onChange(text || undefined)
+  })
   useEffect(() => {
     if (text === value) return undefined
     const timer = setTimeout(tell, PAUSE_MS)
@@ -72,7 +73,7 @@ export function FilterInput({ label, value = '', onChange, placeholder = label }
         aria-label={label}
         placeholder={placeholder}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => setField({ ...current, text: event.target.value })}
         className="pl-8 text-sm sm:h-8"
       />
     </span>

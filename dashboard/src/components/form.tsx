@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import type { FieldPath, FieldValues, RegisterOptions, UseFormRegisterReturn, UseFormReturn } from 'react-hook-form'
-import { ApiError } from '../api.ts'
 import { classes } from './classes.ts'
 import { Field, type FieldControl } from './field.tsx'
 import { Notice } from './notice.tsx'
+import { showServerError } from './server-error.ts'
 
 export interface FormProps<T extends FieldValues> {
   form: UseFormReturn<T>
@@ -59,17 +59,4 @@ export function FormField<T extends FieldValues, N extends FieldPath<T>>(props: 
       {(control) => children({ ...control, ...form.register(name, rules) })}
     </Field>
   )
-}
-
-/** A field that the server names and the form does not have would show nowhere, so its sentence goes above the buttons. */
-export function showServerError<T extends FieldValues>(form: UseFormReturn<T>, error: unknown): void {
-  const known = new Set(Object.keys(form.getValues()))
-  const fields = error instanceof ApiError ? error.fields : []
-  const shown = fields.filter(({ path }) => known.has(path.split('.')[0] ?? ''))
-  for (const [n, { path, message }] of shown.entries()) {
-    form.setError(path as FieldPath<T>, { message }, { shouldFocus: n === 0 })
-  }
-  if (shown.length > 0 && shown.length === fields.length) return
-  const message = error instanceof Error ? error.message : String(error)
-  form.setError('root.server', { message })
 }

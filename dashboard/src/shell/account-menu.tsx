@@ -5,7 +5,7 @@ import { api } from '../api.ts'
 import { Avatar } from '../components/avatar.tsx'
 import { Menu, MenuDivider, MenuItem, MenuLabel } from '../components/menu.tsx'
 import { toastError } from '../components/toast.tsx'
-import { useMe } from '../session.ts'
+import { endSession, useMe } from '../session.ts'
 import { useTheme, type Theme } from '../theme.ts'
 
 const THEMES: [Theme, string, typeof Sun][] = [
@@ -65,9 +65,8 @@ function useSignOut(): () => Promise<void> {
   const client = useQueryClient()
   return async () => {
     try {
-      await api('POST /api/auth/sign-out', {})
-      await navigate({ to: '/sign-in' })
-      client.clear()
+      const end = () => api('POST /api/auth/sign-out', {})
+      await endSession(client, end, () => navigate({ to: '/sign-in' }))
     } catch (error) {
       toastError(error)
     }

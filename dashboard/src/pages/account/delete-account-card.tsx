@@ -8,7 +8,7 @@ import { Card } from '../../components/card.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
-import { useMe } from '../../session.ts'
+import { endSession, useMe } from '../../session.ts'
 
 export function DeleteAccountCard() {
   const [isOpen, setOpen] = useState(false)
@@ -33,9 +33,8 @@ function DeleteAccountDialog({ onClose }: { onClose(): void }) {
   const navigate = useNavigate()
   const form = useForm({ defaultValues: { confirm: '' } })
   async function remove(body: { confirm: string }): Promise<void> {
-    await api('POST /api/me/delete', { body })
-    await navigate({ to: '/sign-in' })
-    client.clear()
+    const end = () => api('POST /api/me/delete', { body })
+    await endSession(client, end, () => navigate({ to: '/sign-in' }))
   }
   const isTyped = useWatch({ control: form.control, name: 'confirm' }).trim() === user.email
   return (

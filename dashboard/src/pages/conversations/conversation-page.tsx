@@ -14,9 +14,10 @@ import { useIsMarkdownReady } from '../../components/safe-markdown.tsx'
 import { Skeleton, SkeletonLines } from '../../components/skeleton.tsx'
 import { EmptyState, ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
-import { useApi, useApiList, useChange, type List } from '../../queries.ts'
+import { useApi, useApiList, type List } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { MessageView, type Message } from './message.tsx'
+import { useDeletion } from './use-deletion.ts'
 
 const MESSAGES_PER_PAGE = 100
 
@@ -68,9 +69,7 @@ function Actions({ id, back }: { id: string; back: string }) {
   const navigate = useNavigate()
   const [isDeleting, setDeleting] = useState(false)
   const params = { project: project.id, conversation: id }
-  const remove = useChange('DELETE /api/projects/:project/conversations/:conversation', [
-    'GET /api/projects/:project/conversations',
-  ])
+  const remove = useDeletion()
   const path = 'GET /api/projects/:project/conversations/:conversation'
   const save = (file: 'json' | 'md') => window.location.assign(addressOf(`${path}/conversation.${file}`, { params }))
   async function confirm(): Promise<void> {

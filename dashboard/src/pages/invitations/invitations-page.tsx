@@ -11,7 +11,7 @@ import { SkeletonLines } from '../../components/skeleton.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { toast, toastError } from '../../components/toast.tsx'
 import { useApi } from '../../queries.ts'
-import { meQuery, useMe } from '../../session.ts'
+import { readMeAgain, useMe } from '../../session.ts'
 import { FrameCard } from '../../shell/frame-card.tsx'
 
 type Invitation = Item<'GET /api/me/invitations'>
@@ -55,7 +55,7 @@ function InvitationCard({ invitation }: { invitation: Invitation }) {
       if (verb === 'accept') await api('POST /api/me/invitations/:invitation/accept', { params })
       else await api('POST /api/me/invitations/:invitation/decline', { params })
       await client.invalidateQueries({ queryKey: ['GET /api/me/invitations'] })
-      await client.fetchQuery({ ...meQuery, staleTime: 0 })
+      await readMeAgain(client)
       toast(verb === 'accept' ? `You now work with ${invitation.publisher}.` : 'The invitation is declined.')
       if (verb === 'accept') await navigate({ to: '/' })
     } catch (error) {

@@ -10,7 +10,7 @@ import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { Select } from '../../components/select.tsx'
 import { mayActAs } from '../../page.ts'
-import { meQuery, placeOf, useMe } from '../../session.ts'
+import { placeOf, readMeAgain, useMe } from '../../session.ts'
 import { FrameCard } from '../../shell/frame-card.tsx'
 
 export function NewProjectPage() {
@@ -24,7 +24,7 @@ export function NewProjectPage() {
 
   async function create({ publisher, ...body }: { publisher: string; name: string; domain: string }): Promise<void> {
     const made = await api('POST /api/publishers/:publisher/projects', { params: { publisher }, body })
-    await client.fetchQuery({ ...meQuery, staleTime: 0 })
+    await readMeAgain(client)
     await navigate({ to: `/projects/${made.id}` })
   }
 

@@ -21,3 +21,9 @@ test('a piece, a whole answer, an error, the end and noise are told apart', () =
   assert.deepEqual(pieceOf('[DONE]'), { isEnd: true })
   assert.deepEqual(pieceOf('{"id":'), {})
 })
+
+test('what a model says when it declines is shown like an answer, streamed or whole', () => {
+  assert.deepEqual(pieceOf('{"id":"a","choices":[{"delta":{"refusal":"No."}}]}'), { id: 'a', text: 'No.' })
+  const whole = '{"id":"a","choices":[{"message":{"content":null,"refusal":"No."}}]}'
+  assert.deepEqual(pieceOf(whole), { id: 'a', text: 'No.', isEnd: true })
+})

@@ -5,19 +5,13 @@ import { Card } from '../../components/card.tsx'
 import { FilterInput } from '../../components/filter-bar.tsx'
 import { toast, toastError } from '../../components/toast.tsx'
 import { Checkbox, Switch } from '../../components/toggles.tsx'
-import { formatCount } from '../../formats.ts'
 import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { choicesOf, type Choice } from './model-choices.ts'
 import type { Settings } from './settings.ts'
 
 /** With more than this, a list needs a search. */
 const SEARCHED_FROM = 9
-
-interface Choice {
-  id: string
-  hint: string
-  isServed: boolean
-}
 
 export function ModelsCard({ settings }: { settings: Settings }) {
   const project = useProject()
@@ -109,15 +103,4 @@ function ModelList({ choices, chosen, disabled, onChange }: ModelListProps) {
       </div>
     </div>
   )
-}
-
-/** A model that is not served any more stays where it was chosen until somebody takes it out. */
-function choicesOf({ servedModels, allowedModels }: Settings): Choice[] {
-  const served = servedModels.map(({ id, ownedBy, contextWindow }) => ({
-    id,
-    hint: contextWindow === null ? ownedBy : `${ownedBy}, ${formatCount(contextWindow)} tokens of context`,
-    isServed: true,
-  }))
-  const gone = (allowedModels ?? []).filter((id) => !servedModels.some((model) => model.id === id))
-  return [...served, ...gone.map((id) => ({ id, hint: '', isServed: false }))]
 }

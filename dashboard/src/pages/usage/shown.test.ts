@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chartOf, formatShown, shownOf, tokensIn, type Usage } from './shown.ts'
+import { chartOf, formatShown, rowsOf, shownOf, tokensIn, type Usage } from './shown.ts'
 
 const NO_TOKENS = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 const COLOURS = new Map([['m1', 'var(--chart-1)']])
@@ -49,4 +49,19 @@ test('a chart shows calls, failed calls, tokens or spend, as it was asked', () =
 
 test('an address that names nothing that can be shown means calls', () => {
   assert.deepEqual([shownOf('spend'), shownOf(undefined), shownOf('everything')], ['spend', 'calls', 'calls'])
+})
+
+test('the numbers behind the charts are listed newest first, and by name', () => {
+  const usage = usageOf([2, 1])
+  const [first] = usage.points
+  const points = ['2026-03-01', '2026-03-02'].map((at) => ({ ...first, at })) as Usage['points']
+  assert.deepEqual(
+    rowsOf({ ...usage, points, groups: usage.groups.slice(0, 1) }).map(({ at, label, calls }) => [at, label, calls]),
+    [
+      ['2026-03-02', 'Model 1', 2],
+      ['2026-03-02', 'm2', 1],
+      ['2026-03-01', 'Model 1', 2],
+      ['2026-03-01', 'm2', 1],
+    ],
+  )
 })

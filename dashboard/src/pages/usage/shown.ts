@@ -59,3 +59,13 @@ export function chartOf(usage: Usage, shown: Shown, colours: Map<string, string>
     format: (value) => formatShown(value, shown),
   }
 }
+
+export type Row = PointGroup & { at: string; label: string }
+
+/** The same rows as in the CSV, newest first. */
+export function rowsOf({ groups, points }: Usage): Row[] {
+  const labels = new Map(groups.map(({ id, label }) => [id, label]))
+  return points
+    .toReversed()
+    .flatMap(({ at, groups: parts }) => parts.map((part) => ({ ...part, at, label: labels.get(part.id) ?? part.id })))
+}

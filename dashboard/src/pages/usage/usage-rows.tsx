@@ -4,20 +4,15 @@ import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Money, Tokens } from '../../components/figures.tsx'
 import { Button } from '../../components/button.tsx'
 import { Count } from './count.tsx'
-import type { Usage } from './shown.ts'
-
-type Row = Usage['points'][number]['groups'][number] & { at: string; label: string }
+import { rowsOf, type Row, type Usage } from './shown.ts'
 
 const STEP = 50
 
-/** The numbers behind the charts: the same rows as the CSV, newest first. */
+/** The numbers behind the charts. */
 export function UsageRows({ usage }: { usage: Usage }) {
   const [isOpen, setOpen] = useState(false)
   const [shown, setShown] = useState(STEP)
-  const labels = new Map(usage.groups.map(({ id, label }) => [id, label]))
-  const rows = usage.points
-    .toReversed()
-    .flatMap(({ at, groups }) => groups.map((group) => ({ ...group, at, label: labels.get(group.id) ?? group.id })))
+  const rows = rowsOf(usage)
   const button = (
     <Button size="sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
       {isOpen ? 'Hide' : 'Show'}
