@@ -105,12 +105,4 @@ export const SPREAD_PAGES: Mutant[] = [
     test: 'dashboard/src/pages/wallet/periods.test.ts',
     title: 'a period is that many days in UTC, and today is one of them, to its last millisecond',
   },
-  {
-    bug: 'after an invitation was answered, the session is not read again for up to a minute',
-    file: 'dashboard/src/pages/invitations/invitations-page.tsx',
-    from: 'await client.fetchQuery({ ...meQuery, staleTime: 0 })',
-    to: 'await client.fetchQuery(meQuery)',
-    test: 'test/browser/foundation.test.ts',
-    title: 'an invited colleague accepts, appears in the team, and cannot do what the role does not allow',
-  },
 ]
