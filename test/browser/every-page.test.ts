@@ -1,20 +1,8 @@
 import assert from 'node:assert/strict'
-import { glob, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Page } from 'playwright-core'
-import { newPerson, newProject, type Person } from '../support/console.ts'
-import { createBrowserWorld, PHONE, type BrowserWorld, type Visitor } from './support/browser-world.ts'
+import { createBrowserWorld, type BrowserWorld } from './support/browser-world.ts'
+import { as, checkAll, placed, registeredPages } from './support/every-page.ts'
 import { furnish, type Furnished } from './support/furnish.ts'
-
-const SOURCE = join(import.meta.dirname, '../../dashboard/src')
-const PREFIXES: Record<string, string> = {
-  project: '/projects/$project',
-  publisher: '/publishers/$publisher',
-  account: '/account',
-}
-/** What is one of many, and so is never empty. */
-const DETAIL = /\$(?!project|publisher)/
 
 let world: BrowserWorld
 let busy: Furnished
@@ -24,83 +12,11 @@ before(async () => {
 })
 after(() => world.close())
 
-/** From the files that the web app makes its routes from: whoever adds a page need not know of this test. */
-async function registeredPages(): Promise<string[]> {
-  const found: string[] = []
-  for await (const file of glob('pages/*/page.ts', { cwd: SOURCE })) {
-    const code = await readFile(join(SOURCE, file), 'utf8')
-    const pages = Array.from(code.matchAll(/scope: '(\w+)',\s+path: '([^']*)'/g), ([, scope = '', path = '']) =>
-      path === '' ? `${PREFIXES[scope]}` : `${PREFIXES[scope]}/${path}`,
-    )
-    assert.equal(pages.length, code.match(/definePage\(/g)?.length, `${file} is not read as a whole`)
-    found.push(...pages)
-  }
-  return found.toSorted()
-}
-
-/** Those of the router itself: before the sign-in, and behind it but without the navigation. */
-async function routedPages(list: 'signPages' | 'focusedPages'): Promise<string[]> {
-  const code = await readFile(join(SOURCE, 'router.tsx'), 'utf8')
-  const [, body = ''] = new RegExp(`const ${list} = \\{([^}]*(?:\\}[^}\\n]*)*?)\\n\\}`).exec(code) ?? []
-  const paths = Array.from(body.matchAll(/'(\/[\w-]+)': lazy/g), (match) => match[1] ?? '')
-  assert.ok(paths.length > 1, list)
-  return paths
-}
-
-function placed(pattern: string, places: Record<string, string>): string {
-  return pattern.replaceAll(/\$(\w+)/g, (_, name: string) => {
-    const value = places[name]
-    assert.ok(value, `${pattern} needs a $${name}: furnish() makes what there is to look at`)
-    return value
-  })
-}
-
-/** Both sizes at the same time: what takes long is waiting for the page. All pages are looked at before any is told of. */
-async function checkAll(paths: readonly string[], open: (viewport?: typeof PHONE) => Promise<Visitor>): Promise<void> {
-  assert.ok(paths.length > 0)
-  const visitors = [await open(), await open(PHONE)]
-  const failures: string[] = []
-  for (const path of paths) {
-    const checks = await Promise.allSettled(visitors.map(({ page }) => checkPage(page, path)))
-    for (const check of checks) if (check.status === 'rejected') failures.push(String(check.reason))
-  }
-  assert.deepEqual(failures, [])
-  for (const { context } of visitors) await context.close()
-}
-
-async function checkPage(page: Page, path: string): Promise<void> {
-  await page.goto(path)
-  await page.getByRole('heading').first().waitFor()
-  // What a theme changes and what a width changes have nothing to do with each other: one thorough look at each is enough.
-  const isPhone = page.viewportSize()?.width === PHONE.width
-  await world.check(page, isPhone ? { themes: ['dark'], isOnly: true } : {})
-  const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-  assert.ok(excess <= 0, `${path} is ${excess} px too wide for ${page.viewportSize()?.width} px`)
-}
-
-function as(person: Person) {
-  return (viewport?: typeof PHONE) => world.visitAs(person, viewport && { viewport })
-}
-
 test('every page with weeks of data in it is accessible in both themes, wide and on a phone, and nothing moves while it loads', async () => {
   const { person, projectId, conversationId, callId, failedCallId } = busy
   const places = { project: projectId, publisher: person.publisherId, conversation: conversationId, call: callId }
   const pages = await registeredPages()
   assert.ok(pages.length >= 17)
   const failed = placed('/projects/$project/calls/$call', { ...places, call: failedCallId })
-  await checkAll([...pages.map((page) => placed(page, places)), failed], as(person))
-})
-
-test('every page of somebody who has just begun is, too, and each that can be empty says what to do', async () => {
-  const person = await newPerson(world)
-  const places = { project: await newProject(person, 'Recipes', 'fresh.example.com'), publisher: person.publisherId }
-  const pages = (await registeredPages()).filter((page) => !DETAIL.test(page))
-  await checkAll([...pages.map((page) => placed(page, places)), ...(await routedPages('focusedPages'))], as(person))
-})
-
-test('every page without an account is, too, and so is one that is not there', async () => {
-  const links = ['/activate#token=x', '/reset-password#token=x']
-  const pages = [...(await routedPages('signPages')), ...links, '/check-mail?email=editor@example.com']
-  await checkAll(pages, (viewport) => world.visit(viewport && { viewport }))
-  await checkAll(['/no-such-page'], as(busy.person))
+  await checkAll(world, [...pages.map((page) => placed(page, places)), failed], as(world, person))
 })

@@ -1,0 +1,78 @@
+/** Looks at every page that the web app registers: is it accessible, does it fit, does anything move while it loads? */
+import assert from 'node:assert/strict'
+import { glob, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import type { Person } from '../../support/console.ts'
+import { PHONE, type BrowserWorld, type Visitor } from './browser-world.ts'
+
+const SOURCE = join(import.meta.dirname, '../../../dashboard/src')
+const PREFIXES: Record<string, string> = {
+  project: '/projects/$project',
+  publisher: '/publishers/$publisher',
+  account: '/account',
+}
+/** What is one of many, and so is never empty. */
+export const DETAIL = /\$(?!project|publisher)/
+
+/** From the files that the web app makes its routes from: whoever adds a page need not know of this test. */
+export async function registeredPages(): Promise<string[]> {
+  const found: string[] = []
+  for await (const file of glob('pages/*/page.ts', { cwd: SOURCE })) {
+    const code = await readFile(join(SOURCE, file), 'utf8')
+    const pages = Array.from(code.matchAll(/scope: '(\w+)',\s+path: '([^']*)'/g), ([, scope = '', path = '']) =>
+      path === '' ? `${PREFIXES[scope]}` : `${PREFIXES[scope]}/${path}`,
+    )
+    assert.equal(pages.length, code.match(/definePage\(/g)?.length, `${file} is not read as a whole`)
+    found.push(...pages)
+  }
+  return found.toSorted()
+}
+
+/** Those of the router itself: before the sign-in, and behind it but without the navigation. */
+export async function routedPages(list: 'signPages' | 'focusedPages'): Promise<string[]> {
+  const code = await readFile(join(SOURCE, 'router.tsx'), 'utf8')
+  const [, body = ''] = new RegExp(`const ${list} = \\{([^}]*(?:\\}[^}\\n]*)*?)\\n\\}`).exec(code) ?? []
+  const paths = Array.from(body.matchAll(/'(\/[\w-]+)': lazy/g), (match) => match[1] ?? '')
+  assert.ok(paths.length > 1, list)
+  return paths
+}
+
+export function placed(pattern: string, places: Record<string, string>): string {
+  return pattern.replaceAll(/\$(\w+)/g, (_, name: string) => {
+    const value = places[name]
+    assert.ok(value, `${pattern} needs a $${name}: furnish() makes what there is to look at`)
+    return value
+  })
+}
+
+/** Both sizes at the same time: what takes long is waiting for the page. All pages are looked at before any is told of. */
+export async function checkAll(
+  world: BrowserWorld,
+  paths: readonly string[],
+  open: (viewport?: typeof PHONE) => Promise<Visitor>,
+): Promise<void> {
+  assert.ok(paths.length > 0)
+  const visitors = [await open(), await open(PHONE)]
+  const failures: string[] = []
+  for (const path of paths) {
+    const checks = await Promise.allSettled(visitors.map(({ page }) => checkPage(world, page, path)))
+    for (const check of checks) if (check.status === 'rejected') failures.push(String(check.reason))
+  }
+  assert.deepEqual(failures, [])
+  for (const { context } of visitors) await context.close()
+}
+
+async function checkPage(world: BrowserWorld, page: Page, path: string): Promise<void> {
+  await page.goto(path)
+  await page.getByRole('heading').first().waitFor()
+  // What a theme changes and what a width changes have nothing to do with each other: one thorough look at each is enough.
+  const isPhone = page.viewportSize()?.width === PHONE.width
+  await world.check(page, isPhone ? { themes: ['dark'], isOnly: true } : {})
+  const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  assert.ok(excess <= 0, `${path} is ${excess} px too wide for ${page.viewportSize()?.width} px`)
+}
+
+export function as(world: BrowserWorld, person: Person) {
+  return (viewport?: typeof PHONE) => world.visitAs(person, viewport && { viewport })
+}
