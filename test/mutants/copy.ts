@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -35,7 +36,7 @@ export async function copyTree(dir: string): Promise<Copy> {
   }
 }
 
-/** What git tracks or would track, so that work in progress is judged too. */
+/** What git tracks or would track and is there, so that work in progress is judged too. */
 async function filesOfTree(): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     'git',
@@ -45,7 +46,5 @@ async function filesOfTree(): Promise<string[]> {
       maxBuffer: LIST_BYTES_MAX,
     },
   )
-  const { stdout: deleted } = await promisify(execFile)('git', ['ls-files', '-z', '--deleted'], { cwd: ROOT })
-  const gone = new Set(deleted.split('\0'))
-  return stdout.split('\0').filter((file) => file !== '' && !gone.has(file))
+  return stdout.split('\0').filter((file) => file !== '' && existsSync(join(ROOT, file)))
 }

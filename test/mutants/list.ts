@@ -12,10 +12,8 @@ import { PLATFORM } from './platform.ts'
 import { PROVIDERS } from './providers.ts'
 import { RECOMMEND } from './recommend.ts'
 import { RULES } from './rules.ts'
-import { SPREAD_CALLS } from './spread-calls.ts'
 import { SPREAD_CONSOLE } from './spread-console.ts'
 import { SPREAD_GATEWAY } from './spread-gateway.ts'
-import { SPREAD_PAGES } from './spread-pages.ts'
 import { SPREAD_STORE } from './spread-store.ts'
 import { STORE_SCOPES } from './store-scopes.ts'
 import { STORE } from './store.ts'
@@ -36,10 +34,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROVIDERS,
   ...RECOMMEND,
   ...RULES,
-  ...SPREAD_CALLS,
   ...SPREAD_CONSOLE,
   ...SPREAD_GATEWAY,
-  ...SPREAD_PAGES,
   ...SPREAD_STORE,
   ...STORE_SCOPES,
   ...STORE,

@@ -1,7 +1,122 @@
 import type { Mutant } from './mutant.ts'
 
-/** Planted evenly over the folder by somebody who had not seen the tests. */
+/** Planted evenly over the folders by somebody who had not seen the tests. */
 export const SPREAD_GATEWAY: Mutant[] = [
+  {
+    bug: 'the keys of a provider no longer take turns: the first one is always tried first',
+    file: 'src/gateway/provider-keys.ts',
+    from: `      turns.set(deployment.providerId, (turn + 1) % keys.length)
+`,
+    to: '',
+    test: 'src/gateway/upstreams.test.ts',
+    title: 'the keys of a provider are used in turn, over all its deployments',
+  },
+  {
+    bug: 'requests that are refused before they become a call (401, 403, 404, 413) are no longer counted among the errors',
+    file: 'src/gateway/observe.ts',
+    from: `  if (request.errorCode !== undefined) metrics.errors.inc({ code: request.errorCode })
+`,
+    to: '',
+    test: 'test/e2e/call-pictures.test.ts',
+    title: 'a body that is no JSON',
+  },
+  {
+    bug: 'models without a price in force or without any deployment are visible to callers',
+    file: 'src/gateway/catalogue.ts',
+    from: 'return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))',
+    to: 'return caller.allowedModels === null || caller.allowedModels.includes(model.id)',
+    test: 'test/e2e/call-pictures.test.ts',
+    title: 'a receipt, the list of models, and what is not there',
+  },
+  {
+    bug: 'the redirect to an advertiser lacks referrer-policy, cache-control and x-robots-tag',
+    file: 'src/gateway/links.ts',
+    from: 'return reply.headers(PRIVATE).redirect(new URL(link).href, 302)',
+    to: 'return reply.redirect(new URL(link).href, 302)',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'the link leads to the offer and nowhere else, and the other one says why',
+  },
+  {
+    bug: 'the usage event is sent in every stream, also where stream_options.include_usage was not asked for',
+    file: 'src/gateway/respond.ts',
+    from: `      if (chunk.type === 'usage' && !options.includeUsage) continue
+`,
+    to: '',
+    test: 'test/e2e/call-pictures.test.ts',
+    title: 'a streamed answer with tokens of every kind',
+  },
+  {
+    bug: 'after a batch was written, rows that were added while it was being written are thrown away with it',
+    file: 'src/gateway/recommendation-records.ts',
+    from: `    waiting.splice(0, batch.length)
+`,
+    to: `    waiting.splice(0, PER_STATEMENT_MAX)
+`,
+    test: 'test/e2e/recommendation-attacks.test.ts',
+    title:
+      'a row that the store refuses is given up alone, and a stop in the middle of writing loses and doubles nothing',
+  },
+  {
+    bug: 'A key pair that was proven a moment ago is no longer believed while the store is away',
+    file: 'src/gateway/authenticate.ts',
+    from: `        if (believed) return believed
+`,
+    to: '',
+    test: 'test/conformance/unavailable.test.ts',
+    title: 'order-store-not-401: A valid pair is never answered 401 because a database is down: that is 503.',
+  },
+  {
+    bug: 'A call with an Idempotency-Key is cancelled when its caller hangs up',
+    file: 'src/gateway/server.ts',
+    from: 'if (!res.writableFinished && call.idempotencyKey === undefined)',
+    to: 'if (!res.writableFinished)',
+    test: 'test/e2e/idempotency.test.ts',
+    title: 'a caller that lost its connection midway gets the whole answer when it asks again, and pays once',
+  },
+  {
+    bug: 'thoughts that were shown before an interim report are counted again on top of that report',
+    file: 'src/gateway/conclusion.ts',
+    from: 'reasoning: reported.reasoning + counted.reasoning - shownThen }',
+    to: 'reasoning: reported.reasoning + counted.reasoning }',
+    test: 'src/gateway/meter.test.ts',
+    title: 'thoughts that were shown after a report of them are added to it, and those before are not',
+  },
+  {
+    bug: 'the length of a recommendation is told in bytes instead of characters',
+    file: 'src/gateway/recommendations.ts',
+    from: 'characters: text.length }',
+    to: 'characters: Buffer.byteLength(text) }',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'a fitting answer ends with one labelled recommendation, which is neither counted nor charged',
+  },
+  {
+    bug: 'A long prompt whose sampled estimate is up to a quarter beyond the context window is neither counted nor refused',
+    file: 'src/gateway/prompt.ts',
+    from: 'return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow * SAMPLE_LEEWAY',
+    to: 'return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow',
+    test: 'src/gateway/prompt.test.ts',
+    title: 'a long prompt is refused by its samples, if it is far too long, and else counted',
+  },
+  {
+    bug: 'when the wallet grants less than was wanted, max_tokens is not lowered to what the hold pays for',
+    file: 'src/gateway/wallet.ts',
+    from: 'outputTokensFor(amount, promptTokens, price, asked.outputTokens)',
+    to: 'outputTokensFor(asked.want, promptTokens, price, asked.outputTokens)',
+    test: 'test/e2e/wallet-limits.test.ts',
+    title: 'max_tokens is lowered to what the wallet pays for, and the answer ends with length',
+  },
+  {
+    bug: 'A piece that does not fit the hold is refused at once, without waiting for the extension that was just asked for',
+    file: 'src/gateway/meter.ts',
+    from: `    const growing = startExtension()
+    return fits || growing.then(() => spentNow <= held())
+`,
+    to: `    void startExtension()
+    return fits
+`,
+    test: 'src/gateway/meter.test.ts',
+    title: 'a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
+  },
   {
     bug: 'what was learned of answer lengths and token ratios is sorted as text: 1000 comes before 9',
     file: 'src/gateway/model-statistics.ts',
@@ -43,46 +158,5 @@ export const SPREAD_GATEWAY: Mutant[] = [
     to: 'admission.ended(error)',
     test: 'src/gateway/answer.test.ts',
     title: 'a caller who reads too slowly is no failure of the provider',
-  },
-  {
-    bug: 'importing prices writes what cached input costs into what cache writes cost',
-    file: 'src/store/price-import.ts',
-    from: 'cost_cache_write = c.cache_write, cost_output',
-    to: 'cost_cache_write = c.cached_input, cost_output',
-    test: 'test/integration/price-import.test.ts',
-    title: 'a route learns its cost of every class of tokens, when it is made and when it changes',
-  },
-  {
-    bug: 'what was spent in seven days leaves out the first of them',
-    file: 'src/store/wallet-ledger.ts',
-    from: 'where project_id = ${projectId} and starts_at >= ${since}`.execute(db)',
-    to: 'where project_id = ${projectId} and starts_at > ${since}`.execute(db)',
-    test: 'test/integration/console-wallet.test.ts',
-    title:
-      'what was spent in 7 days is that of today and of the six days before it, from the first moment of a day to its last',
-  },
-  {
-    bug: 'each attempt starts the time of a limit anew',
-    file: 'src/store/throttles.ts',
-    from: "started_at = case when t.started_at > now() - ${windowMs} * interval '1 ms' then t.started_at else now() end",
-    to: 'started_at = now()',
-    test: 'test/integration/sign-in-limits.test.ts',
-    title: 'the time of a limit runs from the first attempt: whoever goes on trying waits no longer',
-  },
-  {
-    bug: 'models whose first price takes effect only later count as served',
-    file: 'src/store/served-models.ts',
-    from: 'where p.model_id = m.id and p.effective_from <= now())',
-    to: 'where p.model_id = m.id)',
-    test: 'test/integration/console-project-settings.test.ts',
-    title: 'a project may be narrowed to models that are served, and opened to all again',
-  },
-  {
-    bug: 'when the boundary falls behind what is rolled up, the progress is set back and calls are counted twice',
-    file: 'src/store/usage-roll-up.ts',
-    from: '    if (to < from) return from\n',
-    to: '',
-    test: 'test/integration/usage-roll-up.test.ts',
-    title: 'a boundary behind what is counted moves nothing back, and nothing is counted twice',
   },
 ]

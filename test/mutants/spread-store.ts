@@ -3,6 +3,47 @@ import type { Mutant } from './mutant.ts'
 /** Planted evenly over the folders by somebody who had not seen the tests. */
 export const SPREAD_STORE: Mutant[] = [
   {
+    bug: 'importing prices writes what cached input costs into what cache writes cost',
+    file: 'src/store/price-import.ts',
+    from: 'cost_cache_write = c.cache_write, cost_output',
+    to: 'cost_cache_write = c.cached_input, cost_output',
+    test: 'test/integration/price-import.test.ts',
+    title: 'a route learns its cost of every class of tokens, when it is made and when it changes',
+  },
+  {
+    bug: 'what was spent in seven days leaves out the first of them',
+    file: 'src/store/wallet-ledger.ts',
+    from: 'where project_id = ${projectId} and starts_at >= ${since}`.execute(db)',
+    to: 'where project_id = ${projectId} and starts_at > ${since}`.execute(db)',
+    test: 'test/integration/console-wallet.test.ts',
+    title:
+      'what was spent in 7 days is that of today and of the six days before it, from the first moment of a day to its last',
+  },
+  {
+    bug: 'each attempt starts the time of a limit anew',
+    file: 'src/store/throttles.ts',
+    from: "started_at = case when t.started_at > now() - ${windowMs} * interval '1 ms' then t.started_at else now() end",
+    to: 'started_at = now()',
+    test: 'test/integration/sign-in-limits.test.ts',
+    title: 'the time of a limit runs from the first attempt: whoever goes on trying waits no longer',
+  },
+  {
+    bug: 'models whose first price takes effect only later count as served',
+    file: 'src/store/served-models.ts',
+    from: 'where p.model_id = m.id and p.effective_from <= now())',
+    to: 'where p.model_id = m.id)',
+    test: 'test/integration/console-project-settings.test.ts',
+    title: 'a project may be narrowed to models that are served, and opened to all again',
+  },
+  {
+    bug: 'when the boundary falls behind what is rolled up, the progress is set back and calls are counted twice',
+    file: 'src/store/usage-roll-up.ts',
+    from: '    if (to < from) return from\n',
+    to: '',
+    test: 'test/integration/usage-roll-up.test.ts',
+    title: 'a boundary behind what is counted moves nothing back, and nothing is counted twice',
+  },
+  {
     bug: 'A hold no longer remembers which extension it was given last',
     file: 'migrations/0016_owed_and_anomalies.sql',
     from: 'update holds set amount_nanos = amount_nanos + granted, extension = e.extension where id = e.id;',

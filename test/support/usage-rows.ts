@@ -1,30 +1,18 @@
 import type { Db } from '../../src/store/database.ts'
+import { SCALARS } from '../../src/store/usage-roll-up.ts'
 
 const HOUR_MS = 3_600_000
 export const UNIT_MS = { usage_hours: HOUR_MS, usage_days: 24 * HOUR_MS }
 type UsageTable = keyof typeof UNIT_MS
 
-const COUNTED = ['calls', 'streamed', 'charged_nanos', 'billed_calls', 'billed_worth_nanos'] as const
-const TOKENS = [
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-] as const
-
-export interface UsageRow extends Partial<
-  Record<(typeof COUNTED)[number] | (typeof TOKENS)[number] | `billed_${(typeof TOKENS)[number]}`, bigint>
-> {
+export interface UsageRow extends Partial<Record<(typeof SCALARS)[number], bigint>> {
   project_id: string
   starts_at: Date
   /** Counts in the order of OUTCOMES. */
   outcomes?: number[]
 }
 
-const NOTHING = Object.fromEntries(
-  [...COUNTED, ...TOKENS, ...TOKENS.map((name) => `billed_${name}`)].map((name) => [name, 0n]),
-)
+const NOTHING = Object.fromEntries(SCALARS.map((name) => [name, 0n]))
 const WHAT = {
   model_id: 'sim-small',
   price_version_id: 1n,
