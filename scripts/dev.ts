@@ -7,14 +7,14 @@ import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { dirname, join, relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs, promisify } from 'node:util'
 import { Client } from 'pg'
 import { createSimulator } from '../simulator/server.ts'
 import { curlFor } from '../src/cli/curl.ts'
-import { LOGIN_VARIABLES, readConfig } from '../src/config.ts'
+import { LOGIN_VARIABLES, readConfig, type Config } from '../src/config.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { serve, type Running } from '../src/serve.ts'
@@ -32,6 +32,8 @@ const MATCHER_PORT = 8082
 const OPS_PORT = 9090
 const SIMULATOR_PORT = 9100
 const PORTS_TRIED = 100
+/** Ports that nobody else is to take. */
+const reserved: Server[] = []
 const READY_WITHIN_MS = 15_000
 /** Ctrl-C under npm arrives twice: from the terminal, and once more from npm. */
 const ECHO_MS = 250
@@ -73,16 +75,18 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   const { applied, total } = await migrate(databaseUrl, { onWait: (wait) => say(sentenceOfWait(wait)) })
   say(`database ${flags.database}: ${applied.length} of ${total} migrations applied now`)
 
-  const simulator = await createSimulator({ port: await freePort(SIMULATOR_PORT) })
+  const simulatorPort = await reservePort(SIMULATOR_PORT)
+  await releasePorts()
+  const simulator = await createSimulator({ port: simulatorPort })
   started.push(() => simulator.close())
   say(`simulated provider on ${simulator.url}`)
 
   const mailbox = await openMailbox(say)
   started.push(() => mailbox.close())
-  const gatewayPort = await freePort(GATEWAY_PORT)
+  const gatewayPort = await reservePort(GATEWAY_PORT)
   // Beside the gateway's, should that one have moved.
-  const consolePort = await freePort(Math.max(CONSOLE_PORT, gatewayPort + 1))
-  const matcherPort = await freePort(Math.max(MATCHER_PORT, consolePort + 1))
+  const consolePort = await reservePort(Math.max(CONSOLE_PORT, gatewayPort + 1))
+  const matcherPort = await reservePort(Math.max(MATCHER_PORT, consolePort + 1))
   const env = {
     DATABASE_URL: databaseUrl,
     ...(await planeUrls(databaseUrl)),
@@ -95,7 +99,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
     PARLEY_MATCHER_URL: `http://127.0.0.1:${matcherPort}`,
     PARLEY_MATCHER_DIR: join(stateDir, 'matcher'),
     PARLEY_SMTP_URL: mailbox.url,
-    PARLEY_OPS_PORT: String(await freePort(OPS_PORT)),
+    PARLEY_OPS_PORT: String(await reservePort(OPS_PORT)),
   }
   const config = readConfig({
     PARLEY_LOG_LEVEL: process.env.PARLEY_LOG_LEVEL ?? 'warn',
@@ -105,15 +109,10 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
     PARLEY_TRIAL_CREDIT: '1',
     ...env,
   })
-  const store = openStore({ url: databaseUrl, applicationName: 'parley dev', poolMax: 2 })
-  const demo = await seedDemo(store, createSecrets(config.PARLEY_SECRET), `${simulator.url}/v1`)
-  await seedDemoUser(store.db, demo.publisherId)
-  await seedOffers(store.db, demo.projectId)
-  await store.close()
-  say('seeded: models, an advertiser with a few offers, and a project with $10.00')
-
+  const demo = await seed(config, databaseUrl, simulator.url)
   await buildWebApp()
   const log = createLog(config.PARLEY_LOG_LEVEL)
+  await releasePorts()
   const running = await serve(config, ['gateway', 'worker', 'console', 'matcher'], log)
   started.push(async () => {
     await running.stop()
@@ -126,6 +125,16 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`)
   await writeFile(join(stateDir, 'env'), lines.join(''), { mode: 0o600 })
   return { running, demo }
+}
+
+async function seed(config: Config, databaseUrl: string, simulatorUrl: string): Promise<Demo> {
+  const store = openStore({ url: databaseUrl, applicationName: 'parley dev', poolMax: 2 })
+  const demo = await seedDemo(store, createSecrets(config.PARLEY_SECRET), `${simulatorUrl}/v1`)
+  await seedDemoUser(store.db, demo.publisherId)
+  await seedOffers(store.db, demo.projectId)
+  await store.close()
+  say('seeded: models, an advertiser with a few offers, and a project with $10.00')
+  return demo
 }
 
 /** Once: whoever works on the web app runs `npm run dev:dashboard` beside this. */
@@ -236,7 +245,8 @@ async function ownSecret(): Promise<string> {
   return (await readFile(path, 'utf8')).trim()
 }
 
-async function freePort(from: number): Promise<number> {
+/** Until it is released: seeding takes seconds, and another dev that starts meanwhile would find the same port free. */
+async function reservePort(from: number): Promise<number> {
   for (let port = from; port < from + PORTS_TRIED; port++) {
     const server = createServer()
     const isFree = await new Promise<boolean>((done) => {
@@ -244,12 +254,18 @@ async function freePort(from: number): Promise<number> {
       server.listen(port, '127.0.0.1', () => done(true))
     })
     if (!isFree) continue
-    server.close()
-    await once(server, 'close')
+    reserved.push(server.unref())
     if (port !== from) say(`port ${from} is taken, using ${port}`)
     return port
   }
   throw new Error(`The ports ${from} to ${from + PORTS_TRIED - 1} are all taken. Stop what uses them.`)
+}
+
+async function releasePorts(): Promise<void> {
+  for (const server of reserved.splice(0)) {
+    server.close()
+    await once(server, 'close')
+  }
 }
 
 async function untilReady(opsUrl: string): Promise<void> {

@@ -41,6 +41,7 @@ interface Account {
 export const LOCAL_ADMIN_URL = 'postgres://postgres@127.0.0.1:5432/postgres'
 
 const MAJOR_MIN = 15
+const PORT_TRIES = 3
 const READY_WITHIN_MS = 20_000
 const READY_POLL_MS = 50
 const CONNECT_TIMEOUT_MS = 2_000
@@ -68,7 +69,15 @@ export async function findOrStartPostgres(options: PostgresOptions): Promise<Pos
     log(`using the PostgreSQL that already runs on ${dataDir}`)
     return borrowed(leftRunning)
   }
-  return startPrivate(dataDir, options, log)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startPrivate(dataDir, options, log)
+    } catch (error) {
+      // Somebody else took the port that was free a moment ago.
+      const wasTaken = options.port === undefined && /Address already in use/.test(String(error))
+      if (!wasTaken || tries === PORT_TRIES) throw error
+    }
+  }
 }
 
 async function startPrivate(

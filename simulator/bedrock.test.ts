@@ -27,14 +27,14 @@ test("the provider's own client reads both kinds of answer", async () => {
   const whole = await model('text=Hello+there&cached=1').doGenerate({ prompt })
   assert.deepEqual(whole.content, [{ type: 'text', text: 'Hello there' }])
   const { stream } = await model('text=Hello+there&thoughts=Hm').doStream({ prompt })
-  const said = { text: '', thought: '' }
+  const said = { text: '', thought: '', finish: '' }
   for await (const part of stream) {
     if (part.type === 'text-delta') said.text += part.delta
     if (part.type === 'reasoning-delta') said.thought += part.delta
     assert.notEqual(part.type, 'error')
-    if (part.type === 'finish') assert.equal(part.finishReason.unified, 'stop')
+    if (part.type === 'finish') said.finish = part.finishReason.unified
   }
-  assert.deepEqual(said, { text: 'Hello there', thought: 'Hm' })
+  assert.deepEqual(said, { text: 'Hello there', thought: 'Hm', finish: 'stop' })
 })
 
 test('what the real one refuses is refused', async () => {

@@ -174,7 +174,7 @@ test('ttft delays the first byte and gap each further chunk', async () => {
   const streamMs = performance.now() - startedAt
   await json('sim?tokens=5&ttft=50&gap=20')
   const jsonMs = performance.now() - startedAt - streamMs
-  for (const ms of [streamMs, jsonMs]) assert.ok(ms > 125 && ms < 500, `${ms} ms`)
+  for (const ms of [streamMs, jsonMs]) assert.ok(ms > 125 && ms < 5_000, `${ms} ms`)
 })
 
 test('a caller who hangs up stops the generation at once, and the tokens written so far are known', async () => {
@@ -290,7 +290,7 @@ test('hundreds of slow streams run side by side, and closing ends them all', asy
   const crowded = await createSimulator()
   t.after(() => crowded.close())
   const asked = Array.from({ length: 300 }, () =>
-    ask(crowded.url, { body: chatBody('sim?tokens=1000&gap=50', STREAM) }),
+    ask(crowded.url, { body: chatBody('sim?tokens=1000&gap=1000', STREAM) }),
   )
   await eventually(() => crowded.openCalls() === 300, 'all are open')
   assert.equal(crowded.openSockets(), 300)

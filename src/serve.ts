@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from './platform/metrics.ts'
 import type { PasswordCost } from './platform/passwords.ts'
 import { createSecrets, type Secrets } from './platform/secrets.ts'
 import { matcherTokenOf } from './recommend/wire.ts'
-import { openStore, type Db, type Store } from './store/database.ts'
+import { openStore, type Db, type Store, type StoreOptions } from './store/database.ts'
 import { createReachability } from './store/health.ts'
 import { complaintOf, findStanding } from './store/logins.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
@@ -37,8 +37,12 @@ export interface ServeOptions {
   webRoot?: string
   /** How long a complete answer waits for a recommendation. */
   answerWaitMs?: number
+  /** How long a new call waits for an answer of the store before it is answered 503. */
+  storeWaitMs?: number
   /** What it costs to check a password. Nothing less than usual will do for people. */
   passwordCost?: PasswordCost
+  /** How long a statement waits for a connection to the store. */
+  poolWaitMs?: number
 }
 
 /** Wires the roles of one process together and starts them. */
@@ -50,7 +54,7 @@ export async function serve(
 ): Promise<Running> {
   if (config.PARLEY_AUTO_MIGRATE) await migrateFirst(config.DATABASE_URL, log)
   const metrics = createMetrics()
-  const stores = openStores(config, roles, log)
+  const stores = openStores(config, roles, log, options)
   const secrets = createSecrets(config.PARLEY_SECRET)
   const gateway = roles.includes('gateway')
     ? createGateway({
@@ -60,6 +64,7 @@ export async function serve(
         secrets,
         ...gatewaySettingsOf(config),
         answerWaitMs: options.answerWaitMs,
+        storeWaitMs: options.storeWaitMs,
       })
     : undefined
   const checkDomain = createCheckDomain({ dnsServers: config.PARLEY_DNS_SERVERS })
@@ -143,18 +148,21 @@ interface Stores {
 }
 
 /** One for each login: roles that have none of their own share the owner's. */
-function openStores(config: Config, roles: readonly Role[], log: Log): Stores {
+function openStores(config: Config, roles: readonly Role[], log: Log, { poolWaitMs }: ServeOptions): Stores {
   const urls = new Set(roles.map((role) => databaseUrlOf(config, role)))
-  const stores = new Map([...urls].map((url) => [url, openStoreOf(config, url, roles, log)]))
+  const stores = new Map(
+    [...urls].map((url) => [url, openStore({ ...storeOptionsOf(config, url, roles, log), poolWaitMs })]),
+  )
   const storeOf = (role: Role) => {
     const store = stores.get(databaseUrlOf(config, role))
     if (!store) throw new Error(`${role} does not run here`)
     return store
   }
-  void warnOfLogins(roles, storeOf, log)
+  const warned = warnOfLogins(roles, storeOf, log)
   return {
     of: storeOf,
     async close() {
+      await warned
       await Promise.all([...stores.values()].map((store) => store.close()))
     },
   }
@@ -200,10 +208,10 @@ async function warnOfLogins(roles: readonly Role[], storeOf: (role: Role) => Sto
 
 const COULD_DO_ANYTHING = 'a hostile statement could do anything to the database'
 
-function openStoreOf(config: Config, url: string, roles: readonly Role[], log: Log): Store {
+function storeOptionsOf(config: Config, url: string, roles: readonly Role[], log: Log): StoreOptions {
   const tenantUrl = databaseUrlOf(config, 'tenant')
   const own = roles.find((role) => config[LOGIN_VARIABLES[role]] === url)
-  return openStore({
+  return {
     url,
     // A plane's own login may not act for tenants: where they have none, the owner does.
     tenantUrl: tenantUrl === url ? undefined : tenantUrl,
@@ -211,7 +219,7 @@ function openStoreOf(config: Config, url: string, roles: readonly Role[], log: L
     tenantUrlFrom: config.PARLEY_TENANT_DATABASE_URL === undefined ? 'DATABASE_URL' : LOGIN_VARIABLES.tenant,
     applicationName: `parley ${roles.join(' ')}`,
     onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
-  })
+  }
 }
 
 async function listen(

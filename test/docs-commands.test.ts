@@ -115,7 +115,9 @@ test('the example of every command is one that the program takes', () => {
     const own = (help.split('\nExample:\n')[1] ?? '').split('\n').map((line) => line.trim())
     return [...own.filter((line) => PARLEY.test(line)), ...command.commands.flatMap(examplesOf)]
   }
-  const wrong = examplesOf(freshProgram()).flatMap((example) => {
+  const examples = examplesOf(freshProgram())
+  assert.ok(examples.length > 40, `${examples.length} were found`)
+  const wrong = examples.flatMap((example) => {
     const problem = problemOf(wordsOf(example.replace(PARLEY, '')))
     return problem === undefined ? [] : [`${example}: ${problem}`]
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { MUTANTS, sampleOf } from './mutants/list.ts'
@@ -7,6 +8,9 @@ import { plant, type Mutant } from './mutants/mutant.ts'
 import { unsoundTitles, verdictOf } from './mutants/verdict.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+
+/** What plants them; everything else beside it is a list. */
+const PARTS = new Set(['copy.ts', 'list.ts', 'mutant.ts', 'mutate-rules.ts', 'run.ts', 'verdict.ts'])
 
 const mutant: Mutant = { bug: 'b', file: 'f.ts', from: 'a < b', to: 'a <= b', test: 't.test.ts', title: 'edges' }
 
@@ -27,6 +31,7 @@ test('only the test that is meant to catches a bug: other failures say that the 
   assert.equal(verdictOf('edges', [file], false), 'BROKEN')
   assert.equal(verdictOf('edges', [], false), 'BROKEN')
   assert.equal(verdictOf('edges', [file], true), 'hung')
+  assert.equal(verdictOf('edges', [passed], true), 'SURVIVED', 'another test hung')
 })
 
 test('a test that fails or does not exist on the code as it is proves nothing', () => {
@@ -45,10 +50,23 @@ test('a sample is decided by the seed, and another seed draws another', () => {
   assert.notDeepEqual(sampleOf(many, 20, 'two'), drawn)
 })
 
+test('every list of bugs is part of the whole', async () => {
+  const names = readdirSync(join(ROOT, 'test/mutants')).filter((name) => name.endsWith('.ts') && !PARTS.has(name))
+  assert.ok(names.length > 15)
+  for (const name of names) {
+    const lists = Object.values((await import(`./mutants/${name}`)) as Record<string, Mutant[]>)
+    assert.ok(lists.flat().length > 0 && lists.flat().every((kept) => MUTANTS.includes(kept)), name)
+  }
+})
+
 test('every kept bug can still be planted, says what it is, and names a test that is there', () => {
   for (const kept of MUTANTS) {
     assert.ok(existsSync(join(ROOT, kept.test)), `${kept.bug}: there is no ${kept.test}`)
-    assert.notEqual(plant(kept, readFileSync(join(ROOT, kept.file), 'utf8')), '')
+    const text = readFileSync(join(ROOT, kept.file), 'utf8')
+    const planted = plant(kept, text)
+    assert.notEqual(planted, text, kept.bug)
+    // What cannot be read would fail every test, and seem to be caught.
+    if (kept.file.endsWith('.ts')) assert.doesNotThrow(() => stripTypeScriptTypes(planted), kept.bug)
   }
   const told = MUTANTS.map(({ file, bug }) => `${file}: ${bug}`)
   assert.deepEqual(told.toSorted(), [...new Set(told)].toSorted(), 'two bugs with one name')

@@ -15,9 +15,12 @@ const router = createConsoleRouter(queryClient)
 /** The session has ended while a page was open: what was read in it is forgotten, and the page waits behind the sign-in. */
 async function askToSignIn(): Promise<void> {
   const { pathname, search } = window.location
-  if (!router.state.matches.some(({ routeId }) => String(routeId).startsWith('/guarded'))) return
-  queryClient.clear()
+  const isGuarded = router.state.matches.some(({ routeId }) => String(routeId).startsWith('/guarded'))
+  // Of several refusals, the first has already changed the address.
+  if (!isGuarded || pathname === '/sign-in') return
   await router.navigate({ to: '/sign-in', search: { next: `${pathname}${search}` } })
+  // Only now: the page that is left could not be drawn without it.
+  queryClient.clear()
 }
 
 followSystemTheme()

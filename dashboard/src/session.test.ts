@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { QueryClient } from '@tanstack/react-query'
-import { endSession, meQuery, readMeAgain } from './session.ts'
+import { endSession, meQuery, placeOf, readMeAgain, type Me } from './session.ts'
 
 const nobody = { publishers: [] } as never
 
@@ -38,4 +38,23 @@ test('a session that could not be ended goes on as it was', async () => {
     /no connection/,
   )
   assert.deepEqual(client.getQueryData(meQuery.queryKey), nobody)
+})
+
+test('a page is about what its address names, then about what was looked at last, then about what there is', (t) => {
+  const publisher = (id: string, ...projects: string[]) => ({ id, projects: projects.map((name) => ({ id: name })) })
+  const me = { publishers: [publisher('empty'), publisher('a', 'a1', 'a2'), publisher('b', 'b1')] } as unknown as Me
+  let last: string | null = null
+  Object.assign(globalThis, { localStorage: { getItem: () => last } })
+  t.after(() => Reflect.deleteProperty(globalThis, 'localStorage'))
+  const place = (params: { project?: string; publisher?: string }) => {
+    const { publisher: owner, project } = placeOf(me, params)
+    return [owner?.id, project?.id]
+  }
+  assert.deepEqual(place({}), ['a', 'a1'])
+  assert.deepEqual(place({ project: 'b1' }), ['b', 'b1'])
+  last = 'a2'
+  assert.deepEqual(place({}), ['a', 'a2'])
+  assert.deepEqual(place({ project: 'b1' }), ['b', 'b1'])
+  assert.deepEqual(place({ publisher: 'b' }), ['b', 'b1'])
+  assert.deepEqual(place({ publisher: 'empty' }), ['empty', undefined])
 })

@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
 import { ConfigError, readConfig, type Config } from '../config.ts'
 import { createSecrets } from '../platform/secrets.ts'
-import { openStore } from '../store/database.ts'
 import * as checks from './checks.ts'
 import { sentenceOf } from './failures.ts'
 import { checkLogins } from './login-checks.ts'
 import type { Output } from './print.ts'
-import { addCommand, print } from './session.ts'
+import { addCommand, openCommandStore, print } from './session.ts'
 
 export function addDoctorCommand(program: Command): void {
   addCommand(program, 'doctor', 'check everything and say how to mend what is wrong', 'parley doctor --offline')
@@ -37,7 +36,7 @@ async function examine(isOffline: boolean): Promise<checks.Finding[]> {
 }
 
 async function examineStore(config: Config, isOffline: boolean): Promise<checks.Finding[]> {
-  const store = openStore({ url: config.DATABASE_URL, applicationName: 'parley doctor', poolMax: 2 })
+  const store = openCommandStore({ url: config.DATABASE_URL, applicationName: 'parley doctor' })
   const { db } = store
   const secrets = createSecrets(config.PARLEY_SECRET)
   const inOrder: [name: string, check: () => Promise<checks.Finding[]>][] = [

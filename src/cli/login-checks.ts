@@ -1,8 +1,9 @@
 import { databaseUrlOf, LOGIN_VARIABLES, type Config } from '../config.ts'
-import { openStore, type Db } from '../store/database.ts'
+import type { Db } from '../store/database.ts'
 import { complaintOf, findStanding, hasLogins, LOGINS, type Login } from '../store/logins.ts'
 import type { Finding } from './checks.ts'
 import { codeOf, NO_RIGHT, sentenceOf } from './failures.ts'
+import { openCommandStore } from './session.ts'
 
 /** Whether a hostile statement in a plane could do more than its plane may. */
 export async function checkLogins(config: Config, db: Db): Promise<Finding[]> {
@@ -22,7 +23,7 @@ const OWN = 'every plane has its own, which may do no more than it needs'
 
 async function checkLogin(config: Config, login: Login): Promise<Finding[]> {
   const url = databaseUrlOf(config, login)
-  const store = openStore({ url, applicationName: 'parley doctor', poolMax: 1 })
+  const store = openCommandStore({ url, applicationName: 'parley doctor' })
   try {
     const complaint = complaintOf(await findStanding(store.db, login), login)
     if (complaint === undefined) return []

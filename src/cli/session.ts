@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { readConfig, type Config } from '../config.ts'
 import { createSecrets, type Secrets } from '../platform/secrets.ts'
 import { visibleText } from '../rules/visible-text.ts'
-import { openStore, type Db } from '../store/database.ts'
+import { openStore, type Db, type Store, type StoreOptions } from '../store/database.ts'
 import { CliError, sentenceOf } from './failures.ts'
 import { jsonOf, type Output } from './print.ts'
 
@@ -30,6 +30,14 @@ function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
 }
 
+/** Nobody waits for an answer behind a command, so it gives a busy database longer than a gateway would. */
+const CONNECT_WAIT_MS = 10_000
+
+/** As many connections as a command can use at a time. */
+export function openCommandStore(options: StoreOptions): Store {
+  return openStore({ poolMax: 2, poolWaitMs: CONNECT_WAIT_MS, ...options })
+}
+
 type Action<Args extends unknown[]> = (...args: [...Args, Command]) => Promise<void>
 
 /** Runs a command that needs the store: opens it, prints what the command returns, and closes it again. */
@@ -38,7 +46,7 @@ export function withStore<Args extends unknown[]>(
   options: { statementTimeoutMs?: number } = {},
 ): Action<Args> {
   return withConfig(async (config, ...args: Args) => {
-    const store = openStore({ url: config.DATABASE_URL, applicationName: 'parley command', poolMax: 2, ...options })
+    const store = openCommandStore({ url: config.DATABASE_URL, applicationName: 'parley command', ...options })
     try {
       return await work({ config, db: store.db, secrets: createSecrets(config.PARLEY_SECRET) }, ...args)
     } finally {

@@ -4,6 +4,7 @@ import { createLane, LaneFull, LaneTimeout } from '../platform/batch.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { isPublishableKey, isSameDigest, isSecretKey, secretDigestOf } from '../rules/keys.ts'
+import { STORE_WAIT_MS } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import { findKeyRecords, type KeyRecord } from '../store/keys.ts'
 
@@ -23,7 +24,6 @@ const FRESH_MS = 2_000
 /** How long a known pair is still believed while the store is away: a valid pair is never told 401 because of that. */
 const STALE_MS = 60_000
 const CACHED_MAX = 50_000
-const LOOKUP_WAIT_MS = 1_000
 /** When a wrong pair is refused: later than a look-up takes, so that nobody can measure whether and how there was one. */
 const REFUSED_AFTER_MS = 50
 
@@ -39,11 +39,11 @@ interface CachedRecord {
  * What is known of a publishable key answers only those who have its secret. For everybody else a key that exists goes the
  * way of one that does not: the same look-up, the same work, the same wait, and 503 while the store is away.
  */
-export function createAuthenticate(db: Db, secrets: Secrets): (keys: Keys) => Promise<Caller> {
+export function createAuthenticate(db: Db, secrets: Secrets, waitMs = STORE_WAIT_MS): (keys: Keys) => Promise<Caller> {
   const known = new LRUCache<string, CachedRecord>({ max: CACHED_MAX, ttl: STALE_MS })
   /** Whole pairs that are wrong. Not publishable keys: a stranger's wrong secret must not keep the owner out. */
   const wrong = new LRUCache<string, true>({ max: CACHED_MAX, ttl: FRESH_MS })
-  const load = createLoad(db, known)
+  const load = createLoad(db, known, waitMs)
   const currentPepper = secrets.keyFor('key-pair-pepper')
   const nobodysDigest = Buffer.alloc(32)
 
@@ -88,7 +88,7 @@ export function createAuthenticate(db: Db, secrets: Secrets): (keys: Keys) => Pr
 }
 
 /** One look-up per key at a time, however many requests wait for it. */
-function createLoad(db: Db, known: LRUCache<string, CachedRecord>) {
+function createLoad(db: Db, known: LRUCache<string, CachedRecord>, waitMs: number) {
   const loading = new Map<string, Promise<KeyRecord | undefined>>()
   const lookups = createLane<string, KeyRecord | undefined>({
     run: (publishableKeys) => findKeyRecords(db, publishableKeys),
@@ -101,7 +101,7 @@ function createLoad(db: Db, known: LRUCache<string, CachedRecord>) {
     let pending = loading.get(publishable)
     if (!pending) {
       pending = lookups
-        .submit(publishable, LOOKUP_WAIT_MS)
+        .submit(publishable, waitMs)
         .then((record) => {
           if (record) known.set(publishable, { record, readAt: performance.now() })
           else known.delete(publishable)

@@ -4,6 +4,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import type { ChatRequest, Message } from '../rules/chat-request.ts'
 import { isConversationId, numberOccurrences } from '../rules/conversations.ts'
 import { ParleyError } from '../rules/errors.ts'
+import { STORE_WAIT_MS } from '../rules/limits.ts'
 import { areDeleted, recordTurn, type ConversationKey } from '../store/conversations.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import type { Caller } from './authenticate.ts'
@@ -18,11 +19,18 @@ export interface Conversations {
   idle(): Promise<void>
 }
 
-const LOOKUP_WAIT_MS = 1_000
 const RECORDS_RUNNING_MAX = 500
 
-export function createConversations(options: { db: Db; digestKey: Buffer; log: Log; metrics: Metrics }): Conversations {
-  const { db, digestKey, log, metrics } = options
+export interface ConversationsOptions {
+  db: Db
+  digestKey: Buffer
+  log: Log
+  metrics: Metrics
+  storeWaitMs?: number
+}
+
+export function createConversations(options: ConversationsOptions): Conversations {
+  const { db, digestKey, log, metrics, storeWaitMs = STORE_WAIT_MS } = options
   const running = new Set<Promise<void>>()
   const deletedLookups = createLane<ConversationKey, boolean>({
     run: (keys) => areDeleted(db, keys),
@@ -36,7 +44,7 @@ export function createConversations(options: { db: Db; digestKey: Buffer; log: L
     async check(caller, id) {
       if (id === undefined) return
       if (!isConversationId(id)) throw new ParleyError('conversation_not_found')
-      const isDeleted = await deletedLookups.submit({ projectId: caller.projectId, id }, LOOKUP_WAIT_MS).catch(() => {
+      const isDeleted = await deletedLookups.submit({ projectId: caller.projectId, id }, storeWaitMs).catch(() => {
         throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
       })
       if (isDeleted) throw new ParleyError('conversation_not_found')

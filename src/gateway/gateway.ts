@@ -62,6 +62,8 @@ export interface GatewayOptions {
   matcherUrl: string
   /** How long a complete answer waits for a recommendation. */
   answerWaitMs?: number
+  /** How long a new call waits for an answer of the store before it is answered 503. */
+  storeWaitMs?: number
   transport?: TransportOptions
   /** How often it looks for changes that it was not told of. */
   cataloguePollMs?: number
@@ -72,13 +74,13 @@ const PARTITIONS_EVERY_MS = 6 * 3_600_000
 const TOUCH_EVERY_MS = 30_000
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { store, secrets, log, metrics, leaseMs, callsMax } = options
+  const { store, secrets, log, metrics, leaseMs, callsMax, storeWaitMs } = options
   const id = uuidv7()
   const beatMs = leaseMs / BEATS_PER_LEASE
   const transport = createTransport(options.transport)
   const running: RunningCalls = new Map()
   const lastUsed = createLastUsed(store.db)
-  const authenticate = createAuthenticate(store.db, secrets)
+  const authenticate = createAuthenticate(store.db, secrets, storeWaitMs)
   const upstreams = createUpstreams({
     log,
     metrics,
@@ -87,9 +89,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const onChange = upstreams.keepOnly
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange })
   const digestKey = secrets.keyFor('message-digests')
-  const conversations = createConversations({ db: store.db, digestKey, log, metrics })
+  const conversations = createConversations({ db: store.db, digestKey, log, metrics, storeWaitMs })
   const recommendations = createRecommendations({ ...options, db: store.db })
-  const ledger = openLedger(store, id, metrics, log)
+  const ledger = openLedger(options, id)
   const lease = createLease({ db: store.db, gatewayId: id, ledger, running, metrics, beatMs })
 
   const follow = every(options.cataloguePollMs ?? CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log)
@@ -143,15 +145,16 @@ async function emptied(running: RunningCalls, withinMs: number): Promise<void> {
   while (running.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-function openLedger(store: Store, gatewayId: string, metrics: Metrics, log: Log): Ledger {
+function openLedger({ store, metrics, log, storeWaitMs }: GatewayOptions, gatewayId: string): Ledger {
   const onBatch = (items: number, seconds: number) => {
     metrics.ledgerBatch.observe(items)
     metrics.ledgerSeconds.observe(seconds)
   }
-  return createLedger(applyWith({ pool: store.ledgerPool, gatewayId, onBatch }), {
-    onPutOff: (error) => log.warn(errorFields(error), 'the ledger cannot be written: calls are refused'),
+  const events = {
+    onPutOff: (error: unknown) => log.warn(errorFields(error), 'the ledger cannot be written: calls are refused'),
     onRecovered: () => log.info({ job: 'ledger' }, 'recovered'),
-  })
+  }
+  return createLedger(applyWith({ pool: store.ledgerPool, gatewayId, onBatch }), events, storeWaitMs)
 }
 
 /** When each key pair was last used, written now and then: people look at it, nothing depends on it. */

@@ -130,6 +130,19 @@ test('a crowd that gets 429 together makes its key rest once', () => {
   assert.deepEqual(refused(upstreams, route), ['busy', 1_000])
 })
 
+test('of several 429s the one that asks for the longest rest counts, whichever comes last', () => {
+  for (const seconds of [
+    [20, 5],
+    [5, 20],
+  ]) {
+    const { upstreams } = setUp()
+    const route = routeTo('d')
+    const admissions = seconds.map(() => admitted(upstreams, route))
+    for (const [n, admission] of admissions.entries()) admission.ended(limitedFor(seconds[n] ?? 0))
+    assert.deepEqual(refused(upstreams, route), ['busy', 20_000])
+  }
+})
+
 test('a refused key is not used any more, said once with its name and without its secret, and noted', async () => {
   const { upstreams, lines, noted, metric } = setUp()
   const route = routeTo('d', [keyOf('a'), keyOf('b')])
@@ -201,6 +214,15 @@ test('a route that works again for everybody is open at once to those for whom i
   assert.equal(await metric(/^parley_breaker_state\{[^}]*\} (\d)$/m), '0')
   // Not as a probe, which nobody could follow before it has begun to answer.
   for (const publisher of [PUBLISHER, PUBLISHER, NEIGHBOUR, NEIGHBOUR]) admitted(upstreams, route, false, publisher)
+})
+
+test('a probe for everybody that fails keeps the route closed to everybody, whatever its failure would close alone', () => {
+  const { upstreams, clock } = setUp()
+  const route = routeTo('d')
+  for (let n = 0; n < 5; n++) fail(upstreams, route, new UpstreamError('refused'))
+  clock.ms = 15_000
+  fail(upstreams, route, new UpstreamError('server_error', { status: 500 }))
+  assert.deepEqual(refused(upstreams, route, NEIGHBOUR), ['failing', 30_000])
 })
 
 test('a publisher whose calls failed long ago does not make another’s failures everybody’s', () => {

@@ -52,7 +52,10 @@ test('a turn that was handed over is not taken by who comes meanwhile', async ()
     await sleep(1)
     running -= 1
   }
-  const all: Promise<unknown>[] = []
+  const gate = Promise.withResolvers<void>()
+  const all: Promise<unknown>[] = [queue.run(1_000, () => gate.promise), queue.run(1_000, work)]
+  gate.resolve()
+  // One comes in each of the next steps, and so one between the handing over and whom it is for.
   for (let n = 0; n < 8; n++) {
     all.push(queue.run(1_000, work))
     await Promise.resolve()

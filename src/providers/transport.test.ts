@@ -182,7 +182,7 @@ async function readWithBreaks(t: TestContext, timers: Partial<UpstreamTimers>, b
 }
 
 test('a caller that reads slowly is not taken for an upstream that is silent', async (t) => {
-  assert.deepEqual(await readWithBreaks(t, { firstTokenMs: 300, idleMs: 300 }, 450), ['one', 'two', '[DONE]'])
+  assert.deepEqual(await readWithBreaks(t, { firstTokenMs: 700, idleMs: 700 }, 900), ['one', 'two', '[DONE]'])
 })
 
 test('silence after a piece is an idle timeout, and before the first piece a first-token timeout', async (t) => {
@@ -215,7 +215,7 @@ test('an answer that never ends is cut at the total timer, however lively it is'
 })
 
 test("time in which the caller does not read is not the upstream's, also for the total timer", async (t) => {
-  assert.deepEqual(await readWithBreaks(t, { totalMs: 400 }, 450), ['one', 'two', '[DONE]'])
+  assert.deepEqual(await readWithBreaks(t, { totalMs: 800 }, 900), ['one', 'two', '[DONE]'])
 })
 
 test('events that bring nothing of the answer do not end the wait for its first piece', async (t) => {
@@ -297,7 +297,7 @@ test('the end marker ends the answer, also when the upstream then neither ends n
   })
   const startedMs = performance.now()
   assert.deepEqual(await collect(events()), ['one', '[DONE]'])
-  assert.ok(performance.now() - startedMs < 2_000)
+  assert.ok(performance.now() - startedMs < UPSTREAM_TIMERS.idleMs, 'not when the silence was too long')
 })
 
 test('a connection whose answer ended in time is used again', async (t) => {

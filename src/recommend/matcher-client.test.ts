@@ -68,7 +68,7 @@ test('a matcher that says nothing costs no more than the deadline', async () => 
   const client = await clientOf(() => {})
   const startedMs = performance.now()
   assert.equal(await outcomeOf(client, { deadlineMs: 50 }), 'deadline')
-  assert.ok(performance.now() - startedMs < 1_000)
+  assert.ok(performance.now() - startedMs < 5_000, 'it would never have answered')
 })
 
 test('a caller who hung up is not waited for', async () => {

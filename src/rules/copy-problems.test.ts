@@ -71,30 +71,3 @@ test('what a person has to look at first is told with the words that were found'
     assert.equal(copyProblemOf(text), undefined)
   }
 })
-
-test('a hostile text of any length is judged in little time', () => {
-  for (const piece of [
-    'ignore ',
-    'a.',
-    '<',
-    '{"',
-    'you are ',
-    '&amp;',
-    'i g n ',
-    '**',
-    'аb',
-    '. ',
-    '.!',
-    '[ ',
-    'ａ．',
-    '１ ',
-    '·a',
-    'ad ',
-  ]) {
-    const started = process.cpuUsage()
-    copyProblemOf(piece.repeat(200_000))
-    copyDoubtOf(piece.repeat(100))
-    const { user } = process.cpuUsage(started)
-    assert.ok(user < 2_000_000, `${piece}: ${user} us of CPU`)
-  }
-})

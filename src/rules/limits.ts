@@ -63,8 +63,8 @@ export const READ_ON_MS = { unknown: 60_000, stalled: 15_000 }
 /** More calls than any model makes at once. Those beyond it are not passed on, and charged like the rest of the answer. */
 export const TOOL_CALLS_MAX = 128
 
-/** How long a new call waits for the store before it is answered 503. */
-export const HOLD_WAIT_MS = 1_000
+/** How long a new call waits for an answer of the store before it is answered 503. */
+export const STORE_WAIT_MS = 1_000
 /** How long a running answer waits for its hold to grow before it is cut. */
 export const EXTEND_WAIT_MS = 10_000
 /** How long a finished answer waits to be charged before it ends in an error instead of [DONE]. */

@@ -124,7 +124,7 @@ const WORDS: Record<Outcome, OutcomeWords> = {
   deadline: {
     kind: 'service',
     title: 'Not ready in time',
-    explanation: 'The answer was complete before an offer was found. Replies never wait.',
+    explanation: 'The answer was complete before an offer was found, and a reply is held up for a moment at most.',
     advice: 'If this is more than a few in a hundred, tell the operator of this installation.',
   },
   aborted: {

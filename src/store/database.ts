@@ -48,6 +48,7 @@ const STATEMENT_TIMEOUT_MS = 5_000
 const IDLE_TIMEOUT_MS = 30_000
 /** How much longer than the server's own limit we wait for it to say that a statement took too long. */
 const FROZEN_AFTER_MS = 3_000
+const POOL_WAIT_MS = 1_000
 
 export interface StoreOptions {
   url: string
@@ -58,6 +59,8 @@ export interface StoreOptions {
   tenantUrlFrom?: string | undefined
   applicationName: string
   poolMax?: number
+  /** How long a statement waits for a connection. */
+  poolWaitMs?: number | undefined
   statementTimeoutMs?: number
   /** Told of broken idle connections, which the pool replaces by itself. */
   onConnectionError?: (error: Error) => void
@@ -106,7 +109,7 @@ function openPool(options: StoreOptions, { max, statementTimeoutMs, settings, id
     connectionString: options.url,
     application_name: options.applicationName,
     max,
-    connectionTimeoutMillis: 1_000,
+    connectionTimeoutMillis: options.poolWaitMs ?? POOL_WAIT_MS,
     statement_timeout: statementTimeoutMs,
     // A frozen server answers nothing and closes nothing; only a timer of our own notices.
     query_timeout: statementTimeoutMs + FROZEN_AFTER_MS,

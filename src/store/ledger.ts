@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../platform/batch.ts'
 import type { Outcome, UsageSource } from '../rules/charging.ts'
 import { ParleyError, type ErrorCode } from '../rules/errors.ts'
-import { EXTEND_WAIT_MS, HOLD_WAIT_MS, SETTLE_WAIT_MS } from '../rules/limits.ts'
+import { EXTEND_WAIT_MS, SETTLE_WAIT_MS, STORE_WAIT_MS } from '../rules/limits.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Anomaly } from '../rules/usage-report.ts'
 import type { Usage } from '../rules/usage.ts'
@@ -114,7 +114,7 @@ export interface LedgerEvents {
   onRecovered?(): void
 }
 
-export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}): Ledger {
+export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}, holdWaitMs = STORE_WAIT_MS): Ledger {
   const state = createWriteState(events)
   const lane: Lane<LedgerItem, LedgerAnswer> = createLane({
     run: apply,
@@ -138,7 +138,7 @@ export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}): Ledg
 
   return {
     async hold(request) {
-      const { amount_nanos, refusal } = await submit({ part: 'hold', request }, HOLD_WAIT_MS)
+      const { amount_nanos, refusal } = await submit({ part: 'hold', request }, holdWaitMs)
       if (refusal !== null) throw refusalOf(refusal)
       return amount_nanos ?? 0n
     },

@@ -86,7 +86,7 @@ const LOCK_TIMEOUT = '55P03'
 const CANCELLED = '57014'
 /**
  * Whoever waits for an exclusive lock stops all others who come after it, also those who would only read. So this is
- * shorter than a new call waits for the store (HOLD_WAIT_MS): nobody is refused because a migration waits.
+ * shorter than a new call waits for the store (STORE_WAIT_MS): nobody is refused because a migration waits.
  */
 const LOCK_TIMEOUT_MS = 500
 const PATIENCE: MigrationPatience = { pauseMs: 5_000, giveUpAfterMs: 5 * 60_000 }

@@ -71,7 +71,7 @@ test('with the keyboard alone somebody signs in, makes a key pair, stops an answ
   await page.getByRole('article', { name: 'Answer 1' }).locator('[data-answer]').waitFor()
   await page.keyboard.press('Escape')
   await until(() => world.simulator.openCalls() === 0)
-  await page.getByText('Stopped. What came until then was charged.').waitFor()
+  await page.getByText('Stopped. What the model had read and written by then was charged.').waitFor()
 
   await press(page, link('API keys'))
   await press(page, button('Actions for Old laptop'))

@@ -53,7 +53,7 @@ test('Escape stops the answer, and the model has stopped within a second', async
   assert.equal(world.simulator.openCalls(), 1)
   await page.keyboard.press('Escape')
   await until(() => world.simulator.openCalls() === 0, 1_000)
-  await answer(1).getByText('Stopped. What came until then was charged.').waitFor()
+  await answer(1).getByText('Stopped. What the model had read and written by then was charged.').waitFor()
   await answer(1).getByText('Cost').waitFor()
   await question.fill('Again [[sim ttft=60000]]')
   await page.getByRole('button', { name: 'Send' }).click()

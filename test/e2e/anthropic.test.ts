@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError } from 'openai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
-import { addModel, addProvider, createWorld, until, type World } from '../support/world.ts'
+import { addDeployment, addModel, addProvider, createWorld, until, type World } from '../support/world.ts'
 
 let world: World
 let client: OpenAI
@@ -10,6 +10,8 @@ before(async () => {
   world = await createWorld()
   const { store, secrets, simulator } = world
   await addProvider(store, secrets, 'claude', `${simulator.url}/v1`, { kind: 'anthropic', apiKey: 'sk-ant-test' })
+  await addModel(store, { id: 'claude-first', provider: 'claude', deployment: { position: 0 } })
+  await addDeployment(store, { id: 'claude-first', provider: 'simulator', deployment: { position: 1 } })
   await addModel(store, { id: 'claude-small', provider: 'claude' })
   client = new OpenAI({
     apiKey: 'unused',
@@ -48,6 +50,16 @@ test('a caller of the chat format is answered and charged in the buckets that An
     [completion.usage.prompt_tokens - 5, 3, 2, 9],
   )
   assert.deepEqual([charge.reasoning_tokens, charge.usage_source], [4, 'reported'])
+})
+
+test('what Anthropic has no word for goes to the next route that has, and everything else to Anthropic', async () => {
+  const isAnthropicAsked = async (options: { seed?: number }) => {
+    const completion = { model: 'claude-first', messages: [say('tokens=2')], max_tokens: 50, ...options }
+    await client.chat.completions.create(completion)
+    return Object.keys(world.simulator.calls.at(-1)?.headers ?? {}).includes('anthropic-version')
+  }
+  assert.equal(await isAnthropicAsked({}), true)
+  assert.equal(await isAnthropicAsked({ seed: 1 }), false)
 })
 
 test('a stream and a round of tools go through', async () => {

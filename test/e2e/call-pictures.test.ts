@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
-import { changesBetween, createPlainer, openCamera } from '../support/picture.ts'
+import { openCallCamera, visible, type CallCamera } from '../support/call-camera.ts'
 import {
   addDeployment,
   addModel,
@@ -10,7 +10,6 @@ import {
   complete,
   createWorld,
   until,
-  walletOf,
   type TestProject,
   type World,
 } from '../support/world.ts'
@@ -22,20 +21,21 @@ import {
  */
 
 let world: World
-let takePicture: Awaited<ReturnType<typeof openCamera>>
+let camera: CallCamera
 
 before(async () => {
   world = await createWorld()
   const { store, secrets, simulator } = world
   await addProvider(store, secrets, 'second', `${simulator.url}/v1`)
-  const cost = { costInput: 700_000_000n, costOutput: 2_000_000_000n }
+  const free = { cachedInput: 0n, cacheWrite: 0n, reasoning: 0n }
+  const cost = { ...free, input: 700_000_000n, output: 2_000_000_000n }
   await addModel(store, {
     id: 'two-routes',
     provider: 'simulator',
     upstreamModel: 'sim?status=500',
-    deployment: { position: 0, ...cost },
+    deployment: { position: 0, cost: { ...free, input: 900_000_000n, output: 3_000_000_000n } },
   })
-  await addDeployment(store, { id: 'two-routes', provider: 'second', deployment: { position: 1, ...cost } })
+  await addDeployment(store, { id: 'two-routes', provider: 'second', deployment: { position: 1, cost } })
   for (const n of Object.keys(CASES).keys()) await addModel(store, { id: `model-${n}`, provider: 'simulator' })
   await addModel(store, { id: 'refusing', provider: 'second', upstreamModel: 'sim?status=400' })
   await addModel(store, { id: 'failing', provider: 'second', upstreamModel: 'sim?error=overloaded' })
@@ -44,42 +44,9 @@ before(async () => {
     const response = await fetch(`${world.url}/v1/models`, { headers: world.project.headers })
     return (await response.text()).includes('"failing"')
   })
-  takePicture = await openCamera(store.db, secrets)
+  camera = await openCallCamera(world)
 })
 after(() => world.close())
-
-async function countersOf(): Promise<Map<string, number>> {
-  const text = await (await fetch(`${world.opsUrl}/metrics`)).text()
-  const lines = text
-    .split('\n')
-    .filter((line) => /^parley_(?!nodejs|process|ledger)/.test(line) && !/_(sum|bucket)\b/.test(line))
-  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
-}
-
-async function pictureOf(project: TestProject, work: () => Promise<unknown>): Promise<unknown> {
-  const ids = { project: project.id, publisher: project.publisherId }
-  const plain = createPlainer({ known: ids, hidden: [[project.publishableKey, 'key']] })
-  const [before, counted] = [await takePicture(), await countersOf()]
-  const answer = await work()
-  await until(async () => (await walletOf(world.store, project.id)).openHolds === 0)
-  const counters = [...(await countersOf())].filter(([name, value]) => value !== (counted.get(name) ?? 0))
-  const moved = counters.map(([name, value]) => `${name} ${value - (counted.get(name) ?? 0)}`)
-  return plain({ answer, changes: changesBetween(before, await takePicture()), moved: moved.toSorted() })
-}
-
-async function visible(response: Response): Promise<unknown> {
-  const headers = [...response.headers].filter(([name]) => /^(x-|retry-|content-type|cache-)/.test(name))
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.startsWith('application/json')
-  const body: unknown = isJson ? JSON.parse(text) : text.split('\n\n')
-  return { status: response.status, headers: Object.fromEntries(headers), body }
-}
-
-/** Conversations are written after the answer. */
-async function untilKept({ id }: TestProject): Promise<void> {
-  const messages = () => world.store.db.selectFrom('messages').select('seq').where('project_id', '=', id).execute()
-  await until(async () => (await messages()).length > 1)
-}
 
 interface Case {
   /** What a gateway has learned of a model decides how much is set aside, so that each case has a model of its own. */
@@ -137,13 +104,10 @@ const CASES: Record<string, Case> = {
 for (const [n, [title, { body, headers, project: makeProject }]] of Object.entries(CASES).entries()) {
   test(title, async (t: TestContext) => {
     const project = await (makeProject?.() ?? addProject(world.store, world.secrets))
-    const send = async () => {
-      const answer = await visible(await complete(world, body(`model-${n}`), { headers, project }))
-      if (headers?.['x-conversation-id'] !== undefined) await untilKept(project)
-      return answer
-    }
-    t.assert.snapshot(await pictureOf(project, send))
-    if (headers?.['idempotency-key'] !== undefined) t.assert.snapshot(await pictureOf(project, send))
+    const send = async () => visible(await complete(world, body(`model-${n}`), { headers, project }))
+    const messages = headers?.['x-conversation-id'] === undefined ? 0 : 2
+    t.assert.snapshot(await camera.pictureOf(project, send, { messages }))
+    if (headers?.['idempotency-key'] !== undefined) t.assert.snapshot(await camera.pictureOf(project, send))
   })
 }
 
@@ -151,7 +115,9 @@ test('a receipt, the list of models, and what is not there', async (t: TestConte
   const project = await addProject(world.store, world.secrets)
   const answer = await complete(world, chatBody(EVERY_KIND), { project, headers: { 'x-conversation-id': 'talk' } })
   const { id } = (await answer.json()) as { id: string }
-  await untilKept(project)
+  assert.equal(answer.status, 200)
+  const kept = () => world.store.db.selectFrom('messages').select('seq').where('project_id', '=', project.id).execute()
+  await until(async () => (await kept()).length === 2)
   for (const path of [
     `/v1/receipts/${id}`,
     '/v1/models',
@@ -160,7 +126,6 @@ test('a receipt, the list of models, and what is not there', async (t: TestConte
     '/v1/nothing',
   ]) {
     const get = async () => visible(await fetch(`${world.url}${path}`, { headers: project.headers }))
-    t.assert.snapshot(await pictureOf(project, get))
+    t.assert.snapshot(await camera.pictureOf(project, get))
   }
-  assert.equal(answer.status, 200)
 })

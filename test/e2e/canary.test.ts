@@ -149,7 +149,7 @@ async function columnsWith(mark: string): Promise<string[]> {
 
 test(
   'marked secrets and prompts, sent through every success and failure, stay out of logs, metrics and columns',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (t) => {
     await sendAround()
     await until(async () => (await columnsWith(REPLY)).length > 0)

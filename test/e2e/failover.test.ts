@@ -28,6 +28,7 @@ const TIMER_MS = 300
 const CALLS_BEFORE = 5
 /** After it has opened, in turn with calls to the healthy route alone. */
 const CALLS_AFTER = 25
+/** Of the fastest call: what the gateway adds is in each of them, what a busy machine adds is not. */
 const ADDED_MS_MAX = 100
 const ADDED_WHEN_OPEN_MS_MAX = 5
 /** What a busy machine adds is there in one measurement and gone in the next; what the gateway adds is in all. */
@@ -162,6 +163,8 @@ for (const [n, mode] of MODES.entries()) {
   const callers = mode.callers ?? CALLERS
   test(`${mode.name}: ${callers} callers at once all get the right answer from the second route, charged once`, async () => {
     const project = await addProject(world.store, world.secrets)
+    // Callers and gateway share this process: behind 200 of them the first look at a new key could come too late.
+    await fetch(`${world.url}/v1/models`, { headers: project.headers })
     const before = await walletOf(world.store, project.id)
     const expected = Array.from({ length: callers }, (_, i) => `answer-${1_000 + i}-of-${n}`)
     const answers = await Promise.all(expected.map((text) => ask(project, `crowd-${n}`, text)))
@@ -187,19 +190,19 @@ for (const [n, mode] of MODES.entries()) {
       assert.equal(status, 200)
       return ms
     }
-    const measure = async (calls: number) => {
+    const measure = async (calls: number, pick: (values: readonly number[]) => number) => {
       const times = { healthy: [] as number[], failing: [] as number[] }
       for (let i = 0; i < calls; i++) {
         times.healthy.push(await firstTokenMs('healthy'))
         times.failing.push(await firstTokenMs(model))
       }
-      return { healthy: medianOf(times.healthy), failing: medianOf(times.failing) }
+      return { healthy: pick(times.healthy), failing: pick(times.failing) }
     }
     await firstTokenMs('healthy')
-    const closed = await measure(CALLS_BEFORE)
-    let open = await measure(CALLS_AFTER)
+    const closed = await measure(CALLS_BEFORE, (values) => Math.min(...values))
+    let open = await measure(CALLS_AFTER, medianOf)
     for (let n = 1; n < MEASUREMENTS_MAX && open.failing - open.healthy > ADDED_WHEN_OPEN_MS_MAX; n++)
-      open = await measure(CALLS_AFTER)
+      open = await measure(CALLS_AFTER, medianOf)
     const timerMs = mode.timer ? TIMER_MS : 0
     report(t, 'breaker closed', closed, timerMs)
     report(t, 'breaker open', open, 0)

@@ -7,28 +7,34 @@ import { auditOf } from '../support/ledger.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { PRICE, chatBody, complete, createWorld, until, walletOf, type World } from '../support/world.ts'
 
+/** By the id of a call: what happens when the provider is asked. */
+const whenAsked = new Map<string, () => void>()
 let world: World
 before(async () => {
-  world = await createWorld()
+  world = await createWorld({ onCall: (call) => whenAsked.get(idOf(call))?.() })
 })
 after(() => world.close())
 
 const HANG_UPS = 1_000
 const AT_A_TIME = 12
 
-/** Where a caller hangs up: midway through sending, after a time that may fall anywhere, or after some pieces of the answer. */
-type Moment = { halfSent: true } | { afterMs: number } | { afterPieces: number }
+/**
+ * Where a caller hangs up: midway through sending, after a time that may fall anywhere, as soon as the provider is asked, or
+ * after some pieces of the answer.
+ */
+type Moment = { halfSent: true } | { afterMs: number } | { whenAsked: true } | { afterPieces: number }
 
 function momentOf(random: Random): Moment {
   const kind = random.next()
   if (kind < 0.05) return { halfSent: true }
-  return kind < 0.5 ? { afterMs: random.next() * 100 } : { afterPieces: 1 + random.int(20) }
+  if (kind < 0.3) return { afterMs: random.next() * 100 }
+  return kind < 0.5 ? { whenAsked: true } : { afterPieces: 1 + random.int(20) }
 }
 
 /** Sends a call and breaks the connection at that moment. Returns the answer text that arrived. */
 function callAndHangUp(id: string, moment: Moment): Promise<string> {
   // So many tokens that no call can end by itself before its caller is gone.
-  const content = `${id} [[sim tokens=300 ttft=30 gap=5]]`
+  const content = `${id} [[sim tokens=300 ttft=${'whenAsked' in moment ? 60_000 : 30} gap=5]]`
   const body = JSON.stringify({ model: 'sim-small', stream: true, messages: [{ role: 'user', content }] })
   const headers = {
     ...world.project.headers,
@@ -48,10 +54,15 @@ function callAndHangUp(id: string, moment: Moment): Promise<string> {
     })
     req.on('error', () => {})
     req.on('close', () => resolve(received))
+    if ('whenAsked' in moment) whenAsked.set(id, () => req.destroy())
     if ('halfSent' in moment) req.write(body.slice(0, body.length / 2), () => req.destroy())
     else req.end(body)
     if ('afterMs' in moment) setTimeout(() => req.destroy(), moment.afterMs)
   })
+}
+
+function idOf({ body }: { body: unknown }): string {
+  return (body as { messages: { content: string }[] }).messages[0]!.content.split(' ')[0]!
 }
 
 function deltasIn(stream: string): number {
@@ -60,7 +71,7 @@ function deltasIn(stream: string): number {
 
 test(
   '1,000 callers that hang up at any moment leave no upstream socket, no hold, and the charge of the table',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     // Where callers leave and none has waited for an end, some are read on to learn how the model reports.
     await (await complete(world, chatBody('tokens=3'))).text()
@@ -94,8 +105,6 @@ test(
         'm.charged_nanos',
       ])
       .execute()
-    const idOf = ({ body }: (typeof world.simulator.calls)[number]) =>
-      (body as { messages: { content: string }[] }).messages[0]!.content.split(' ')[0]!
     const generated = new Map(world.simulator.calls.map((call) => [idOf(call), call.generatedTokens]))
     const prompts = new Map(world.simulator.calls.map((call) => [idOf(call), call.promptTokens]))
     const phases = { unsent: 0, before: 0, during: 0 }

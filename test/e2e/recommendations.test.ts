@@ -260,6 +260,8 @@ test('formats that programs read, and answers that are not an end in prose, have
       assert.equal(response.status, 200, `${name}: ${text}`)
       assert.doesNotMatch(text, /Northwind|sponsored|\/r\//, name)
     }
+  const counted = async () => Object.values(await outcomes()).reduce((sum, calls) => sum + calls, 0)
+  await until(async () => (await counted()) === 2 * cases.length)
   assert.equal((await outcomes()).served, undefined)
 })
 

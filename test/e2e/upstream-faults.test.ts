@@ -32,7 +32,7 @@ before(async () => {
     await addProvider(world.store, world.secrets, `says-${status}`, `${world.simulator.url}/v1`)
     await addModel(world.store, { id: `sim-${status}`, provider: `says-${status}` })
   }
-  await addModel(world.store, { id: 'hurried', provider: 'simulator', deployment: { totalTimeoutMs: 500 } })
+  await addModel(world.store, { id: 'hurried', provider: 'simulator', deployment: { totalTimeoutMs: 1_500 } })
   await until(async () => {
     const response = await fetch(`${world.url}/v1/models`, { headers: world.project.headers })
     return (await response.text()).includes(`"sim-422"`)

@@ -12,8 +12,10 @@ export interface Seen {
 }
 
 const GIVES_UP_AFTER_MS = 60_000
-/** What a gateway may take to read what the provider has just written. */
-const ON_ITS_WAY_MS = 60
+/** What the provider may take to be at work on a request that it has. */
+const AT_WORK_MS = 60
+/** What a busy gateway may take to read what the provider has just written. */
+const ON_ITS_WAY_MS = 500
 
 export async function perform(world: ExactWorld, project: TestProject, trial: Trial): Promise<Seen> {
   const { caller } = trial
@@ -77,14 +79,14 @@ async function leaveWhen(world: ExactWorld, mark: string, when: Moment, call: Cl
   }
   if (when !== 'asked' && !(typeof when === 'object' && 'generated' in when)) return
   while (!call.destroyed && !isReached()) await sleep(2)
-  await sleep(ON_ITS_WAY_MS)
+  await sleep(when === 'asked' ? AT_WORK_MS : ON_ITS_WAY_MS)
   call.destroy()
 }
 
 function read(call: ClientRequest, response: IncomingMessage, behaviour: Behaviour, seen: Seen): void {
   let text = ''
   let bytes = 0
-  const startedMs = performance.now()
+  let stalls = 0
   response.on('error', () => {})
   response.on('data', (piece: Buffer) => {
     bytes += piece.length
@@ -93,10 +95,10 @@ function read(call: ClientRequest, response: IncomingMessage, behaviour: Behavio
     text = events.pop() ?? ''
     seen.chunks += events.filter(isPiece).length
     if (behaviour.does === 'hang up' && isTimeToLeave(behaviour.when, seen, events)) call.destroy()
-    if (behaviour.does === 'read slowly') wait(response, bytes / behaviour.bytesPerMs - (performance.now() - startedMs))
-    if (behaviour.does === 'stall' && bytes >= behaviour.afterBytes && bytes - piece.length < behaviour.afterBytes) {
+    if (behaviour.does === 'stall' && stalls < behaviour.times && bytes >= (stalls + 1) * behaviour.afterBytes) {
+      stalls++
       wait(response, behaviour.forMs)
-      if (behaviour.isLast) setTimeout(() => call.destroy(), behaviour.forMs)
+      if (behaviour.isLast && stalls === behaviour.times) setTimeout(() => call.destroy(), behaviour.forMs)
     }
   })
 }

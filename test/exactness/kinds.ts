@@ -237,9 +237,10 @@ export const KINDS: readonly Kind[] = [
     name: 'read slowly',
     weight: 1,
     draw: (_, id) => ({
-      // Longer than its route's time limit, because of the reader alone. Sockets take the first five megabytes at once.
+      // Longer than its route's time limit, because of the reader alone. Sockets take the first five megabytes at once:
+      // the breaks come early, so that the rest waits through all of them.
       body: bodyOf(id, { model: 'short-total', script: 'tokens=60000 chunk=2', isStream: true }),
-      caller: { does: 'read slowly', bytesPerMs: 6_000_000 / (6 * SHORT_TOTAL_MS) },
+      caller: { does: 'stall', times: 3, afterBytes: 100_000, forMs: (2 / 3) * SHORT_TOTAL_MS, isLast: false },
       pays: BILLED,
     }),
   },
@@ -248,7 +249,7 @@ export const KINDS: readonly Kind[] = [
     weight: 1,
     draw: (_, id) => ({
       body: bodyOf(id, { script: 'tokens=60000 chunk=2', isStream: true }),
-      caller: { does: 'stall', afterBytes: 200_000, forMs: 15_000, isLast: true },
+      caller: { does: 'stall', times: 1, afterBytes: 200_000, forMs: 15_000, isLast: true },
       pays: BILLED,
     }),
   },
@@ -257,7 +258,7 @@ export const KINDS: readonly Kind[] = [
     weight: 0.5,
     draw: (_, id) => ({
       body: bodyOf(id, { script: 'tokens=90000 chunk=2 impatient=5000', isStream: true }),
-      caller: { does: 'stall', afterBytes: 200_000, forMs: 15_000, isLast: false },
+      caller: { does: 'stall', times: 1, afterBytes: 200_000, forMs: 15_000, isLast: false },
       pays: 'streamed',
     }),
   },

@@ -15,10 +15,8 @@ export interface Trial {
 export type Behaviour =
   | { does: 'read' }
   | { does: 'hang up'; when: Moment }
-  /** Reads no faster than this. */
-  | { does: 'read slowly'; bytesPerMs: number }
-  /** Reads so much, then nothing for a while; after that it goes on, unless it has gone away. */
-  | { does: 'stall'; afterBytes: number; forMs: number; isLast: boolean }
+  /** Reads so much, then nothing for a while, so many times; after that it goes on, unless it has gone away. */
+  | { does: 'stall'; times: number; afterBytes: number; forMs: number; isLast: boolean }
   /** Sends the request so often, under one Idempotency-Key; the first time it goes away at once. */
   | { does: 'retry'; times: number }
 

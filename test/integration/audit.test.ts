@@ -13,13 +13,13 @@ import { INVARIANTS, type Invariant } from '../../src/rules/invariants.ts'
 import type { Price } from '../../src/rules/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/rules/usage.ts'
 import { audit, type Audit } from '../../src/store/audit.ts'
-import { openStore, type Db, type Store } from '../../src/store/database.ts'
+import type { Db, Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/gateways.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { auditLedger } from '../../src/worker/audit.ts'
 import { parley } from '../support/commands.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { settlementOf } from '../support/ledger.ts'
 import { here } from '../support/operator.ts'
@@ -43,8 +43,8 @@ let books: Books
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'audit test' })
-  workerStore = openStore({ url: loginUrl(database.url, 'worker'), applicationName: 'audit test worker' })
+  store = openTestStore({ url: database.url, applicationName: 'audit test' })
+  workerStore = openTestStore({ url: loginUrl(database.url, 'worker'), applicationName: 'audit test worker' })
   await addProvider(store, secrets, 'none', 'http://127.0.0.1:9')
   await addModel(store, { id: 'm', provider: 'none' })
   await addModel(store, { id: 'other', provider: 'none' })

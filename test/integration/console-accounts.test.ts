@@ -209,6 +209,38 @@ test('sessions can be listed and ended, one or everywhere', async () => {
   assert.equal((await person.send('GET /api/me')).status, 401)
 })
 
+test('a session says since when it is open, when it was last used, when it ends, and where', async () => {
+  const person = await newPerson(world)
+  await must(signIn(openBrowser(world), person.email))
+  const list = async () => (await must(person.send('GET /api/me/sessions'))).body.items
+  // Not the one that asks: asking is a use.
+  const { id } = (await list()).find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent)
+  const [hourMs, nowMs] = [3_600_000, Date.now()]
+  const times = {
+    created_at: new Date(nowMs - 3 * hourMs),
+    updated_at: new Date(nowMs - hourMs),
+    expires_at: new Date(nowMs + 2 * hourMs),
+  }
+  const where = { ip_address: '203.0.113.5', user_agent: 'Lynx' }
+  await world.store.db
+    .updateTable('sessions')
+    .set({ ...times, ...where })
+    .where('id', '=', id)
+    .execute()
+  assert.deepEqual(
+    (await list()).find((session: { id: string }) => session.id === id),
+    {
+      id,
+      isCurrent: false,
+      ip: '203.0.113.5',
+      userAgent: 'Lynx',
+      createdAt: times.created_at.toISOString(),
+      lastSeenAt: times.updated_at.toISOString(),
+      expiresAt: times.expires_at.toISOString(),
+    },
+  )
+})
+
 test('a session that has ended by itself is not among those where one is signed in', async () => {
   const person = await newPerson(world)
   await must(signIn(openBrowser(world), person.email))

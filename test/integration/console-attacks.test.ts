@@ -138,7 +138,7 @@ test('nobody makes Parley say words of theirs to an address that they have not c
   const words = 'You have won, go to evil.example'
   await newPerson(world, { email, name: words, confirms: false })
   await must(openBrowser(world).send('POST /api/auth/request-password-reset', { body: { email } }))
-  await mailedToken(world, email, 'reset-password')
+  for (const page of ['activate', 'reset-password']) await mailedToken(world, email, page)
   const mails = world.mails.filter(({ to }) => to === email)
   assert.equal(mails.length, 2, 'to confirm the address, and to set a new password')
   for (const { text } of mails) assert.ok(!text.includes(words), text)

@@ -118,6 +118,7 @@ test('the token is another one for each project and after each change, and a new
     ['xn--kche-0ra.example', 'küche.example', 'pending'],
   )
   assert.notEqual(changed.record.value, first.record.value)
+  assert.deepEqual([changed.lastSeen, changed.checkedAt], [null, null], 'what was found was found at the old name')
   assert.equal((await findDomain(world.store.db, project))?.verifiedAt, null)
   const { body: log } = await must(person.send(`GET /api/publishers/${person.publisherId}/audit-log`))
   const changes = log.items.filter(({ action }: { action: string }) => action === 'domain.changed')
@@ -222,6 +223,9 @@ test('a proof that disappears is failing first, and lapses after seven days: onl
     () => world.mails.some(({ to, text }) => to === person.email && text.includes(`proof any more that ${name}`)),
     15_000,
   )
+  const [, lastDay] = /still served until (\d+ \w+ \d{4})/.exec(failing.explanation) ?? []
+  const told = world.mails.find(({ to, text }) => to === person.email && text.includes('proof any more'))?.text
+  assert.ok(lastDay && told?.includes(lastDay), `${told} says ${lastDay}`)
 
   // Nobody answers: that takes nothing away, however long it lasts.
   silent.add(proven.record.name)

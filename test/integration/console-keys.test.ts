@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
+import { createLastUsed } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve, type Running } from '../../src/serve.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
@@ -260,6 +261,25 @@ test('a deleted pair is refused like one that never was, is in no list, and old 
     () => world.mails.some(({ to, text }) => to === site.person.email && text.includes('has deleted the key pair')),
     15_000,
   )
+})
+
+test('a pair’s last use is when a call came, and not when a gateway last wrote such times', async () => {
+  const site = await newSite()
+  const [first, second] = [await create(site, 'first'), await create(site, 'second')]
+  const lastUsed = createLastUsed(world.store.db)
+  const usedAt = async (id: string) => {
+    const pairs = world.store.db.selectFrom('key_pairs').select('last_used_at').where('id', '=', id)
+    return (await pairs.executeTakeFirstOrThrow()).last_used_at?.getTime()
+  }
+  lastUsed.add(first.id)
+  await lastUsed.write()
+  const before = await usedAt(first.id)
+  assert.ok(before)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  lastUsed.add(second.id)
+  await lastUsed.write()
+  assert.equal(await usedAt(first.id), before)
+  assert.ok(Number(await usedAt(second.id)) > before)
 })
 
 test('what was spent with a pair in thirty days stands beside it', async () => {

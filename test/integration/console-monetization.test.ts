@@ -174,13 +174,15 @@ test('nobody but a general audience is shown anything: it cannot be switched on,
     const refused = await switchTo('on', project, person)
     assert.equal(refused.status, 409)
     assert.match(refused.body.message, /general audience only/)
-    await must(change(project, { audience: 'general' }, person))
-    await must(switchTo('on', project, person))
-    const { body } = await must(change(project, { audience: 'child' }, person))
-    assert.deepEqual(body, { mode: 'off' })
-    assert.equal((await read(project, '', person)).mode, 'off')
-    const [entry] = await auditOf('monetization.changed')
-    assert.deepEqual(entry?.details, { audience: 'general → child', mode: 'on → off' })
+    for (const audience of ['teen', 'child']) {
+      await must(change(project, { audience: 'general' }, person))
+      await must(switchTo('on', project, person))
+      const { body } = await must(change(project, { audience }, person))
+      assert.deepEqual(body, { mode: 'off' })
+      assert.equal((await read(project, '', person)).mode, 'off')
+      const [entry] = await auditOf('monetization.changed')
+      assert.deepEqual(entry?.details, { audience: `general → ${audience}`, mode: 'on → off' })
+    }
   })
 })
 
@@ -223,6 +225,30 @@ test('what is set is kept as it is meant: each once, spelled as feeds and the DN
   assert.deepEqual(entries[1]?.details.blockedDomains, { added: ['rival.example.com'], removed: [] })
   await must(change(project, { firstTurn: 3 }))
   assert.equal((await auditOf('monetization.changed')).length, entries.length, 'the same again is no change')
+})
+
+test('everything that was set can be set back', async () => {
+  const project = await newProject(owner)
+  const before = await read(project)
+  const { label, format, minRelevance, firstTurn, minTurnGap, maxPerConversation, floorNanos } = before
+  const lists = { blockedCategories: [], blockedDomains: [], excludedTopics: [] }
+  await must(
+    change(project, {
+      label: 'Werbung',
+      format: 'plain',
+      minRelevance: 0.7,
+      firstTurn: 2,
+      minTurnGap: 4,
+      maxPerConversation: 1,
+      floorNanos: '1',
+      blockedCategories: ['Toys'],
+      blockedDomains: ['rival.example.com'],
+      excludedTopics: ['Last will'],
+    }),
+  )
+  const usual = { label, format, minRelevance, firstTurn, minTurnGap, maxPerConversation, floorNanos, ...lists }
+  await must(change(project, usual))
+  assert.deepEqual(await read(project), before)
 })
 
 test('what cannot be is refused beside its field, and then nothing of the rest is kept', async () => {

@@ -227,6 +227,9 @@ test('the code of a request names the public address, and reads the keys from th
     body.items.map(({ id }: { id: string }) => id),
     ['curl', 'node', 'python'],
   )
-  for (const { text } of body.items) assert.match(text, /https:\/\/gateway\.example\.com\/v1[^]*|PARLEY_SECRET_KEY/)
+  for (const { id, text } of body.items) {
+    assert.match(text, /https:\/\/gateway\.example\.com\/v1\b/, id)
+    assert.match(text, /PARLEY_SECRET_KEY/, id)
+  }
   assert.doesNotMatch(JSON.stringify(body), /ply_[ps]k_/)
 })

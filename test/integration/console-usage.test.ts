@@ -81,6 +81,8 @@ test('filters leave exactly what they name', async () => {
   const failed = await call({ charge: 0n, change: { outcome: 'timed_out', status: 504, conversationId: 'chat-7' } })
   const ids = async (search: string) => (await callsWith(search)).items.map(({ id }: { id: string }) => id)
   assert.deepEqual(await ids('?min_cost=1.5'), [completionIdOf(dear)])
+  assert.deepEqual(await ids('?min_cost=2'), [completionIdOf(dear)])
+  assert.deepEqual(await ids('?min_cost=2.000000001'), [])
   assert.deepEqual(await ids('?streamed=true'), [completionIdOf(dear)])
   assert.deepEqual(await ids('?streamed=false'), [completionIdOf(failed)])
   assert.deepEqual(await ids('?model=sim-large'), [completionIdOf(dear)])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { titleOfMovement } from '../../src/rules/ledger-words.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
@@ -180,6 +181,28 @@ test('usage is one row a day, movements are listed one by one, and each balance 
   assert.match(text, /Usage,,1\.50,/)
 })
 
+test('what was charged today and is not rolled up yet is a row of its own, also when the day before has one', async () => {
+  const project = await fundedProject()
+  await addUsage(project, DAY_MS, [3n * DOLLAR])
+  await rollUp(world.store)
+  await world.store.db.transaction().execute(async (tx) => {
+    await sql`set local session_replication_role = replica`.execute(tx)
+    await sql`update transfers set created_at = created_at - interval '2 days' where credit_account = ${project}`.execute(
+      tx,
+    )
+  })
+  await addUsage(project, 0, [DOLLAR])
+  const { items } = await ledgerOf(owner, project)
+  assert.deepEqual(
+    items.map(({ kind, deltaNanos }) => [kind, Number(deltaNanos) / 1e9]),
+    [
+      ['usage', -1],
+      ['usage', -3],
+      ['topup', 100],
+    ],
+  )
+})
+
 test('every kind of movement has a name', () => {
   assert.equal(titleOfMovement('refund', 1n), 'Refund')
   assert.equal(titleOfMovement('refund', -1n), 'Payment refunded')
@@ -240,6 +263,20 @@ test('a top-up opens a page of Stripe, comes back to the wallet, and is credited
     owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=wallet.checkout_opened`),
   )
   assert.equal(log.items[0].details.amount, '$25.00')
+})
+
+test('without the secret that payments are confirmed by, none can be begun', async () => {
+  const half = await createConsoleWorld({ roles: ['console'], env: { PARLEY_STRIPE_SECRET_KEY: STRIPE_KEY } })
+  try {
+    const person = await newPerson(half)
+    const project = await newProject(person)
+    const { body } = await must(person.send(`GET /api/projects/${project}/wallet`))
+    assert.equal(body.topUp.isOpen, false)
+    const { body: me } = await must(person.send('GET /api/me'))
+    assert.equal(me.installation.canPay, false)
+  } finally {
+    await half.close()
+  }
 })
 
 test('an amount that is too small, too large or not in whole cents is refused beside its field', async () => {
@@ -311,6 +348,11 @@ test('owners get one mail each time the balance falls below the alert, and none 
     )
   await tell()
   assert.equal(await mails(), 0, 'there is enough')
+  await must(set(String(30n * DOLLAR)))
+  await tell()
+  assert.equal(await mails(), 0, 'whoever sets an alert above the balance has just seen the balance')
+  await must(set(String(10n * DOLLAR)))
+  await tell()
   await addUsage(project, 0, [11n * DOLLAR])
   await Promise.all([tell(), tell(), tell()])
   assert.equal(await mails(), 1, 'three workers at once send one mail')

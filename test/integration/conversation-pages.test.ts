@@ -3,10 +3,10 @@ import { sql } from 'kysely'
 import { after, before, test } from 'node:test'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { findConversation, listLatestConversations, listMessagesAfter } from '../../src/store/conversation-pages.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import { openExplained } from '../support/console-scale.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addProject, type TestProject } from '../support/world.ts'
 
 const CONVERSATIONS = 30_000
@@ -18,7 +18,7 @@ let project: TestProject
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'pages test', statementTimeoutMs: 60_000 })
+  store = openTestStore({ url: database.url, applicationName: 'pages test', statementTimeoutMs: 60_000 })
   project = await addProject(store, createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }]))
   await sql`insert into conversations (project_id, id, calls, last_call_at)
     select ${project.id}, 'talk-' || n, 2, now() - n * interval '1 second' from generate_series(1, ${CONVERSATIONS}::int) n`.execute(

@@ -10,6 +10,7 @@ import { LOGIN_VARIABLES, readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve } from '../../src/serve.ts'
 import { loginNameOf, LOGINS, type Login } from '../../src/store/logins.ts'
+import { until } from '../support/world.ts'
 import { parley, run, type Finished } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { here } from '../support/operator.ts'
@@ -218,16 +219,16 @@ test('the doctor names the command only when there is no login yet', async () =>
   await query(database.url, `grant connect on database ${name} to public`)
 })
 
-async function warnedOf(change: Record<string, string>, plane: 'console' | 'gateway' = 'console') {
-  const lines: string[] = []
-  const log = createLog('warn', { write: (line) => lines.push(line) })
+async function warnedOf(change: Record<string, string>, plane: 'console' | 'gateway' = 'console', jobs: string[] = []) {
+  const lines: Record<string, string>[] = []
+  const log = createLog('warn', { write: (line) => lines.push(JSON.parse(line) as Record<string, string>) })
   const ports = { PARLEY_PORT: '0', PARLEY_CONSOLE_PORT: '0', PARLEY_OPS_PORT: '0', PARLEY_AUTO_MIGRATE: 'false' }
   const delays = { PARLEY_DRAIN_DELAY_MS: '0', PARLEY_DRAIN_GRACE_MS: '0' }
   const config = readConfig({ ...env, ...ports, ...delays, ...change }, [plane])
-  const running = await serve(config, [plane], log, { webRoot: folder })
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  const running = await serve(config, [plane], log, { webRoot: folder, poolWaitMs: 10_000 })
+  await until(() => jobs.every((each) => lines.some(({ job }) => job === each)))
   await running.stop()
-  return lines.map((line) => JSON.parse(line) as Record<string, string>)
+  return lines
 }
 
 test('a process warns of each plane that runs with a login that owns the tables, and of no other', async () => {
@@ -249,7 +250,7 @@ test('a process warns of swapped logins, and says which variable names a login t
   assert.match(String(warning?.problem), /_console_login is not the gateway's login: the variables may be swapped$/)
   const wrong = new URL(own.PARLEY_GATEWAY_DATABASE_URL ?? '')
   wrong.username = `${PREFIX}_nobody`
-  const refused = await warnedOf({ ...own, PARLEY_GATEWAY_DATABASE_URL: wrong.href }, 'gateway')
+  const refused = await warnedOf({ ...own, PARLEY_GATEWAY_DATABASE_URL: wrong.href }, 'gateway', ['lease', 'catalogue'])
   for (const job of ['lease', 'catalogue', undefined]) {
     const line = refused.find((found) => found.job === job && found.problem !== undefined)
     assert.equal(line?.problem, 'the database refuses the login in PARLEY_GATEWAY_DATABASE_URL', job)

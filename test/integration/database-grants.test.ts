@@ -6,7 +6,7 @@ import { auditLedger } from '../../src/worker/audit.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { expireContent } from '../../src/store/conversations.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { forgetDeadGateways } from '../../src/store/gateways.ts'
 import { expireKeys } from '../../src/store/idempotency.ts'
 import { expireRestraints } from '../../src/store/recommendation-records.ts'
@@ -16,7 +16,7 @@ import { grantDueTrialCredits } from '../../src/store/trial-credit.ts'
 import { expireAnomalies, sumAnomalies } from '../../src/store/usage-anomalies.ts'
 import { expireProofs } from '../../src/store/users.ts'
 import { ensurePartitions, sweepHolds } from '../../src/store/wallets.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { addProject, type TestProject } from '../support/world.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
@@ -150,8 +150,8 @@ let project: TestProject
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'grants test' })
-  workerStore = openStore({ url: loginUrl(database.url, 'worker'), applicationName: 'grants test worker' })
+  store = openTestStore({ url: database.url, applicationName: 'grants test' })
+  workerStore = openTestStore({ url: loginUrl(database.url, 'worker'), applicationName: 'grants test worker' })
   client = new Client({ connectionString: database.url })
   await client.connect()
   project = await addProject(store, createSecrets([{ version: 1, bytes: Buffer.alloc(32, 3) }]))

@@ -3,10 +3,15 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { Client } from 'pg'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { appendAuditLog } from '../../src/store/audit-log.ts'
+import { recordTurn } from '../../src/store/conversations.ts'
 import type { Db } from '../../src/store/database.ts'
 import { loginNameOf, LOGINS, type Login } from '../../src/store/logins.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
+import { addSettledCall } from '../support/ledger.ts'
 import { loginUrl } from '../support/logins.ts'
+import { said } from '../support/sites.ts'
 import { addProject, createWorld, type TestProject, type World } from '../support/world.ts'
 
 /** Attacks on the database from each login: what a hostile statement could try if one ever got into a plane. */
@@ -23,6 +28,7 @@ before(async () => {
   world = await createWorld()
   mine = world.project
   theirs = await addProject(world.store, world.secrets)
+  await giveLoot()
   owner = await connect(world.env.DATABASE_URL ?? '')
   for (const login of LOGINS) clients.set(login, await connect(loginUrl(world.env.DATABASE_URL ?? '', login)))
 })
@@ -149,6 +155,30 @@ const LOOT = [
   'audit_log',
   'messages',
 ]
+
+/** The other publisher has something of everything that is looked for. */
+async function giveLoot(): Promise<void> {
+  const { db } = world.store
+  const keyPair = await db
+    .selectFrom('key_pairs')
+    .select('id')
+    .where('project_id', '=', theirs.id)
+    .executeTakeFirstOrThrow()
+  const callId = uuidv7()
+  await addSettledCall(db, { id: callId, projectId: theirs.id, keyPairId: keyPair.id })
+  await recordTurn(db, {
+    conversation: { projectId: theirs.id, id: 'theirs' },
+    callId,
+    messages: [said('user', 'A secret')],
+    retentionDays: 30,
+  })
+  const nobody = { actorId: null, actor: 'operator', subject: null, projectId: null, ip: null, userAgent: null }
+  await appendAuditLog(db, { publisherId: theirs.publisherId, action: 'project.created', details: {}, ...nobody })
+  for (const table of LOOT) {
+    const { rows } = await raw(db, `select to_json(t) from ${table} t`)
+    assert.throws(() => assertNothingOfTheirs(rows), `${table} has nothing to steal`)
+  }
+}
 
 function raw(tx: Db, statement: string) {
   return sql.raw(statement).execute(tx)

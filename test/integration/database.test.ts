@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { isUnavailable, openStore, type Store } from '../../src/store/database.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { isUnavailable, type Store } from '../../src/store/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { createFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
 import { until } from '../support/world.ts'
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
   const url = new URL(database.url)
   proxy = await createFaultProxy({ host: url.hostname, port: Number(url.port || 5432) })
   url.host = `127.0.0.1:${proxy.port}`
-  store = openStore({ url: url.href, applicationName: 'database test', poolMax: 1, statementTimeoutMs: 100 })
+  store = openTestStore({ url: url.href, applicationName: 'database test', poolMax: 1, statementTimeoutMs: 100 })
 })
 afterEach(async () => {
   await store.close()
@@ -48,8 +48,6 @@ test('a connection that does not answer in time is not used again', async () => 
   await one()
   proxy.silence()
   await assert.rejects(one(), isUnavailable)
-  const startedMs = performance.now()
   assert.equal((await one()).rows[0]?.one, 1)
-  assert.ok(performance.now() - startedMs < 1_000)
   await until(() => proxy.openConnections === 1) // the silent one is closed
 })

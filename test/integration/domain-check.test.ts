@@ -142,6 +142,14 @@ test('the token alone, as text or as a file to download and however an editor en
     }
 })
 
+test('a name server that fails for one family of addresses does not hide those of the other', async () => {
+  zone[`AAAA ${NAME}`] = { rcode: 'SERVFAIL' }
+  const resolver = createDomainResolver([dns.address])
+  assert.deepEqual(await resolver.addresses(NAME), ['127.0.0.1'])
+  zone[`A ${NAME}`] = { rcode: 'SERVFAIL' }
+  assert.equal(await resolver.addresses(NAME), undefined)
+})
+
 test('the production rules refuse a website on this machine, without connecting to it', async () => {
   const { port } = website.address() as AddressInfo
   const strict = createPublicFiles({ resolver: createDomainResolver([dns.address]), port, ca: authority.cert })

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { FeedError } from '../../src/recommend/feeds/feed-item.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { parley } from '../support/commands.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addShop, importText, itemOf, type Shop } from '../support/feeds.ts'
 
 let database: TestDatabase
@@ -17,7 +17,7 @@ let shop: Shop
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'feed bombs test', poolMax: 2 })
+  store = openTestStore({ url: database.url, applicationName: 'feed bombs test', poolMax: 2 })
   shop = await addShop(store.db, 'Nordlicht')
 })
 after(async () => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { copyProblemOf } from '../../src/rules/copy-problems.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import type { Store } from '../../src/store/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addShop, importText, jsonLines, type Item } from '../support/feeds.ts'
 import { readInjections, type Injection } from '../support/injections.ts'
 
@@ -105,7 +105,7 @@ let store: Store
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'injections test', poolMax: 2 })
+  store = openTestStore({ url: database.url, applicationName: 'injections test', poolMax: 2 })
 })
 after(async () => {
   await store.close()

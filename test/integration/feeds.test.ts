@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { FeedError } from '../../src/recommend/feeds/feed-item.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { listFeedRuns } from '../../src/store/feeds.ts'
 import { reviewOffers } from '../../src/store/offers.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addShop, importText, itemOf, jsonLines, type Item, type Shop } from '../support/feeds.ts'
 
 let database: TestDatabase
@@ -19,7 +19,7 @@ let store: Store
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'feeds test', poolMax: 4 })
+  store = openTestStore({ url: database.url, applicationName: 'feeds test', poolMax: 4 })
 })
 after(async () => {
   await store.close()

@@ -8,10 +8,10 @@ import { sql } from 'kysely'
 import { createLog } from '../../src/platform/log.ts'
 import { loadEngine } from '../../src/recommend/engine.ts'
 import { createFollowing, type Following, type FollowingOptions } from '../../src/recommend/following.ts'
-import { openStore, type Db, type Store } from '../../src/store/database.ts'
+import type { Db, Store } from '../../src/store/database.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { start } from '../support/commands.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { createRandom } from '../support/random.ts'
 import { createWordEmbedder, type WordEmbedder } from '../support/word-embedder.ts'
@@ -30,9 +30,9 @@ let open: Following[] = []
 before(async () => {
   database = await createTestDatabase()
   root = await mkdtemp(join(tmpdir(), 'parley-following-'))
-  store = openStore({ url: database.url, applicationName: 'parley test' })
+  store = openTestStore({ url: database.url, applicationName: 'parley test' })
   db = store.db
-  matcherStore = openStore({ url: loginUrl(database.url, 'matcher'), applicationName: 'parley test matcher' })
+  matcherStore = openTestStore({ url: loginUrl(database.url, 'matcher'), applicationName: 'parley test matcher' })
 })
 
 beforeEach(async () => {
@@ -273,14 +273,17 @@ test('offers that change while the index is built are in it once', async () => {
   await followAndClose(openFollowing())
   await rm(join(directory, 'index'), { recursive: true })
   let isOver = false
+  let changes = 0
   const changing = (async () => {
-    for (let n = 0; !isOver; n++) {
+    for (let n = 0; !isOver; n++, changes++) {
       await sql`update offers set benefit = ${`changed ${n}`}
         where id in (select id from offers order by changed_in, id limit 3)`.execute(db)
     }
   })()
   const following = openFollowing({ pageRows: 3 })
+  const before = changes
   await following.follow()
+  assert.ok(changes > before, 'offers changed while it was built')
   isOver = true
   await changing
   await followAll(following)

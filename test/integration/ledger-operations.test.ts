@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import {
   adjustWallet,
@@ -19,7 +19,7 @@ import {
   sweepHolds,
   type Movement,
 } from '../../src/store/wallets.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { auditOf, settlementOf } from '../support/ledger.ts'
 import { addProject, credit, walletOf } from '../support/world.ts'
 
@@ -30,7 +30,7 @@ let ledger: Ledger
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'ledger operations test' })
+  store = openTestStore({ url: database.url, applicationName: 'ledger operations test' })
   secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
   ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
 })

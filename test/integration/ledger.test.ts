@@ -4,12 +4,12 @@ import { sql } from 'kysely'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { NO_USAGE } from '../../src/rules/usage.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import { beat } from '../../src/store/gateways.ts'
 import { claimKey } from '../../src/store/idempotency.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { auditOf, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
@@ -24,9 +24,9 @@ const gatewayId = uuidv7()
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'ledger test' })
+  store = openTestStore({ url: database.url, applicationName: 'ledger test' })
   secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
-  gatewayStore = openStore({ url: loginUrl(database.url, 'gateway'), applicationName: 'ledger test gateway' })
+  gatewayStore = openTestStore({ url: loginUrl(database.url, 'gateway'), applicationName: 'ledger test gateway' })
   ledger = createLedger(applyWith({ pool: gatewayStore.ledgerPool, gatewayId }))
 })
 after(async () => {

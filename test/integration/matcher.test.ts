@@ -13,10 +13,10 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { EmbedderUnavailable } from '../../src/recommend/embedding/embedder.ts'
 import { createMatcherClient, type MatcherClient } from '../../src/recommend/matcher-client.ts'
 import type { MatchReply, MatchRequest } from '../../src/rules/matching.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { addOffer, type AddedOffer } from '../support/catalogue.ts'
 import { ROOT, start } from '../support/commands.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 
 const TOKEN = 'a-token-of-this-test'
@@ -43,8 +43,8 @@ let matcherStore: Store
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'parley test' })
-  matcherStore = openStore({ url: loginUrl(database.url, 'matcher'), applicationName: 'parley test matcher' })
+  store = openTestStore({ url: database.url, applicationName: 'parley test' })
+  matcherStore = openTestStore({ url: loginUrl(database.url, 'matcher'), applicationName: 'parley test matcher' })
   directory = await mkdtemp(join(tmpdir(), 'parley-matcher-'))
   const benefit = 'Cushioned, light and made for long road runs'
   const shoe = { advertiser: 'Fleet', domain: 'fleet.example', headline: 'Fleet Road 3 running shoes', benefit }
@@ -180,16 +180,19 @@ test('relevance and the floor are asked for after everything else', async () => 
 test('a paused campaign, a suspended advertiser, an old feed and the switch take effect within 5 s', async () => {
   const { db } = store
   const isMatched = async () => (await outcomeOf(SAID)) === 'matched'
-  const off = [
-    () => db.updateTable('campaigns').set({ status: 'paused' }).where('id', '=', shoes.campaignId).execute(),
-    () => db.updateTable('advertisers').set({ status: 'suspended' }).where('id', '=', shoes.advertiserId).execute(),
-    () =>
-      db
-        .updateTable('feeds')
-        .set({ expires_at: new Date(0) })
-        .where('campaign_id', '=', shoes.campaignId)
-        .execute(),
-    () => db.updateTable('recommendation_switch').set({ is_on: false }).execute(),
+  const { campaignId, advertiserId } = shoes
+  const old = { expires_at: new Date(0) }
+  const off: [outcome: string, turnOff: () => Promise<unknown>][] = [
+    [
+      'below_relevance',
+      () => db.updateTable('campaigns').set({ status: 'paused' }).where('id', '=', campaignId).execute(),
+    ],
+    [
+      'below_relevance',
+      () => db.updateTable('advertisers').set({ status: 'suspended' }).where('id', '=', advertiserId).execute(),
+    ],
+    ['below_relevance', () => db.updateTable('feeds').set(old).where('campaign_id', '=', campaignId).execute()],
+    ['unavailable', () => db.updateTable('recommendation_switch').set({ is_on: false }).execute()],
   ]
   const later = new Date(Date.now() + 86_400_000)
   const on = async () => {
@@ -198,9 +201,9 @@ test('a paused campaign, a suspended advertiser, an old feed and the switch take
     await db.updateTable('feeds').set({ expires_at: later }).execute()
     await db.updateTable('recommendation_switch').set({ is_on: true }).execute()
   }
-  for (const turnOff of off) {
+  for (const [outcome, turnOff] of off) {
     await turnOff()
-    await until(async () => !(await isMatched()), EFFECTIVE_MS)
+    await until(async () => (await outcomeOf(SAID)) === outcome, EFFECTIVE_MS)
     await on()
     await until(isMatched, EFFECTIVE_MS)
   }

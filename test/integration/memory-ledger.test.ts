@@ -6,7 +6,7 @@ import type { PoolClient } from 'pg'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { IDEMPOTENCY_KEPT_MS, LEASE_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/gateways.ts'
 import { claimKey, giveUpKey } from '../../src/store/idempotency.ts'
 import { applyWith, type HoldRequest, type LedgerItem } from '../../src/store/ledger.ts'
@@ -21,7 +21,7 @@ import {
   type Tables,
   type WalletLimits,
 } from '../simulation/memory-tables.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { auditOf, settlementOf } from '../support/ledger.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { addProject, credit, walletOf } from '../support/world.ts'
@@ -34,7 +34,7 @@ let secrets: Secrets
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'memory ledger test' })
+  store = openTestStore({ url: database.url, applicationName: 'memory ledger test' })
   secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
 })
 after(async () => {

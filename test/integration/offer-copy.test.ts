@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { openStore, type Store } from '../../src/store/database.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import type { Store } from '../../src/store/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addShop, importText, itemOf, jsonLines, type Item } from '../support/feeds.ts'
 
 interface Line {
@@ -22,7 +22,7 @@ let store: Store
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'offer copy test', poolMax: 2 })
+  store = openTestStore({ url: database.url, applicationName: 'offer copy test', poolMax: 2 })
 })
 after(async () => {
   await store.close()

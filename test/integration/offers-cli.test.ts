@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { join } from 'node:path'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { parley, ROOT } from '../support/commands.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { itemOf, jsonLines } from '../support/feeds.ts'
 import { asked, here, refused, told } from '../support/operator.ts'
 
@@ -16,7 +16,7 @@ let env: Record<string, string>
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'offers cli test', poolMax: 2 })
+  store = openTestStore({ url: database.url, applicationName: 'offers cli test', poolMax: 2 })
   env = { DATABASE_URL: database.url, PARLEY_SECRET: 'a-secret-of-the-offers-cli-test-which-is-long' }
   Object.assign(process.env, env)
 })
@@ -72,6 +72,11 @@ test('a person decides on what waits for one', async () => {
   assert.equal(pending?.item_id, 'TOP-1')
   assert.match(await told('recommendations', 'status'), /^offers to be reviewed +1$/m)
   const id = pending?.id ?? ''
+  const setRemoved = (removed_at: Date | null) =>
+    store.db.updateTable('offers').set({ removed_at }).where('id', '=', id).execute()
+  await setRemoved(new Date())
+  assert.match(await told('recommendations', 'status'), /^offers to be reviewed +0$/m)
+  await setRemoved(null)
   assert.match(
     await refused('offers', 'review', 'approve', id, uuidv7()),
     /1 of these ids are no offers, so nothing was decided/,

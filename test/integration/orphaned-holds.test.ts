@@ -5,16 +5,16 @@ import { createLease } from '../../src/gateway/lease.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { applyWith, createLedger } from '../../src/store/ledger.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addProject, walletOf } from '../support/world.ts'
 
 let database: TestDatabase
 let store: Store
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'orphans test' })
+  store = openTestStore({ url: database.url, applicationName: 'orphans test' })
 })
 after(async () => {
   await store.close()

@@ -197,6 +197,28 @@ test('what can be guessed, or sends mails, is refused when it was tried as often
   }
 })
 
+test('a right password was no guess: it is forgotten on an unknown device, on a known one and for the account', async () => {
+  const { db } = world.store
+  const { email } = await newPerson(world)
+  const counted = async () => {
+    const rows = await db.selectFrom('throttles').select(['subject', 'attempts']).execute()
+    const digestOf = (whom: string) => createHash('sha256').update(whom).digest('hex')
+    const subjects = [`sign-in/${email}/${IP}`, `sign-in/${email}/${IP}/day`, `sign-in/${email}`]
+    return subjects.map((whom) => rows.find(({ subject }) => subject.toString('hex') === digestOf(whom))?.attempts)
+  }
+  await db.deleteFrom('throttles').execute()
+  const unknown = openBrowser(world, IP)
+  await signIn(unknown, email, 'a guess')
+  assert.deepEqual(await counted(), [1, 1, 1])
+  await must(signIn(unknown, email))
+  assert.deepEqual(await counted(), [undefined, undefined, 1], 'of the account only what was right')
+  await db.deleteFrom('throttles').execute()
+  await signIn(unknown, email, 'a guess')
+  assert.equal((await db.selectFrom('throttles').selectAll().execute()).length, 2, 'the device, by minute and by day')
+  await must(signIn(unknown, email))
+  assert.deepEqual(await db.selectFrom('throttles').selectAll().execute(), [])
+})
+
 test('the time of a limit runs from the first attempt: whoever goes on trying waits no longer', async () => {
   const { db } = world.store
   const subject = createHash('sha256').update(`sign-in/${IP}`).digest()

@@ -74,12 +74,14 @@ async function attack(server: Server, sent: string): Promise<void> {
   socket.destroy()
 }
 
-const accepted = new Map<number | undefined, Socket>()
+/** By both ports: two connections may come from the same one, when they lead to different servers. */
+const accepted = new Map<string, Socket>()
+const nameOf = (serverPort?: number, clientPort?: number) => `${serverPort} from ${clientPort}`
 async function acceptedFrom(server: Server, { localPort }: Socket): Promise<Socket> {
-  await until(() => accepted.has(localPort))
-  const far = accepted.get(localPort)
-  assert.equal(far?.localPort, (server.address() as { port: number }).port)
-  return far ?? assert.fail('not accepted')
+  const { port } = server.address() as { port: number }
+  const name = nameOf(port, localPort)
+  await until(() => accepted.has(name))
+  return accepted.get(name) ?? assert.fail('not accepted')
 }
 
 test('every server gives a request 10 s for its headers and 30 s in all, and ends what exceeds that', async () => {
@@ -88,7 +90,7 @@ test('every server gives a request 10 s for its headers and 30 s in all, and end
     assert.deepEqual({ headersTimeout, requestTimeout }, { headersTimeout: 10_000, requestTimeout: 30_000 }, name)
     server.headersTimeout = SHORT_HEADERS_MS
     server.requestTimeout = SHORT_REQUEST_MS
-    server.on('connection', (far: Socket) => accepted.set(far.remotePort, far))
+    server.on('connection', (far: Socket) => accepted.set(nameOf(far.localPort, far.remotePort), far))
   }
   const keys = Object.entries(world.project.headers).map(([key, value]) => `${key}: ${value}`)
   const attacks = {

@@ -8,7 +8,7 @@ import * as auditLog from '../../src/store/audit-log.ts'
 import * as calls from '../../src/store/calls.ts'
 import * as conversationPages from '../../src/store/conversation-pages.ts'
 import * as conversations from '../../src/store/conversations.ts'
-import { openStore, type Db, type Store } from '../../src/store/database.ts'
+import type { Db, Store } from '../../src/store/database.ts'
 import * as domains from '../../src/store/domains.ts'
 import { countCallers } from '../../src/store/health.ts'
 import { dismissOnboarding, findFirstSteps } from '../../src/store/home.ts'
@@ -32,8 +32,10 @@ import * as walletAlerts from '../../src/store/wallet-alerts.ts'
 import { listLedger, sumChargedSince } from '../../src/store/wallet-ledger.ts'
 import * as wallets from '../../src/store/wallets.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 import { fillSite, newSite, rowsOfSite, SHARED, type Site } from '../support/sites.ts'
+import { ownedTables, rowsAs } from '../support/tenancy.ts'
 import { PRICE, until } from '../support/world.ts'
 
 /**
@@ -51,7 +53,7 @@ const alone = new Map<string, unknown>()
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'scopes test' })
+  store = openTestStore({ url: database.url, applicationName: 'scopes test' })
   const { db } = store
   await db.insertInto('users').values({ id: userId, name: 'Member', email: 'member@example.com' }).execute()
   for (const { name } of [mine, theirs]) {
@@ -76,6 +78,23 @@ before(async () => {
 after(async () => {
   await store.close()
   await database.drop()
+})
+
+test("row security shows a tenant its own rows and nobody else's, in every table, though all have some", async () => {
+  const tenantUrl = loginUrl(database.url, 'tenant')
+  const walled = openTestStore({ url: database.url, tenantUrl, applicationName: 'scopes test' })
+  const has = (rows: unknown, { projectId, publisherId }: Site) =>
+    [projectId, publisherId].some((id) => JSON.stringify(rows).includes(id))
+  const readable = (await ownedTables(store.db)).filter(({ isReadable }) => isReadable)
+  const seen: Record<string, object> = {}
+  for (const { name } of readable) {
+    const { rows: all } = await sql`select to_json(t)::text from ${sql.table(name)} t`.execute(store.db)
+    const shown = await rowsAs(walled.tenants, { publisherId: mine.publisherId, projectId: mine.projectId }, name)
+    seen[name] = { othersHaveSome: has(all, theirs), showsOthers: has(shown, theirs), showsOwn: has(shown, mine) }
+  }
+  await walled.close()
+  const expected = { othersHaveSome: true, showsOthers: false, showsOwn: true }
+  assert.deepEqual(seen, Object.fromEntries(readable.map(({ name }) => [name, expected])))
 })
 
 async function rollUpAll(): Promise<void> {

@@ -96,7 +96,7 @@ test('a disk that is full is told in the log and by readiness, and so is its end
   assert.match(line ?? '', /"level":"warn".*"errorCode":"53100"/)
   assert.equal(more.length, 0)
   await sql`drop trigger no_space on holds`.execute(db)
-  assert.equal(await call(), 200)
+  await until(async () => (await call()) === 200)
   assert.equal(await statusOf(world.opsUrl), 200)
   assert.equal(said('"job":"ledger","msg":"recovered"').length, 1)
 })
@@ -185,15 +185,33 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
   await world.close()
 })
 
+test('whether a conversation was deleted is not guessed: while the store cannot say it, calls of conversations are refused', async (t) => {
+  const away = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'store trouble test' })
+  t.after(() => away.close())
+  const log = createLog('silent')
+  const { check } = createConversations({ db: away.db, digestKey: randomBytes(32), log, metrics: createMetrics() })
+  const caller = { projectId: uuidv7() } as Call['caller']
+  await assert.rejects(check(caller, 'talk'), { code: 'store_unavailable' })
+  await check(caller, undefined)
+})
+
 test('at most 500 turns of conversations wait for the store, stopping waits for them all, and the next finds room', async (t) => {
-  const { db } = site.store
   const { id: projectId } = await addProject(site.store, site.secrets)
+  // However slowly the machine writes them, none is given up for want of a connection.
+  const url = String(site.env.DATABASE_URL)
+  const patient = openStore({ url, applicationName: 'store trouble test', poolWaitMs: 60_000 })
+  t.after(() => patient.close())
   // Not in the queue of those who write: it sees what is stored at once.
   const aside = new Client({ connectionString: site.env.DATABASE_URL })
   await aside.connect()
   t.after(() => aside.end())
   const metrics = createMetrics()
-  const conversations = createConversations({ db, digestKey: randomBytes(32), log: createLog('silent'), metrics })
+  const conversations = createConversations({
+    db: patient.db,
+    digestKey: randomBytes(32),
+    log: createLog('silent'),
+    metrics,
+  })
   const request = { model: 'm', messages: [{ role: 'user', content: 'tea' }] } as ChatRequest
   const record = (conversationId: string) => {
     const call = { id: uuidv7(), conversationId, caller: { projectId, contentRetentionDays: 0 } }

@@ -13,6 +13,7 @@ import {
   checkoutAt,
   createPaymentWorld,
   postEvent,
+  tellAtOnce,
   tellWorld,
   type Answer,
 } from '../support/checkout.ts'
@@ -83,8 +84,8 @@ test('a paid checkout becomes credit once, under the id of the payment', async (
 test('of 20 deliveries at the same time one credits', async () => {
   const { completed, succeeded, balance } = await checkout()
   const same = completed()
-  const deliveries = Array.from({ length: 20 }, (_, n) => told(n % 4 === 0 ? succeeded() : same))
-  const verdicts = await Promise.all(deliveries)
+  const deliveries = Array.from({ length: 20 }, (_, n) => (n % 4 === 0 ? succeeded() : same))
+  const verdicts = await tellAtOnce(world, deliveries)
   assert.equal(verdicts.filter((verdict) => verdict === 'credited').length, 1)
   assert.equal(verdicts.filter((verdict) => verdict === 'unchanged').length, 19)
   assert.equal(await balance(), AMOUNT)
@@ -217,7 +218,10 @@ describe('events in any order come to the same', () => {
 
   test('refunded and completed at the same time, 20 times', async () => {
     const pairs = await Promise.all(Array.from({ length: 20 }, () => checkout()))
-    await Promise.all(pairs.flatMap(({ refunded, completed }) => [told(refunded(1_000)), told(completed())]))
+    await tellAtOnce(
+      world,
+      pairs.flatMap(({ refunded, completed }) => [refunded(1_000), completed()]),
+    )
     for (const { balance } of pairs) assert.equal(await balance(), AMOUNT - nanosOfCents(1_000))
   })
 
@@ -240,7 +244,10 @@ describe('events in any order come to the same', () => {
 test('of 20 refund events at the same time one takes back', async () => {
   const { refunded, completed, balance } = await checkout()
   await told(completed())
-  const verdicts = await Promise.all(Array.from({ length: 20 }, () => told(refunded(1_000))))
+  const verdicts = await tellAtOnce(
+    world,
+    Array.from({ length: 20 }, () => refunded(1_000)),
+  )
   assert.equal(verdicts.filter((verdict) => verdict === 'taken_back').length, 1)
   assert.equal(await balance(), AMOUNT - nanosOfCents(1_000))
 })

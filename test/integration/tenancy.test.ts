@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { createTenants, enterProject, withTenant } from '../../src/store/tenancy.ts'
-import { insertInvitation, rowsAs, type Rows } from '../support/tenancy.ts'
+import { insertInvitation, ownedTables, rowsAs, type Rows } from '../support/tenancy.ts'
 import { addProject, createWorld, type TestProject, type World } from '../support/world.ts'
 
 let world: World
@@ -26,20 +26,11 @@ after(async () => {
 /** What all publishers may read: it says nothing of any of them. */
 const SHARED = ['models', 'price_versions', 'recommendation_switch', 'usage_progress']
 
-/** Every table that says whose its rows are. */
-const OWNED = `
-  select distinct c.relname as name, c.relrowsecurity as is_walled,
-    exists (select from pg_policy p where p.polrelid = c.oid and p.polroles = array['parley_tenant'::regrole]::oid[]) as has_policy
-  from pg_class c join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
-  where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
-    and (a.attname in ('project_id', 'publisher_id') or c.relname in ('publishers', 'projects', 'transfers'))
-  order by 1`
-
 test('every table that belongs to a publisher or a project has row security and a policy', async () => {
-  const { rows } = await client.query<{ name: string; is_walled: boolean; has_policy: boolean }>(OWNED)
-  assert.ok(rows.length >= 16, `${rows.length}`)
+  const tables = await ownedTables(world.store.db)
+  assert.ok(tables.length >= 16, `${tables.length}`)
   assert.deepEqual(
-    rows.filter(({ is_walled, has_policy }) => !is_walled || !has_policy),
+    tables.filter(({ isWalled, hasPolicy }) => !isWalled || !hasPolicy),
     [],
   )
 })
@@ -84,14 +75,9 @@ test('the tenant role can be nobody, pass by no policy, and reads no table of th
 
 test("a tenant's transaction sees its own rows only, also when the statement has no where", async () => {
   const { tenants } = world.store
-  const { rows: tables } = await client.query<{ name: string }>(OWNED)
   const own: Rows = {}
-  for (const { name } of tables) {
-    const readable = await client.query<{ yes: boolean }>(
-      "select has_table_privilege('parley_tenant', $1, 'select') as yes",
-      [name],
-    )
-    if (!readable.rows[0]?.yes) continue
+  for (const { name, isReadable } of await ownedTables(world.store.db)) {
+    if (!isReadable) continue
     const rows = await rowsAs(tenants, { publisherId: mine.publisherId, projectId: mine.id }, name)
     const text = JSON.stringify(rows)
     assert.ok(!text.includes(theirs.id) && !text.includes(theirs.publisherId), name)

@@ -4,11 +4,11 @@ import { after, before, test } from 'node:test'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { OUTCOMES } from '../../src/rules/charging.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
 import { rollUpStep } from '../../src/store/usage-roll-up.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { addSettledCall, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
@@ -23,8 +23,8 @@ const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'usage test' })
-  workerStore = openStore({ url: loginUrl(database.url, 'worker'), applicationName: 'usage test worker' })
+  store = openTestStore({ url: database.url, applicationName: 'usage test' })
+  workerStore = openTestStore({ url: loginUrl(database.url, 'worker'), applicationName: 'usage test worker' })
   ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
 })
 after(async () => {
@@ -300,6 +300,7 @@ test('a ledger that was never rolled up is rolled up from its first call on, wha
   await sql`update usage_progress set through = null`.execute(store.db)
   await rollUpAll()
   assert.deepEqual(await differences('usage_hours'), [])
+  assert.deepEqual(await differences('usage_days'), [])
 })
 
 function asSettle(id: string, projectId: string, nanos: number) {

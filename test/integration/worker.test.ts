@@ -12,11 +12,11 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { IDEMPOTENCY_KEPT_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
 import type { MailData } from '../../src/rules/mails.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { findDomain } from '../../src/store/domains.ts'
 import { applyWith, createLedger } from '../../src/store/ledger.ts'
 import { createWorker } from '../../src/worker/worker.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addSettledCall } from '../support/ledger.ts'
 import { loginUrl } from '../support/logins.ts'
 import { createSchedule } from '../support/schedule.ts'
@@ -72,9 +72,9 @@ let stopWorker: () => void
 
 before(async () => {
   database = await createTestDatabase()
-  store = openStore({ url: database.url, applicationName: 'worker test' })
+  store = openTestStore({ url: database.url, applicationName: 'worker test' })
   const logins = { url: loginUrl(database.url, 'worker'), tenantUrl: loginUrl(database.url, 'tenant') }
-  workerStore = openStore({ ...logins, applicationName: 'worker test worker' })
+  workerStore = openTestStore({ ...logins, applicationName: 'worker test worker' })
   mailServer = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
@@ -486,15 +486,15 @@ function anomaly(provider: string, ageMs: number) {
 test('reports of the last hour that cannot be right are counted', async () => {
   const rows = [anomaly('liar', HOUR_MS - MINUTE_MS), anomaly('liar', HOUR_MS + SECOND_MS)]
   await store.db.insertInto('usage_anomalies').values(rows).execute()
-  const seen = await aroundTurn('usage anomalies', async () => (await metrics.anomalousCalls.get()).values)
-  assert.deepEqual(seen.before, [])
-  assert.deepEqual(
-    seen.after.map(({ labels, value }) => [labels.provider, labels.kind, value]),
-    [['liar', 'zero', 1]],
-  )
+  const seen = await aroundTurn('usage anomalies', async () => {
+    const gauges = await Promise.all([metrics.anomalousCalls.get(), metrics.anomalousProjects.get()])
+    return gauges.flatMap(({ values }) => values.map(({ labels, value }) => [labels.provider, labels.kind, value]))
+  })
+  assert.deepEqual([seen.before, ...seen.after], [[], ['liar', 'zero', 1], ['liar', 'zero', 1]])
   await store.db.deleteFrom('usage_anomalies').execute()
   await pass('usage anomalies', PERIODS_MS['usage anomalies'])
-  assert.deepEqual((await metrics.anomalousCalls.get()).values, [], 'it is well again')
+  for (const gauge of [metrics.anomalousCalls, metrics.anomalousProjects])
+    assert.deepEqual((await gauge.get()).values, [], 'it is well again')
 })
 
 test('reports that could not be right are forgotten after 90 days', async () => {

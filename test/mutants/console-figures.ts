@@ -227,4 +227,40 @@ export const CONSOLE_FIGURES: Mutant[] = [
     title:
       'the forecast of costs is of the seven full days before today, and the wallet’s of today and the six before, of what no running call holds',
   },
+  {
+    bug: 'today is compared with the last hours of yesterday',
+    file: 'src/console/home.ts',
+    from: 'todayOf(nowMs), todayOf(nowMs - DAY_MS))',
+    to: 'todayOf(nowMs))',
+    test: 'test/integration/console-home.test.ts',
+    title:
+      'today is compared with the same hours of yesterday, 7 days with the 7 before and 30 with the 30 before, to the last moment of a day',
+  },
+  {
+    bug: 'a refund that was told of before its payment is not taken back',
+    file: 'src/console/payments.ts',
+    from: `  await creditPayment(tx, uuidv7(), sessionId)
+  await settleReturns(tx, paymentIntent)
+`,
+    to: `  await creditPayment(tx, uuidv7(), sessionId)
+`,
+    test: 'test/integration/stripe-returns.test.ts',
+    title: 'created warning_needs_response, closed warning_closed, all before the payment itself is told of',
+  },
+  {
+    bug: 'the durations of a chart are those of the first token',
+    file: 'src/console/usage-replies.ts',
+    from: 'durationMs: latencyOf(total?.durations ?? []),',
+    to: 'durationMs: latencyOf(total?.firstTokens ?? []),',
+    test: 'src/console/usage-replies.test.ts',
+    title: 'each hour is a point, with its own sums, latencies and groups, and an empty one where nothing was called',
+  },
+  {
+    bug: 'each page of messages loses one at its end',
+    file: 'src/console/conversations.ts',
+    from: 'String(shown.at(-1)?.seq) : null',
+    to: 'String(rows.at(-1)?.seq) : null',
+    test: 'test/integration/console-conversations.test.ts',
+    title: 'the viewer gets readable messages: no image, tool calls apart, and whether the text is still there',
+  },
 ]

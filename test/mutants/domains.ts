@@ -34,4 +34,20 @@ export const DOMAINS: Mutant[] = [
     test: 'test/integration/console-domains.test.ts',
     title: 'a check that was under way when the domain was changed is about the old name and counts for nothing',
   },
+  {
+    bug: 'a name server that fails for IPv6 hides IPv4',
+    file: 'src/domains/resolver.ts',
+    from: 'return v4 === undefined && v6 === undefined ?',
+    to: 'return v4 === undefined || v6 === undefined ?',
+    test: 'test/integration/domain-check.test.ts',
+    title: 'a name server that fails for one family of addresses does not hide those of the other',
+  },
+  {
+    bug: 'the mail about a failing domain does not say when it lapses',
+    file: 'src/domains/record-check.ts',
+    from: 'lapsesOn: dayOf(lapsesAtOf(standing))',
+    to: 'lapsesOn: dayOf(lapsesAtOf(domain))',
+    test: 'test/integration/console-domains.test.ts',
+    title: 'a proof that disappears is failing first, and lapses after seven days: only then calls answer 403',
+  },
 ]

@@ -49,4 +49,20 @@ export const RECOMMEND: Mutant[] = [
     test: 'src/recommend/matcher-client.test.ts',
     title: 'only so many wait at once: the rest are told at once',
   },
+  {
+    bug: 'a turn of the matcher that was handed over is taken by who comes meanwhile',
+    file: 'src/matcher/queue.ts',
+    from: `          running += 1
+          turn.resolve()
+        })
+        await turn.promise
+`,
+    to: `          turn.resolve()
+        })
+        await turn.promise
+        running += 1
+`,
+    test: 'src/matcher/queue.test.ts',
+    title: 'a turn that was handed over is not taken by who comes meanwhile',
+  },
 ]

@@ -159,4 +159,126 @@ export const SPREAD_GATEWAY: Mutant[] = [
     test: 'src/gateway/answer.test.ts',
     title: 'a caller who reads too slowly is no failure of the provider',
   },
+  {
+    bug: 'repeats at the only route are never taken out of the budget',
+    file: 'src/gateway/upstreams.ts',
+    from: '      budget = spent\n',
+    to: '',
+    test: 'src/gateway/upstreams.test.ts',
+    title: 'the only route is repeated as long as the budget lasts',
+  },
+  {
+    bug: 'a later 429 shortens the rest of a key',
+    file: 'src/gateway/provider-keys.ts',
+    from: 'line.restsUntilMs = Math.max(line.restsUntilMs, untilMs)',
+    to: 'line.restsUntilMs = untilMs',
+    test: 'src/gateway/upstreams.test.ts',
+    title: 'of several 429s the one that asks for the longest rest counts, whichever comes last',
+  },
+  {
+    bug: 'the time to the first token is counted in milliseconds',
+    file: 'src/gateway/observe.ts',
+    from: 'facts.firstTokenMs / 1000)',
+    to: 'facts.firstTokenMs)',
+    test: 'src/gateway/observe.test.ts',
+    title: 'latencies are counted in seconds, the first token’s and the whole call’s each for itself',
+  },
+  {
+    bug: 'a call is sent to routes that cannot honour it',
+    file: 'src/gateway/catalogue.ts',
+    from: 'return { model, price, routes: able }',
+    to: 'return { model, price, routes }',
+    test: 'test/e2e/anthropic.test.ts',
+    title: 'what Anthropic has no word for goes to the next route that has, and everything else to Anthropic',
+  },
+  {
+    bug: 'the list of models tells the context window as the longest answer',
+    file: 'src/gateway/wire.ts',
+    from: '{ max_output_tokens: model.maxOutputTokens }',
+    to: '{ max_output_tokens: model.contextWindow }',
+    test: 'test/e2e/call-pictures.test.ts',
+    title: 'a receipt, the list of models, and what is not there',
+  },
+  {
+    bug: 'the breaks of a slow reader are not added up',
+    file: 'src/gateway/caller-stream.ts',
+    from: 'breaksMs += performance.now() - brokeOffAtMs',
+    to: 'breaksMs = performance.now() - brokeOffAtMs',
+    test: 'src/gateway/caller-stream.test.ts',
+    title: 'a caller may take breaks, but all of them together have an end',
+  },
+  {
+    bug: 'an answer that ended with the credit is missing in its conversation',
+    file: 'src/gateway/chat-completions.ts',
+    from: 'gateway.conversations.record(call, request, isAnswered ? reply.message() : undefined)',
+    to: `gateway.conversations.record(call, request, outcome === 'completed' ? reply.message() : undefined)`,
+    test: 'test/e2e/wallet-limits.test.ts',
+    title: 'an answer that was cut where the wallet ends is kept: in its conversation, and for a retry with its key',
+  },
+  {
+    bug: 'a probe that fails with a server error leaves the route to the next call',
+    file: 'src/gateway/breakers.ts',
+    from: `const isEverybodys = whose === 'everybody' || (whose === 'one' && passes.everybodys.isProbe)`,
+    to: `const isEverybodys = whose === 'everybody'`,
+    test: 'src/gateway/upstreams.test.ts',
+    title:
+      'a probe for everybody that fails keeps the route closed to everybody, whatever its failure would close alone',
+  },
+  {
+    bug: 'thoughts that were shown before a report are counted twice',
+    file: 'src/gateway/conclusion.ts',
+    from: 'if (soFar && answer.seen.thoughtBytes > 0)',
+    to: 'if (!soFar && answer.seen.thoughtBytes > 0)',
+    test: 'src/gateway/meter.test.ts',
+    title: 'thoughts that were shown after a report of them are added to it, and those before are not',
+  },
+  {
+    bug: 'recommendations in test mode count as delivered',
+    file: 'src/gateway/recommendations.ts',
+    from: `      if (isTest || isPlayground) records.setState({ id, state: 'test' })
+      else if (isDelivered) records.setState({ id, state: 'delivered' })
+`,
+    to: `      if (isDelivered) records.setState({ id, state: 'delivered' })
+      else if (isTest || isPlayground) records.setState({ id, state: 'test' })
+`,
+    test: 'test/e2e/recommendation-pictures.test.ts',
+    title: 'test mode in a stream',
+  },
+  {
+    bug: 'the only route is asked again and again',
+    file: 'src/gateway/answer.ts',
+    from: `      mayRepeat = false
+`,
+    to: '',
+    test: 'src/gateway/answer.test.ts',
+    title: 'the only route is asked once more after what may pass, and no more',
+  },
+  {
+    bug: 'pairs that were used once are written as used for ever',
+    file: 'src/gateway/gateway.ts',
+    from: `      ids.clear()
+`,
+    to: '',
+    test: 'test/integration/console-keys.test.ts',
+    title: 'a pair’s last use is when a call came, and not when a gateway last wrote such times',
+  },
+  {
+    bug: 'while the store is away, a deleted conversation goes on',
+    file: 'src/gateway/conversations.ts',
+    from: `.catch(() => {
+        throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+      })`,
+    to: '.catch(() => false)',
+    test: 'test/integration/store-trouble.test.ts',
+    title:
+      'whether a conversation was deleted is not guessed: while the store cannot say it, calls of conversations are refused',
+  },
+  {
+    bug: 'payments are offered with half of the secrets that they need',
+    file: 'src/serve.ts',
+    from: 'config.PARLEY_STRIPE_SECRET_KEY !== undefined && config.PARLEY_STRIPE_WEBHOOK_SECRET !== undefined',
+    to: 'config.PARLEY_STRIPE_SECRET_KEY !== undefined || config.PARLEY_STRIPE_WEBHOOK_SECRET !== undefined',
+    test: 'test/integration/console-wallet.test.ts',
+    title: 'without the secret that payments are confirmed by, none can be begun',
+  },
 ]

@@ -376,4 +376,12 @@ export const STORE_SCOPES: Mutant[] = [
     test: TEST,
     title: 'setAlert changes nothing of another site',
   },
+  {
+    bug: 'row security shows a tenant the rows of all projects',
+    file: 'migrations/0020_database_logins.sql',
+    from: 'alter policy tenant on %I using (project_id = (select tenant_project()))',
+    to: 'alter policy tenant on %I using (true)',
+    test: 'test/integration/store-scopes.test.ts',
+    title: "row security shows a tenant its own rows and nobody else's, in every table, though all have some",
+  },
 ]

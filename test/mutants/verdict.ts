@@ -13,8 +13,8 @@ export type Verdict = 'caught' | 'hung' | 'SURVIVED' | 'BROKEN'
 export function verdictOf(title: string, results: readonly Result[], timedOut: boolean): Verdict {
   const own = results.filter((result) => result.title === title)
   if (own.some((result) => !result.passed)) return 'caught'
-  if (timedOut) return 'hung'
-  return own.length > 0 ? 'SURVIVED' : 'BROKEN'
+  if (own.length > 0) return 'SURVIVED'
+  return timedOut ? 'hung' : 'BROKEN'
 }
 
 /** Which of the titles did not pass on the code as it is: a test that fails anyway catches nothing. */

@@ -367,4 +367,34 @@ export const WORKER: Mutant[] = [
     test: TEST,
     title: 'holds of a gateway that is silent for its lease are released, and those that outlived the longest call',
   },
+  {
+    bug: 'the gauge of projects with wrong reports is never cleared',
+    file: 'src/worker/anomalies.ts',
+    from: `    metrics.anomalousProjects.reset()
+`,
+    to: '',
+    test: 'test/integration/worker.test.ts',
+    title: 'reports of the last hour that cannot be right are counted',
+  },
+  {
+    bug: 'the gauge of the audit does not go back to zero',
+    file: 'src/worker/audit.ts',
+    from: `    metrics.auditViolations.set({ invariant }, violations)
+    if (violations > 0) log.error({ invariant, violations, examples }, 'the ledger is broken')`,
+    to: `    if (violations === 0) continue
+    metrics.auditViolations.set({ invariant }, violations)
+    log.error({ invariant, violations, examples }, 'the ledger is broken')`,
+    test: 'test/integration/worker.test.ts',
+    title: 'the ledger is audited: a wallet that is a nano off is counted and told, and no more once it is right',
+  },
+  {
+    bug: 'a check that was cut short by a stop is written down',
+    file: 'src/worker/domains.ts',
+    from: `  // What was asked for a process that ends may have been cut short.
+  if (options.signal.aborted) return
+`,
+    to: '',
+    test: 'test/integration/worker.test.ts',
+    title: 'what is checked while the worker is stopped may have been cut short, and is thrown away',
+  },
 ]

@@ -5,8 +5,10 @@ import { recordTurn } from '../../src/store/conversations.ts'
 import type { Db } from '../../src/store/database.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
 import { insertPayment } from '../../src/store/payments.ts'
+import { addOutcomes } from '../../src/store/recommendation-records.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
 import { addSettledCall } from './ledger.ts'
+import { addRecommendation, said } from './sites.ts'
 import { addKeyPair, credit } from './world.ts'
 
 /**
@@ -23,6 +25,7 @@ type Sample<Key extends RouteKey> = ([OtherParam<Key>] extends [never]
   : { params: Record<OtherParam<Key>, keyof TenantIds> }) &
   (Contract[Key] extends { body: unknown } ? { body: BodyOf<Key> } : object) & { query?: QueryOf<Key> }
 
+const HOUR_MS = 3_600_000
 /** Advertisers belong to the installation, and so to every publisher. */
 const ADVERTISER = '00000000-0000-7000-8000-00000000a11a'
 
@@ -154,13 +157,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
   await addSettledCall(db, { id: call, projectId: project, keyPairId: key.id })
   await credit(world.store, project, 1_000_000_000n)
   const conversation = `talk-${project}`
-  await recordTurn(db, {
-    conversation: { projectId: project, id: conversation },
-    callId: call,
-    messages: [],
-    retentionDays: 1,
-  })
-  await addAdvertiser(db)
+  await addTraces(db, project, call, conversation)
   const checkout = `cs_test_${project.replaceAll('-', '')}`
   await insertPayment(db, { sessionId: checkout, projectId: project, amount: 25_000_000_000n, currency: 'usd' })
   return {
@@ -177,6 +174,23 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     key: key.id,
     rolledKey,
   }
+}
+
+/** What a call leaves behind, beside its charge. */
+async function addTraces(db: Db, projectId: string, callId: string, conversation: string): Promise<void> {
+  await recordTurn(db, {
+    conversation: { projectId, id: conversation },
+    callId,
+    messages: [said('user', 'Which pot for beans?'), said('assistant', 'A heavy one.')],
+    retentionDays: 1,
+  })
+  await addAdvertiser(db)
+  await addRecommendation(db, { id: uuidv7(), projectId, callId, advertiserId: ADVERTISER })
+  const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS)
+  await addOutcomes(db, [
+    { projectId, hour, outcome: 'served', calls: 2 },
+    { projectId, hour, outcome: 'no_match', calls: 5 },
+  ])
 }
 
 async function addAdvertiser(db: Db): Promise<void> {

@@ -3,6 +3,7 @@
  * moments, random bytes) replaced by what it stands for. A test that compares such a picture notices the column that
  * nobody thought of.
  */
+import { snapshot } from 'node:test'
 import { sql } from 'kysely'
 import type { Secrets } from '../../src/platform/secrets.ts'
 import type { Db } from '../../src/store/database.ts'
@@ -73,26 +74,38 @@ const RANDOM: [pattern: RegExp, name: string][] = [
   [/("(?:token|last4|secret_last4|secretLast4)":")[^"]+/g, '$1…'],
   [/ply_([ps]k)_[A-Za-z0-9]+(?:…\w{4})?/g, 'ply_$1_…'],
   [/(token=|parley-verify=)[\w.-]+/g, '$1…'],
+  [/chatcmpl-sim-\d+-\d+/g, 'chatcmpl-…'],
   [/(chatcmpl-|req_|cs_test_|rec_)\w+/g, '$1…'],
+  [/\/([rw])\/[\w-]{56}/g, '/$1/…'],
   [/("(?:ms|\w+_ms|\w+Ms)":)\d+(?:\.\d+)?/g, '$1"ms"'],
 ]
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
+type Spans = 'hours' | 'days' | 'none'
+
 export interface PlainerOptions {
   /** Ids by the names that they get. Those that are not known are numbered as they appear. */
   known: Record<string, string>
   /** Texts that another run would not have, and what to call them. */
   hidden?: readonly (readonly [text: string, name: string])[]
-  /** What moments at which an hour or a day begins are counted in: at midnight, both do. */
-  spans?: 'hours' | 'days'
+  /** What moments at which an hour or a day begins are counted in: at midnight, both do. None: all are moments like others. */
+  spans?: Spans
+  /** What happened since then has happened now, however slowly the machine works. */
+  sinceMs?: number
 }
 
 /** Replaces what no two runs have in common. */
-export function createPlainer({ known, hidden = [], spans = 'days' }: PlainerOptions): (value: unknown) => unknown {
+export function createPlainer({
+  known,
+  hidden = [],
+  spans = 'days',
+  sinceMs,
+}: PlainerOptions): (value: unknown) => unknown {
   const names = new Map(Object.entries(known).map(([name, id]) => [id, name]))
   const nowMs = Date.now()
+  const toldOf = (moment: string) => distanceOf(moment, { nowMs, sinceMs: sinceMs ?? nowMs, spans })
   const nameOf = (id: string) => {
     const name = names.get(id) ?? `id ${names.size + 1}`
     names.set(id, name)
@@ -100,10 +113,10 @@ export function createPlainer({ known, hidden = [], spans = 'days' }: PlainerOpt
   }
   return (value: unknown): unknown => {
     let text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
-    text = text.replaceAll(UUID, nameOf).replaceAll(MOMENT, (moment) => distanceOf(moment, nowMs, spans))
-    text = text.replaceAll(WRITTEN_OUT, (moment) => distanceOf(new Date(moment).toISOString(), nowMs, spans))
+    text = text.replaceAll(UUID, nameOf).replaceAll(MOMENT, toldOf)
+    text = text.replaceAll(WRITTEN_OUT, (moment) => toldOf(new Date(moment).toISOString()))
     text = text.replaceAll(/([^\\]":)?\b(1[7-9]\d{8})\b/g, (_, name: string | undefined, seconds: string) => {
-      const told = distanceOf(new Date(Number(seconds) * 1_000).toISOString(), nowMs, spans)
+      const told = toldOf(new Date(Number(seconds) * 1_000).toISOString())
       // A number of its own has to become a text.
       return name === undefined ? told : `${name}"${told}"`
     })
@@ -118,16 +131,51 @@ function startOfDay(ms: number): number {
   return new Date(ms).setUTCHours(0, 0, 0, 0)
 }
 
+interface Now {
+  nowMs: number
+  sinceMs: number
+  spans: Spans
+}
+
 /** To the minute or, from two hours on, to the hour: a request takes a moment, a promise lasts for hours or days. */
-function distanceOf(moment: string, nowMs: number, spans: 'hours' | 'days'): string {
+function distanceOf(moment: string, { nowMs, sinceMs, spans }: Now): string {
   const ms = Date.parse(moment) - nowMs
   // Where an hour or a day begins is no distance from now.
   if (spans === 'days' && /T00:00:00(\.0+)?(Z|\+)/.test(moment))
     return `<day ${Math.round((ms + nowMs - startOfDay(nowMs)) / DAY_MS)} begins>`
   if (spans === 'hours' && /:00:00(\.0+)?(Z|\+)/.test(moment)) return `<hour ${Math.floor(ms / HOUR_MS) + 1} begins>`
   const minutes = Math.round(ms / MINUTE_MS)
-  if (Math.abs(minutes) <= 1) return '<now>'
+  if (Math.abs(minutes) <= 1 || (minutes < 0 && ms + nowMs >= sinceMs)) return '<now>'
   const sign = minutes < 0 ? '-' : '+'
   const size = Math.abs(minutes)
   return size < 120 ? `<${sign}${size} min>` : `<${sign}${Math.round(size / 60)} h>`
+}
+
+const LINE_CHARACTERS_MAX = 160
+
+/** What fits on a line stands on a line: a picture is there to be read. */
+snapshot.setDefaultSnapshotSerializers([(value: unknown) => compact(value, '')])
+
+function compact(value: unknown, indent: string): string {
+  const line = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, ' ')
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= LINE_CHARACTERS_MAX) return line
+  const deeper = `${indent}  `
+  const parts = Array.isArray(value)
+    ? value.map((part) => compact(part, deeper))
+    : Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}: ${compact(part, deeper)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const isFlat = !Array.isArray(value) && parts.every((part) => !part.includes('\n'))
+  const lines = isFlat ? filled(parts, deeper.length) : parts
+  return `${open}\n${lines.map((each) => deeper + each).join(',\n')}\n${indent}${close}`
+}
+
+/** As many to a line as fit. */
+function filled(parts: readonly string[], indent: number): string[] {
+  const lines: string[] = []
+  for (const part of parts) {
+    const longer = `${lines.at(-1)}, ${part}`
+    if (lines.length > 0 && indent + longer.length <= LINE_CHARACTERS_MAX) lines[lines.length - 1] = longer
+    else lines.push(part)
+  }
+  return lines
 }

@@ -86,6 +86,7 @@ export async function fillSite(db: Db, site: Site): Promise<void> {
   await insertMoney(db, site)
   await sql`update wallets set owed_nanos = ${count} where project_id = ${id}`.execute(db)
   for (let n = 0; n < count; n++) await insertCall(db, site, n === 0 ? site.callId : uuidv7())
+  await insertHold(db, site)
   await insertRecommendations(db, site)
   const retention = { project_id: id, days: count, due_at: new Date(Date.now() + 86_400_000) }
   await db.insertInto('retention_cuts').values(retention).execute()
@@ -121,12 +122,7 @@ async function insertCall(db: Db, { name, projectId, keyPairId, count }: Site, c
   const change = { conversationId: SHARED.conversation, requestId: SHARED.requestId }
   const call = { id: callId, projectId, keyPairId, modelId: `model-of-${name}`, charge: 30_000n * BigInt(count) }
   await addSettledCall(db, { ...call, change })
-  const seen = (role: 'user' | 'assistant') => ({
-    digest: randomBytes(16),
-    occurrence: 1,
-    message: { role, content: `${role} of ${name}` },
-  })
-  const messages = [seen('user'), seen('assistant')]
+  const messages = (['user', 'assistant'] as const).map((role) => said(role, `${role} of ${name}`))
   for (const id of [SHARED.conversation, SHARED.goneInSome])
     await recordTurn(db, { conversation: { projectId, id }, callId, messages, retentionDays: 30 })
   if (count > 1)
@@ -151,15 +147,45 @@ async function insertCall(db: Db, { name, projectId, keyPairId, count }: Site, c
   await db.insertInto('usage_anomalies').values(odd).execute()
 }
 
+/** Of a call that still runs. */
+async function insertHold(db: Db, { name, projectId, keyPairId }: Site): Promise<void> {
+  const price = await db
+    .selectFrom('price_versions')
+    .select('id')
+    .where('model_id', '=', `model-of-${name}`)
+    .executeTakeFirstOrThrow()
+  const hold = { project_id: projectId, key_pair_id: keyPairId, model_id: `model-of-${name}`, amount_nanos: 1n }
+  await db
+    .insertInto('holds')
+    .values({ id: uuidv7(), gateway_id: uuidv7(), price_version_id: price.id, ...hold })
+    .execute()
+}
+
 async function insertRecommendations(db: Db, site: Site): Promise<void> {
   const { projectId, callId, recommendationId, count } = site
+  await addRecommendation(db, { id: recommendationId, projectId, callId, advertiserId: uuidv7() })
+  await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
+  await noteRestraints(db, [{ projectId, digest: SHARED.digest, isSensitive: count > 1, served: undefined }])
+  await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
+}
+
+/** As a turn of a conversation records it. */
+export function said(role: 'user' | 'assistant', content: string) {
+  return { digest: randomBytes(16), occurrence: 1, message: { role, content } }
+}
+
+/** One that was delivered. */
+export async function addRecommendation(
+  db: Db,
+  { id, projectId, callId, advertiserId }: Record<'id' | 'projectId' | 'callId' | 'advertiserId', string>,
+): Promise<void> {
   await db
     .insertInto('recommendations')
     .values({
-      id: recommendationId,
+      id,
       project_id: projectId,
       call_id: callId,
-      advertiser_id: uuidv7(),
+      advertiser_id: advertiserId,
       campaign_id: uuidv7(),
       offer_id: uuidv7(),
       turn: 1,
@@ -169,9 +195,6 @@ async function insertRecommendations(db: Db, site: Site): Promise<void> {
       state: 'delivered',
     })
     .execute()
-  await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
-  await noteRestraints(db, [{ projectId, digest: SHARED.digest, isSensitive: count > 1, served: undefined }])
-  await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
 }
 
 /** Everything that the database has of a site, table by table. */

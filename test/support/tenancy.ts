@@ -4,6 +4,21 @@ import { withTenant, type Tenant, type Tenants } from '../../src/store/tenancy.t
 
 export type Rows = Record<string, unknown[]>
 
+/** Every table that says whose its rows are. */
+export async function ownedTables(db: Db) {
+  const { rows } = await sql<{ name: string; isWalled: boolean; hasPolicy: boolean; isReadable: boolean }>`
+    select distinct c.relname as name, c.relrowsecurity as "isWalled",
+      exists (
+        select from pg_policy p where p.polrelid = c.oid and p.polroles = array['parley_tenant'::regrole]::oid[]
+      ) as "hasPolicy",
+      has_table_privilege('parley_tenant', c.oid, 'select') as "isReadable"
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
+    where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
+      and (a.attname in ('project_id', 'publisher_id') or c.relname in ('publishers', 'projects', 'transfers'))
+    order by 1`.execute(db)
+  return rows
+}
+
 /** Everything that a tenant gets when it asks for everything. */
 export function rowsAs(tenants: Tenants, tenant: Tenant, table: string): Promise<unknown[]> {
   return withTenant(tenants, tenant, async (tx) => {

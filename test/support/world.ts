@@ -9,7 +9,7 @@ import type { Figures } from '../../src/rules/figures.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../../src/rules/keys.ts'
 import { parseCredits } from '../../src/rules/money.ts'
 import { serve, type Role, type Running } from '../../src/serve.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { insertKeyPair } from '../../src/store/keys.ts'
 import {
   insertDeployment,
@@ -23,7 +23,7 @@ import { insertProvider, upsertProviderKey } from '../../src/store/providers.ts'
 import { insertPublisher } from '../../src/store/publishers.ts'
 import { creditWallet, findWallet } from '../../src/store/wallets.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, openTestStore, POOL_WAIT_MS } from './database.ts'
 import { databaseEnv, loginUrl } from './logins.ts'
 
 /** A whole Parley for one test file: its own database, a simulated provider, and a gateway on real sockets. */
@@ -61,6 +61,8 @@ export const PRICE = {
 
 /** Far more than a matcher needs, also on a busy machine: none of a test's recommendations is missing by chance. */
 const ANSWER_WAIT_MS = 10_000
+/** Nor is a call refused because the machine was busy for a second. */
+const STORE_WAIT_MS = 10_000
 /** PostgreSQL's code for it. */
 const NOT_ALLOWED = '42501'
 
@@ -89,7 +91,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   }
   const config = readConfig(env)
   const secrets = createSecrets(config.PARLEY_SECRET)
-  const store = openStore({
+  const store = openTestStore({
     url: database.url,
     tenantUrl: loginUrl(database.url, 'tenant'),
     applicationName: 'parley test',
@@ -101,6 +103,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const running = await serve(config, options.roles ?? ['gateway'], log, {
     webRoot: options.webRoot,
     answerWaitMs: ANSWER_WAIT_MS,
+    storeWaitMs: STORE_WAIT_MS,
+    poolWaitMs: POOL_WAIT_MS,
     passwordCost: { memoryKib: 8, passes: 1 },
   })
   await untilReady(running.opsUrl)
@@ -135,7 +139,7 @@ export async function untilReady(opsUrl: string): Promise<void> {
 }
 
 /** Polls until true; fails loudly after `withinMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
   const deadline = performance.now() + withinMs
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not true within ${withinMs} ms: ${condition.toString()}`)

@@ -1,12 +1,7 @@
 /** A whole Parley and a real Chromium in front of it. What a page must never do is watched from its first byte. */
 import { AxeBuilder } from '@axe-core/playwright'
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
-import { cp, mkdtemp, readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { chromium, type BrowserContext, type Page } from 'playwright-core'
-import { WEB_ROOT } from '../../../src/console/web.ts'
 import {
   createConsoleWorld,
   newPerson,
@@ -16,9 +11,11 @@ import {
   type Person,
 } from '../../support/console.ts'
 import type { WorldOptions } from '../../support/world.ts'
+import { copyOfWeb, faultsOf, watch, WATCH } from './watched-page.ts'
+
+export { faultsOf, PHONE } from './watched-page.ts'
 
 const WIDE = { width: 1280, height: 800 }
-export const PHONE = { width: 360, height: 740 }
 
 export interface Visitor {
   page: Page
@@ -115,53 +112,6 @@ export async function createBrowserWorld(options: Pick<WorldOptions, 'env' | 'ro
       await world.close()
     },
   }
-}
-
-/** What was built when the tests began: whoever builds again meanwhile does not pull files away under them. */
-async function copyOfWeb(): Promise<string> {
-  const page = await readFile(join(WEB_ROOT, 'index.html'), 'utf8').catch(() => '')
-  assert.ok(page, 'the web app is not built: run `npm run build` first')
-  const copy = await mkdtemp(join(tmpdir(), 'parley-web-'))
-  process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
-  const copied = await cp(WEB_ROOT, copy, { recursive: true }).then(
-    () => readFile(join(copy, 'index.html'), 'utf8'),
-    () => '',
-  )
-  assert.equal(copied, page, 'the web app was being built when the tests began: run them again')
-  return copy
-}
-
-/** Runs in the page before anything else. */
-const WATCH = `
-  window.parleyFaults = []
-  document.addEventListener('securitypolicyviolation', (event) =>
-    window.parleyFaults.push('content security policy: ' + event.violatedDirective + ' ' + event.blockedURI))
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) {
-      if (entry.hadRecentInput) continue
-      const nodes = entry.sources.map(({ node }) => node && (node.outerHTML ?? node.textContent).slice(0, 160))
-      window.parleyFaults.push('layout shift ' + entry.value.toFixed(4) + ' of ' + nodes.join(' | '))
-    }
-  }).observe({ type: 'layout-shift', buffered: true })
-`
-
-const errorsOf = new WeakMap<Page, string[]>()
-
-function watch(page: Page): void {
-  const errors: string[] = []
-  errorsOf.set(page, errors)
-  page.on('pageerror', (error) => errors.push(`uncaught: ${error.message}`))
-  page.on('console', (message) => {
-    // The browser writes one such line for every 4xx; whether that is a fault is for the test to say.
-    const isAnswer = message.text().startsWith('Failed to load resource')
-    if (message.type() === 'error' && !isAnswer) errors.push(`console: ${message.text()}`)
-  })
-}
-
-/** Breaches of the content security policy, layout shifts, uncaught and logged errors since the page was opened. */
-export async function faultsOf(page: Page): Promise<string[]> {
-  const found = await page.evaluate<string[]>('window.parleyFaults')
-  return [...found, ...(errorsOf.get(page) ?? [])]
 }
 
 async function check(page: Page, { themes = ['light'], isOnly = false }: CheckOptions = {}): Promise<void> {

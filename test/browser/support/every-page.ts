@@ -4,7 +4,8 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Person } from '../../support/console.ts'
-import { PHONE, type BrowserWorld, type Visitor } from './browser-world.ts'
+import type { BrowserWorld, Visitor } from './browser-world.ts'
+import { PHONE } from './watched-page.ts'
 
 const SOURCE = join(import.meta.dirname, '../../../dashboard/src')
 const PREFIXES: Record<string, string> = {

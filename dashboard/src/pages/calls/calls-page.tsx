@@ -195,7 +195,7 @@ function LiveButton({
     <Button
       aria-pressed={isWanted}
       className="w-24"
-      title="Asks for new calls every two seconds"
+      title={isWanted ? 'Asks for new calls every two seconds' : 'New calls are not asked for'}
       icon={<Radio aria-hidden className={isLive ? 'text-good' : 'text-faint'} />}
       onClick={() => onChange(!isWanted)}
     >

@@ -16,6 +16,7 @@ import { EmptyState, ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useApi, useApiList, type List } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { Count } from '../usage/count.tsx'
 import { MessageView, type Message } from './message.tsx'
 import { useDeletion } from './use-deletion.ts'
 
@@ -126,7 +127,7 @@ function Facts({ conversation }: { conversation: Conversation | undefined }) {
         {chargedNanos == null ? <NotCounted /> : <Money nanos={chargedNanos} />}
       </Fact>
       <Fact label="Calls" of={conversation}>
-        <Tokens count={conversation?.calls ?? 0} unit="" />
+        <Count of={conversation?.calls ?? 0} />
       </Fact>
       <Fact label="Tokens in" of={conversation}>
         {inputTokens == null ? <NotCounted /> : <Tokens count={inputTokens} />}

@@ -9,8 +9,10 @@ import { Notice } from '../../components/notice.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFilters } from '../../filters.ts'
+import { formatCount, formatCountExactly } from '../../formats.ts'
 import { useApi, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { Count } from '../usage/count.tsx'
 
 type Conversation = Item<'GET /api/projects/:project/conversations'>
 
@@ -78,9 +80,9 @@ function columnsFor(pathOf: (row: Conversation) => string): Column<Conversation>
       label: 'Messages',
       align: 'right',
       width: 'w-24',
-      cell: ({ messages, hasMoreMessages }) => <Tokens count={messages} unit={hasMoreMessages ? 'and more' : ''} />,
+      cell: (row) => <MessageCount row={row} />,
     },
-    { label: 'Calls', align: 'right', width: 'w-20', cell: ({ calls }) => <Tokens count={calls} /> },
+    { label: 'Calls', align: 'right', width: 'w-20', cell: ({ calls }) => <Count of={calls} /> },
     { label: 'Tokens', align: 'right', width: 'w-24', cell: (row) => <TokenSum row={row} /> },
     {
       label: 'Cost',
@@ -106,6 +108,19 @@ function Title({ row, to }: { row: Conversation; to: string }) {
       </Link>
       {row.title !== null && <p className="truncate font-mono text-xs text-muted">{row.id}</p>}
     </div>
+  )
+}
+
+function MessageCount({ row: { messages, hasMoreMessages } }: { row: Conversation }) {
+  return (
+    <data
+      value={messages}
+      title={`${formatCountExactly(messages)}${hasMoreMessages ? ' or more' : ''} messages`}
+      className="tabular whitespace-nowrap"
+    >
+      {formatCount(messages)}
+      {hasMoreMessages && ' and more'}
+    </data>
   )
 }
 

@@ -37,7 +37,7 @@ export function CostsPage() {
   const params = { project: project.id }
   const [filters, setFilters] = useFilters(RANGE_FILTERS)
   const span = useSpan(filters)
-  const call = { params, query: { ...span, every: 'day' as const } }
+  const call = { params, query: span }
   const costs = useApi('GET /api/projects/:project/costs', call, { everyMs: EVERY_MS })
   const usage = useApi(
     'GET /api/projects/:project/usage',

@@ -104,7 +104,10 @@ function FirstRequest({ call }: { call: BriefCall | null }) {
       </div>
     )
   return (
-    <div role="status" className={classes(box, 'border-line bg-good-soft text-sm')}>
+    <div
+      role="status"
+      className={classes(box, 'border-line text-sm', call.status === 200 ? 'bg-good-soft' : 'bg-bad-soft')}
+    >
       <CallLine call={call} />
     </div>
   )
@@ -114,7 +117,7 @@ function CallLine({ call }: { call: BriefCall }) {
   const project = useProject()
   return (
     <p className="flex w-full flex-wrap items-center gap-x-4 gap-y-0.5">
-      <span className="font-medium text-good">
+      <span className={classes('font-medium', call.status === 200 ? 'text-good' : 'text-bad')}>
         {call.status === 200 ? 'Received' : call.title}
         <span className="sr-only">: </span>
       </span>

@@ -46,7 +46,7 @@ function Answer({ turn }: { turn: Turn }) {
       )}
       {turn.state === 'asking' && <p className="text-muted">Waiting for the first word…</p>}
       {turn.state === 'stopped' && (
-        <p className="mt-2 text-sm text-muted">Stopped. What came until then was charged.</p>
+        <p className="mt-2 text-sm text-muted">Stopped. What the model had read and written by then was charged.</p>
       )}
       {turn.refusal && <RefusalNotice refusal={turn.refusal} />}
     </>

@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { Ellipsis, LogOut, UserMinus } from 'lucide-react'
 import { useState } from 'react'
 import { api } from '../../api.ts'
@@ -64,16 +63,16 @@ interface FarewellProps {
 
 function FarewellDialog({ isOpen, onClose, member, publisher }: FarewellProps) {
   const client = useQueryClient()
-  const navigate = useNavigate()
   async function farewell(): Promise<void> {
-    if (member.isYou) await api('POST /api/publishers/:publisher/leave', { params: { publisher } })
-    else await api('DELETE /api/publishers/:publisher/members/:member', { params: { publisher, member: member.id } })
     if (member.isYou) {
-      await navigate({ to: '/' })
-      await client.resetQueries()
+      await api('POST /api/publishers/:publisher/leave', { params: { publisher } })
+      // Everything that is on the screen belongs to the publisher, so the console begins anew.
+      window.location.assign('/')
+      return
     }
+    await api('DELETE /api/publishers/:publisher/members/:member', { params: { publisher, member: member.id } })
     await client.invalidateQueries({ queryKey: ['GET /api/publishers/:publisher/team'] })
-    toast(member.isYou ? 'You have left.' : `${member.name} is removed.`)
+    toast(`${member.name} is removed.`)
   }
   return (
     <ConfirmDialog

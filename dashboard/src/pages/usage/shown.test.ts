@@ -41,7 +41,7 @@ test('a chart shows calls, failed calls, tokens or spend, as it was asked', () =
   assert.deepEqual(valuesOf(usage, 'tokens'), [{ m1: 6 }])
   assert.deepEqual(valuesOf(usage, 'spend'), [{ m1: 3_000 }])
   const { label, series, format } = chartOf(usage, 'spend', COLOURS)
-  assert.equal(label, 'Spend by model, per day in UTC. The table below has the same numbers.')
+  assert.equal(label, 'Spend by model, per day in UTC.')
   assert.deepEqual(series, [{ id: 'm1', label: 'Model 1', colour: 'var(--chart-1)' }])
   assert.equal(format(2_500_000_000), '$2.50')
   assert.equal(formatShown(12_345, 'tokens'), '12.3 K')

@@ -51,7 +51,7 @@ export function chartOf(usage: Usage, shown: Shown, colours: Map<string, string>
   })
   const what = SHOWN.find(([value]) => value === shown)?.[1] ?? ''
   return {
-    label: `${what} by ${usage.by}, per ${usage.every} in UTC. The table below has the same numbers.`,
+    label: `${what} by ${usage.by}, per ${usage.every} in UTC.`,
     kind: 'bars',
     series,
     points,

@@ -2,6 +2,7 @@ import { ChartColumn } from 'lucide-react'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { changeOf } from '../../change.ts'
 import { Card } from '../../components/card.tsx'
+import type { ChartProps } from '../../components/chart-data.ts'
 import { Chart } from '../../components/chart.tsx'
 import { Swatch } from '../../components/swatch.tsx'
 import { coloursOf } from '../../components/chart-colours.ts'
@@ -43,7 +44,7 @@ export function UsageView({ usage, show, projectId }: UsageViewProps) {
         title={`${what} by ${data?.by ?? 'model'}`}
         description={<Updated upTo={data?.upTo} every={data?.every ?? 'day'} />}
       >
-        <Chart data={data && chartOf(data, show, colours)} />
+        <Chart data={data && withTable(chartOf(data, show, colours))} />
       </Card>
       <DataTable
         label={`Usage by ${data?.by ?? 'model'}`}
@@ -76,6 +77,11 @@ export function UsageView({ usage, show, projectId }: UsageViewProps) {
       )}
     </div>
   )
+}
+
+/** For those who hear the page: bars say little, and the numbers are elsewhere. */
+function withTable(chart: ChartProps): ChartProps {
+  return { ...chart, label: `${chart.label} The table below has the same numbers.` }
 }
 
 function useColours(data: Usage | undefined, projectId: string | undefined): Map<string, string> {

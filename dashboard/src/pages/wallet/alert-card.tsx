@@ -30,7 +30,7 @@ export function AlertCard({ wallet }: { wallet: Wallet | undefined }) {
   async function save({ thresholdNanos: text }: { thresholdNanos: string }): Promise<void> {
     const thresholdNanos = parseMoney(text) ?? ''
     await change.mutateAsync({ params, body: { thresholdNanos } })
-    toast(`You get a mail when less than ${formatMoney(thresholdNanos)} is left.`)
+    toast(`Owners get a mail when less than ${formatMoney(thresholdNanos)} is left.`)
   }
   function turnOff(): void {
     const saved = { onSuccess: () => toast('No more mails about the balance.'), onError: toastError }

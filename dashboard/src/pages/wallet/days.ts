@@ -4,3 +4,10 @@ const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', year: 'numeric',
 export function dayOf(iso: string): string {
   return `${DAY.format(new Date(iso))} (UTC)`
 }
+
+const DAY_MS = 86_400_000
+
+/** From its beginning to that of the next: what the list of calls takes to show the calls of one day. */
+export function spanOfDay(iso: string): { from: string; to: string } {
+  return { from: iso, to: new Date(Date.parse(iso) + DAY_MS).toISOString() }
+}

@@ -12,7 +12,7 @@ import { useFilters } from '../../filters.ts'
 import { formatCount } from '../../formats.ts'
 import { useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
-import { dayOf } from './days.ts'
+import { dayOf, spanOfDay } from './days.ts'
 import { fromOf, PERIODS } from './periods.ts'
 
 type Entry = Item<'GET /api/projects/:project/ledger'>
@@ -133,11 +133,7 @@ function Reference({ entry, projectId }: { entry: Entry; projectId: string }) {
   if (entry.kind === 'usage') {
     const calls = entry.calls === null ? 'Calls' : entry.calls === '1' ? '1 call' : `${formatCount(entry.calls)} calls`
     return (
-      <Link
-        to={`/projects/${projectId}/calls`}
-        search={{ range: 'custom', from: entry.id, to: entry.id }}
-        className="text-sm"
-      >
+      <Link to={`/projects/${projectId}/calls`} search={spanOfDay(entry.at)} className="text-sm">
         {calls}
       </Link>
     )

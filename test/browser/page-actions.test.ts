@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test, type TestContext } from 'node:test'
+import { openCamera, picturesBeside, STANDS, type Camera } from './support/page-picture.ts'
+import { ENTRANCE } from './support/stories/entrance.ts'
+import { MONEY_STORIES } from './support/stories/money.ts'
+import { OBSERVING } from './support/stories/observing.ts'
+import { PEOPLE } from './support/stories/people.ts'
+import { PROJECT_STORIES } from './support/stories/project.ts'
+import { SHELL_STORIES } from './support/stories/shell.ts'
+
+/**
+ * What every form, button, menu and filter sends, what is read again afterwards, and what is then shown that was not shown
+ * before. When a change is meant, look at what `--test-update-snapshots` makes of the file beside this one.
+ */
+
+let camera: Camera
+before(async () => {
+  camera = await openCamera()
+})
+after(() => camera.close())
+
+const FILES = [ENTRANCE, PEOPLE, PROJECT_STORIES, MONEY_STORIES, OBSERVING, SHELL_STORIES]
+const STORIES = FILES.flatMap((stories) => Object.entries(stories))
+
+describe('after', { concurrency: STANDS }, () => {
+  for (const [title, scene] of STORIES) test(title, (t: TestContext) => camera.take(t, scene))
+})
+
+test('no story is lost to another of the same name, and there is no picture that is not looked at', () => {
+  assert.equal(new Set(STORIES.map(([title]) => title)).size, STORIES.length)
+  assert.equal(picturesBeside(import.meta.filename), STORIES.length)
+})

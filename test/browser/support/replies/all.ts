@@ -1,0 +1,10 @@
+import type { Replies } from '../canned-console.ts'
+import { ACCOUNT } from './account.ts'
+import { CALLS } from './calls.ts'
+import { MONETIZATION } from './monetization.ts'
+import { MONEY } from './money.ts'
+import { PROJECTS } from './project.ts'
+import { TEAM } from './team.ts'
+
+/** What is answered where a test says nothing else. */
+export const REPLIES: Replies = { ...ACCOUNT, ...TEAM, ...PROJECTS, ...CALLS, ...MONEY, ...MONETIZATION }
