@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { mailedToken, newPerson, PASSWORD } from '../support/console.ts'
-import { createBrowserWorld, PHONE, type BrowserWorld } from './support/browser-world.ts'
+import { createBrowserWorld, faultsOf, PHONE, type BrowserWorld } from './support/browser-world.ts'
 import { oneTimeCode } from '../support/one-time-code.ts'
+import { until } from '../support/world.ts'
 
 let world: BrowserWorld
 before(async () => {
@@ -314,4 +316,24 @@ test('the watch over pages notices inline styles, moved content, errors and unre
     await assert.rejects(world.check(page), fault, script)
     await context.close()
   }
+})
+
+test('the watch over pages forgives what moves because of a change that took long, and nothing after that', async () => {
+  const move = `document.getElementById('root').style.paddingTop = '200px'`
+  const { page, context } = await world.visit()
+  await page.route('**/slow', async (route) => {
+    await setTimeout(800)
+    await route.fulfill({ status: 204 })
+  })
+  await page.goto('/sign-in')
+  await heading(page, 'Sign in').waitFor()
+  await heading(page, 'Sign in').click()
+  await page.evaluate(`fetch('/slow', { method: 'POST' }).then(() => { ${move} })`)
+  await setTimeout(1_500)
+  assert.deepEqual(await faultsOf(page), [])
+  await heading(page, 'Sign in').click()
+  await page.evaluate(`fetch('/slow').then(() => { ${move.replace('200px', '0')} })`)
+  await until(async () => (await faultsOf(page)).length > 0)
+  assert.match((await faultsOf(page)).join(), /^layout shift/)
+  await context.close()
 })

@@ -25,14 +25,17 @@ export function toastError(error: unknown): void {
   toast(error instanceof Error ? error.message : String(error), 'bad')
 }
 
-/** Mounted once. The region exists from the start: screen readers announce only what changes inside a known one. */
+/**
+ * Mounted once. The region exists from the start: screen readers announce only what changes inside a known one. It is as
+ * high as the window, so that it never moves, whatever it holds.
+ */
 export function Toasts() {
   const messages = useSyncExternalStore(subscribe, () => shown)
   return (
     <div
       aria-live="polite"
       role="status"
-      className="pointer-events-none fixed inset-x-3 bottom-3 z-60 flex flex-col items-center gap-2 sm:inset-x-auto sm:right-4 sm:bottom-4 sm:items-end"
+      className="pointer-events-none fixed inset-3 z-60 flex flex-col items-center justify-end gap-2 sm:inset-4 sm:left-auto sm:items-end"
     >
       {messages.map((message) => (
         <ToastCard key={message.id} message={message} />

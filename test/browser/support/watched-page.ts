@@ -23,14 +23,38 @@ export async function copyOfWeb(): Promise<string> {
   return copy
 }
 
-/** Runs in the page before anything else. */
+/**
+ * Runs in the page before anything else. Content may move because of what a person does. The browser forgives that for
+ * 500 ms after the input; here it is forgiven as well while a change is on its way, and shortly after its answer and
+ * after what is read again because of it: a slow server is not a fault of the page.
+ */
 export const WATCH = `
   window.parleyFaults = []
+  const FORGIVEN_MS = 1_000
+  let lastInputMs = -Infinity
+  for (const type of ['pointerdown', 'keydown'])
+    window.addEventListener(type, ({ timeStamp }) => (lastInputMs = timeStamp), { capture: true })
+  let changesOnTheirWay = 0
+  let lastAnsweredMs = -Infinity
+  const followsChange = (ms) => changesOnTheirWay > 0 || ms < lastAnsweredMs + FORGIVEN_MS
+  const { fetch } = window
+  window.fetch = async (address, options) => {
+    const ms = performance.now()
+    const isChange = (options?.method ?? 'GET') !== 'GET' && ms < lastInputMs + FORGIVEN_MS
+    if (!isChange && !followsChange(ms)) return fetch(address, options)
+    changesOnTheirWay += 1
+    try {
+      return await fetch(address, options)
+    } finally {
+      changesOnTheirWay -= 1
+      lastAnsweredMs = performance.now()
+    }
+  }
   document.addEventListener('securitypolicyviolation', (event) =>
     window.parleyFaults.push('content security policy: ' + event.violatedDirective + ' ' + event.blockedURI))
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {
-      if (entry.hadRecentInput) continue
+      if (entry.hadRecentInput || followsChange(entry.startTime)) continue
       const nodes = entry.sources.map(({ node }) => node && (node.outerHTML ?? node.textContent).slice(0, 160))
       window.parleyFaults.push('layout shift ' + entry.value.toFixed(4) + ' of ' + nodes.join(' | '))
     }
