@@ -6,8 +6,8 @@ import { createMetrics, type Metrics } from '../../src/platform/metrics.ts'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { LEASE_MS } from '../../src/rules/limits.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
-import { createTestDatabase } from '../support/database.ts'
+import type { Store } from '../../src/store/database.ts'
+import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { PRICE, addProject, until, type TestProject } from '../support/world.ts'
 import type { Adapter } from './adapters.ts'
@@ -50,8 +50,11 @@ export async function openWorld(cells: readonly Cell[]): Promise<World> {
   const database = await createTestDatabase()
   const places = await openPlaces()
   const secrets = createSecrets([{ version: 1, bytes: randomBytes(32) }])
-  const store = openStore({ url: database.url, applicationName: 'parley faults' })
-  const gatewayStore = openStore({ url: loginUrl(database.url, 'gateway'), applicationName: 'parley faults gateway' })
+  const store = openTestStore({ url: database.url, applicationName: 'parley faults' })
+  const gatewayStore = openTestStore({
+    url: loginUrl(database.url, 'gateway'),
+    applicationName: 'parley faults gateway',
+  })
   const project = await addProject(store, secrets, { credits: '1000' })
   const stations = await addStations(store, secrets, cells, places)
   const logs: string[] = []

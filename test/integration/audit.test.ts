@@ -15,13 +15,13 @@ import { NO_USAGE, type Usage } from '../../src/rules/usage.ts'
 import { audit, type Audit } from '../../src/store/audit.ts'
 import type { Db, Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/gateways.ts'
-import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import type { Ledger } from '../../src/store/ledger.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { auditLedger } from '../../src/worker/audit.ts'
 import { parley } from '../support/commands.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
-import { settlementOf } from '../support/ledger.ts'
+import { createTestLedger, settlementOf } from '../support/ledger.ts'
 import { here } from '../support/operator.ts'
 import { addModel, addProject, addProvider, credit, PRICE } from '../support/world.ts'
 
@@ -101,10 +101,10 @@ async function tamper(statement: string): Promise<void> {
 }
 
 async function callsOfEveryKind(store: Store, project: string, keyPairId: string): Promise<Books['calls']> {
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId }))
+  const ledger = createTestLedger(store.ledgerPool, gatewayId)
   const caller = { ledger, project, keyPairId }
   const swept = uuidv7()
-  await createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() })).hold(holdOf(caller, swept, 9_000_000n))
+  await createTestLedger(store.ledgerPool).hold(holdOf(caller, swept, 9_000_000n))
   await beat(store.db, gatewayId)
   await sweepHolds(store.db, LEASE_MS, 3_600_000, 10)
   const running = uuidv7()
@@ -334,7 +334,7 @@ test('a sound ledger has no violation, in a full pass and in those that go on fr
 
 test('a pass goes on from the last one: it reads what was settled since, and nothing else', async () => {
   await check('full')
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId }))
+  const ledger = createTestLedger(store.ledgerPool, gatewayId)
   for (let round = 1; round <= 3; round++) {
     await complete({ ledger, project: books.project, keyPairId: books.keyPairId })
     await credit(store, books.project, 5n)
@@ -448,7 +448,7 @@ test('what commits after a checkpoint that was made while it ran is read by the 
 })
 
 test('passes that run at the same time leave a checkpoint that is right', async () => {
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId }))
+  const ledger = createTestLedger(store.ledgerPool, gatewayId)
   for (let round = 0; round < 3; round++) {
     await complete({ ledger, project: books.project, keyPairId: books.keyPairId })
     const passes = [false, false, true, false].map((isFull) => {

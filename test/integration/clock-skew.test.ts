@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Store } from '../../src/store/database.ts'
-import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import type { Ledger } from '../../src/store/ledger.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
-import { auditOf, settlementOf } from '../support/ledger.ts'
+import { auditOf, createTestLedger, settlementOf } from '../support/ledger.ts'
 import { addProject, walletOf, type TestProject } from '../support/world.ts'
 
 let database: TestDatabase
@@ -21,7 +21,7 @@ const HOUR_MS = 60 * MINUTE_MS
 before(async () => {
   database = await createTestDatabase()
   store = openTestStore({ url: database.url, applicationName: 'clock test' })
-  ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+  ledger = createTestLedger(store.ledgerPool)
   project = await addProject(store, createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }]))
   const keyPair = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)
   keyPairId = (await keyPair.executeTakeFirstOrThrow()).id

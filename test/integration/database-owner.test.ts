@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
 import { LOCAL_ADMIN_URL } from '../../scripts/postgres.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { createLogins, loginNameOf, LOGINS, urlWith, type Login } from '../../src/store/logins.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import { findSettledBoundary } from '../../src/store/usage-roll-up.ts'
 import { ensurePartitions } from '../../src/store/wallets.ts'
+import { openTestStore } from '../support/database.ts'
 
 /** The owner of the tables is no superuser, as with hosted databases: it may make roles, and nothing more. */
 
@@ -35,7 +36,7 @@ before(async () => {
   await shareRoles()
   await createLogins(ownerUrl, logins)
   const tenantUrl = urlOf('tenant')
-  store = openStore({ url: urlOf('worker'), tenantUrl, applicationName: 'owner test' })
+  store = openTestStore({ url: urlOf('worker'), tenantUrl, applicationName: 'owner test' })
 })
 after(async () => {
   await store?.close()

@@ -5,7 +5,7 @@ import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
 import type { Store } from '../../src/store/database.ts'
-import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import type { Ledger } from '../../src/store/ledger.ts'
 import {
   adjustWallet,
   creditWallet,
@@ -20,7 +20,7 @@ import {
   type Movement,
 } from '../../src/store/wallets.ts'
 import { createTestDatabase, openTestStore } from '../support/database.ts'
-import { auditOf, settlementOf } from '../support/ledger.ts'
+import { auditOf, createTestLedger, settlementOf } from '../support/ledger.ts'
 import { addProject, credit, walletOf } from '../support/world.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
@@ -32,7 +32,7 @@ before(async () => {
   database = await createTestDatabase()
   store = openTestStore({ url: database.url, applicationName: 'ledger operations test' })
   secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
-  ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+  ledger = createTestLedger(store.ledgerPool)
 })
 after(async () => {
   await store.close()

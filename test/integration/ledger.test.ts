@@ -5,13 +5,13 @@ import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { NO_USAGE } from '../../src/rules/usage.ts'
 import type { Store } from '../../src/store/database.ts'
-import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import type { Ledger } from '../../src/store/ledger.ts'
 import { beat } from '../../src/store/gateways.ts'
 import { claimKey } from '../../src/store/idempotency.ts'
 import { sweepHolds } from '../../src/store/wallets.ts'
 import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
-import { auditOf, settlementOf } from '../support/ledger.ts'
+import { auditOf, createTestLedger, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { addProject, credit, walletOf } from '../support/world.ts'
 
@@ -27,7 +27,7 @@ before(async () => {
   store = openTestStore({ url: database.url, applicationName: 'ledger test' })
   secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
   gatewayStore = openTestStore({ url: loginUrl(database.url, 'gateway'), applicationName: 'ledger test gateway' })
-  ledger = createLedger(applyWith({ pool: gatewayStore.ledgerPool, gatewayId }))
+  ledger = createTestLedger(gatewayStore.ledgerPool, gatewayId)
 })
 after(async () => {
   await gatewayStore.close()
@@ -172,7 +172,7 @@ async function atOneMoment(work: (ledger: Ledger) => Promise<void>): Promise<voi
   const client = await gatewayStore.ledgerPool.connect()
   try {
     await client.query('begin')
-    await work(createLedger(applyWith({ pool: client, gatewayId })))
+    await work(createTestLedger(client, gatewayId))
     await client.query('commit')
   } finally {
     client.release()
@@ -289,7 +289,7 @@ test('tokens of one minute are none of the next, whether a call or the end of on
 /** The ledger of a gateway that was never heard of, among others that live. */
 async function deadLedger(): Promise<Ledger> {
   await beat(store.db, gatewayId)
-  return createLedger(applyWith({ pool: gatewayStore.ledgerPool, gatewayId: uuidv7() }))
+  return createTestLedger(gatewayStore.ledgerPool)
 }
 
 test('a dead gateway’s holds are swept once, and its late settle is collected from what is available', async () => {

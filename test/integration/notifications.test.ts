@@ -4,10 +4,11 @@ import { sql } from 'kysely'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
-import { openStore, type Store } from '../../src/store/database.ts'
+import type { Store } from '../../src/store/database.ts'
 import { listen } from '../../src/store/notifications.ts'
 import { setModelEnabled } from '../../src/store/models.ts'
 import { addModel, createWorld, until, type World } from '../support/world.ts'
+import { openTestStore } from '../support/database.ts'
 
 const NAME = 'parley listening'
 const NEVER_MS = 3_600_000
@@ -19,7 +20,7 @@ let gateway: Gateway
 before(async () => {
   world = await createWorld()
   await addModel(world.store, { id: 'toggled', provider: 'simulator' })
-  store = openStore({ url: world.env.PARLEY_GATEWAY_DATABASE_URL ?? '', applicationName: NAME })
+  store = openTestStore({ url: world.env.PARLEY_GATEWAY_DATABASE_URL ?? '', applicationName: NAME })
   // It never looks by itself: what it knows, it was told.
   gateway = createGateway({ ...optionsOf(store), cataloguePollMs: NEVER_MS })
   await until(() => gateway.isReady)

@@ -6,8 +6,8 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Store } from '../../src/store/database.ts'
-import { applyWith, createLedger } from '../../src/store/ledger.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
+import { createTestLedger } from '../support/ledger.ts'
 import { addProject, walletOf } from '../support/world.ts'
 
 let database: TestDatabase
@@ -23,7 +23,7 @@ after(async () => {
 
 test('a hold that no call has any more is given back after ten seconds, however many long calls are running', async () => {
   const gatewayId = uuidv7()
-  const ledgerOf = (id: string) => createLedger(applyWith({ pool: store.ledgerPool, gatewayId: id }))
+  const ledgerOf = (id: string) => createTestLedger(store.ledgerPool, id)
   const ledger = ledgerOf(gatewayId)
   const project = await addProject(store, createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }]))
   const keyPair = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)

@@ -13,13 +13,12 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { ChatRequest } from '../../src/rules/chat-request.ts'
 import { BEATS_PER_LEASE } from '../../src/rules/limits.ts'
 import { isUnavailable, openStore } from '../../src/store/database.ts'
-import { applyWith, createLedger } from '../../src/store/ledger.ts'
 import { urlWith } from '../../src/store/logins.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { startCuttable } from '../conformance/second-gateway.ts'
 import { createConsoleWorld, newPerson, type ConsoleWorld } from '../support/console.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { settlementOf } from '../support/ledger.ts'
+import { createTestLedger, settlementOf } from '../support/ledger.ts'
 import { addProject, chatBody, complete, createWorld, until } from '../support/world.ts'
 
 /** What callers, balancers and the operator see while PostgreSQL is away, full, or has new passwords. */
@@ -109,7 +108,7 @@ test('an answer that was delivered while its login was refused is charged, and t
   await sql`create role ${name} login in role parley_gateway`.execute(owner.db)
   const store = openStore({ url: urlWith(database.url, login), applicationName: 'gateway' })
   try {
-    const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+    const ledger = createTestLedger(store.ledgerPool)
     const project = await addProject(owner, createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }]))
     const keys = owner.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)
     const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
@@ -150,7 +149,7 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
   const keys = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)
   const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
   // Of a gateway that has died.
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+  const ledger = createTestLedger(store.ledgerPool)
   const asked = { projectId: project.id, keyPairId, modelId: 'sim-small', priceVersion: 1n, want: 100n, min: 100n }
   const calls = Array.from({ length: 300 }, () => uuidv7())
   await Promise.all(calls.map((callId) => ledger.hold({ ...asked, callId, hasIdempotencyKey: false })))

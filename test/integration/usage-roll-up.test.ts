@@ -5,12 +5,12 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { OUTCOMES } from '../../src/rules/charging.ts'
 import type { Store } from '../../src/store/database.ts'
-import { applyWith, createLedger, type Ledger } from '../../src/store/ledger.ts'
+import type { Ledger } from '../../src/store/ledger.ts'
 import { rollUpStep } from '../../src/store/usage-roll-up.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
-import { addSettledCall, settlementOf } from '../support/ledger.ts'
+import { addSettledCall, createTestLedger, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { addProject, until } from '../support/world.ts'
 
@@ -25,7 +25,7 @@ before(async () => {
   database = await createTestDatabase()
   store = openTestStore({ url: database.url, applicationName: 'usage test' })
   workerStore = openTestStore({ url: loginUrl(database.url, 'worker'), applicationName: 'usage test worker' })
-  ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+  ledger = createTestLedger(store.ledgerPool)
 })
 after(async () => {
   await workerStore.close()

@@ -14,10 +14,9 @@ import { IDEMPOTENCY_KEPT_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
 import type { MailData } from '../../src/rules/mails.ts'
 import type { Store } from '../../src/store/database.ts'
 import { findDomain } from '../../src/store/domains.ts'
-import { applyWith, createLedger } from '../../src/store/ledger.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
-import { addSettledCall } from '../support/ledger.ts'
+import { addSettledCall, createTestLedger } from '../support/ledger.ts'
 import { loginUrl } from '../support/logins.ts'
 import { createSchedule } from '../support/schedule.ts'
 import { addProject, walletOf } from '../support/world.ts'
@@ -170,7 +169,7 @@ test('holds of a gateway that is silent for its lease are released, and those th
       .values({ id: gatewayId, beat_at: at(-beatAgoMs) })
       .execute()
     const callId = uuidv7()
-    const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId }))
+    const ledger = createTestLedger(store.ledgerPool, gatewayId)
     await ledger.hold({ ...asked, callId, want: 100n, min: 100n, hasIdempotencyKey: false })
     await store.db
       .updateTable('holds')
@@ -446,7 +445,7 @@ test('owners are told of a balance below their threshold, not of one at it, once
   const mail = `${low.owner.email}: $1.00 of $1.000000001`
   // What running calls hold is not spent yet.
   const held = { projectId: enough.id, keyPairId: enough.keyPairId, callId: uuidv7(), want: 100n, min: 100n }
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7() }))
+  const ledger = createTestLedger(store.ledgerPool)
   await ledger.hold({ ...held, modelId: 'm', priceVersion: 1n, hasIdempotencyKey: false })
   assert.deepEqual(await aroundTurn('low balances', told), { before: [], after: [mail] })
   await pass('low balances', PERIODS_MS['low balances'])
@@ -589,7 +588,7 @@ test('gateways that are silent for a day are forgotten, unless they still hold c
   ]
   await store.db.insertInto('gateways').values(gateways).execute()
   const project = await newProject()
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: holding }))
+  const ledger = createTestLedger(store.ledgerPool, holding)
   const asked = { projectId: project.id, keyPairId: project.keyPairId, modelId: 'm', priceVersion: 1n }
   await ledger.hold({ ...asked, callId: uuidv7(), want: 100n, min: 100n, hasIdempotencyKey: false })
   const seen = await aroundTurn('forget gateways', async () => {

@@ -4,10 +4,11 @@ import { Client } from 'pg'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve } from '../../src/serve.ts'
-import { openStore, type Db } from '../../src/store/database.ts'
+import type { Db } from '../../src/store/database.ts'
 import { createTenants, type Tenants } from '../../src/store/tenancy.ts'
 import { databaseEnv, ensureTestLogins, loginUrl } from './logins.ts'
 import { must, openBrowser, ORIGIN, PASSWORD, type Browser } from './console.ts'
+import { openTestStore } from './database.ts'
 
 /** The console on a database with very many calls, for `npm run bench:console` and its small brother in the tests. */
 
@@ -89,7 +90,13 @@ export async function openScale(url: string, largeProject: string): Promise<Scal
   await ensureTestLogins(url)
   const running = await serve(readConfig(env), ['console'], createLog('silent'))
   const tenantUrl = loginUrl(url, 'tenant')
-  const store = openStore({ url, tenantUrl, applicationName: 'parley scale', poolMax: 2, statementTimeoutMs: 60_000 })
+  const store = openTestStore({
+    url,
+    tenantUrl,
+    applicationName: 'parley scale',
+    poolMax: 2,
+    statementTimeoutMs: 60_000,
+  })
   const browser = openBrowser({ consoleUrl: String(running.consoleUrl) })
   const email = `scale-${randomBytes(6).toString('hex')}@example.com`
   await must(browser.send('POST /api/auth/sign-up/email', { body: { name: 'Scale', email, password: PASSWORD } }))
@@ -169,7 +176,7 @@ export async function openExplained(url: string): Promise<{ tenants: Tenants; sc
     end: () => client.end(),
   }
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) }) as unknown as Db
-  const owner = openStore({ url, applicationName: 'parley scale', poolMax: 1 })
+  const owner = openTestStore({ url, applicationName: 'parley scale', poolMax: 1 })
   return {
     tenants: createTenants(db, owner.db),
     scans,

@@ -27,6 +27,7 @@ const ADMIN_TIMEOUT_MS = 60_000
 const CONNECT_TIMEOUT_MS = 5_000
 /** Nothing fails because the machine was busy for a second. */
 export const POOL_WAIT_MS = 10_000
+export const STORE_WAIT_MS = 10_000
 const ATTEMPTS_MAX = 10
 const RETRY_AFTER_MS = 100
 const LEFTOVER_AFTER_SECONDS = 24 * 60 * 60

@@ -1,9 +1,9 @@
 /** Started as a process of its own, to be killed: an import that has gathered items and never comes to its end. */
-import { openStore } from '../../src/store/database.ts'
 import { importText, itemOf, jsonLines, type Shop } from './feeds.ts'
+import { openTestStore } from './database.ts'
 
 const [shop = '', url = ''] = process.argv.slice(2)
-const store = openStore({ url, applicationName: 'endless import', poolMax: 2 })
+const store = openTestStore({ url, applicationName: 'endless import', poolMax: 2 })
 
 async function* endless(): AsyncGenerator<Buffer> {
   yield Buffer.from(jsonLines(Array.from({ length: 2_500 }, (_, n) => itemOf(`x${n}`))))

@@ -1,11 +1,11 @@
 /** Follows the offers of DATABASE as fast as it can until it is killed: `node following-process.ts DATABASE DIRECTORY`. */
 import { createLog } from '../../src/platform/log.ts'
 import { createFollowing } from '../../src/recommend/following.ts'
-import { openStore } from '../../src/store/database.ts'
 import { createWordEmbedder } from './word-embedder.ts'
+import { openTestStore } from './database.ts'
 
 const [url = '', directory = ''] = process.argv.slice(2)
-const { db } = openStore({ url, applicationName: 'parley following' })
+const { db } = openTestStore({ url, applicationName: 'parley following' })
 const following = createFollowing({ db, embedder: createWordEmbedder(), directory, log: createLog('silent') })
 for (;;) {
   await following.follow()

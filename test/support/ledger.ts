@@ -1,7 +1,14 @@
 import { sql } from 'kysely'
+import { uuidv7 } from '../../src/platform/uuid.ts'
 import { NO_USAGE } from '../../src/rules/usage.ts'
 import type { Db, Store } from '../../src/store/database.ts'
-import type { Settlement } from '../../src/store/ledger.ts'
+import { applyWith, createLedger, type Ledger, type Settlement } from '../../src/store/ledger.ts'
+import { STORE_WAIT_MS } from './database.ts'
+
+/** As a gateway of that id writes it. */
+export function createTestLedger(pool: Parameters<typeof applyWith>[0]['pool'], gatewayId: string = uuidv7()): Ledger {
+  return createLedger(applyWith({ pool, gatewayId }), {}, STORE_WAIT_MS)
+}
 
 /** A settlement with nothing special about it. */
 export function settlementOf(

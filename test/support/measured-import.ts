@@ -1,10 +1,10 @@
 /** Started as a process of its own, so that only the import's memory is measured. */
 import { createReadStream } from 'node:fs'
-import { openStore } from '../../src/store/database.ts'
 import { importText, type Shop } from './feeds.ts'
+import { openTestStore } from './database.ts'
 
 const [shop = '', url = '', path = ''] = process.argv.slice(2)
-const store = openStore({ url, applicationName: 'measured import', poolMax: 2, statementTimeoutMs: 60_000 })
+const store = openTestStore({ url, applicationName: 'measured import', poolMax: 2, statementTimeoutMs: 60_000 })
 const before = process.memoryUsage.rss()
 let most = before
 const { counts } = await importText(store.db, JSON.parse(shop) as Shop, '', {

@@ -3,8 +3,8 @@ import { createConsoleServer } from '../../src/console/server.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import type { SafetyProof } from '../../src/rules/monetization.ts'
-import { openStore } from '../../src/store/database.ts'
 import { ORIGIN, type ConsoleWorld } from './console.ts'
+import { openTestStore } from './database.ts'
 
 /**
  * Another console of the same installation, for which the safety bench has shown this: whether the committed gates are
@@ -14,7 +14,7 @@ export async function openConsoleWith(
   proof: SafetyProof,
   { env, secrets, url }: ConsoleWorld,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const store = openStore({
+  const store = openTestStore({
     url: env.PARLEY_CONSOLE_DATABASE_URL ?? '',
     tenantUrl: env.PARLEY_TENANT_DATABASE_URL,
     applicationName: 'parley proven console',

@@ -23,7 +23,7 @@ import { insertProvider, upsertProviderKey } from '../../src/store/providers.ts'
 import { insertPublisher } from '../../src/store/publishers.ts'
 import { creditWallet, findWallet } from '../../src/store/wallets.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
-import { createTestDatabase, openTestStore, POOL_WAIT_MS } from './database.ts'
+import { createTestDatabase, openTestStore, POOL_WAIT_MS, STORE_WAIT_MS } from './database.ts'
 import { databaseEnv, loginUrl } from './logins.ts'
 
 /** A whole Parley for one test file: its own database, a simulated provider, and a gateway on real sockets. */
@@ -61,8 +61,6 @@ export const PRICE = {
 
 /** Far more than a matcher needs, also on a busy machine: none of a test's recommendations is missing by chance. */
 const ANSWER_WAIT_MS = 10_000
-/** Nor is a call refused because the machine was busy for a second. */
-const STORE_WAIT_MS = 10_000
 /** PostgreSQL's code for it. */
 const NOT_ALLOWED = '42501'
 
