@@ -17,7 +17,8 @@ import {
 
 /**
  * Writes down what is recommended before a reader sees it, so that its links work at every gateway from the first moment
- * on. Everything else is written now and then and many at once: no answer waits for that.
+ * on. Everything else is written now and then and many at once. Only what a conversation's next turn must know is waited
+ * for.
  */
 export interface RecommendationRecords {
   count(projectId: string, outcome: Outcome): void
@@ -25,7 +26,8 @@ export interface RecommendationRecords {
   add(record: RecommendationRecord, waitMs: number): Promise<boolean>
   /** What became of it. */
   setState(state: RecommendationState): void
-  note(note: RestraintNote): void
+  /** Resolves when every gateway knows it; never while the store is away. */
+  note(note: RestraintNote): Promise<void>
   /** Resolves when everything was written, or given up. */
   stop(): Promise<void>
 }
@@ -42,10 +44,14 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
   const adding = createRecordLane(db)
   const states: RecommendationState[] = []
   const notes: RestraintNote[] = []
+  let noted = Promise.withResolvers<void>()
 
   const drop = () => metrics.recommendationsDropped.inc()
   async function write(): Promise<void> {
+    const { resolve } = noted
+    noted = Promise.withResolvers()
     await writeAll(notes, (rows) => noteRestraints(db, rows), drop)
+    resolve()
     await writeAll(states, (rows) => setRecommendationStates(db, rows), drop)
     const counted = [...counts]
     for (let start = 0; start < counted.length; start += PER_STATEMENT_MAX) {
@@ -80,10 +86,10 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
       if (!isFull(states)) states.push(state)
     },
     note(note) {
-      if (isFull(notes)) return
+      if (isFull(notes)) return Promise.resolve()
       notes.push(note)
-      // The conversation's next turn may come at once, and must know.
       writing.soon()
+      return noted.promise
     },
     async stop() {
       writing.stop()

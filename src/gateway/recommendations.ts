@@ -47,14 +47,17 @@ export interface Recommendations {
 export interface Pending {
   /** What to put after a complete answer, if anything. Ends within `answerWaitMs`. */
   conclude(reply: Message, finishReason: FinishReason): Promise<RecommendationChunk | undefined>
-  /** Once, whatever happened: did what was concluded reach the caller? */
-  end(isDelivered: boolean): void
+  /**
+   * Once, whatever happened: did what was concluded reach the caller? Resolves when the conversation's next turn will know
+   * of it, also at another gateway, and within `answerWaitMs`.
+   */
+  end(isDelivered: boolean): Promise<void>
 }
 
 const RESTRAINT_WAIT_MS = 500
 /** How long a complete answer waits for a recommendation. */
 const ANSWER_WAIT_MS = 150
-const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), end: () => {} }
+const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), end: () => Promise.resolve() }
 /** These keep a conversation free for good. */
 const SENSITIVE: ReadonlySet<string> = new Set<Outcome>(['sensitive', 'answer_sensitive', 'excluded_topic'])
 
@@ -127,7 +130,7 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
   const id = uuidv7()
   const noteIfSensitive = <D extends { outcome: string }>(decision: D): D => {
     if (conversation && SENSITIVE.has(decision.outcome))
-      records.note({ ...conversation, isSensitive: true, served: undefined })
+      void records.note({ ...conversation, isSensitive: true, served: undefined })
     return decision
   }
   // Noted as soon as it is known: it holds also when the reader leaves before the answer ends.
@@ -158,15 +161,16 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
       )
       return concluded.outcome === 'served' && !isTest ? chunk : undefined
     },
-    end(isDelivered) {
+    async end(isDelivered) {
       if (concluded.outcome !== 'served') return records.count(projectId, concluded.outcome)
       const { match, turn } = concluded
       records.count(projectId, isTest ? 'test' : isDelivered ? 'served' : 'aborted')
       // What the publisher itself sees in the playground costs no advertiser anything.
       if (isTest || isPlayground) records.setState({ id, state: 'test' })
       else if (isDelivered) records.setState({ id, state: 'delivered' })
-      if (conversation && (isTest || isDelivered))
-        records.note({ ...conversation, isSensitive: false, served: { turn, ...match } })
+      if (!conversation || !(isTest || isDelivered)) return
+      const note = { ...conversation, isSensitive: false, served: { turn, ...match } }
+      await within(sources.answerWaitMs, undefined, () => records.note(note))
     },
   }
 }
