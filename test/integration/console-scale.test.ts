@@ -8,7 +8,7 @@ import { must } from '../support/console.ts'
 import { openExplained, openScale, SCALE_ROUTES, type Scale, type Scan } from '../support/console-scale.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
-const CALLS = 200_000
+const CALLS = 100_000
 const DAY_MS = 86_400_000
 let database: TestDatabase
 let scale: Scale

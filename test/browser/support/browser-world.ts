@@ -1,5 +1,4 @@
 /** A whole Parley and a real Chromium in front of it. What a page must never do is watched from its first byte. */
-import { AxeBuilder } from '@axe-core/playwright'
 import assert from 'node:assert/strict'
 import { chromium, type BrowserContext, type Page } from 'playwright-core'
 import {
@@ -11,6 +10,7 @@ import {
   type Person,
 } from '../../support/console.ts'
 import type { WorldOptions } from '../../support/world.ts'
+import { violationsOf } from './accessibility.ts'
 import { copyOfWeb, faultsOf, watch, WATCH } from './watched-page.ts'
 
 export { faultsOf, PHONE } from './watched-page.ts'
@@ -114,28 +114,22 @@ export async function createBrowserWorld(options: Pick<WorldOptions, 'env' | 'ro
   }
 }
 
+/** A colour that fades may start another fade in what inherits it. */
+const UNTIL_STILL = `(async () => {
+  const frame = () => new Promise(requestAnimationFrame)
+  for (await frame(), await frame(); document.getAnimations().length > 0; await frame())
+    await Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})))
+})()`
+
 async function check(page: Page, { themes = ['light'], isOnly = false }: CheckOptions = {}): Promise<void> {
   await page.waitForLoadState('networkidle')
   assert.deepEqual(await faultsOf(page), [], `faults of ${page.url()}`)
   const before = await page.evaluate<string>('document.documentElement.dataset.theme')
   for (const theme of isOnly ? themes : THEMES) {
     await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
-    await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {})))')
-    const violations = await violationsOf(page, !themes.includes(theme))
+    await page.evaluate(UNTIL_STILL)
+    const violations = await violationsOf(page, { isColoursOnly: !themes.includes(theme) })
     assert.deepEqual(violations, [], `accessibility of ${page.url()} in the ${theme} theme`)
   }
   await page.evaluate(`document.documentElement.dataset.theme = '${before}'`)
-}
-
-async function violationsOf(page: Page, isColoursOnly: boolean): Promise<string[]> {
-  // Describing everything that is in order, too, would take most of the time; so would the second page that it opens to
-  // join what it found in frames, of which there are none.
-  const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'] })
-  // A menu floats over the page and belongs to none of its regions.
-  const isMenuOpen = (await page.getByRole('menu').count()) > 0
-  const chosen = isColoursOnly ? axe.withRules(['color-contrast']) : axe.disableRules(isMenuOpen ? ['region'] : [])
-  const { violations } = await chosen.analyze()
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-  )
 }
