@@ -30,6 +30,12 @@ test('a file of sound tests passes', () => {
   assert.equal(status, 0)
 })
 
+test('a test that ends the process fails the file', () => {
+  const { status, output } = runFile('exit', `test('ends', () => process.exit(0))\ntest('left out', () => {})`)
+  assert.equal(status, 1)
+  assert.match(output, /process\.exit\(0\) was called/)
+})
+
 test('a rejection that nothing handles fails the file while its test runs, and after it', () => {
   const during = `test('lost', async () => { Promise.reject(new Error('lost')); await new Promise(setImmediate) })`
   const afterwards = `test('lost', () => { setImmediate(() => Promise.reject(new Error('lost'))) })`

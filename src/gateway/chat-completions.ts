@@ -91,17 +91,8 @@ export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenera
     const result = gateway.idempotency.seal(call, stored)
     const settled = hold.settle({ outcome, used, held: hold.amount }, failure?.status, result)
     // Also when the charge could not be written: the recommendation was already sent.
-    await inOrder(settled, () => recommendation.end(isPlaced && !call.signal.aborted))
+    await settled.finally(() => recommendation.end(isPlaced && !call.signal.aborted))
     gateway.conversations.record(call, request, isAnswered ? reply.message() : undefined)
-  }
-}
-
-/** The second also when the first fails. */
-async function inOrder(first: Promise<unknown>, second: () => Promise<void>): Promise<void> {
-  try {
-    await first
-  } finally {
-    await second()
   }
 }
 

@@ -7,18 +7,17 @@ import { isUnavailable, type Db } from '../store/database.ts'
 import {
   addOutcomes,
   insertRecommendations,
-  noteRestraints,
+  noteSensitive,
   setRecommendationStates,
+  type ConversationDigest,
   type OutcomeCount,
   type RecommendationRecord,
   type RecommendationState,
-  type RestraintNote,
 } from '../store/recommendation-records.ts'
 
 /**
- * Writes down what is recommended before a reader sees it, so that its links work at every gateway from the first moment
- * on. Everything else is written now and then and many at once. Only what a conversation's next turn must know is waited
- * for.
+ * Writes down what is recommended before a reader sees it, so that at every gateway its links work and its conversation
+ * knows of it from the first moment on. Everything else is written now and then and many at once: no answer waits for that.
  */
 export interface RecommendationRecords {
   count(projectId: string, outcome: Outcome): void
@@ -26,8 +25,7 @@ export interface RecommendationRecords {
   add(record: RecommendationRecord, waitMs: number): Promise<boolean>
   /** What became of it. */
   setState(state: RecommendationState): void
-  /** Resolves when every gateway knows it; never while the store is away. */
-  note(note: RestraintNote): Promise<void>
+  noteSensitive(conversation: ConversationDigest): void
   /** Resolves when everything was written, or given up. */
   stop(): Promise<void>
 }
@@ -43,16 +41,10 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
   const counts = new Map<string, OutcomeCount>()
   const adding = createRecordLane(db)
   const states: RecommendationState[] = []
-  const notes: RestraintNote[] = []
-  let noted = Promise.withResolvers<void>()
+  const sensitive: ConversationDigest[] = []
 
   const drop = () => metrics.recommendationsDropped.inc()
-  async function write(): Promise<void> {
-    const { resolve } = noted
-    noted = Promise.withResolvers()
-    await writeAll(notes, (rows) => noteRestraints(db, rows), drop)
-    resolve()
-    await writeAll(states, (rows) => setRecommendationStates(db, rows), drop)
+  async function writeCounts(): Promise<void> {
     const counted = [...counts]
     for (let start = 0; start < counted.length; start += PER_STATEMENT_MAX) {
       const batch = counted.slice(start, start + PER_STATEMENT_MAX)
@@ -64,8 +56,10 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
       )
     }
   }
-  let written = Promise.resolve()
-  const writing = every(WRITE_EVERY_MS, () => (written = write()), 'recommendation records', log)
+  // A table that cannot be written keeps nobody from writing the others.
+  const noting = writeNowAndThen(() => writeAll(sensitive, (rows) => noteSensitive(db, rows), drop), log)
+  const stating = writeNowAndThen(() => writeAll(states, (rows) => setRecommendationStates(db, rows), drop), log)
+  const counting = writeNowAndThen(writeCounts, log)
   const isFull = (waiting: readonly unknown[]) => {
     if (waiting.length < WAITING_MAX) return false
     drop()
@@ -85,15 +79,26 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
     setState(state) {
       if (!isFull(states)) states.push(state)
     },
-    note(note) {
-      if (isFull(notes)) return Promise.resolve()
-      notes.push(note)
-      writing.soon()
-      return noted.promise
+    noteSensitive(conversation) {
+      if (isFull(sensitive)) return
+      sensitive.push(conversation)
+      // The conversation's next turn may come at once, and must know.
+      noting.soon()
     },
     async stop() {
-      writing.stop()
       await adding.idle()
+      await Promise.all([noting, stating, counting].map((writing) => writing.stop()))
+    },
+  }
+}
+
+function writeNowAndThen(write: () => Promise<void>, log: Log): { soon(): void; stop(): Promise<void> } {
+  let written = Promise.resolve()
+  const writing = every(WRITE_EVERY_MS, () => (written = write()), 'recommendation records', log)
+  return {
+    soon: writing.soon,
+    async stop() {
+      writing.stop()
       // One after the other: both would take the same rows, and throw away those that came between.
       await written.catch(() => {})
       await write().catch(() => {})

@@ -47,17 +47,14 @@ export interface Recommendations {
 export interface Pending {
   /** What to put after a complete answer, if anything. Ends within `answerWaitMs`. */
   conclude(reply: Message, finishReason: FinishReason): Promise<RecommendationChunk | undefined>
-  /**
-   * Once, whatever happened: did what was concluded reach the caller? Resolves when the conversation's next turn will know
-   * of it, also at another gateway, and within `answerWaitMs`.
-   */
-  end(isDelivered: boolean): Promise<void>
+  /** Once, whatever happened: did what was concluded reach the caller? */
+  end(isDelivered: boolean): void
 }
 
 const RESTRAINT_WAIT_MS = 500
 /** How long a complete answer waits for a recommendation. */
 const ANSWER_WAIT_MS = 150
-const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), end: () => Promise.resolve() }
+const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), end: () => {} }
 /** These keep a conversation free for good. */
 const SENSITIVE: ReadonlySet<string> = new Set<Outcome>(['sensitive', 'answer_sensitive', 'excluded_topic'])
 
@@ -129,8 +126,7 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
   const isTest = settings.mode === 'test'
   const id = uuidv7()
   const noteIfSensitive = <D extends { outcome: string }>(decision: D): D => {
-    if (conversation && SENSITIVE.has(decision.outcome))
-      void records.note({ ...conversation, isSensitive: true, served: undefined })
+    if (conversation && SENSITIVE.has(decision.outcome)) records.noteSensitive(conversation)
     return decision
   }
   // Noted as soon as it is known: it holds also when the reader leaves before the answer ends.
@@ -149,7 +145,8 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
     if (decision.outcome !== 'served' || isLate()) return decision
     const { match, turn } = decision
     chunk = chunkOf(id, match)
-    const record = { ...match, id, projectId, callId: call.id, priceNanos: BigInt(match.priceNanos), turn, label }
+    const place = { projectId, callId: call.id, conversation: conversation?.digest, turn, label }
+    const record = { ...match, ...place, id, priceNanos: BigInt(match.priceNanos) }
     return (await records.add(record, sources.answerWaitMs)) ? decision : { outcome: 'no_match' }
   }
 
@@ -161,16 +158,12 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
       )
       return concluded.outcome === 'served' && !isTest ? chunk : undefined
     },
-    async end(isDelivered) {
+    end(isDelivered) {
       if (concluded.outcome !== 'served') return records.count(projectId, concluded.outcome)
-      const { match, turn } = concluded
       records.count(projectId, isTest ? 'test' : isDelivered ? 'served' : 'aborted')
       // What the publisher itself sees in the playground costs no advertiser anything.
       if (isTest || isPlayground) records.setState({ id, state: 'test' })
       else if (isDelivered) records.setState({ id, state: 'delivered' })
-      if (!conversation || !(isTest || isDelivered)) return
-      const note = { ...conversation, isSensitive: false, served: { turn, ...match } }
-      await within(sources.answerWaitMs, undefined, () => records.note(note))
     },
   }
 }

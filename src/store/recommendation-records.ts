@@ -6,6 +6,8 @@ import { MAY_BE_ADVERTISED } from './offers.ts'
 
 /** What gateways write down of recommendations, in batches: each before it is shown, the rest out of the way of answers. */
 
+const REMEMBERED_FOR = sql`interval '24 hours'`
+
 export interface RecommendationRecord {
   id: string
   projectId: string
@@ -17,11 +19,14 @@ export interface RecommendationRecord {
   priceNanos: bigint
   relevance: number
   label: string
+  /** Digest of the conversation that it is shown in, if the caller named one. */
+  conversation: Buffer | undefined
 }
 
 /**
- * Writes down what is about to be shown, with the link that its offer has now. Says of each, in order, whether its offer
- * may still be advertised: matchers hear of a withdrawal some seconds late. Sending a batch again changes nothing.
+ * Writes down what is about to be shown, with the link that its offer has now, and in its conversation, so that the next
+ * turn knows of it. Says of each, in order, whether its offer may still be advertised: matchers hear of a withdrawal some
+ * seconds late. Sending a batch again changes nothing.
  */
 export async function insertRecommendations(db: Db, records: readonly RecommendationRecord[]): Promise<boolean[]> {
   const asked = JSON.stringify(
@@ -36,20 +41,44 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
       price_nanos: record.priceNanos.toString(),
       relevance: record.relevance,
       label: record.label,
+      conversation: record.conversation?.toString('hex'),
     })),
   )
   const { rows } = await sql<{ id: string }>`
-    insert into recommendations as r (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
-      relevance, label, state, link)
-    -- Seen by nobody until setRecommendationStates says otherwise.
-    select n.*, 'aborted', o.link
-    from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
-      offer_id uuid, turn int, price_nanos int8, relevance real, label text)
-      join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
-      join offers o on o.id = n.offer_id and o.advertiser_id = a.id
-    where ${MAY_BE_ADVERTISED}
-    on conflict (id) do update set state = r.state
-    returning r.id`.execute(db)
+    with allowed as materialized (
+      select n.*, o.link
+      from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
+        offer_id uuid, turn int, price_nanos int8, relevance real, label text, conversation text)
+        join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
+        join offers o on o.id = n.offer_id and o.advertiser_id = a.id
+      where ${MAY_BE_ADVERTISED}
+    ), written as (
+      insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
+        relevance, label, state, link)
+      select id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos, relevance, label,
+        -- Seen by nobody until setRecommendationStates says otherwise.
+        'aborted', link
+      from allowed on conflict (id) do nothing returning id
+    ), noted as (
+      insert into conversation_restraints as r (project_id, digest, served, last_turn, offers, advertisers, expires_at)
+      select project_id, decode(conversation, 'hex'), count(*), max(turn), array_agg(offer_id order by turn),
+        array_agg(advertiser_id order by turn), now() + ${REMEMBERED_FOR}
+      from allowed join written using (id)
+      where conversation is not null
+      group by project_id, conversation order by project_id, conversation
+      on conflict (project_id, digest) do update set
+        -- Remembered for as long as any other, also in a row whose time was over.
+        expires_at = excluded.expires_at,
+        served = r.served + excluded.served,
+        last_turn = greatest(r.last_turn, excluded.last_turn),
+        offers = r.offers || excluded.offers,
+        advertisers = r.advertisers || excluded.advertisers
+    )
+    select id from written
+    union all
+    select id from recommendations where id = any(${records.map(({ id }) => id)}) and id in (select id from allowed)`.execute(
+    db,
+  )
   const written = new Set(rows.map(({ id }) => id))
   return records.map(({ id }) => written.has(id))
 }
@@ -109,8 +138,6 @@ export interface Recommended {
   advertisers: string[]
 }
 
-const REMEMBERED_FOR = sql`interval '24 hours'`
-
 /** Counts a turn of each conversation, and tells what is remembered of it, in the order asked. */
 export async function countTurns(db: Db, keys: readonly ConversationDigest[]): Promise<RememberedRestraint[]> {
   const { rows } = await sql<RememberedRestraint>`
@@ -135,39 +162,16 @@ export async function countTurns(db: Db, keys: readonly ConversationDigest[]): P
   return rows
 }
 
-export interface RestraintNote extends ConversationDigest {
-  isSensitive: boolean
-  served: { turn: number; offerId: string; advertiserId: string } | undefined
-}
-
-export async function noteRestraints(db: Db, notes: readonly RestraintNote[]): Promise<void> {
-  const rows = JSON.stringify(
-    notes.map(({ projectId, digest, isSensitive, served }) => ({
-      project_id: projectId,
-      digest: digest.toString('hex'),
-      is_sensitive: isSensitive,
-      turn: served?.turn,
-      offer: served?.offerId,
-      advertiser: served?.advertiserId,
-    })),
-  )
+/** Keeps these conversations free of recommendations. */
+export async function noteSensitive(db: Db, conversations: readonly ConversationDigest[]): Promise<void> {
   await sql`
-    insert into conversation_restraints as r (project_id, digest, is_sensitive, served, last_turn, offers, advertisers,
-      expires_at)
-    select n.project_id, decode(n.digest, 'hex'), bool_or(n.is_sensitive), count(n.offer), max(n.turn),
-      coalesce(array_agg(n.offer) filter (where n.offer is not null), '{}'),
-      coalesce(array_agg(n.advertiser) filter (where n.offer is not null), '{}'), now() + ${REMEMBERED_FOR}
-    from json_to_recordset(${rows}) as n (project_id uuid, digest text, is_sensitive bool, turn int, offer uuid,
-      advertiser uuid)
-    group by n.project_id, n.digest order by n.project_id, n.digest
-    on conflict (project_id, digest) do update set
-      -- What was noted is remembered for as long as any other, also in a row whose time was over.
-      expires_at = excluded.expires_at,
-      is_sensitive = r.is_sensitive or excluded.is_sensitive,
-      served = r.served + excluded.served,
-      last_turn = greatest(r.last_turn, excluded.last_turn),
-      offers = r.offers || excluded.offers,
-      advertisers = r.advertisers || excluded.advertisers`.execute(db)
+    insert into conversation_restraints (project_id, digest, is_sensitive, expires_at)
+    select distinct project_id, decode(digest, 'hex'), true, now() + ${REMEMBERED_FOR}
+    from unnest(${conversations.map(({ projectId }) => projectId)}::uuid[],
+      ${conversations.map(({ digest }) => digest.toString('hex'))}::text[]) as k (project_id, digest)
+    order by 1, 2
+    -- Remembered for as long as any other, also in a row whose time was over.
+    on conflict (project_id, digest) do update set is_sensitive = true, expires_at = excluded.expires_at`.execute(db)
 }
 
 /** What was recommended under these ids, in this project: callers send back links that may be anybody's. */

@@ -1,7 +1,7 @@
 /** What a matcher that lies, callers who misuse the history, and readers who leave cannot do to replies and to records. */
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes } from 'node:crypto'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, before, beforeEach, test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { signingKeysOf, stripped } from '../../src/gateway/recommendations.ts'
@@ -16,7 +16,8 @@ import { tokenOf } from '../../src/rules/recommendation-token.ts'
 import {
   countTurns,
   expireRestraints,
-  noteRestraints,
+  insertRecommendations,
+  noteSensitive,
   type RecommendationRecord,
 } from '../../src/store/recommendation-records.ts'
 import { addOffer, createFixedMatcher, setMonetization, type FixedMatcher } from '../support/fixed-matcher.ts'
@@ -52,6 +53,12 @@ async function monetized(changes: Record<string, unknown> = {}): Promise<TestPro
   const made = await addProject(world.store, world.secrets)
   await setMonetization(world.store.db, made.id, changes)
   return made
+}
+
+function recordFor(conversation: Buffer | undefined): RecommendationRecord {
+  const { offerId, advertiserId, campaignId } = match
+  const known = { projectId: project.id, callId: uuidv7(), turn: 1, label: 'Ad', conversation }
+  return { id: uuidv7(), offerId, advertiserId, campaignId, relevance: 0.5, priceNanos: 1n, ...known }
 }
 
 const asked = {
@@ -96,16 +103,10 @@ test('a row that the store refuses is given up alone, and a stop in the middle o
   const { db } = world.store
   const metrics = createMetrics()
   const records = createRecommendationRecords({ db, log: createLog('silent'), metrics })
-  const record = (priceNanos: bigint): RecommendationRecord => {
-    const { offerId, advertiserId, campaignId } = match
-    const known = { projectId: project.id, callId: uuidv7(), turn: 1, label: 'Ad' }
-    return { id: uuidv7(), offerId, advertiserId, campaignId, relevance: 0.5, priceNanos, ...known }
-  }
   const conversation = { projectId: project.id, digest: Buffer.alloc(32, 7) }
-  const { offerId, advertiserId } = match
   const added: Promise<boolean | string>[] = []
   const add = (priceNanos: bigint) => {
-    const one = record(priceNanos)
+    const one = { ...recordFor(conversation.digest), priceNanos }
     const adding = records.add(one, 5_000).then((isWritten) => {
       records.setState({ id: one.id, state: 'delivered' })
       return isWritten
@@ -114,7 +115,6 @@ test('a row that the store refuses is given up alone, and a stop in the middle o
   }
   for (let n = 0; n < 20; n++) {
     add(n === 7 ? 0n : 1n)
-    void records.note({ ...conversation, isSensitive: false, served: { turn: n + 1, offerId, advertiserId } })
     records.count(project.id, 'served')
     if (n === 10) await sleep(300)
   }
@@ -181,14 +181,14 @@ test('what is noted of a conversation whose time was over is remembered for a da
     .set({ expires_at: new Date(Date.now() - 1_000) })
     .where('project_id', '=', project.id)
     .execute()
-  await noteRestraints(db, [{ ...conversation, isSensitive: true, served: undefined }])
+  await noteSensitive(db, [conversation])
   const [restraint] = await countTurns(db, [conversation])
   assert.equal(restraint?.isSensitive, true)
 })
 
-test('a conversation whose turns follow each other at once has no more recommendations than others', async (t) => {
+/** Writing down what was recommended takes a while, and keeps nobody from counting the conversation's next turn meanwhile. */
+async function noteSlowly(t: TestContext): Promise<void> {
   const { db } = world.store
-  // What is noted of a conversation takes a while, and keeps nobody from counting its next turn meanwhile.
   await sql`create function note_slowly() returns trigger language plpgsql as $$ begin
     if current_query() like '%excluded.served%' then perform pg_sleep(0.1); end if;
     return null;
@@ -196,6 +196,42 @@ test('a conversation whose turns follow each other at once has no more recommend
   await sql`create trigger note_slowly before insert on conversation_restraints
     for each statement execute function note_slowly()`.execute(db)
   t.after(() => sql`drop function note_slowly() cascade`.execute(db))
+}
+
+test('a turn that comes as soon as a reader sees the recommendation of the one before knows of it', async (t) => {
+  await noteSlowly(t)
+  const headers = { 'x-conversation-id': 'eager' }
+  const body = { model: 'sim-small', messages: [asked], stream: true }
+  const { body: stream } = await complete(world, body, { project, headers })
+  let seen = ''
+  for await (const piece of stream ?? []) {
+    const isFirstSight = !seen.includes('/r/')
+    seen += Buffer.from(piece).toString()
+    if (isFirstSight && seen.includes('/r/')) assert.equal(await ask([asked], headers), ANSWER)
+  }
+  assert.match(seen, /\/r\//)
+})
+
+test('conversations are noted as sensitive at once, also while no outcome can be counted', async (t) => {
+  const { db } = world.store
+  const records = createRecommendationRecords({ db, log: createLog('silent'), metrics: createMetrics() })
+  t.after(() => records.stop())
+  const startedMs = performance.now()
+  await db.transaction().execute(async (tx) => {
+    await sql`lock table recommendation_outcomes in access exclusive mode`.execute(tx)
+    for (let n = 0; n < 10; n++) {
+      const conversation = { projectId: project.id, digest: randomBytes(32) }
+      records.count(project.id, 'served')
+      records.noteSensitive(conversation)
+      await until(async () => (await countTurns(db, [conversation]))[0]?.isSensitive === true)
+    }
+  })
+  // Each count gives up only after a second or two.
+  assert.ok(performance.now() - startedMs < 5_000)
+})
+
+test('a conversation whose turns follow each other at once has no more recommendations than others', async (t) => {
+  await noteSlowly(t)
   const shown: boolean[] = []
   for (let turn = 0; turn < 7; turn++) shown.push(isRecommended(await ask([asked], { 'x-conversation-id': 'fast' })))
   assert.deepEqual(shown, [true, false, false, true, false, false, true])
@@ -211,17 +247,18 @@ test('a link leads to an address with letters of any alphabet', async () => {
 
 test('gateways that write of the same conversations, and a worker that forgets them, never wait in a circle', async () => {
   const { db } = world.store
-  const { offerId, advertiserId } = match
   const keys = Array.from({ length: 40 }, () => ({ projectId: project.id, digest: randomBytes(32) }))
   const shuffled = () => keys.toSorted(() => Math.random() - 0.5)
-  const served = { turn: 1, offerId, advertiserId }
-  const notes = () => shuffled().map((key) => ({ ...key, isSensitive: false, served }))
   const expire = () => db.updateTable('conversation_restraints').set({ expires_at: new Date(0) })
   for (let round = 0; round < 25; round++) {
     await expire().where('project_id', '=', project.id).execute()
     await Promise.all([
       countTurns(db, shuffled()),
-      noteRestraints(db, notes()),
+      noteSensitive(db, shuffled()),
+      insertRecommendations(
+        db,
+        shuffled().map(({ digest }) => recordFor(digest)),
+      ),
       expireRestraints(db, 1_000),
       countTurns(db, shuffled()),
       expireRestraints(db, 1_000),

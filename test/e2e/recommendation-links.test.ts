@@ -1,10 +1,11 @@
 /** Where the links of a recommendation lead, from the moment in which a reader can see them until long after. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Match } from '../../src/rules/matching.ts'
-import { insertRecommendations, setRecommendationStates } from '../../src/store/recommendation-records.ts'
+import { countTurns, insertRecommendations, setRecommendationStates } from '../../src/store/recommendation-records.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import {
   addOffer,
@@ -158,11 +159,15 @@ test('a record says delivered only of what reached its reader', async () => {
 test('a record that is sent again, because the answer to the first time was lost, is written once', async () => {
   const { db } = world.store
   const known = { projectId: project.id, callId: uuidv7(), turn: 1, label: 'Ad', relevance: 0.5, priceNanos: 1n }
-  const record = { ...match, ...known, id: uuidv7() }
+  const conversation = randomBytes(32)
+  const record = { ...match, ...known, id: uuidv7(), conversation }
   const unknown = { ...record, id: uuidv7(), offerId: uuidv7() }
   assert.deepEqual(await insertRecommendations(db, [unknown, record]), [false, true])
   await setRecommendationStates(db, [{ id: record.id, state: 'delivered' }])
   assert.deepEqual(await insertRecommendations(db, [record, unknown]), [true, false])
   const rows = await db.selectFrom('recommendations').select('state').where('offer_id', '=', match.offerId).execute()
   assert.deepEqual(rows, [{ state: 'delivered' }])
+  const [restraint] = await countTurns(db, [{ projectId: project.id, digest: conversation }])
+  assert.deepEqual(restraint?.offers, [match.offerId])
+  assert.deepEqual([restraint.served, restraint.lastTurn], [1, 1])
 })

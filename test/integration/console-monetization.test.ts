@@ -120,6 +120,7 @@ async function recommend(
     priceNanos: 250_000_000n,
     relevance: 0.75,
     label: 'Ad',
+    conversation: undefined,
     ...change,
   }
   await insertRecommendations(world.store.db, [record])

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { titleOfMovement } from '../../src/rules/ledger-words.ts'
 import { setDomainVerified } from '../../src/store/domains.ts'
+import { listDueAlerts, markTold } from '../../src/store/wallet-alerts.ts'
 import { adjustWallet, creditWallet, refundCall, refundWallet } from '../../src/store/wallets.ts'
 import { tellLowBalances } from '../../src/worker/low-balance.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
@@ -369,6 +370,20 @@ test('owners get one mail each time the balance falls below the alert, and none 
   assert.equal(summary.alertNanos, String(10n * DOLLAR))
   await must(set(null))
   assert.equal((await must(owner.send(`GET /api/projects/${project}/wallet`))).body.alertNanos, null)
+})
+
+test('an alert that is changed while its mail is being written is not taken for told', async () => {
+  const project = await fundedProject(20n)
+  const { db } = world.store
+  const values = { project_id: project, threshold_nanos: 30n * DOLLAR }
+  await db.insertInto('wallet_alerts').values(values).execute()
+  const due = (await listDueAlerts(db, 1_000)).find(({ projectId }) => projectId === project)
+  assert.ok(due)
+  const change = db.updateTable('wallet_alerts').where('project_id', '=', project)
+  await change.set({ threshold_nanos: 25n * DOLLAR }).execute()
+  assert.equal(await markTold(db, due), false)
+  await change.set({ threshold_nanos: 30n * DOLLAR }).execute()
+  assert.equal(await markTold(db, due), true)
 })
 
 test('a member who is not an admin reads the wallet and changes nothing; a stranger does not know of it', async () => {

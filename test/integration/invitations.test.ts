@@ -82,6 +82,18 @@ test('an account that is closed takes its open invitations along', async () => {
   assert.deepEqual(await invitationsTo(guest), [])
 })
 
+test('an invitation that somebody else repeats lives and dies with them, not with its first sender', async () => {
+  const { owner, member: admin, memberId } = await team('admin')
+  const [takenOver, handedOver] = [await newPerson(world), await newPerson(world)]
+  await must(invite(admin, owner, takenOver.email, 'viewer'))
+  await must(invite(owner, owner, takenOver.email, 'viewer'))
+  await must(invite(owner, owner, handedOver.email, 'viewer'))
+  await must(invite(admin, owner, handedOver.email, 'viewer'))
+  await must(owner.send(ofPublisher(owner, `DELETE /members/${memberId}`)))
+  assert.equal((await invitationsTo(takenOver)).length, 1)
+  assert.deepEqual(await invitationsTo(handedOver), [])
+})
+
 test('who is demoted keeps no invitation that they could not send now', async () => {
   const { owner, member: second, memberId } = await team('owner')
   const [heir, helper, guest] = [await newPerson(world), await newPerson(world), await newPerson(world)]

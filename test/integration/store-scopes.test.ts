@@ -23,7 +23,7 @@ import { findPayment, listPayments } from '../../src/store/payments.ts'
 import { lockPlaygroundKey, upsertPlaygroundKey } from '../../src/store/playground.ts'
 import * as projects from '../../src/store/projects.ts'
 import { closePublisher, setPublisherActivated, setPublisherName } from '../../src/store/publishers.ts'
-import { countTurns, findRecommended, noteRestraints } from '../../src/store/recommendation-records.ts'
+import { countTurns, findRecommended, noteSensitive } from '../../src/store/recommendation-records.ts'
 import * as recommendations from '../../src/store/recommendations.ts'
 import { cutSome, requestCut, withdrawCut } from '../../src/store/retention-cuts.ts'
 import { listAnomalies, sumAnomalies } from '../../src/store/usage-anomalies.ts'
@@ -290,8 +290,7 @@ const WRITES: Record<string, Read> = {
   setPublisherActivated: (db, { publisherId }) => setPublisherActivated(db, publisherId, null),
   setPublisherName: (db, { publisherId }) => setPublisherName(db, publisherId, 'new'),
   closePublisher: (db, { publisherId }) => closePublisher(db, publisherId),
-  noteRestraints: (db, { projectId }) =>
-    noteRestraints(db, [{ projectId, digest: SHARED.digest, isSensitive: true, served: undefined }]),
+  noteSensitive: (db, { projectId }) => noteSensitive(db, [{ projectId, digest: SHARED.digest }]),
   requestCut: (db, { projectId }) => requestCut(db, projectId, 9),
   withdrawCut: (db, { projectId }) => withdrawCut(db, projectId),
   cutSome: async (db, { projectId }) => {

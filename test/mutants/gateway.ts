@@ -264,10 +264,10 @@ const RECOMMENDATIONS: Mutant[] = [
     title: 'a caller that is gone before its whole answer was charged has not seen the recommendation',
   },
   {
-    bug: 'an answer ends before the conversation’s next turn can know what was recommended',
+    bug: 'a conversation’s next turn does not know what was recommended',
     file: 'src/gateway/recommendations.ts',
-    from: 'await within(sources.answerWaitMs, undefined, () => records.note(note))',
-    to: 'void records.note(note)',
+    from: 'conversation: conversation?.digest,',
+    to: 'conversation: undefined,',
     test: 'test/e2e/recommendation-attacks.test.ts',
     title: 'a conversation whose turns follow each other at once has no more recommendations than others',
   },

@@ -17,6 +17,8 @@ export interface Mutant {
 export function plant({ bug, file, from, to }: Mutant, text: string): string {
   const occurrences = text.split(from).length - 1
   if (occurrences !== 1)
-    throw new Error(`"${bug}" cannot be planted: ${file} has its text ${occurrences} times, not once`)
+    throw new Error(
+      `"${bug}" cannot be planted: ${file} has its text ${occurrences} times, not once (is it planted by hand?)`,
+    )
   return text.replace(from, () => to)
 }

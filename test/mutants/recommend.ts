@@ -65,4 +65,20 @@ export const RECOMMEND: Mutant[] = [
     test: 'src/matcher/queue.test.ts',
     title: 'a turn that was handed over is not taken by who comes meanwhile',
   },
+  {
+    bug: 'conversations are noted as sensitive only as long as outcomes can be counted',
+    file: 'src/gateway/recommendation-records.ts',
+    from: 'writeAll(sensitive, (rows) => noteSensitive(db, rows), drop)',
+    to: 'writeAll(sensitive, (rows) => noteSensitive(db, rows), drop).then(writeCounts)',
+    test: 'test/e2e/recommendation-attacks.test.ts',
+    title: 'conversations are noted as sensitive at once, also while no outcome can be counted',
+  },
+  {
+    bug: 'a record that is sent again counts twice in its conversation',
+    file: 'src/store/recommendation-records.ts',
+    from: 'from allowed join written using (id)',
+    to: 'from allowed',
+    test: 'test/e2e/recommendation-links.test.ts',
+    title: 'a record that is sent again, because the answer to the first time was lost, is written once',
+  },
 ]

@@ -64,11 +64,11 @@ async function judge(mutants: Mutant[]): Promise<void> {
   const verdicts = await inTurn(copies, mutants, tryMutant)
   // Had the database or the disk given out on the way, everything since would seem to be caught.
   const last = groups.find(([first]) => first?.test.startsWith('test/')) ?? groups[0] ?? []
-  const unsound = [...before.flat(), ...(await inTurn(copies.slice(0, 1), [last], checkUntouched)).flat()]
+  const unsound = new Set([...before.flat(), ...(await inTurn(copies.slice(0, 1), [last], checkUntouched)).flat()])
   const caught = verdicts.filter((verdict) => verdict === 'caught' || verdict === 'hung').length
-  const doubt = unsound.length === 0 ? '' : `, and ${unsound.length} of the tests prove nothing: see UNSOUND`
+  const doubt = unsound.size === 0 ? '' : `, and ${unsound.size} of the tests prove nothing: see UNSOUND`
   console.log(`\nmutants: ${caught} caught, ${verdicts.length - caught} survived${doubt}`)
-  if (mutants.length > 0 && caught === mutants.length && unsound.length === 0) process.exitCode = 0
+  if (mutants.length > 0 && caught === mutants.length && unsound.size === 0) process.exitCode = 0
 }
 
 /** Each copy takes the next task when it is free. */
@@ -96,8 +96,9 @@ async function checkUntouched(copy: Copy, mutants: Mutant[]): Promise<string[]> 
   const { results, timedOut } = await runTests(copy, mutants)
   const titles = titlesOf(mutants)
   const unsound = timedOut ? titles : unsoundTitles(titles, results)
+  const hint = mutants[0]?.isStory ? '' : ' when it runs alone (a test that needs those before it is a story: isStory)'
   for (const title of unsound)
-    console.log(`UNSOUND   ${mutants[0]?.test}: "${title}" does not pass on the code as it is`)
+    console.log(`UNSOUND   ${mutants[0]?.test}: "${title}" does not pass on the code as it is${hint}`)
   return unsound
 }
 

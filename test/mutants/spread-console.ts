@@ -211,4 +211,12 @@ export const SPREAD_CONSOLE: Mutant[] = [
     test: 'dashboard/src/pages/wallet/periods.test.ts',
     title: 'a period is that many days in UTC, and today is one of them, to its last millisecond',
   },
+  {
+    bug: 'a challenge for a proof adds a passkey',
+    file: 'src/console/passkeys.ts',
+    from: '`passkey/adding/${sessionId}`',
+    to: '`passkey/proof/${sessionId}`',
+    test: 'test/integration/passkeys.test.ts',
+    title: 'a passkey is added only with a fresh proof, a confirmed address, a check of the user, and on our own pages',
+  },
 ]

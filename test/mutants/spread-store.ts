@@ -205,4 +205,20 @@ export const SPREAD_STORE: Mutant[] = [
     test: 'test/integration/worker.test.ts',
     title: 'all domains that are due are checked in one turn, however many there are',
   },
+  {
+    bug: 'an invitation that somebody else repeats stays its first sender’s',
+    file: 'src/store/invitations.ts',
+    from: '.doUpdateSet(changed)',
+    to: '.doUpdateSet({ role, invited_by: invitedBy, expires_at: expiresAt })',
+    test: 'test/integration/invitations.test.ts',
+    title: 'an invitation that somebody else repeats lives and dies with them, not with its first sender',
+  },
+  {
+    bug: 'an alert that was changed meanwhile is taken for told',
+    file: 'src/store/wallet-alerts.ts',
+    from: "    .where('threshold_nanos', '=', threshold)\n    .where('told_at', 'is', null)\n",
+    to: "    .where('told_at', 'is', null)\n",
+    test: 'test/integration/console-wallet.test.ts',
+    title: 'an alert that is changed while its mail is being written is not taken for told',
+  },
 ]

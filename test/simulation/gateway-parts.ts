@@ -85,7 +85,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     upstreams: createUpstreams({ ...NOT_SIMULATED, noteKeyRefusal: () => Promise.resolve() }),
     recommendations: {
       strip: (_caller, request) => ({ request, history: { turns: 0, recommended: [] } }),
-      begin: () => ({ conclude: () => Promise.resolve(undefined), end: () => Promise.resolve() }),
+      begin: () => ({ conclude: () => Promise.resolve(undefined), end: () => undefined }),
       stop: () => Promise.resolve(),
     },
     conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },

@@ -3,6 +3,7 @@
  * and state of migrations/, and every test file works on its own copy.
  */
 import { createHash, randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -88,6 +89,8 @@ export async function buildTemplate(adminUrl: string): Promise<string> {
 export async function openTestPostgres(): Promise<PostgresServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-postgres-'))
   const remove = () => rm(dataDir, { recursive: true, force: true })
+  // A run that is interrupted stops its server on exit and waits for nothing.
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 }))
   try {
     const known = { adminUrl: knownAdminUrl(), alwaysPrivate: true }
     const server = await findOrStartPostgres({ dataDir, ...known, settings: PRIVATE_SETTINGS })

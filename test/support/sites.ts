@@ -11,7 +11,7 @@ import { insertPayment } from '../../src/store/payments.ts'
 import { upsertPlaygroundKey } from '../../src/store/playground.ts'
 import { insertProject } from '../../src/store/projects.ts'
 import { insertPublisher } from '../../src/store/publishers.ts'
-import { addOutcomes, noteRestraints } from '../../src/store/recommendation-records.ts'
+import { addOutcomes, countTurns, noteSensitive } from '../../src/store/recommendation-records.ts'
 import { creditWallet, refundWallet } from '../../src/store/wallets.ts'
 import { addSettledCall } from './ledger.ts'
 
@@ -165,7 +165,9 @@ async function insertRecommendations(db: Db, site: Site): Promise<void> {
   const { projectId, callId, recommendationId, count } = site
   await addRecommendation(db, { id: recommendationId, projectId, callId, advertiserId: uuidv7() })
   await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
-  await noteRestraints(db, [{ projectId, digest: SHARED.digest, isSensitive: count > 1, served: undefined }])
+  const conversation = { projectId, digest: SHARED.digest }
+  if (count > 1) await noteSensitive(db, [conversation])
+  else await countTurns(db, [conversation])
   await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
 }
 

@@ -10,6 +10,7 @@ const MOST_MS = 15 * 60_000
 if (process.env.NODE_TEST_CONTEXT) {
   limitTime()
   failOnUnhandledRejections()
+  failOnExit()
 }
 
 function limitTime(): void {
@@ -33,4 +34,13 @@ function failOnUnhandledRejections(): void {
     const stack = reason instanceof Error ? reason.stack : String(reason)
     process.stderr.write(`${process.argv[1]}: a promise was rejected and nothing handled it: ${stack}\n`)
   })
+}
+
+/** A test that ends the process would leave out those after it, and the file would pass. */
+function failOnExit(): void {
+  const { exit } = process
+  process.exit = (code) => {
+    process.stderr.write(`${process.argv[1]}: process.exit(${code ?? ''}) was called in the process of the tests\n`)
+    return exit(1)
+  }
 }

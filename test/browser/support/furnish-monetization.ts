@@ -115,6 +115,7 @@ async function recommend(db: Db, projectId: string, offers: readonly AddedOffer[
       priceNanos: BigInt(120_000_000 + ((n * 37_000_000) % 310_000_000)),
       relevance: 0.58 + ((n * 13) % 35) / 100,
       label: 'Sponsored',
+      conversation: undefined,
     })),
   )
   await setRecommendationStates(
