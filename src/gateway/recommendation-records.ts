@@ -44,7 +44,8 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
   const sensitive: ConversationDigest[] = []
 
   const drop = () => metrics.recommendationsDropped.inc()
-  async function writeCounts(): Promise<void> {
+  async function writeOutcomes(): Promise<void> {
+    await writeAll(states, (rows) => setRecommendationStates(db, rows), drop)
     const counted = [...counts]
     for (let start = 0; start < counted.length; start += PER_STATEMENT_MAX) {
       const batch = counted.slice(start, start + PER_STATEMENT_MAX)
@@ -56,10 +57,9 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
       )
     }
   }
-  // A table that cannot be written keeps nobody from writing the others.
+  // Apart, so that statistics that cannot be written keep no conversation from staying free.
   const noting = writeNowAndThen(() => writeAll(sensitive, (rows) => noteSensitive(db, rows), drop), log)
-  const stating = writeNowAndThen(() => writeAll(states, (rows) => setRecommendationStates(db, rows), drop), log)
-  const counting = writeNowAndThen(writeCounts, log)
+  const writing = writeNowAndThen(writeOutcomes, log)
   const isFull = (waiting: readonly unknown[]) => {
     if (waiting.length < WAITING_MAX) return false
     drop()
@@ -87,7 +87,7 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
     },
     async stop() {
       await adding.idle()
-      await Promise.all([noting, stating, counting].map((writing) => writing.stop()))
+      await Promise.all([noting.stop(), writing.stop()])
     },
   }
 }

@@ -318,6 +318,8 @@ test('once a conversation was sensitive it stays free, whatever is asked later',
   matcher.judgeReply = { outcome: 'sensitive' }
   assert.equal((await ask({}, { headers })).sponsored, undefined)
   await untilCounted({ sensitive: 1 })
+  const restraint = world.store.db.selectFrom('conversation_restraints').where('project_id', '=', project.id)
+  await until(async () => (await restraint.select('is_sensitive').executeTakeFirst())?.is_sensitive === true)
   matcher.judgeReply = { outcome: 'open' }
   assert.equal((await ask({}, { headers })).sponsored, undefined)
   await untilCounted({ sensitive: 2 })

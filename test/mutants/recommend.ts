@@ -69,7 +69,7 @@ export const RECOMMEND: Mutant[] = [
     bug: 'conversations are noted as sensitive only as long as outcomes can be counted',
     file: 'src/gateway/recommendation-records.ts',
     from: 'writeAll(sensitive, (rows) => noteSensitive(db, rows), drop)',
-    to: 'writeAll(sensitive, (rows) => noteSensitive(db, rows), drop).then(writeCounts)',
+    to: 'writeAll(sensitive, (rows) => noteSensitive(db, rows), drop).then(writeOutcomes)',
     test: 'test/e2e/recommendation-attacks.test.ts',
     title: 'conversations are noted as sensitive at once, also while no outcome can be counted',
   },
