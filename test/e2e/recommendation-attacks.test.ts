@@ -18,6 +18,7 @@ import {
   expireRestraints,
   insertRecommendations,
   noteSensitive,
+  type ConversationDigest,
   type RecommendationRecord,
 } from '../../src/store/recommendation-records.ts'
 import { addOffer, createFixedMatcher, setMonetization, type FixedMatcher } from '../support/fixed-matcher.ts'
@@ -104,6 +105,7 @@ test('a row that the store refuses is given up alone, and a stop in the middle o
   const metrics = createMetrics()
   const records = createRecommendationRecords({ db, log: createLog('silent'), metrics })
   const conversation = { projectId: project.id, digest: Buffer.alloc(32, 7) }
+  const sensitive = Array.from({ length: 20 }, () => ({ projectId: project.id, digest: randomBytes(32) }))
   const added: Promise<boolean | string>[] = []
   const add = (priceNanos: bigint) => {
     const one = { ...recordFor(conversation.digest), priceNanos }
@@ -115,6 +117,7 @@ test('a row that the store refuses is given up alone, and a stop in the middle o
   }
   for (let n = 0; n < 20; n++) {
     add(n === 7 ? 0n : 1n)
+    records.noteSensitive(sensitive[n] as ConversationDigest)
     records.count(project.id, 'served')
     if (n === 10) await sleep(300)
   }
@@ -133,6 +136,11 @@ test('a row that the store refuses is given up alone, and a stop in the middle o
   assert.equal(rows.length, 20)
   const [restraint] = await countTurns(db, [conversation])
   assert.equal(restraint?.served, 20)
+  const restraints = await countTurns(db, sensitive)
+  assert.deepEqual(
+    restraints.map(({ isSensitive }) => isSensitive),
+    Array(20).fill(true),
+  )
   const counted = await db
     .selectFrom('recommendation_outcomes')
     .select(({ fn }) => fn.sum<bigint>('calls').as('calls'))
