@@ -138,13 +138,18 @@ export interface Recommended {
   advertisers: string[]
 }
 
+function unnested(conversations: readonly ConversationDigest[]) {
+  const projectIds = conversations.map(({ projectId }) => projectId)
+  const digests = conversations.map(({ digest }) => digest.toString('hex'))
+  return sql`unnest(${projectIds}::uuid[], ${digests}::text[])`
+}
+
 /** Counts a turn of each conversation, and tells what is remembered of it, in the order asked. */
 export async function countTurns(db: Db, keys: readonly ConversationDigest[]): Promise<RememberedRestraint[]> {
   const { rows } = await sql<RememberedRestraint>`
     with asked as materialized (
       select k.project_id, decode(k.digest, 'hex') as digest, k.n
-      from unnest(${keys.map(({ projectId }) => projectId)}::uuid[], ${keys.map(({ digest }) => digest.toString('hex'))}::text[])
-        with ordinality as k (project_id, digest, n)
+      from ${unnested(keys)} with ordinality as k (project_id, digest, n)
     ), counted as (
       insert into conversation_restraints as r (project_id, digest, expires_at)
       select distinct project_id, digest, now() + ${REMEMBERED_FOR} from asked order by project_id, digest
@@ -167,8 +172,7 @@ export async function noteSensitive(db: Db, conversations: readonly Conversation
   await sql`
     insert into conversation_restraints (project_id, digest, is_sensitive, expires_at)
     select distinct project_id, decode(digest, 'hex'), true, now() + ${REMEMBERED_FOR}
-    from unnest(${conversations.map(({ projectId }) => projectId)}::uuid[],
-      ${conversations.map(({ digest }) => digest.toString('hex'))}::text[]) as k (project_id, digest)
+    from ${unnested(conversations)} as k (project_id, digest)
     order by 1, 2
     -- Remembered for as long as any other, also in a row whose time was over.
     on conflict (project_id, digest) do update set is_sensitive = true, expires_at = excluded.expires_at`.execute(db)
