@@ -15,7 +15,7 @@ import { createGemini } from '../src/providers/gemini.ts'
 import { createOpenAICompatible } from '../src/providers/openai-compatible.ts'
 import type { Provider } from '../src/providers/provider.ts'
 import { createTransport, eventsIn, type EventsRequest, type Transport } from '../src/providers/transport.ts'
-import { parseChatRequest } from '../src/rules/chat-request.ts'
+import { parseChatRequest } from '../src/rules/calls/chat-request.ts'
 import { UPSTREAM_TIMERS } from '../src/rules/limits.ts'
 
 const PIECES = 100

@@ -16,7 +16,7 @@ import { createMatcherClient, type MatcherClient } from '../src/recommend/matche
 import { loadEngine } from '../src/recommend/engine.ts'
 import { VECTOR_INDEX_FROM_ROWS } from '../src/recommend/offer-index.ts'
 import { matcherTokenOf } from '../src/recommend/wire.ts'
-import type { MatchReply } from '../src/rules/matching.ts'
+import type { MatchReply } from '../src/rules/recommendations/matching.ts'
 import { start, type Started } from '../test/support/commands.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { loginUrl } from '../test/support/logins.ts'

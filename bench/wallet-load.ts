@@ -1,6 +1,6 @@
 /** One process of the wallet benchmark: keeps N calls in flight, each a hold and then its settle, through the ledger. */
 import { uuidv7 } from '../src/platform/uuid.ts'
-import { NO_USAGE } from '../src/rules/usage.ts'
+import { NO_USAGE } from '../src/rules/billing/usage.ts'
 import { openStore } from '../src/store/database.ts'
 import { applyWith, createLedger, type HoldRequest, type Settlement } from '../src/store/ledger.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
-import { isAddressOrNetwork, isEveryAddress } from './rules/addresses.ts'
+import { isAddressOrNetwork, isEveryAddress } from './rules/accounts/addresses.ts'
 import { LEASE_MS } from './rules/limits.ts'
 import { parseCredits } from './rules/money.ts'
 

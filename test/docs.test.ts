@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { billFor, OUTCOMES, type Outcome } from '../src/rules/charging.ts'
+import { billFor, OUTCOMES, type Outcome } from '../src/rules/billing/charging.ts'
 import { ERRORS } from '../src/rules/errors.ts'
-import { ANOMALIES } from '../src/rules/usage-report.ts'
+import { ANOMALIES } from '../src/rules/billing/usage-report.ts'
 
 function read(path: string): Promise<string> {
   return readFile(new URL(`../${path}`, import.meta.url), 'utf8')

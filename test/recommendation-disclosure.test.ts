@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
-import { answerGate } from '../src/rules/recommendation-gates.ts'
+import { answerGate } from '../src/rules/recommendations/gates.ts'
 import {
   LABELS,
   renderBlock,
@@ -11,8 +11,8 @@ import {
   type Block,
   type Label,
   type ShownOffer,
-} from '../src/rules/recommendation-block.ts'
-import { idOfLine, TOKEN_CHARS, tokenOf } from '../src/rules/recommendation-token.ts'
+} from '../src/rules/recommendations/block.ts'
+import { idOfLine, TOKEN_CHARS, tokenOf } from '../src/rules/recommendations/link-token.ts'
 import { createRandom, type Random } from './support/random.ts'
 
 const KEY = createSecretKey(Buffer.alloc(32, 3))

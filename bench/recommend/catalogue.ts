@@ -1,7 +1,7 @@
 /** Puts offers into a database as their advertisers' feeds would have, vectors included. */
 import { createHash } from 'node:crypto'
 import { Client } from 'pg'
-import { cutAtWord, searchTextOf, textHashOf } from '../../src/rules/offers.ts'
+import { cutAtWord, searchTextOf, textHashOf } from '../../src/rules/offers/search-text.ts'
 import type { CatalogueOffer } from './sets.ts'
 import type { VectorShelf } from './vector-shelf.ts'
 

@@ -1,6 +1,6 @@
 /** E3: our own conversations, with what two people thought of the offers that any engine had found for them. */
-import { hasCrisisWords } from '../../src/rules/lexicon.ts'
-import { answerGate } from '../../src/rules/recommendation-gates.ts'
+import { hasCrisisWords } from '../../src/rules/recommendations/lexicon.ts'
+import { answerGate } from '../../src/rules/recommendations/gates.ts'
 import type { Engine } from './engines.ts'
 import type { MatcherInProcess } from './matcher-in-process.ts'
 import { kappaOf, mean } from './metrics.ts'

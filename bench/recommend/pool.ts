@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import type { Turn } from '../../src/rules/matching.ts'
+import type { Turn } from '../../src/rules/recommendations/matching.ts'
 import type { Engine } from './engines.ts'
 import { createProgress } from './progress.ts'
 import type { CatalogueOffer, Conversation } from './sets.ts'

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isTrainingText } from '../../scripts/training-split.ts'
-import type { Turn } from '../../src/rules/matching.ts'
+import type { Turn } from '../../src/rules/recommendations/matching.ts'
 import type { Judgements } from './metrics.ts'
 
 const OWN_DIR = join(import.meta.dirname, '../sets')

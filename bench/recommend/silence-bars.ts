@@ -1,5 +1,5 @@
 /** E4 and E5: where there must be no recommendation. */
-import type { MatchReply, MatchRequest, Outcome } from '../../src/rules/matching.ts'
+import type { MatchReply, MatchRequest, Outcome } from '../../src/rules/recommendations/matching.ts'
 import { upperBoundOfNone } from './metrics.ts'
 import { createProgress } from './progress.ts'
 import type { Result } from './report.ts'

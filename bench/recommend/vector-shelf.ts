@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Embedder } from '../../src/recommend/embedding/embedder.ts'
-import { toInt8, VECTOR_DIMENSIONS } from '../../src/rules/vectors.ts'
+import { toInt8, VECTOR_DIMENSIONS } from '../../src/rules/recommendations/vectors.ts'
 import { createProgress } from './progress.ts'
 
 export interface VectorShelf {

@@ -1,6 +1,6 @@
 import { parseHeads, scoresOf, type Heads } from '../../src/recommend/heads.ts'
-import { windowsOf } from '../../src/rules/windows.ts'
-import { sensitiveClassOf } from '../../src/rules/lexicon.ts'
+import { windowsOf } from '../../src/rules/recommendations/text-windows.ts'
+import { sensitiveClassOf } from '../../src/rules/recommendations/lexicon.ts'
 import { headsFileOf } from './fitting.ts'
 import type { Sample } from './texts.ts'
 

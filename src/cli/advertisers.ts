@@ -1,8 +1,8 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
-import { copyProblemOf } from '../rules/copy-problems.ts'
-import { domainNameOf } from '../rules/domains.ts'
-import { cleanCopy } from '../rules/offer-copy.ts'
+import { copyProblemOf } from '../rules/offers/copy-problems.ts'
+import { domainNameOf } from '../rules/accounts/domains.ts'
+import { cleanCopy } from '../rules/offers/copy.ts'
 import {
   findAdvertiser,
   insertAdvertiser,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { completionIdOf } from '../rules/receipts.ts'
+import { completionIdOf } from '../rules/billing/receipts.ts'
 import { listAnomalies, sumAnomalies } from '../store/usage-anomalies.ts'
 import { rowsOf, wholeNumber } from './arguments.ts'
 import { expectId } from './failures.ts'

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { parseMargin } from '../rules/margins.ts'
+import { parseMargin } from '../rules/catalogue/margins.ts'
 import { parseCredits, type Nanos } from '../rules/money.ts'
 
 /** Readers of what is typed on the command line. What they refuse is a mistake in usage. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { INVARIANTS } from '../rules/invariants.ts'
+import { INVARIANTS } from '../rules/billing/invariants.ts'
 import { audit, type Audit } from '../store/audit.ts'
 import { table, type Output } from './print.ts'
 import { addCommand, withStore, type Session } from './session.ts'

@@ -1,8 +1,8 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
-import { copyProblemOf } from '../rules/copy-problems.ts'
+import { copyProblemOf } from '../rules/offers/copy-problems.ts'
 import { formatCredits, parseCredits, type Nanos } from '../rules/money.ts'
-import { cleanCopy } from '../rules/offer-copy.ts'
+import { cleanCopy } from '../rules/offers/copy.ts'
 import {
   findCampaign,
   insertCampaign,

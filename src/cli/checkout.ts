@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import type { Config } from '../config.ts'
 import { formatCredits, type Nanos } from '../rules/money.ts'
-import { centsOf } from '../rules/payments.ts'
+import { centsOf } from '../rules/billing/payments.ts'
 import type { Db } from '../store/database.ts'
 import { creditsOf } from './arguments.ts'
 import { CliError } from './failures.ts'

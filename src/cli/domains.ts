@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { domainStateOf, proofRecordOf, type DomainState } from '../rules/domains.ts'
+import { domainStateOf, proofRecordOf, type DomainState } from '../rules/accounts/domains.ts'
 import { findDomain, setDomainName, setDomainVerified } from '../store/domains.ts'
 import { expectId, unknownId } from './failures.ts'
 import { facts, type Output } from './print.ts'

@@ -1,6 +1,6 @@
-import { formatMargin, type Classes } from '../rules/margins.ts'
+import { formatMargin, type Classes } from '../rules/catalogue/margins.ts'
 import { formatCredits } from '../rules/money.ts'
-import { changesOf, type ImportPlan, type ModelChange } from '../rules/price-import.ts'
+import { changesOf, type ImportPlan, type ModelChange } from '../rules/catalogue/price-import.ts'
 import type { PriceFile } from './price-file.ts'
 import { priceDocument, rowOf } from './prices.ts'
 import { table } from './print.ts'

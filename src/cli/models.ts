@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { formatMargin } from '../rules/margins.ts'
+import { formatMargin } from '../rules/catalogue/margins.ts'
 import { formatCredits } from '../rules/money.ts'
 import {
   findModel,

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../rules/money.ts'
-import { callIdOf } from '../rules/receipts.ts'
+import { callIdOf } from '../rules/billing/receipts.ts'
 import { isLoginRefused, isUnavailable, type Db } from '../store/database.ts'
 import {
   adjustWallet,

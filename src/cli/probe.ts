@@ -7,7 +7,7 @@ import { createProvider } from '../providers/create-provider.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from '../providers/provider.ts'
 import { createTransport, type Transport } from '../providers/transport.ts'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
-import type { Usage } from '../rules/usage.ts'
+import type { Usage } from '../rules/billing/usage.ts'
 import { CliError } from './failures.ts'
 
 export interface ProviderRecord {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Outcome, UsageSource } from '../rules/charging.ts'
+import type { Outcome, UsageSource } from '../rules/billing/charging.ts'
 import { formatCredits } from '../rules/money.ts'
 import {
   callIdOf,
@@ -8,7 +8,7 @@ import {
   type Receipt,
   type ReceiptAttempt,
   type Recomputation,
-} from '../rules/receipts.ts'
+} from '../rules/billing/receipts.ts'
 import { findHold, findReceipt } from '../store/receipts.ts'
 import { CliError } from './failures.ts'
 import { CLASSES, priceDocument, rowOf } from './prices.ts'

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
-import { ROUTE_FIELDS } from '../rules/chat-request.ts'
+import { ROUTE_FIELDS } from '../rules/calls/chat-request.ts'
 import { formatCredits, type Nanos } from '../rules/money.ts'
 import { findModel, insertDeployment, setDeploymentEnabled, type NewDeployment } from '../store/models.ts'
 import { findProvider } from '../store/providers.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { uuidv7 } from '../platform/uuid.ts'
-import { networkOf } from '../rules/addresses.ts'
+import { networkOf } from '../rules/accounts/addresses.ts'
 import { inTransaction } from '../store/database.ts'
 import { listInvitationsTo } from '../store/invitations.ts'
 import { listMemberships } from '../store/members.ts'

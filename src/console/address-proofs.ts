@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Secrets } from '../platform/secrets.ts'
 import { isSigned, sign, valueIn } from '../platform/signed.ts'
-import { networkOf } from '../rules/addresses.ts'
+import { networkOf } from '../rules/accounts/addresses.ts'
 import { ParleyError } from '../rules/errors.ts'
 import {
   confirmAddress,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
 import type { z } from 'zod'
-import type { MemberRole } from '../rules/roles.ts'
+import type { MemberRole } from '../rules/accounts/roles.ts'
 import type { Db } from '../store/database.ts'
 import { CLIENT_IP_HEADER } from './auth.ts'
 import type { Contract, ParamOf, RouteKey } from './contract.ts'

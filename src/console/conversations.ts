@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Readable } from 'node:stream'
-import { completionIdOf } from '../rules/receipts.ts'
-import { markdownOf, readableOf, textStateOf, titleOf } from '../rules/transcripts.ts'
+import { completionIdOf } from '../rules/billing/receipts.ts'
+import { markdownOf, readableOf, textStateOf, titleOf } from '../rules/calls/transcripts.ts'
 import {
   findConversation,
   listCallsOfMessages,

@@ -2,8 +2,15 @@ import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
 import { recordCheck } from '../domains/record-check.ts'
-import { explainFile, explainRecord, explainStanding } from '../rules/domain-words.ts'
-import { domainNameOf, domainStateOf, lapsesAtOf, PROOF_FILE_PATH, proofRecordOf, twinOf } from '../rules/domains.ts'
+import { explainFile, explainRecord, explainStanding } from '../rules/accounts/domain-labels.ts'
+import {
+  domainNameOf,
+  domainStateOf,
+  lapsesAtOf,
+  PROOF_FILE_PATH,
+  proofRecordOf,
+  twinOf,
+} from '../rules/accounts/domains.ts'
 import type { Db } from '../store/database.ts'
 import { findDomain, lockDomain, setDomainName, type Domain } from '../store/domains.ts'
 import { audited } from './audited.ts'

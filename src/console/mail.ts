@@ -1,6 +1,6 @@
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
-import type { MailData, MailTemplate } from '../rules/mails.ts'
+import type { MailData, MailTemplate } from '../rules/accounts/mails.ts'
 import type { Db } from '../store/database.ts'
 import { insertMail } from '../store/mails.ts'
 

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
-import type { MonetizationSettings } from '../rules/matching.ts'
-import { BLOCKED_ADVERTISERS_MAX, obstacleToOn, standingOf } from '../rules/monetization.ts'
+import type { MonetizationSettings } from '../rules/recommendations/matching.ts'
+import { BLOCKED_ADVERTISERS_MAX, obstacleToOn, standingOf } from '../rules/recommendations/monetization.ts'
 import { formatCredits } from '../rules/money.ts'
-import { isOutcome, outcomeWordsOf, type OutcomeWords } from '../rules/outcome-words.ts'
-import { completionIdOf } from '../rules/receipts.ts'
-import { LABELS } from '../rules/recommendation-block.ts'
+import { isOutcome, outcomeWordsOf, type OutcomeWords } from '../rules/recommendations/outcome-labels.ts'
+import { completionIdOf } from '../rules/billing/receipts.ts'
+import { LABELS } from '../rules/recommendations/block.ts'
 import type { Db } from '../store/database.ts'
 import {
   findMatchersNow,

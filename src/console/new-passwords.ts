@@ -1,4 +1,4 @@
-import { weaknessOf } from '../rules/passwords.ts'
+import { weaknessOf } from '../rules/accounts/passwords.ts'
 import { withPasswords } from './auth-errors.ts'
 import { wrongFields } from './route.ts'
 import type { World } from './world.ts'

@@ -1,7 +1,7 @@
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
 import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
-import { networkOf } from '../rules/addresses.ts'
+import { networkOf } from '../rules/accounts/addresses.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { findAccount, markProven } from '../store/credentials.ts'
 import { inTransaction } from '../store/database.ts'

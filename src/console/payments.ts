@@ -1,6 +1,6 @@
 import { uuidv7 } from '../platform/uuid.ts'
 import type { Nanos } from '../rules/money.ts'
-import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../rules/payments.ts'
+import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../rules/billing/payments.ts'
 import type { Db } from '../store/database.ts'
 import {
   creditPayment,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from '../platform/uuid.ts'
-import { domainNameOf } from '../rules/domains.ts'
+import { domainNameOf } from '../rules/accounts/domains.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { findProject, insertProject, listProjects, updateProject } from '../store/projects.ts'
 import { lockPublisher } from '../store/publishers.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { isServed, priceAt, type Model } from '../rules/routing.ts'
-import { firstRequest, KEY_PLACEHOLDERS, keysFor, snippetsFor } from '../rules/snippets.ts'
+import { isServed, priceAt, type Model } from '../rules/upstreams/routing.ts'
+import { firstRequest, KEY_PLACEHOLDERS, keysFor, snippetsFor } from '../rules/calls/snippets.ts'
 import { loadModels } from '../store/catalogue.ts'
 import type { Db } from '../store/database.ts'
 import { findProject } from '../store/projects.ts'

@@ -1,4 +1,4 @@
-import { networkOf } from '../rules/addresses.ts'
+import { networkOf } from '../rules/accounts/addresses.ts'
 import { findAccount } from '../store/credentials.ts'
 import type { RequestFacts } from './call.ts'
 import { knownDevice } from './devices.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { networkOf } from '../rules/addresses.ts'
+import { networkOf } from '../rules/accounts/addresses.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { endPendingSteps, findAccount, isStillPassword } from '../store/credentials.ts'
 import { deleteSession, deleteSessionOfToken } from '../store/users.ts'

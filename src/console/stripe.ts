@@ -9,7 +9,7 @@ import {
   type PaymentEvent,
   type PaymentReturn,
   type ReturnStage,
-} from '../rules/payments.ts'
+} from '../rules/billing/payments.ts'
 
 /** Everything that knows Stripe: how a payment page is asked for, and what its signed events say in our words. */
 

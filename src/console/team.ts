@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { uuidv7 } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { invitableRoles, type MemberRole } from '../rules/roles.ts'
+import { invitableRoles, type MemberRole } from '../rules/accounts/roles.ts'
 import type { Db } from '../store/database.ts'
 import {
   deleteInvitation,

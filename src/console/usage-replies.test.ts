@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OUTCOMES } from '../rules/charging.ts'
-import { STATUSES } from '../rules/usage-counts.ts'
+import { OUTCOMES } from '../rules/billing/charging.ts'
+import { STATUSES } from '../rules/billing/usage-counts.ts'
 import type { UsageDetails } from '../store/usage.ts'
 import { detailsOf, pointsOf, totalOf } from './usage-replies.ts'
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { csvOf } from '../rules/csv.ts'
-import { breakdownOf, daysLeft, TOKEN_CLASSES, type Breakdown } from '../rules/costs.ts'
+import { breakdownOf, daysLeft, TOKEN_CLASSES, type Breakdown } from '../rules/billing/costs.ts'
 import { formatCredits } from '../rules/money.ts'
-import { spanBefore, spanOf, type AskedSpan, type Span } from '../rules/usage-spans.ts'
+import { spanBefore, spanOf, type AskedSpan, type Span } from '../rules/billing/usage-spans.ts'
 import type { Db } from '../store/database.ts'
 import { listProjects } from '../store/projects.ts'
 import {

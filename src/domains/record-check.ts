@@ -1,6 +1,6 @@
 import type { Secrets } from '../platform/secrets.ts'
-import { dayOf } from '../rules/domain-words.ts'
-import { domainStateOf, lapsesAtOf, standingAfter, type DomainState, type Findings } from '../rules/domains.ts'
+import { dayOf } from '../rules/accounts/domain-labels.ts'
+import { domainStateOf, lapsesAtOf, standingAfter, type DomainState, type Findings } from '../rules/accounts/domains.ts'
 import { appendAuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/database.ts'
 import { lockDomain, saveCheck, type Domain } from '../store/domains.ts'

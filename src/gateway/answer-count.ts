@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { ContentChunk } from '../rules/chunk.ts'
-import { createScriptCount, PLAIN, type Script } from '../rules/scripts.ts'
-import { countTextTokens, countTextsInTurns } from '../rules/tokens.ts'
-import type { SeenAnswer } from '../rules/usage-report.ts'
+import type { ContentChunk } from '../rules/calls/chunk.ts'
+import { createScriptCount, PLAIN, type Script } from '../rules/calls/scripts.ts'
+import { countTextTokens, countTextsInTurns } from '../rules/calls/tokens.ts'
+import type { SeenAnswer } from '../rules/billing/usage-report.ts'
 
 /** How much of an answer has passed: its text and calls, and the thoughts that were shown. */
 export interface AnswerCount {

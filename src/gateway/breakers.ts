@@ -14,7 +14,7 @@ import {
   waitOf,
   type Breaker,
   type Pass,
-} from '../rules/breaker.ts'
+} from '../rules/upstreams/breaker.ts'
 import type { Route } from './catalogue.ts'
 
 /**

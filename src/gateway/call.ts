@@ -1,8 +1,8 @@
-import type { Outcome, UsageSource } from '../rules/charging.ts'
-import type { FinishReason } from '../rules/chunk.ts'
+import type { Outcome, UsageSource } from '../rules/billing/charging.ts'
+import type { FinishReason } from '../rules/calls/chunk.ts'
 import type { Nanos } from '../rules/money.ts'
-import type { Anomaly } from '../rules/usage-report.ts'
-import type { Usage } from '../rules/usage.ts'
+import type { Anomaly } from '../rules/billing/usage-report.ts'
+import type { Usage } from '../rules/billing/usage.ts'
 import type { Attempt } from '../store/ledger.ts'
 import type { Caller } from './authenticate.ts'
 

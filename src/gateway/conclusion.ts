@@ -1,6 +1,6 @@
-import type { Figures } from '../rules/figures.ts'
+import type { Figures } from '../rules/catalogue/figures.ts'
 import type { Nanos } from '../rules/money.ts'
-import { moreTokensFor, type Price } from '../rules/pricing.ts'
+import { moreTokensFor, type Price } from '../rules/billing/pricing.ts'
 import {
   isMoreThanSeen,
   isWhole,
@@ -8,8 +8,8 @@ import {
   usageBounds,
   type Anomaly,
   type JudgedUsage,
-} from '../rules/usage-report.ts'
-import { completionTokensOf, NO_USAGE, promptTokensOf, type Usage } from '../rules/usage.ts'
+} from '../rules/billing/usage-report.ts'
+import { completionTokensOf, NO_USAGE, promptTokensOf, type Usage } from '../rules/billing/usage.ts'
 import type { AnswerCount } from './answer-count.ts'
 import type { MeteredPrompt } from './prompt.ts'
 

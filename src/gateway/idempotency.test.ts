@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '../rules/chat-request.ts'
-import type { RecommendationChunk } from '../rules/chunk.ts'
-import { NO_USAGE } from '../rules/usage.ts'
+import type { Message } from '../rules/calls/chat-request.ts'
+import type { RecommendationChunk } from '../rules/calls/chunk.ts'
+import { NO_USAGE } from '../rules/billing/usage.ts'
 import { chunksOf } from './idempotency.ts'
 
 const USAGE = { ...NO_USAGE, input: 7, output: 3 }

@@ -1,5 +1,5 @@
 import type { Metrics } from '../platform/metrics.ts'
-import { NO_USAGE } from '../rules/usage.ts'
+import { NO_USAGE } from '../rules/billing/usage.ts'
 import type { Db } from '../store/database.ts'
 import { beat, findOldHolds } from '../store/gateways.ts'
 import { giveUpOrphanedKeys } from '../store/idempotency.ts'

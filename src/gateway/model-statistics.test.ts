@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NO_FIGURES } from '../rules/figures.ts'
-import { TYPICAL_OUTPUT_MIN } from '../rules/holds.ts'
-import type { Model } from '../rules/routing.ts'
-import { PLAIN } from '../rules/scripts.ts'
+import { NO_FIGURES } from '../rules/catalogue/figures.ts'
+import { TYPICAL_OUTPUT_MIN } from '../rules/billing/holds.ts'
+import type { Model } from '../rules/upstreams/routing.ts'
+import { PLAIN } from '../rules/calls/scripts.ts'
 import { createModelStatistics, type ReportedCall } from './model-statistics.ts'
 
 const MODEL: Model = {

@@ -1,7 +1,7 @@
-import { TYPICAL_OUTPUT_MIN } from '../rules/holds.ts'
+import { TYPICAL_OUTPUT_MIN } from '../rules/billing/holds.ts'
 import { READ_ON_MS } from '../rules/limits.ts'
-import type { Model } from '../rules/routing.ts'
-import { PLAIN, type Script } from '../rules/scripts.ts'
+import type { Model } from '../rules/upstreams/routing.ts'
+import { PLAIN, type Script } from '../rules/calls/scripts.ts'
 
 /**
  * What this process has learned of each model from the reports of its providers: holds follow it. In memory only; a new

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChatRequest } from '../rules/chat-request.ts'
+import { parseChatRequest } from '../rules/calls/chat-request.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { NO_FIGURES } from '../rules/figures.ts'
-import type { Model } from '../rules/routing.ts'
+import { NO_FIGURES } from '../rules/catalogue/figures.ts'
+import type { Model } from '../rules/upstreams/routing.ts'
 import { createModelStatistics } from './model-statistics.ts'
 import { meterPrompt } from './prompt.ts'
 

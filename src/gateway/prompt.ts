@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { ChatRequest } from '../rules/chat-request.ts'
+import type { ChatRequest } from '../rules/calls/chat-request.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { HELD_FIGURES, TYPICAL_FIGURES } from '../rules/figures.ts'
-import type { Model } from '../rules/routing.ts'
-import { PLAIN } from '../rules/scripts.ts'
+import { HELD_FIGURES, TYPICAL_FIGURES } from '../rules/catalogue/figures.ts'
+import type { Model } from '../rules/upstreams/routing.ts'
+import { PLAIN } from '../rules/calls/scripts.ts'
 import {
   countPromptInTurns,
   estimateTexts,
@@ -12,7 +12,7 @@ import {
   tokensBesideText,
   tokensOfAnyTokenizer,
   type TextCount,
-} from '../rules/tokens.ts'
+} from '../rules/calls/tokens.ts'
 import type { Gateway } from './gateway.ts'
 import type { TokenRatio } from './model-statistics.ts'
 

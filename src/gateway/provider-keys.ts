@@ -1,8 +1,15 @@
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { UpstreamError } from '../providers/provider.ts'
-import { UNLIMITED, hasRoom, withOneLess, withOneMore, type Concurrency, type SlotEnd } from '../rules/concurrency.ts'
-import { cooldownMs } from '../rules/cooldown.ts'
+import {
+  UNLIMITED,
+  hasRoom,
+  withOneLess,
+  withOneMore,
+  type Concurrency,
+  type SlotEnd,
+} from '../rules/upstreams/concurrency.ts'
+import { cooldownMs } from '../rules/upstreams/cooldown.ts'
 import type { AttemptEnd } from './breakers.ts'
 import type { ProviderKey, Route } from './catalogue.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
-import { callIdOf, completionIdOf, recompute, type Receipt } from '../rules/receipts.ts'
+import { callIdOf, completionIdOf, recompute, type Receipt } from '../rules/billing/receipts.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import { findReceipt } from '../store/receipts.ts'
 

@@ -1,8 +1,8 @@
 import type { MatcherClient } from '../recommend/matcher-client.ts'
-import type { ChatRequest, Message } from '../rules/chat-request.ts'
-import type { FinishReason } from '../rules/chunk.ts'
-import { hasCrisisWords } from '../rules/lexicon.ts'
-import type { Match, MatchRequest, MonetizationSettings, Refusal } from '../rules/matching.ts'
+import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
+import type { FinishReason } from '../rules/calls/chunk.ts'
+import { hasCrisisWords } from '../rules/recommendations/lexicon.ts'
+import type { Match, MatchRequest, MonetizationSettings, Refusal } from '../rules/recommendations/matching.ts'
 import {
   exhaustedAdvertisers,
   isCapped,
@@ -10,8 +10,8 @@ import {
   RELEVANCE_MIN_UNKNOWN,
   turnOf,
   type History,
-} from '../rules/recommendation-caps.ts'
-import { answerGate, requestGate, turnsOf } from '../rules/recommendation-gates.ts'
+} from '../rules/recommendations/caps.ts'
+import { answerGate, requestGate, turnsOf } from '../rules/recommendations/gates.ts'
 import type { ConversationDigest, Recommended, RememberedRestraint } from '../store/recommendation-records.ts'
 import type { Call } from './call.ts'
 

@@ -6,9 +6,9 @@ import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { createMatcherClient } from '../recommend/matcher-client.ts'
 import { matcherTokenOf } from '../recommend/wire.ts'
-import type { ChatRequest, Message } from '../rules/chat-request.ts'
-import type { FinishReason, RecommendationChunk } from '../rules/chunk.ts'
-import type { Match, Outcome } from '../rules/matching.ts'
+import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
+import type { FinishReason, RecommendationChunk } from '../rules/calls/chunk.ts'
+import type { Match, Outcome } from '../rules/recommendations/matching.ts'
 import {
   labelOf,
   renderBlock,
@@ -17,9 +17,9 @@ import {
   wordsOfBlock,
   type Block,
   type Label,
-} from '../rules/recommendation-block.ts'
-import type { History } from '../rules/recommendation-caps.ts'
-import { idOfLine, tokenOf, type KeyOf } from '../rules/recommendation-token.ts'
+} from '../rules/recommendations/block.ts'
+import type { History } from '../rules/recommendations/caps.ts'
+import { idOfLine, tokenOf, type KeyOf } from '../rules/recommendations/link-token.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import {
   countTurns,

@@ -5,7 +5,7 @@ import {
   type ContentPart,
   type InlineData,
   type Message,
-} from '../rules/chat-request.ts'
+} from '../rules/calls/chat-request.ts'
 
 /** How a chat request is said to a model of an `@ai-sdk` package, whichever provider is behind it. */
 

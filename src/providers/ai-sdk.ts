@@ -1,5 +1,5 @@
-import type { Chunk, FinishChunk } from '../rules/chunk.ts'
-import type { Usage } from '../rules/usage.ts'
+import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
+import type { Usage } from '../rules/billing/usage.ts'
 import { callOptionsOf, type LanguageModel } from './ai-sdk-request.ts'
 import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from './endings.ts'
 import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from './provider.ts'

@@ -8,7 +8,7 @@ import {
   type FilePart,
   type Message,
   type OptionalField,
-} from '../rules/chat-request.ts'
+} from '../rules/calls/chat-request.ts'
 import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
 import { parseJson } from '../platform/json.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Chunk, FinishChunk } from '../rules/chunk.ts'
-import type { Usage } from '../rules/usage.ts'
+import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
+import type { Usage } from '../rules/billing/usage.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
 import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChatRequest } from '../rules/chat-request.ts'
+import { parseChatRequest } from '../rules/calls/chat-request.ts'
 import { cannotHonour } from './bedrock.ts'
 
 const TOOL = { type: 'function', function: { name: 'weather' } }

@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { filesOf, imageUrlsOf, inlineDataOf, type ChatRequest, type OptionalField } from '../rules/chat-request.ts'
+import {
+  filesOf,
+  imageUrlsOf,
+  inlineDataOf,
+  type ChatRequest,
+  type OptionalField,
+} from '../rules/calls/chat-request.ts'
 import { EVENT_BYTES_MAX } from '../rules/limits.ts'
 import { inlineImageOf } from './ai-sdk-request.ts'
 import { streamThrough } from './ai-sdk.ts'

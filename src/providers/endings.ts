@@ -1,4 +1,4 @@
-import type { FinishChunk, FinishReason } from '../rules/chunk.ts'
+import type { FinishChunk, FinishReason } from '../rules/calls/chunk.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 
 /**

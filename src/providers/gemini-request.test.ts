@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPTIONAL_FIELDS, parseChatRequest, type ChatRequest } from '../rules/chat-request.ts'
+import { OPTIONAL_FIELDS, parseChatRequest, type ChatRequest } from '../rules/calls/chat-request.ts'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { UpstreamError } from './provider.ts'
 

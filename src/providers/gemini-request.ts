@@ -8,7 +8,7 @@ import {
   type FilePart,
   type Message,
   type OptionalField,
-} from '../rules/chat-request.ts'
+} from '../rules/calls/chat-request.ts'
 import { UpstreamError } from './provider.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */

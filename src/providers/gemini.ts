@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Chunk, ContentChunk, FinishChunk } from '../rules/chunk.ts'
-import type { Usage } from '../rules/usage.ts'
+import type { Chunk, ContentChunk, FinishChunk } from '../rules/calls/chunk.ts'
+import type { Usage } from '../rules/billing/usage.ts'
 import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent } from './endings.ts'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'

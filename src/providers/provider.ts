@@ -1,5 +1,5 @@
-import type { ChatRequest, OptionalField } from '../rules/chat-request.ts'
-import type { Chunk } from '../rules/chunk.ts'
+import type { ChatRequest, OptionalField } from '../rules/calls/chat-request.ts'
+import type { Chunk } from '../rules/calls/chunk.ts'
 import type { UpstreamTimers } from '../rules/limits.ts'
 
 /** An upstream that answers chat requests. One verb: a non-streaming answer is the fold of a streaming one. */

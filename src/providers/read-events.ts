@@ -1,4 +1,4 @@
-import type { Chunk } from '../rules/chunk.ts'
+import type { Chunk } from '../rules/calls/chunk.ts'
 import type { EventsRequest, Transport } from './transport.ts'
 
 /** Turns the data of a provider's events, in order, into chunks. */

@@ -1,5 +1,5 @@
-import type { Chunk } from '../rules/chunk.ts'
-import { promptTokensOf, type Usage } from '../rules/usage.ts'
+import type { Chunk } from '../rules/calls/chunk.ts'
+import { promptTokensOf, type Usage } from '../rules/billing/usage.ts'
 
 /**
  * Some providers report while they answer. Passed on are the parts that nobody else can know, the prompt and the

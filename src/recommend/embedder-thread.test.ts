@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { cosine } from '../rules/vectors.ts'
+import { cosine } from '../rules/recommendations/vectors.ts'
 import { EmbedderUnavailable, openEmbedder } from './embedding/embedder.ts'
 import { openEmbedderThread } from './embedder-thread.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { hasCrisisWords, sensitiveClassOf } from '../rules/lexicon.ts'
-import type { Turn } from '../rules/matching.ts'
-import { WINDOW_LIMITS, windowsOf } from '../rules/windows.ts'
+import { hasCrisisWords, sensitiveClassOf } from '../rules/recommendations/lexicon.ts'
+import type { Turn } from '../rules/recommendations/matching.ts'
+import { WINDOW_LIMITS, windowsOf } from '../rules/recommendations/text-windows.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { scoresOf, type Heads } from './heads.ts'
 

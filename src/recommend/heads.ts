@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { VECTOR_DIMENSIONS } from '../rules/vectors.ts'
+import { VECTOR_DIMENSIONS } from '../rules/recommendations/vectors.ts'
 
 /**
  * What was learned about sentence vectors, by `scripts/train-gates.ts`: which of some eighty topics a text may be about,

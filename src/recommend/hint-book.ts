@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Log } from '../platform/log.ts'
-import { cosineInt8 } from '../rules/vectors.ts'
+import { cosineInt8 } from '../rules/recommendations/vectors.ts'
 import { readHints, type CampaignHints, type CampaignRow } from '../store/campaign-snapshot.ts'
 import type { Db } from '../store/database.ts'
 import { findVectors } from '../store/text-vectors.ts'

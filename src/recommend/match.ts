@@ -1,6 +1,6 @@
-import { auction } from '../rules/auction.ts'
-import { blocksOf, isCampaignBlocked, isOfferBlocked, type Blocks } from '../rules/eligibility.ts'
-import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../rules/matching.ts'
+import { auction } from '../rules/recommendations/auction.ts'
+import { blocksOf, isCampaignBlocked, isOfferBlocked, type Blocks } from '../rules/recommendations/eligibility.ts'
+import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
 import {
   ANSWER_COSINE_MIN,
   contenders,
@@ -9,8 +9,8 @@ import {
   searchWordsOf,
   type Candidate,
   type Ranked,
-} from '../rules/ranking.ts'
-import { cosineInt8, toInt8 } from '../rules/vectors.ts'
+} from '../rules/recommendations/ranking.ts'
+import { cosineInt8, toInt8 } from '../rules/recommendations/vectors.ts'
 import type { Campaigns } from './campaigns.ts'
 import type { Gates } from './gates.ts'
 import { isEnglish } from './language.ts'

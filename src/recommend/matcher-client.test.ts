@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { createMetrics } from '../platform/metrics.ts'
-import type { MatchRequest } from '../rules/matching.ts'
+import type { MatchRequest } from '../rules/recommendations/matching.ts'
 import { createMatcherClient, type MatcherClient } from './matcher-client.ts'
 
 const NEVER = new AbortController().signal

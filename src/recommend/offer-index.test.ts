@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { VECTOR_DIMENSIONS } from '../rules/vectors.ts'
+import { VECTOR_DIMENSIONS } from '../rules/recommendations/vectors.ts'
 import { createOfferIndex, openOfferIndex } from './offer-index.ts'
 import type { IndexedOffer } from './offer-rows.ts'
 

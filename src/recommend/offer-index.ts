@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Connection, Table } from '@lancedb/lancedb'
 import type { Table as Rows } from 'apache-arrow'
-import { cosineInt8, toInt8 } from '../rules/vectors.ts'
+import { cosineInt8, toInt8 } from '../rules/recommendations/vectors.ts'
 import { loadEngine, type Engine } from './engine.ts'
 import { schemaOf, tableOf, unpack, type IndexedOffer, type StoredOffer } from './offer-rows.ts'
 

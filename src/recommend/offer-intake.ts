@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { searchTextOf, wordIndexTextOf } from '../rules/offers.ts'
+import { searchTextOf, wordIndexTextOf } from '../rules/offers/search-text.ts'
 import type { Db } from '../store/database.ts'
 import { changedOffers, offersOf, type ChangesAsked, type OfferChange } from '../store/offer-changes.ts'
 import type { Embedder } from './embedding/embedder.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VECTOR_DIMENSIONS } from '../rules/vectors.ts'
+import { VECTOR_DIMENSIONS } from '../rules/recommendations/vectors.ts'
 import { loadEngine } from './engine.ts'
 import { tableOf, unpack, type IndexedOffer } from './offer-rows.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Table } from 'apache-arrow'
-import type { OfferFacts } from '../rules/eligibility.ts'
-import { VECTOR_DIMENSIONS } from '../rules/vectors.ts'
+import type { OfferFacts } from '../rules/recommendations/eligibility.ts'
+import { VECTOR_DIMENSIONS } from '../rules/recommendations/vectors.ts'
 import type { Engine } from './engine.ts'
 
 /** An offer as it is in the index. */

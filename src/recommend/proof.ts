@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { CRISIS_WORDS, HARMLESS_PHRASES, SENSITIVE_WORDS, WORD_GROUPS } from '../rules/lexicon-words.ts'
+import { CRISIS_WORDS, HARMLESS_PHRASES, SENSITIVE_WORDS, WORD_GROUPS } from '../rules/recommendations/lexicon-words.ts'
 import { GATE_LIMITS } from './gates.ts'
 import { HEADS_PATH } from './heads.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Db } from '../store/database.ts'
 import { insertVectors } from '../store/text-vectors.ts'
-import { toInt8 } from '../rules/vectors.ts'
+import { toInt8 } from '../rules/recommendations/vectors.ts'
 import type { Embedder } from './embedding/embedder.ts'
 
 /** Embeds and stores, so that no other host, and no later start, has to. In the order of the texts. */

@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import type { Secrets } from '../platform/secrets.ts'
 import { MESSAGES_MAX } from '../rules/limits.ts'
-import { OUTCOMES, type JudgeReply, type JudgeRequest, type MatchReply, type MatchRequest } from '../rules/matching.ts'
+import {
+  OUTCOMES,
+  type JudgeReply,
+  type JudgeRequest,
+  type MatchReply,
+  type MatchRequest,
+} from '../rules/recommendations/matching.ts'
 
 /** What gateways and matchers send each other, checked at both ends: they may be of different versions for a while. */
 

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import { EXAMPLES_MAX, type Finding, type Invariant } from '../rules/invariants.ts'
+import { EXAMPLES_MAX, type Finding, type Invariant } from '../rules/billing/invariants.ts'
 import type { Db } from './database.ts'
 
 /** What one charge, one call and the two together can be checked for, whatever else is in the ledger. */
@@ -48,7 +48,7 @@ const ARE_FEW_TOKENS = sql`(c.input_tokens | c.cached_input_tokens | c.cache_wri
   | c.reasoning_tokens) < 131072`
 
 /**
- * What src/rules/charging.ts and ledger_settle charge at least and at most, as far as the row still shows it; the first
+ * What src/rules/billing/charging.ts and ledger_settle charge at least and at most, as far as the row still shows it; the first
  * case that applies. The most frequent one is first: this is evaluated for every charge there is.
  */
 const BILLS = [

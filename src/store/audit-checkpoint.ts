@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Finding } from '../rules/invariants.ts'
+import type { Finding } from '../rules/billing/invariants.ts'
 import type { Db } from './database.ts'
 
 /** What was read before: migrations/0006_audit.sql says why it can be relied on. */

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { Finding } from '../rules/invariants.ts'
+import type { Finding } from '../rules/billing/invariants.ts'
 import {
   findBroken,
   findStrayCalls,

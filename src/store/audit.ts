@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { LONGEST_CALL_MS } from '../rules/limits.ts'
-import { INVARIANTS, mergeFindings, type Finding, type Invariant } from '../rules/invariants.ts'
+import { INVARIANTS, mergeFindings, type Finding, type Invariant } from '../rules/billing/invariants.ts'
 import { findBroken } from './audit-charges.ts'
 import { findBoundary, findCheckpoint, saveCheckpoint, type Checkpoint, type Sums } from './audit-checkpoint.ts'
 import { findStrays, listPartitions, mix, readAll, readSettled, type Entries, type Reading } from './audit-entries.ts'

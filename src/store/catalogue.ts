@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely'
-import type { Figures } from '../rules/figures.ts'
+import type { Figures } from '../rules/catalogue/figures.ts'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
-import type { Deployment, Model } from '../rules/routing.ts'
+import type { Deployment, Model } from '../rules/upstreams/routing.ts'
 import type { Db } from './database.ts'
 import type { Deployments, Models, ProviderKeys, Providers } from './schema.gen.ts'
 

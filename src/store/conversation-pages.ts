@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { Outcome } from '../rules/charging.ts'
+import type { Outcome } from '../rules/billing/charging.ts'
 import type { ConversationKey } from './conversations.ts'
 import type { Db } from './database.ts'
 

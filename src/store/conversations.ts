@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { SeenMessage } from '../rules/conversations.ts'
+import type { SeenMessage } from '../rules/calls/conversations.ts'
 import { inTransaction, type Db } from './database.ts'
 
 export interface ConversationKey {

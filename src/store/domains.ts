@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { DomainStanding, Findings, ProvenBy } from '../rules/domains.ts'
+import type { DomainStanding, Findings, ProvenBy } from '../rules/accounts/domains.ts'
 import type { Db } from './database.ts'
 
 export interface Domain extends DomainStanding {

@@ -5,7 +5,7 @@
  */
 import { sql, type RawBuilder } from 'kysely'
 import { uuidv7 } from '../platform/uuid.ts'
-import { contentHashOf, textHashOf, type FeedOffer } from '../rules/offers.ts'
+import { contentHashOf, textHashOf, type FeedOffer } from '../rules/offers/search-text.ts'
 import type { Db } from './database.ts'
 import { endFeedRun, type Feed, type Rejection, type RunCounts } from './feeds.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { MonetizationSettings } from '../rules/matching.ts'
+import type { MonetizationSettings } from '../rules/recommendations/matching.ts'
 import type { Db } from './database.ts'
 import { settingsOf, type MonetizationRow } from './monetization.ts'
 

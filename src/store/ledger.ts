@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from 'pg'
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../platform/batch.ts'
-import type { Outcome, UsageSource } from '../rules/charging.ts'
+import type { Outcome, UsageSource } from '../rules/billing/charging.ts'
 import { ParleyError, type ErrorCode } from '../rules/errors.ts'
 import { EXTEND_WAIT_MS, SETTLE_WAIT_MS, STORE_WAIT_MS } from '../rules/limits.ts'
 import type { Nanos } from '../rules/money.ts'
-import type { Anomaly } from '../rules/usage-report.ts'
-import type { Usage } from '../rules/usage.ts'
+import type { Anomaly } from '../rules/billing/usage-report.ts'
+import type { Usage } from '../rules/billing/usage.ts'
 import { isUnavailable } from './database.ts'
 
 /**

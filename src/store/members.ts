@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { MemberRole } from '../rules/roles.ts'
+import type { MemberRole } from '../rules/accounts/roles.ts'
 import type { Db } from './database.ts'
 
 export interface Membership {

@@ -1,6 +1,6 @@
 import { sql, type Updateable } from 'kysely'
-import type { Figures } from '../rules/figures.ts'
-import type { Price } from '../rules/pricing.ts'
+import type { Figures } from '../rules/catalogue/figures.ts'
+import type { Price } from '../rules/billing/pricing.ts'
 import type { Db } from './database.ts'
 import type { Models } from './schema.gen.ts'
 

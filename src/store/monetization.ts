@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { MonetizationSettings } from '../rules/matching.ts'
-import { DEFAULT_SETTINGS, type MatchersNow } from '../rules/monetization.ts'
+import type { MonetizationSettings } from '../rules/recommendations/matching.ts'
+import { DEFAULT_SETTINGS, type MatchersNow } from '../rules/recommendations/monetization.ts'
 import type { Db } from './database.ts'
 
 /** What a project allows, as its publisher sets it. */

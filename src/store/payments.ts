@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Nanos } from '../rules/money.ts'
-import type { PaymentReturn } from '../rules/payments.ts'
+import type { PaymentReturn } from '../rules/billing/payments.ts'
 import type { Db } from './database.ts'
 
 /** What was asked to be paid, what became of it, and what the provider has given back since. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../platform/uuid.ts'
-import type { Classes } from '../rules/margins.ts'
-import type { ModelChange, Offer } from '../rules/price-import.ts'
+import type { Classes } from '../rules/catalogue/margins.ts'
+import type { ModelChange, Offer } from '../rules/catalogue/price-import.ts'
 import type { Db } from './database.ts'
 import { figureColumns } from './models.ts'
 

@@ -1,5 +1,5 @@
-import type { Outcome, UsageSource } from '../rules/charging.ts'
-import type { Receipt, ReceiptAttempt } from '../rules/receipts.ts'
+import type { Outcome, UsageSource } from '../rules/billing/charging.ts'
+import type { Receipt, ReceiptAttempt } from '../rules/billing/receipts.ts'
 import type { Db } from './database.ts'
 
 /** Undefined when there is no such call, or it has not been settled yet. */

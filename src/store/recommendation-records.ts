@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Outcome } from '../rules/matching.ts'
-import type { Restraint } from '../rules/recommendation-caps.ts'
+import type { Outcome } from '../rules/recommendations/matching.ts'
+import type { Restraint } from '../rules/recommendations/caps.ts'
 import type { Db } from './database.ts'
 import { MAY_BE_ADVERTISED } from './offers.ts'
 

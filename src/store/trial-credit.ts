@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { trialClaimsOf } from '../rules/trial-credit.ts'
+import { trialClaimsOf } from '../rules/billing/trial-credit.ts'
 import type { Db } from './database.ts'
 
 interface DueTrial {

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
-import { OUTCOMES } from '../rules/charging.ts'
-import { LATENCY_COUNTS, STATUSES } from '../rules/usage-counts.ts'
+import { OUTCOMES } from '../rules/billing/charging.ts'
+import { LATENCY_COUNTS, STATUSES } from '../rules/billing/usage-counts.ts'
 import type { Db } from './database.ts'
 
 /** Reads the roll-ups. Whatever the number of calls, only the rows of the hours or days that are asked for are touched. */

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { LedgerKind } from '../rules/ledger-words.ts'
+import type { LedgerKind } from '../rules/billing/ledger-labels.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Db } from './database.ts'
 

@@ -1,7 +1,7 @@
 import { createTransport, type Transporter } from 'nodemailer'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
-import { isMailTemplate, renderMail, type MailData } from '../rules/mails.ts'
+import { isMailTemplate, renderMail, type MailData } from '../rules/accounts/mails.ts'
 import type { Db } from '../store/database.ts'
 import { claimMails, giveUpMail, markMailSent, type OutgoingMail } from '../store/mails.ts'
 

@@ -13,7 +13,7 @@ import {
   type PaymentEvent,
   type PaymentReturn,
   type ReturnKind,
-} from '../../src/rules/payments.ts'
+} from '../../src/rules/billing/payments.ts'
 import type { Store } from '../../src/store/database.ts'
 import { insertPayment } from '../../src/store/payments.ts'
 import { createRandom, type Random } from '../support/random.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, mock } from 'node:test'
-import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/keys.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/accounts/keys.ts'
 import { setKeyPairActive } from '../../src/store/keys.ts'
 import { listConversations, listMessages } from '../../src/store/conversations.ts'
 import { addKeyPair, addProject, chatBody, createWorld, until, walletOf, type TestProject } from '../support/world.ts'

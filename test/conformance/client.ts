@@ -1,6 +1,6 @@
 /** How the tests talk to a gateway, and how they look at what became of it: real sockets, the simulator, the store. */
 import { connect } from 'node:net'
-import { callIdOf } from '../../src/rules/receipts.ts'
+import { callIdOf } from '../../src/rules/billing/receipts.ts'
 import { addModel, complete, eventsOf, until, type TestModel, type TestProject, type World } from '../support/world.ts'
 
 export interface CompletionBody {

@@ -7,7 +7,7 @@ import { requestBodyOf } from '../../src/providers/gemini-request.ts'
 import { createGemini } from '../../src/providers/gemini.ts'
 import { UpstreamError } from '../../src/providers/provider.ts'
 import { createTransport, type Transport } from '../../src/providers/transport.ts'
-import { parseChatRequest, type ChatRequest } from '../../src/rules/chat-request.ts'
+import { parseChatRequest, type ChatRequest } from '../../src/rules/calls/chat-request.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
 
 /** Google's own SDK and that of Vercel read the same streams as our adapter. Where all three agree, ours is right. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { costOf } from '../../src/rules/pricing.ts'
+import { costOf } from '../../src/rules/billing/pricing.ts'
 import { ADAPTERS, type Adapter } from '../faults/adapters.ts'
 import {
   addModel,

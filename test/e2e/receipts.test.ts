@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { callIdOf, completionIdOf } from '../../src/rules/receipts.ts'
+import { callIdOf, completionIdOf } from '../../src/rules/billing/receipts.ts'
 import { addSettledCall } from '../support/ledger.ts'
 import {
   addDeployment,

@@ -9,10 +9,10 @@ import { createRecommendationRecords } from '../../src/gateway/recommendation-re
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { parseChatRequest } from '../../src/rules/chat-request.ts'
-import type { Match } from '../../src/rules/matching.ts'
-import { renderBlock, wordsOfBlock, type Label } from '../../src/rules/recommendation-block.ts'
-import { tokenOf } from '../../src/rules/recommendation-token.ts'
+import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
+import type { Match } from '../../src/rules/recommendations/matching.ts'
+import { renderBlock, wordsOfBlock, type Label } from '../../src/rules/recommendations/block.ts'
+import { tokenOf } from '../../src/rules/recommendations/link-token.ts'
 import {
   countTurns,
   expireRestraints,

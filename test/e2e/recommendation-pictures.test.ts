@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test, type TestContext } from 'node:test'
-import type { JudgeReply, Match, MatchReply } from '../../src/rules/matching.ts'
+import type { JudgeReply, Match, MatchReply } from '../../src/rules/recommendations/matching.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import {
   openCallCamera,

@@ -12,7 +12,7 @@ import {
   snippetFor,
   snippetsFor,
   type SnippetRequest,
-} from '../../src/rules/snippets.ts'
+} from '../../src/rules/calls/snippets.ts'
 import { ROOT, run, type Finished } from '../support/commands.ts'
 import { createWorld, eventsOf, type World } from '../support/world.ts'
 

@@ -1,6 +1,6 @@
 import type { SimulatedCall } from '../../simulator/calls.ts'
-import { costOf } from '../../src/rules/pricing.ts'
-import { NO_USAGE } from '../../src/rules/usage.ts'
+import { costOf } from '../../src/rules/billing/pricing.ts'
+import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import type { Seen } from './caller.ts'
 import type { Trial } from './trial.ts'
 import { PRICE, type Charge } from './world.ts'

@@ -1,5 +1,5 @@
 import type { SimulatedCall } from '../../simulator/calls.ts'
-import type { Price } from '../../src/rules/pricing.ts'
+import type { Price } from '../../src/rules/billing/pricing.ts'
 import { ADAPTERS } from '../faults/adapters.ts'
 import { startGatewayProcess } from '../support/gateway-process.ts'
 import { auditOf } from '../support/ledger.ts'

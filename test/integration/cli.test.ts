@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
-import { callIdOf } from '../../src/rules/receipts.ts'
+import { callIdOf } from '../../src/rules/billing/receipts.ts'
 import { parley, run } from '../support/commands.ts'
 import { asked, expectOk, here, refused, told } from '../support/operator.ts'
 import { addModel, addProject, chatBody, complete, createWorld, until, type World } from '../support/world.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { completionIdOf } from '../../src/rules/receipts.ts'
+import { completionIdOf } from '../../src/rules/billing/receipts.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addSettledCall, type SettledCall } from '../support/ledger.ts'
 import { addDoubling, addUsageRows, doubled } from '../support/usage-rows.ts'

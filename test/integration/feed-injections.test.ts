@@ -1,7 +1,7 @@
 /** E13: whatever an advertiser puts into whichever field of whichever format, the catalogue holds plain lines for readers. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { copyProblemOf } from '../../src/rules/copy-problems.ts'
+import { copyProblemOf } from '../../src/rules/offers/copy-problems.ts'
 import type { Store } from '../../src/store/database.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addShop, importText, jsonLines, type Item } from '../support/feeds.ts'

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { contract } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { ROLES, type MemberRole } from '../../src/rules/roles.ts'
+import { ROLES, type MemberRole } from '../../src/rules/accounts/roles.ts'
 import { SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
 import {
   createConsoleWorld,

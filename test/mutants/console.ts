@@ -59,7 +59,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'who has exactly the role that is asked for is refused',
-    file: 'src/rules/roles.ts',
+    file: 'src/rules/accounts/roles.ts',
     from: 'ROLES.indexOf(held) <= ROLES.indexOf(needed)',
     to: "ROLES.indexOf(held) < ROLES.indexOf(needed) || held === 'owner'",
     test: 'test/integration/tenant-matrix.test.ts',

@@ -1,4 +1,4 @@
-import { costOf } from '../../src/rules/pricing.ts'
+import { costOf } from '../../src/rules/billing/pricing.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { blanks, evading, island, prose } from '../exactness/texts.ts'
 import { HIDDEN_TOKENS_MAX, MODEL_IDS, modelBy } from './models.ts'

@@ -1,5 +1,5 @@
 import type { Nanos } from '../../src/rules/money.ts'
-import { completionTokensOf, promptTokensOf } from '../../src/rules/usage.ts'
+import { completionTokensOf, promptTokensOf } from '../../src/rules/billing/usage.ts'
 import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem, Settlement } from '../../src/store/ledger.ts'
 import {
   ABSORBED,

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../src/rules/charging.ts'
+import type { Outcome } from '../../src/rules/billing/charging.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 
 /** The ledger's tables as plain data. Without the database's constraints: what they would refuse, the invariants find. */

@@ -1,7 +1,7 @@
-import { NO_FIGURES } from '../../src/rules/figures.ts'
+import { NO_FIGURES } from '../../src/rules/catalogue/figures.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
-import type { Price } from '../../src/rules/pricing.ts'
-import type { Deployment, Model } from '../../src/rules/routing.ts'
+import type { Price } from '../../src/rules/billing/pricing.ts'
+import type { Deployment, Model } from '../../src/rules/upstreams/routing.ts'
 
 /** The models of the simulation: an ordinary one, one that thinks unseen and dearly, one that is brief, and one that is
  * free. */

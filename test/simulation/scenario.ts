@@ -1,5 +1,5 @@
 import type { UpstreamErrorKind } from '../../src/providers/provider.ts'
-import { FINISH_REASONS, type ContentChunk, type FinishReason } from '../../src/rules/chunk.ts'
+import { FINISH_REASONS, type ContentChunk, type FinishReason } from '../../src/rules/calls/chunk.ts'
 import { LEASE_MS } from '../../src/rules/limits.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 import type { Random } from '../support/random.ts'

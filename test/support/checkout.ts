@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { openCheckout } from '../../src/console/payments.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { nanosOfCents } from '../../src/rules/payments.ts'
+import { nanosOfCents } from '../../src/rules/billing/payments.ts'
 import { listPayments } from '../../src/store/payments.ts'
 import { findWallet, listEntries, refundWallet } from '../../src/store/wallets.ts'
 import { eventOf, signatureOf, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from './stripe.ts'

@@ -1,6 +1,6 @@
 /** Chunks as tests write them down. */
-import type { Chunk, FinishReason } from '../../src/rules/chunk.ts'
-import { NO_USAGE, type Usage } from '../../src/rules/usage.ts'
+import type { Chunk, FinishReason } from '../../src/rules/calls/chunk.ts'
+import { NO_USAGE, type Usage } from '../../src/rules/billing/usage.ts'
 
 export function text(value: string): Chunk {
   return { type: 'text', text: value }

@@ -5,7 +5,13 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { judgeRequestSchema, matchRequestSchema } from '../../src/recommend/wire.ts'
-import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../../src/rules/matching.ts'
+import type {
+  JudgeReply,
+  JudgeRequest,
+  Match,
+  MatchReply,
+  MatchRequest,
+} from '../../src/rules/recommendations/matching.ts'
 import type { Db } from '../../src/store/database.ts'
 import { addOffer as addCatalogueOffer } from './catalogue.ts'
 

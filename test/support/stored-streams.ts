@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { UpstreamError, type UpstreamErrorKind } from '../../src/providers/provider.ts'
 import { eventsIn } from '../../src/providers/transport.ts'
-import type { Chunk } from '../../src/rules/chunk.ts'
+import type { Chunk } from '../../src/rules/calls/chunk.ts'
 
 export interface StoredStreams {
   /** Below test/fixtures. The stored bytes end their lines in LF; the other variants are made from them. */

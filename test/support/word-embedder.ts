@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Embedder } from '../../src/recommend/embedding/embedder.ts'
-import { VECTOR_DIMENSIONS } from '../../src/rules/vectors.ts'
+import { VECTOR_DIMENSIONS } from '../../src/rules/recommendations/vectors.ts'
 
 export interface WordEmbedder extends Embedder {
   /** How many texts it was given so far. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/charging.ts'
+import { OUTCOMES } from '../../rules/billing/charging.ts'
 import { after, amount, entries, id, limit, page, time } from './fields.ts'
 
 const filters = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/charging.ts'
+import { OUTCOMES } from '../../rules/billing/charging.ts'
 import { after, amount, done, entries, limit, page, rows, time } from './fields.ts'
 
 /** The caller's own id, as in x-conversation-id. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { nameProblemOf } from '../../rules/names.ts'
-import { ROLES } from '../../rules/roles.ts'
+import { nameProblemOf } from '../../rules/accounts/names.ts'
+import { ROLES } from '../../rules/accounts/roles.ts'
 
 /** The pieces that every noun's contract is written with. */
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/charging.ts'
+import { OUTCOMES } from '../../rules/billing/charging.ts'
 import { amount, done, entries, time } from './fields.ts'
 
 const count = z.number().int().nonnegative()

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { domainNameOf } from '../../rules/domains.ts'
-import { OUTCOMES } from '../../rules/matching.ts'
-import { categoriesOf, MATCHER_STANDINGS, topicsOf } from '../../rules/monetization.ts'
-import { OUTCOME_KINDS } from '../../rules/outcome-words.ts'
-import { labelOf } from '../../rules/recommendation-block.ts'
+import { domainNameOf } from '../../rules/accounts/domains.ts'
+import { OUTCOMES } from '../../rules/recommendations/matching.ts'
+import { categoriesOf, MATCHER_STANDINGS, topicsOf } from '../../rules/recommendations/monetization.ts'
+import { OUTCOME_KINDS } from '../../rules/recommendations/outcome-labels.ts'
+import { labelOf } from '../../rules/recommendations/block.ts'
 import { after, amount, done, entries, id, limit, page, time } from './fields.ts'
 
 const mode = z.enum(['off', 'test', 'on'])

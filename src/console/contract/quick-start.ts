@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SNIPPETS } from '../../rules/snippets.ts'
+import { SNIPPETS } from '../../rules/calls/snippets.ts'
 import { amount, entries } from './fields.ts'
 
 export const snippet = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/charging.ts'
+import { OUTCOMES } from '../../rules/billing/charging.ts'
 import { amount, entries, time } from './fields.ts'
 
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'Write a date like 2026-11-15.' })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { LEDGER_KINDS } from '../../rules/ledger-words.ts'
+import { LEDGER_KINDS } from '../../rules/billing/ledger-labels.ts'
 import { after, amount, entries, limit, page, rows, time } from './fields.ts'
 
 const filters = z.object({

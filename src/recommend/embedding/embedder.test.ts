@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { cosine } from '../../rules/vectors.ts'
+import { cosine } from '../../rules/recommendations/vectors.ts'
 import { EmbedderUnavailable, openEmbedder, type Embedder } from './embedder.ts'
 
 let cacheDir: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { judgeItem } from '../../rules/feed-item.ts'
+import { judgeItem } from '../../rules/offers/feed-item.ts'
 import { FeedError, type FeedItem } from './feed-item.ts'
 import { openFeed } from './feed-items.ts'
 import { feedTextOf, ITEM_CHARS_MAX } from './feed-text.ts'

@@ -3,7 +3,7 @@
  * once. Killed at any moment, it leaves the version that was published before.
  */
 import { uuidv7 } from '../../platform/uuid.ts'
-import { judgeItem, type FeedTerms } from '../../rules/feed-item.ts'
+import { judgeItem, type FeedTerms } from '../../rules/offers/feed-item.ts'
 import type { Db } from '../../store/database.ts'
 import {
   createStaging,

@@ -1,4 +1,4 @@
-import type { FeedFields } from '../../rules/feed-item.ts'
+import type { FeedFields } from '../../rules/offers/feed-item.ts'
 import { fieldNameOf } from './field-names.ts'
 
 type Json = Readonly<Record<string, unknown>>

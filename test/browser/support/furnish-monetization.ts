@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../../../src/platform/uuid.ts'
-import type { Outcome } from '../../../src/rules/matching.ts'
+import type { Outcome } from '../../../src/rules/recommendations/matching.ts'
 import type { Db } from '../../../src/store/database.ts'
 import {
   addOutcomes,

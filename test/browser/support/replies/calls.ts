@@ -1,5 +1,5 @@
-import { wordsOf } from '../../../../src/rules/call-words.ts'
-import { OUTCOMES } from '../../../../src/rules/charging.ts'
+import { wordsOf } from '../../../../src/rules/calls/call-labels.ts'
+import { OUTCOMES } from '../../../../src/rules/billing/charging.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, CALL, CONVERSATION, id } from './ids.ts'
 

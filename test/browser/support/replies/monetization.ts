@@ -1,6 +1,6 @@
-import { OUTCOMES } from '../../../../src/rules/matching.ts'
-import { outcomeWordsOf } from '../../../../src/rules/outcome-words.ts'
-import { LABELS } from '../../../../src/rules/recommendation-block.ts'
+import { OUTCOMES } from '../../../../src/rules/recommendations/matching.ts'
+import { outcomeWordsOf } from '../../../../src/rules/recommendations/outcome-labels.ts'
+import { LABELS } from '../../../../src/rules/recommendations/block.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, id } from './ids.ts'
 

@@ -1,6 +1,6 @@
-import { wordsOf } from '../../../../src/rules/call-words.ts'
-import { OUTCOMES } from '../../../../src/rules/charging.ts'
-import { LEDGER_KINDS, titleOfMovement, type LedgerKind } from '../../../../src/rules/ledger-words.ts'
+import { wordsOf } from '../../../../src/rules/calls/call-labels.ts'
+import { OUTCOMES } from '../../../../src/rules/billing/charging.ts'
+import { LEDGER_KINDS, titleOfMovement, type LedgerKind } from '../../../../src/rules/billing/ledger-labels.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, id, NOW, OTHER_PROJECT, PROJECT } from './ids.ts'
 

@@ -1,4 +1,4 @@
-import { snippetsFor } from '../../../../src/rules/snippets.ts'
+import { snippetsFor } from '../../../../src/rules/calls/snippets.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { RECIPES } from './account.ts'
 import { ago, id, OTHER_PROJECT, PUBLISHER } from './ids.ts'

@@ -1,4 +1,4 @@
-import { LABELS } from '../../../../src/rules/recommendation-block.ts'
+import { LABELS } from '../../../../src/rules/recommendations/block.ts'
 import type { Scene } from '../page-picture.ts'
 import { MONETIZATION_SETTINGS } from '../replies/monetization.ts'
 import { ONBOARDING, WALLET } from '../replies/money.ts'

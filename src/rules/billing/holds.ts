@@ -1,0 +1,59 @@
+import type { Nanos } from '../money.ts'
+import { costOf, type Price } from './pricing.ts'
+import { NO_USAGE } from './usage.ts'
+
+/** What a call asks the wallet for. */
+export interface Quote {
+  want: Nanos
+  /** Less than this does not buy the prompt and one token of reply: the call is refused. */
+  min: Nanos
+  promptTokens: number
+  /** The answer length that `want` pays for. */
+  outputTokens: number
+}
+
+/** An answer without `max_tokens` is first held at a typical length, not at the model's maximum: holds that large would
+ * refuse other calls of the same wallet for money that is almost never spent. The hold grows while the stream runs. */
+export const TYPICAL_OUTPUT_MIN = 256
+export const TYPICAL_OUTPUT_MAX = 4_096
+
+/** A model whose longest answer nobody has stated is taken to write no more than this. */
+export const OUTPUT_TOKENS_MAX_UNKNOWN = 128_000
+
+/** Asked for when this share of a hold is used, so that the answer arrives before the rest is. */
+const EXTEND_AT_PERCENT = 70n
+
+export interface QuoteOptions {
+  promptTokens: number
+  /** The caller's own. */
+  maxTokens: number | undefined
+  typicalOutputTokens: number
+  /** How much the model can write after this prompt. */
+  outputTokensMax: number
+  /** How much it may think unseen. Nothing stops it there, so all of that is held from the start. */
+  hiddenTokens: number
+  price: Price
+}
+
+export function quote(options: QuoteOptions): Quote {
+  const { promptTokens, maxTokens, hiddenTokens, outputTokensMax, price } = options
+  const typical = Math.min(Math.max(options.typicalOutputTokens, TYPICAL_OUTPUT_MIN), TYPICAL_OUTPUT_MAX)
+  const unasked = hiddenTokens > 0 ? hiddenTokens + TYPICAL_OUTPUT_MAX : typical
+  // Clamped to what the model can write, or a caller could lock a whole wallet with max_tokens: 999999999.
+  const outputTokens = Math.max(1, Math.min(maxTokens ?? unasked, outputTokensMax))
+  const want = costOfCall(promptTokens, outputTokens, price)
+  return { want, min: costOfCall(promptTokens, 1, price), promptTokens, outputTokens }
+}
+
+/** Answer and reasoning may be priced differently; a hold assumes the dearer. Even a free model needs a positive balance. */
+function costOfCall(promptTokens: number, outputTokens: number, price: Price): Nanos {
+  const cost =
+    price.reasoning > price.output
+      ? costOf({ ...NO_USAGE, input: promptTokens, reasoning: outputTokens }, price)
+      : costOf({ ...NO_USAGE, input: promptTokens, output: outputTokens }, price)
+  return cost > 0n ? cost : 1n
+}
+
+export function shouldExtend(spent: Nanos, held: Nanos): boolean {
+  return spent * 100n >= held * EXTEND_AT_PERCENT
+}

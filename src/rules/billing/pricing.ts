@@ -1,0 +1,51 @@
+import { divideUp, type Nanos } from '../money.ts'
+import { NO_USAGE, type Usage } from './usage.ts'
+
+/** Nanos per million tokens of each class; every published price is exact in this unit. */
+export interface Price {
+  /** The immutable version that a hold freezes and a receipt names. */
+  version: bigint
+  input: bigint
+  cachedInput: bigint
+  cacheWrite: bigint
+  output: bigint
+  reasoning: bigint
+}
+
+const TOKENS_PER_PRICE = 1_000_000n
+
+/** What these tokens cost. Rounds up once, at the end, and never per class. */
+export function costOf(usage: Usage, price: Omit<Price, 'version'>): Nanos {
+  return divideUp(unroundedCostOf(usage, price), TOKENS_PER_PRICE)
+}
+
+function unroundedCostOf(usage: Usage, price: Omit<Price, 'version'>): bigint {
+  return (
+    BigInt(usage.input) * price.input +
+    BigInt(usage.cachedInput) * price.cachedInput +
+    BigInt(usage.cacheWrite) * price.cacheWrite +
+    BigInt(usage.output) * price.output +
+    BigInt(usage.reasoning) * price.reasoning
+  )
+}
+
+/** How many answer tokens an amount buys after this prompt is paid for. Never more than `most`. */
+export function outputTokensFor(amount: Nanos, promptTokens: number, price: Price, most: number): number {
+  const dearest = price.output > price.reasoning ? 'output' : 'reasoning'
+  return moreTokensFor(amount, { ...NO_USAGE, input: promptTokens }, dearest, price, most)
+}
+
+/** How many tokens of one class an amount buys after these others are paid for. Never more than `most`. */
+export function moreTokensFor(
+  amount: Nanos,
+  others: Usage,
+  of: 'output' | 'reasoning',
+  price: Price,
+  most: number,
+): number {
+  const left = amount * TOKENS_PER_PRICE - unroundedCostOf(others, price)
+  if (left < 0n) return 0
+  if (price[of] === 0n) return most
+  const tokens = left / price[of]
+  return tokens < BigInt(most) ? Number(tokens) : most
+}

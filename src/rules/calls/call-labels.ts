@@ -1,0 +1,119 @@
+import type { Outcome } from '../billing/charging.ts'
+
+/** What became of a call, in words that its publisher can act on. Nothing here says which provider was asked. */
+
+export interface Words {
+  title: string
+  explanation: string
+  /** What to do about it; null when nothing is wrong. */
+  advice: string | null
+}
+
+const NOT_CHARGED = 'You were not charged.'
+
+const WORDS: Record<Outcome, Words> = {
+  completed: { title: 'Completed', explanation: 'The answer was delivered in full.', advice: null },
+  hung_up: {
+    title: 'Caller hung up',
+    explanation:
+      'The connection was closed, or nothing more was read from it, before the answer ended. The prompt and what had been produced by then were charged.',
+    advice:
+      'If nobody cancelled, look for a timeout in your client or in a proxy between it and this service, and stream long answers.',
+  },
+  hold_used_up: {
+    title: 'Credit ran out midway',
+    explanation: 'The answer was ended where the credit set aside for it ended, and that credit was charged.',
+    advice: 'Top up the wallet, or ask for shorter answers with max_completion_tokens.',
+  },
+  upstream_failed: {
+    title: 'The model failed',
+    explanation: `No provider of this model could answer, or the answer broke midway. ${NOT_CHARGED}`,
+    advice: 'Retry with exponential backoff. If it stays, try another model.',
+  },
+  truncated: {
+    title: 'The answer broke off',
+    explanation: `The model's answer ended without its end marker, so it is not complete. ${NOT_CHARGED}`,
+    advice: 'Retry. A short answer that looks complete should not be trusted.',
+  },
+  timed_out: {
+    title: 'The model took too long',
+    explanation: `The model began too late, or fell silent. ${NOT_CHARGED}`,
+    advice: 'Retry, with a shorter prompt or a faster model if it stays.',
+  },
+  gateway_failed: {
+    title: 'Something failed on our side',
+    explanation: `The call could not be finished because of a fault of this service. ${NOT_CHARGED}`,
+    advice: 'Retry. If it stays, tell support the request id.',
+  },
+  gateway_died: {
+    title: 'Interrupted on our side',
+    explanation: `The server that ran this call stopped. ${NOT_CHARGED}`,
+    advice: 'Retry.',
+  },
+}
+
+export function wordsOf(outcome: Outcome): Words {
+  return WORDS[outcome]
+}
+
+const TRIES: Record<string, string> = {
+  rate_limited: 'was at its limit',
+  server_error: 'answered with an error',
+  first_token_timeout: 'did not begin in time',
+  idle_timeout: 'fell silent',
+  total_timeout: 'took too long',
+  connect_timeout: 'could not be reached in time',
+  refused: 'could not be reached',
+  dns: 'could not be reached',
+  tls: 'could not be reached',
+  reset: 'broke the connection',
+  rejected: 'did not take the request',
+  truncated: 'ended without its end marker',
+}
+
+/** Why a try failed. What concerns only the operator, such as a refused key, is not told apart. */
+export function tryWordsOf(failed: string): string {
+  return TRIES[failed] ?? 'could not answer'
+}
+
+export interface Phase {
+  kind: 'prepared' | 'failed' | 'waited' | 'answered'
+  fromMs: number
+  toMs: number
+  /** Counts the tries, from 1. */
+  attempt: number | null
+  why: string | null
+}
+
+export interface Timings {
+  firstTokenMs: number | null
+  durationMs: number
+  tries: readonly { ms: number; failed?: string | undefined }[]
+}
+
+/**
+ * The call from its first byte to its last, without gaps: preparing (keys, checks, the hold), each try up to its first
+ * piece or its failure, and the answer. Only the lengths of tries are known, so they are laid end to end before the answer.
+ */
+export function phasesOf({ firstTokenMs, durationMs, tries }: Timings): Phase[] {
+  const last = tries.at(-1)
+  const hasBegun = firstTokenMs !== null
+  const triedUntil = Math.min(firstTokenMs ?? durationMs, durationMs)
+  // A try that broke midway lasted into the answer; before its first piece it had what is left of the time.
+  const waits = tries.map(({ ms }, n) => (hasBegun && n === tries.length - 1 && last?.failed ? 0 : ms))
+  let at = Math.max(triedUntil - waits.reduce((sum, ms) => sum + ms, 0), 0)
+  const phases: Phase[] = [{ kind: 'prepared', fromMs: 0, toMs: at, attempt: null, why: null }]
+  for (const [n, { failed }] of tries.entries()) {
+    const isLast = n === tries.length - 1
+    const toMs = isLast ? triedUntil : Math.min(at + (waits[n] ?? 0), triedUntil)
+    const isAnswering = isLast && hasBegun
+    const why = failed !== undefined && !isAnswering ? tryWordsOf(failed) : null
+    phases.push({ kind: why === null ? 'waited' : 'failed', fromMs: at, toMs, attempt: n + 1, why })
+    at = toMs
+  }
+  if (hasBegun) {
+    const why = last?.failed === undefined ? null : tryWordsOf(last.failed)
+    phases.push({ kind: 'answered', fromMs: triedUntil, toMs: durationMs, attempt: null, why })
+  }
+  return phases
+}

@@ -1,0 +1,47 @@
+import type { Usage } from '../billing/usage.ts'
+
+export const FINISH_REASONS = ['stop', 'length', 'content_filter', 'tool_calls'] as const
+export type FinishReason = (typeof FINISH_REASONS)[number]
+
+/** One piece of an answer, the same for every provider. A whole answer is: pieces, then one finish, then one usage. */
+export type Chunk = ContentChunk | FinishChunk | UsageChunk
+
+/** `odd`: what the provider called an end that nobody asks for, or that we do not know. */
+export interface FinishChunk {
+  type: 'finish'
+  reason: FinishReason
+  odd?: string
+}
+
+/** `soFar`: the answer still runs. Such reports may come between its pieces, and later ones are truer. */
+export interface UsageChunk {
+  type: 'usage'
+  usage: Usage
+  soFar?: boolean
+}
+
+export type ContentChunk =
+  | { type: 'text'; text: string }
+  | { type: 'refusal'; text: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'tool_call'; index: number; id: string | undefined; name: string | undefined; arguments: string }
+
+/** What callers get: the model's chunks, and sometimes something of ours before the finish. */
+export type ReplyChunk = Chunk | RecommendationChunk
+
+/** Stands between the last piece of an answer and its finish. It is not the model's, and not charged for. */
+export interface RecommendationChunk {
+  type: 'recommendation'
+  /** With what parts it from the answer. */
+  text: string
+  sponsored: Sponsored
+}
+
+/** What programs may want to know of a recommendation in a reply. */
+export interface Sponsored {
+  label: string
+  advertiser: string
+  url: string
+  /** How many characters at the end of the content are the recommendation. */
+  characters: number
+}

@@ -1,0 +1,71 @@
+import type { OptionalField } from '../calls/chat-request.ts'
+import type { Figures } from '../catalogue/figures.ts'
+import type { UpstreamTimers } from '../limits.ts'
+import type { Price } from '../billing/pricing.ts'
+
+/** A public model id and everything a call to it needs to know. */
+export interface Model {
+  id: string
+  ownedBy: string
+  createdAt: Date
+  contextWindow: number | undefined
+  maxOutputTokens: number | undefined
+  figures: Figures
+  /** By time, oldest first. */
+  prices: readonly (Price & { effectiveFrom: Date })[]
+  /** In the order in which they are tried. */
+  deployments: readonly Deployment[]
+}
+
+/** A model at a provider. */
+export interface Deployment {
+  id: string
+  providerId: string
+  upstreamModel: string
+  /** Deployments of the same group share calls by weight; the next group is tried when a group has failed. */
+  group: number
+  weight: number
+  unsupportedFields: ReadonlySet<string>
+  timers: UpstreamTimers
+  /** What the provider asks of the operator, if that is known. */
+  cost: Omit<Price, 'version'> | undefined
+}
+
+export function priceAt(model: Model, nowMs: number): Price | undefined {
+  return model.prices.findLast((price) => price.effectiveFrom.getTime() <= nowMs)
+}
+
+/** A model without a price in force or without a deployment is neither listed nor served. */
+export function isServed(model: Model, nowMs: number): boolean {
+  return model.deployments.length > 0 && priceAt(model, nowMs) !== undefined
+}
+
+export interface Routes {
+  usable: readonly Deployment[]
+  /** A field in the request that none of the deployments can honour, if that is why there is no usable one. */
+  unsupported: OptionalField | undefined
+}
+
+/** A known field that a route cannot honour is never silently dropped: the route is not taken. */
+export function routesFor(model: Model, fields: readonly OptionalField[]): Routes {
+  const usable = model.deployments.filter(
+    (deployment) => !fields.some((field) => deployment.unsupportedFields.has(field)),
+  )
+  const unsupported =
+    usable.length > 0
+      ? undefined
+      : fields.find((field) => model.deployments.some((d) => d.unsupportedFields.has(field)))
+  return { usable, unsupported }
+}
+
+/**
+ * The order in which a call tries its routes: group by group, and within a group at random, so that each is first as
+ * often as its weight says. `chance` gives numbers from 0 to below 1.
+ */
+export function orderOf<R extends { deployment: Deployment }>(routes: readonly R[], chance: () => number): R[] {
+  if (routes.length < 2) return [...routes]
+  // The smallest of exponentially distributed times is that of a route as often as its rate, the weight, says.
+  const drawn = routes.map((route) => ({ route, at: -Math.log(1 - chance()) / route.deployment.weight }))
+  drawn.sort((a, b) => a.route.deployment.group - b.route.deployment.group || a.at - b.at)
+  return drawn.map(({ route }) => route)
+}
