@@ -2,7 +2,7 @@
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { NO_USAGE } from '../src/rules/billing/usage.ts'
 import { openStore } from '../src/store/database.ts'
-import { applyWith, createLedger, type HoldRequest, type Settlement } from '../src/store/ledger.ts'
+import { applyWith, createLedger, type HoldRequest, type Settlement } from '../src/store/billing/ledger.ts'
 
 export interface Wallet {
   projectId: string

@@ -8,8 +8,8 @@ import { parseArgs } from 'node:util'
 import { readConfig } from '../src/config.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { openStore, type Db } from '../src/store/database.ts'
-import { insertProject } from '../src/store/projects.ts'
-import { addTo, bucketOf, rolledUp } from '../src/store/usage-roll-up.ts'
+import { insertProject } from '../src/store/projects/projects.ts'
+import { addTo, bucketOf, rolledUp } from '../src/store/billing/usage-roll-up.ts'
 
 export interface SeededCalls {
   /** The one with half of the calls comes first. */

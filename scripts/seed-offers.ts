@@ -5,10 +5,10 @@ import { uuidv7 } from '../src/platform/uuid.ts'
 import { importFeed } from '../src/recommend/feeds/import-feed.ts'
 import { foreignLanguageOf } from '../src/recommend/feeds/item-language.ts'
 import { parseCredits } from '../src/rules/money.ts'
-import { findAdvertiser, insertAdvertiser } from '../src/store/advertisers.ts'
-import { findCampaign, insertCampaign } from '../src/store/campaigns.ts'
+import { findAdvertiser, insertAdvertiser } from '../src/store/offers/advertisers.ts'
+import { findCampaign, insertCampaign } from '../src/store/offers/campaigns.ts'
 import type { Db } from '../src/store/database.ts'
-import { lockMonetization, updateMonetization } from '../src/store/monetization.ts'
+import { lockMonetization, updateMonetization } from '../src/store/recommendations/monetization.ts'
 
 const ADVERTISER = { name: 'Northwind Outfitters', domain: 'northwind.example' }
 const CAMPAIGN = 'Demo'

@@ -13,14 +13,20 @@ import { createSecrets, type Secrets } from '../src/platform/secrets.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { parseCredits } from '../src/rules/money.ts'
 import { openStore, type Db, type Store } from '../src/store/database.ts'
-import { setDomainVerified } from '../src/store/domains.ts'
-import { listKeyPairs, setKeyPairActive } from '../src/store/keys.ts'
-import { insertDeployment, insertPrice, listDeployments, listPrices, upsertModel } from '../src/store/models.ts'
-import { insertProject, listProjects } from '../src/store/projects.ts'
-import { findProvider, insertProvider, updateProvider, upsertProviderKey } from '../src/store/providers.ts'
-import { insertPublisher, listPublishers, setPublisherActivated } from '../src/store/publishers.ts'
-import { findUserByEmail } from '../src/store/users.ts'
-import { creditWallet } from '../src/store/wallets.ts'
+import { setDomainVerified } from '../src/store/projects/domains.ts'
+import { listKeyPairs, setKeyPairActive } from '../src/store/projects/keys.ts'
+import {
+  insertDeployment,
+  insertPrice,
+  listDeployments,
+  listPrices,
+  upsertModel,
+} from '../src/store/catalogue/models.ts'
+import { insertProject, listProjects } from '../src/store/projects/projects.ts'
+import { findProvider, insertProvider, updateProvider, upsertProviderKey } from '../src/store/catalogue/providers.ts'
+import { insertPublisher, listPublishers, setPublisherActivated } from '../src/store/accounts/publishers.ts'
+import { findUserByEmail } from '../src/store/accounts/users.ts'
+import { creditWallet } from '../src/store/billing/wallets.ts'
 
 export interface Demo {
   publisherId: string

@@ -13,7 +13,7 @@ import { createSecrets, type Secrets } from './platform/secrets.ts'
 import { matcherTokenOf } from './recommend/wire.ts'
 import { openStore, type Db, type Store, type StoreOptions } from './store/database.ts'
 import { createReachability } from './store/health.ts'
-import { complaintOf, findStanding } from './store/logins.ts'
+import { complaintOf, findStanding } from './store/database-logins.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
 import { createWorker } from './worker/worker.ts'
 

@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
 import { copyProblemOf } from '../rules/offers/copy-problems.ts'
-import { domainNameOf } from '../rules/accounts/domains.ts'
+import { domainNameOf } from '../rules/projects/domains.ts'
 import { cleanCopy } from '../rules/offers/copy.ts'
 import {
   findAdvertiser,
@@ -9,7 +9,7 @@ import {
   listAdvertisers,
   setAdvertiserStatus,
   type AdvertiserStatus,
-} from '../store/advertisers.ts'
+} from '../store/offers/advertisers.ts'
 import type { Db } from '../store/database.ts'
 import { nameOf } from './arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from './failures.ts'

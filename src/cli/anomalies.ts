@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { completionIdOf } from '../rules/billing/receipts.ts'
-import { listAnomalies, sumAnomalies } from '../store/usage-anomalies.ts'
+import { listAnomalies, sumAnomalies } from '../store/billing/usage-anomalies.ts'
 import { rowsOf, wholeNumber } from './arguments.ts'
 import { expectId } from './failures.ts'
 import { table, type Output } from './print.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { INVARIANTS } from '../rules/billing/invariants.ts'
-import { audit, type Audit } from '../store/audit.ts'
+import { audit, type Audit } from '../store/billing/ledger-check.ts'
 import { table, type Output } from './print.ts'
 import { addCommand, withStore, type Session } from './session.ts'
 

@@ -9,7 +9,7 @@ import {
   listCampaigns,
   updateCampaign,
   type CampaignSettings,
-} from '../store/campaigns.ts'
+} from '../store/offers/campaigns.ts'
 import type { Db } from '../store/database.ts'
 import { advertiserOf } from './advertisers.ts'
 import { creditsOf, nameOf, timeOf } from './arguments.ts'

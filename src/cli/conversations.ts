@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { deleteConversation, listConversations, listMessages } from '../store/conversations.ts'
+import { deleteConversation, listConversations, listMessages } from '../store/calls/conversations.ts'
 import { rowsOf } from './arguments.ts'
 import { unknownId } from './failures.ts'
 import { table, type Output } from './print.ts'

@@ -11,7 +11,7 @@ import {
   type Login,
   type LoginsReport,
   type NewLogin,
-} from '../store/logins.ts'
+} from '../store/database-logins.ts'
 import { draftEnvFile, linesOf, type EnvDraft } from './env-file.ts'
 import { CliError, sentenceOf } from './failures.ts'
 import type { Output } from './print.ts'

@@ -1,6 +1,6 @@
 import { databaseUrlOf, LOGIN_VARIABLES, type Config } from '../config.ts'
 import type { Db } from '../store/database.ts'
-import { complaintOf, findStanding, hasLogins, LOGINS, type Login } from '../store/logins.ts'
+import { complaintOf, findStanding, hasLogins, LOGINS, type Login } from '../store/database-logins.ts'
 import type { Finding } from './checks.ts'
 import { codeOf, NO_RIGHT, sentenceOf } from './failures.ts'
 import { openCommandStore } from './session.ts'

@@ -10,7 +10,7 @@ import {
   setModelEnabled,
   updateModel,
   upsertModel,
-} from '../store/models.ts'
+} from '../store/catalogue/models.ts'
 import { marginOf, wholeNumber } from './arguments.ts'
 import { CliError, unknownId } from './failures.ts'
 import { addImportCommand } from './model-import.ts'

@@ -14,7 +14,7 @@ import {
   reverseTransfer,
   type Movement,
   type MovementRefusal,
-} from '../store/wallets.ts'
+} from '../store/billing/wallets.ts'
 import { creditsOf, signedCreditsOf } from './arguments.ts'
 import { CliError, expectId, unknownId } from './failures.ts'
 import { facts, type Output } from './print.ts'

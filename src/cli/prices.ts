@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { formatCredits, type Nanos } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
-import { insertPrice, type NewPrice } from '../store/models.ts'
+import { insertPrice, type NewPrice } from '../store/catalogue/models.ts'
 import { priceOf, timeOf } from './arguments.ts'
 import { CliError, FOREIGN_KEY_VIOLATION, codeOf, UNIQUE_VIOLATION, unknownId } from './failures.ts'
 import { facts, type Output } from './print.ts'

@@ -2,8 +2,14 @@ import { Argument, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
 import { formatCredits } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
-import { listModels } from '../store/models.ts'
-import { findProject, insertProject, listProjects, updateProject, type ProjectSettings } from '../store/projects.ts'
+import { listModels } from '../store/catalogue/models.ts'
+import {
+  findProject,
+  insertProject,
+  listProjects,
+  updateProject,
+  type ProjectSettings,
+} from '../store/projects/projects.ts'
 import { limitUpTo, listOf, nameOf, wholeNumber, type Limit } from './arguments.ts'
 import { domainOf, newVerificationToken } from './domains.ts'
 import { CliError, expectId, FOREIGN_KEY_VIOLATION, codeOf, unknownId } from './failures.ts'

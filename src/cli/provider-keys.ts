@@ -8,7 +8,7 @@ import {
   updateProviderKey,
   upsertProviderKey,
   type NewProviderKey,
-} from '../store/providers.ts'
+} from '../store/catalogue/providers.ts'
 import { addApiKeyOptions, lastOf, requireApiKey, type ApiKeyOptions } from './api-key.ts'
 import { CliError, unknownId } from './failures.ts'
 import { ago, table, type Output } from './print.ts'

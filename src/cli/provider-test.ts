@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listDeployments } from '../store/models.ts'
+import { listDeployments } from '../store/catalogue/models.ts'
 import { upstreamModelOf } from './arguments.ts'
 import { CliError } from './failures.ts'
 import { table, type Output } from './print.ts'

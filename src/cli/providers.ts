@@ -8,7 +8,7 @@ import {
   listProviders,
   updateProvider,
   upsertProviderKey,
-} from '../store/providers.ts'
+} from '../store/catalogue/providers.ts'
 import { addApiKeyOptions, readApiKey, requireApiKey, type ApiKeyOptions } from './api-key.ts'
 import { CliError, codeOf, UNIQUE_VIOLATION, unknownId } from './failures.ts'
 import { facts, table, type Output } from './print.ts'

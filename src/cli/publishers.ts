@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { uuidv7 } from '../platform/uuid.ts'
-import { insertPublisher, listPublishers, setPublisherActivated } from '../store/publishers.ts'
+import { insertPublisher, listPublishers, setPublisherActivated } from '../store/accounts/publishers.ts'
 import { nameOf } from './arguments.ts'
 import { CliError, expectId, unknownId } from './failures.ts'
 import { facts, table, type Output } from './print.ts'

@@ -9,7 +9,7 @@ import {
   type ReceiptAttempt,
   type Recomputation,
 } from '../rules/billing/receipts.ts'
-import { findHold, findReceipt } from '../store/receipts.ts'
+import { findHold, findReceipt } from '../store/billing/receipts.ts'
 import { CliError } from './failures.ts'
 import { CLASSES, priceDocument, rowOf } from './prices.ts'
 import { facts, table, type Output } from './print.ts'

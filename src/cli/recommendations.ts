@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { countPendingOffers } from '../store/offers.ts'
-import { listMatchers, readRecommendationSwitch, setRecommendationSwitch } from '../store/recommendation-switch.ts'
+import { countPendingOffers } from '../store/offers/offers.ts'
+import { listMatchers, readRecommendationSwitch, setRecommendationSwitch } from '../store/recommendations/switch.ts'
 import { ago, facts, table, type Output } from './print.ts'
 import { addCommand, withStore, type Session } from './session.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listProviders, updateSealedKeys } from '../store/providers.ts'
+import { listProviders, updateSealedKeys } from '../store/catalogue/providers.ts'
 import { CliError } from './failures.ts'
 import type { Output } from './print.ts'
 import { addCommand, withStore, type Session } from './session.ts'

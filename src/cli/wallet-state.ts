@@ -1,5 +1,5 @@
 import type { Db } from '../store/database.ts'
-import { findWallet } from '../store/wallets.ts'
+import { findWallet } from '../store/billing/wallets.ts'
 import { expectId, unknownId } from './failures.ts'
 
 export async function walletOf(db: Db, projectId: string) {

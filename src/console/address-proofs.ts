@@ -12,9 +12,9 @@ import {
   replacePassword,
   signOutEverywhere,
   type Account,
-} from '../store/credentials.ts'
+} from '../store/accounts/credentials.ts'
 import { inTransaction, type Db } from '../store/database.ts'
-import { confirmPublishers } from '../store/users.ts'
+import { confirmPublishers } from '../store/accounts/users.ts'
 import { auditedEverywhere } from './audited.ts'
 import { withPasswords } from './auth-errors.ts'
 import type { Call, RequestFacts } from './call.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { csvOf } from '../rules/csv.ts'
-import { listAuditLog, type AuditFilters } from '../store/audit-log.ts'
+import { listAuditLog, type AuditFilters } from '../store/accounts/audit-log.ts'
 import { route, wrongFields } from './route.ts'
 import type { World } from './world.ts'
 

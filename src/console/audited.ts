@@ -1,6 +1,6 @@
-import { appendAuditLog } from '../store/audit-log.ts'
+import { appendAuditLog } from '../store/accounts/audit-log.ts'
 import type { Db } from '../store/database.ts'
-import { listMemberships } from '../store/members.ts'
+import { listMemberships } from '../store/accounts/members.ts'
 import type { RequestFacts, User } from './call.ts'
 
 export interface AuditedCall {

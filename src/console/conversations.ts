@@ -12,10 +12,10 @@ import {
   type ConversationPlace,
   type ConversationRow,
   type MessageRow,
-} from '../store/conversation-pages.ts'
-import { deleteConversation } from '../store/conversations.ts'
+} from '../store/calls/conversation-pages.ts'
+import { deleteConversation } from '../store/calls/conversations.ts'
 import type { Db } from '../store/database.ts'
-import { findProject } from '../store/projects.ts'
+import { findProject } from '../store/projects/projects.ts'
 import { audited } from './audited.ts'
 import { notThere, route, wrongFields } from './route.ts'
 import type { World } from './world.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isSigned, sign, valueIn } from '../platform/signed.ts'
 import { uuidv7 } from '../platform/uuid.ts'
-import { findAccount, type Account } from '../store/credentials.ts'
+import { findAccount, type Account } from '../store/accounts/credentials.ts'
 import { cookiePrefixOf } from './auth.ts'
 import type { RequestFacts } from './call.ts'
 import type { World } from './world.ts'

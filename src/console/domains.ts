@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
 import { recordCheck } from '../domains/record-check.ts'
-import { explainFile, explainRecord, explainStanding } from '../rules/accounts/domain-labels.ts'
+import { explainFile, explainRecord, explainStanding } from '../rules/projects/domain-labels.ts'
 import {
   domainNameOf,
   domainStateOf,
@@ -10,9 +10,9 @@ import {
   PROOF_FILE_PATH,
   proofRecordOf,
   twinOf,
-} from '../rules/accounts/domains.ts'
+} from '../rules/projects/domains.ts'
 import type { Db } from '../store/database.ts'
-import { findDomain, lockDomain, setDomainName, type Domain } from '../store/domains.ts'
+import { findDomain, lockDomain, setDomainName, type Domain } from '../store/projects/domains.ts'
 import { audited } from './audited.ts'
 import type { Call } from './call.ts'
 import { notThere, route, wrongFields } from './route.ts'

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { explainKeyStatus, keyStatusOf, secretHintOf } from '../rules/accounts/key-status.ts'
-import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../rules/accounts/keys.ts'
+import { explainKeyStatus, keyStatusOf, secretHintOf } from '../rules/projects/key-status.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../rules/projects/keys.ts'
 import type { MailData } from '../rules/accounts/mails.ts'
 import type { Db } from '../store/database.ts'
-import { findDomain } from '../store/domains.ts'
+import { findDomain } from '../store/projects/domains.ts'
 import {
   countKeyPairs,
   deleteKeyPair,
@@ -16,11 +16,11 @@ import {
   rollKeyPair,
   switchKeyPair,
   type KeyPairRow,
-} from '../store/key-pairs.ts'
-import { insertKeyPair, type NewKeyPair } from '../store/keys.ts'
-import { mailOwners } from '../store/owner-mails.ts'
-import { findProject } from '../store/projects.ts'
-import { listServedModels } from '../store/served-models.ts'
+} from '../store/projects/key-pairs.ts'
+import { insertKeyPair, type NewKeyPair } from '../store/projects/keys.ts'
+import { mailOwners } from '../store/accounts/owner-mails.ts'
+import { findProject } from '../store/projects/projects.ts'
+import { listServedModels } from '../store/catalogue/served-models.ts'
 import { audited } from './audited.ts'
 import type { Call, ProjectOfCall, PublisherOfCall, User } from './call.ts'
 import { notThere, route } from './route.ts'

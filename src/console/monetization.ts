@@ -14,13 +14,13 @@ import {
   lockMonetization,
   searchAdvertisers,
   updateMonetization,
-} from '../store/monetization.ts'
+} from '../store/recommendations/monetization.ts'
 import {
   listRecommendations,
   listTopCategories,
   sumOutcomes,
   type RecommendationRow,
-} from '../store/recommendations.ts'
+} from '../store/recommendations/reports.ts'
 import { audited } from './audited.ts'
 import type { Call } from './call.ts'
 import { previewOf } from './monetization-preview.ts'

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { networkOf } from '../rules/accounts/addresses.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { findAccount, markProven } from '../store/credentials.ts'
+import { findAccount, markProven } from '../store/accounts/credentials.ts'
 import { inTransaction } from '../store/database.ts'
 import {
   consumeChallenge,
@@ -14,7 +14,7 @@ import {
   insertPasskey,
   listPasskeys,
   renamePasskey,
-} from '../store/passkeys.ts'
+} from '../store/accounts/passkeys.ts'
 import { auditedEverywhere } from './audited.ts'
 import type { Call, RequestFacts } from './call.ts'
 import { postMail } from './mail.ts'

@@ -13,7 +13,7 @@ import {
   noteProblem,
   rememberReturn,
   settleReturns,
-} from '../store/payments.ts'
+} from '../store/billing/payments.ts'
 import { createCheckoutSession, type StripeAccount } from './stripe.ts'
 
 /**

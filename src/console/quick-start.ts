@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { isServed, priceAt, type Model } from '../rules/upstreams/routing.ts'
 import { firstRequest, KEY_PLACEHOLDERS, keysFor, snippetsFor } from '../rules/calls/snippets.ts'
-import { loadModels } from '../store/catalogue.ts'
+import { loadModels } from '../store/catalogue/catalogue.ts'
 import type { Db } from '../store/database.ts'
-import { findProject } from '../store/projects.ts'
+import { findProject } from '../store/projects/projects.ts'
 import { route } from './route.ts'
 import type { World } from './world.ts'
 

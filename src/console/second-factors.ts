@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
-import { findAccount, markProven, removeSecondFactor } from '../store/credentials.ts'
+import { findAccount, markProven, removeSecondFactor } from '../store/accounts/credentials.ts'
 import { inTransaction } from '../store/database.ts'
 import { auditedEverywhere } from './audited.ts'
 import { asked, withPasswords } from './auth-errors.ts'

@@ -1,5 +1,5 @@
 import { networkOf } from '../rules/accounts/addresses.ts'
-import { findAccount } from '../store/credentials.ts'
+import { findAccount } from '../store/accounts/credentials.ts'
 import type { RequestFacts } from './call.ts'
 import { knownDevice } from './devices.ts'
 import { forgive, throttle, uncount } from './throttle.ts'

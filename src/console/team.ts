@@ -11,7 +11,7 @@ import {
   listInvitations,
   listInvitationsTo,
   upsertInvitation,
-} from '../store/invitations.ts'
+} from '../store/accounts/invitations.ts'
 import {
   deleteMembership,
   findMember,
@@ -20,7 +20,7 @@ import {
   listMembers,
   lockOwners,
   setMemberRole,
-} from '../store/members.ts'
+} from '../store/accounts/members.ts'
 import { withTenant } from '../store/tenancy.ts'
 import { audited, type AuditedCall } from './audited.ts'
 import type { Call, User } from './call.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ParleyError } from '../rules/errors.ts'
 import type { Db } from '../store/database.ts'
-import { countAttempts, forgetAttempts, forgetOneAttempt } from '../store/throttles.ts'
+import { countAttempts, forgetAttempts, forgetOneAttempt } from '../store/accounts/throttles.ts'
 
 /** Limits on what can be guessed or made to send mails. Nobody may be able to use up what somebody else needs to get in. */
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OUTCOMES } from '../rules/billing/charging.ts'
 import { STATUSES } from '../rules/billing/usage-counts.ts'
-import type { UsageDetails } from '../store/usage.ts'
+import type { UsageDetails } from '../store/billing/usage.ts'
 import { detailsOf, pointsOf, totalOf } from './usage-replies.ts'
 
 const NOON = new Date('2026-03-05T12:00:00Z')

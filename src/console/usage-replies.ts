@@ -1,7 +1,7 @@
 import { OUTCOMES } from '../rules/billing/charging.ts'
 import { failuresIn, percentileOf, STATUSES } from '../rules/billing/usage-counts.ts'
 import { momentsOf, type Span } from '../rules/billing/usage-spans.ts'
-import type { UsageDetails, UsagePoint, UsageSums } from '../store/usage.ts'
+import type { UsageDetails, UsagePoint, UsageSums } from '../store/billing/usage.ts'
 
 /** Sums of the roll-ups as the contract has them. Counts stay far below what a number holds exactly. */
 export function sumsOf(sums: UsageSums) {

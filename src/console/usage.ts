@@ -4,7 +4,7 @@ import { breakdownOf, daysLeft, TOKEN_CLASSES, type Breakdown } from '../rules/b
 import { formatCredits } from '../rules/money.ts'
 import { spanBefore, spanOf, type AskedSpan, type Span } from '../rules/billing/usage-spans.ts'
 import type { Db } from '../store/database.ts'
-import { listProjects } from '../store/projects.ts'
+import { listProjects } from '../store/projects/projects.ts'
 import {
   findUsageProgress,
   listGroupNames,
@@ -15,8 +15,8 @@ import {
   sumUsageByTimeAndGroup,
   type BilledAtPrice,
   type UsageGroup,
-} from '../store/usage.ts'
-import { findWallet } from '../store/wallets.ts'
+} from '../store/billing/usage.ts'
+import { findWallet } from '../store/billing/wallets.ts'
 import { route, wrongFields } from './route.ts'
 import { detailsOf, pointsOf, sumsOf, totalOf } from './usage-replies.ts'
 import type { World } from './world.ts'

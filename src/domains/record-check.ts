@@ -1,11 +1,11 @@
 import type { Secrets } from '../platform/secrets.ts'
-import { dayOf } from '../rules/accounts/domain-labels.ts'
-import { domainStateOf, lapsesAtOf, standingAfter, type DomainState, type Findings } from '../rules/accounts/domains.ts'
-import { appendAuditLog } from '../store/audit-log.ts'
+import { dayOf } from '../rules/projects/domain-labels.ts'
+import { domainStateOf, lapsesAtOf, standingAfter, type DomainState, type Findings } from '../rules/projects/domains.ts'
+import { appendAuditLog } from '../store/accounts/audit-log.ts'
 import type { Db } from '../store/database.ts'
-import { lockDomain, saveCheck, type Domain } from '../store/domains.ts'
-import { mailOwners } from '../store/owner-mails.ts'
-import { grantTrialCredit } from '../store/trial-credit.ts'
+import { lockDomain, saveCheck, type Domain } from '../store/projects/domains.ts'
+import { mailOwners } from '../store/accounts/owner-mails.ts'
+import { grantTrialCredit } from '../store/billing/trial-credit.ts'
 
 export interface FinishedCheck {
   publisherId: string

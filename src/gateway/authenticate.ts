@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache'
 import { createLane, LaneFull, LaneTimeout } from '../platform/batch.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { isPublishableKey, isSameDigest, isSecretKey, secretDigestOf } from '../rules/accounts/keys.ts'
+import { isPublishableKey, isSameDigest, isSecretKey, secretDigestOf } from '../rules/projects/keys.ts'
 import { STORE_WAIT_MS } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
-import { findKeyRecords, type KeyRecord } from '../store/keys.ts'
+import { findKeyRecords, type KeyRecord } from '../store/projects/keys.ts'
 
 /** Who calls: a proven key pair of an activated publisher's project with a verified domain. */
 export type Caller = Pick<

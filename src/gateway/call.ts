@@ -3,7 +3,7 @@ import type { FinishReason } from '../rules/calls/chunk.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Anomaly } from '../rules/billing/usage-report.ts'
 import type { Usage } from '../rules/billing/usage.ts'
-import type { Attempt } from '../store/ledger.ts'
+import type { Attempt } from '../store/billing/ledger.ts'
 import type { Caller } from './authenticate.ts'
 
 /** One completion request, from the moment its keys were accepted. */

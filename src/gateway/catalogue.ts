@@ -7,7 +7,7 @@ import { fieldsOf, type ChatRequest } from '../rules/calls/chat-request.ts'
 import { ParleyError } from '../rules/errors.ts'
 import type { Price } from '../rules/billing/pricing.ts'
 import { isServed, priceAt, routesFor, type Deployment, type Model } from '../rules/upstreams/routing.ts'
-import { catalogueVersion, loadCatalogue, type Catalogue, type ProviderRecord } from '../store/catalogue.ts'
+import { catalogueVersion, loadCatalogue, type Catalogue, type ProviderRecord } from '../store/catalogue/catalogue.ts'
 import type { Db } from '../store/database.ts'
 import type { Caller } from './authenticate.ts'
 

@@ -6,7 +6,7 @@ import { ParleyError } from '../rules/errors.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../rules/limits.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
-import { claimKey, giveUpKey } from '../store/idempotency.ts'
+import { claimKey, giveUpKey } from '../store/calls/idempotency.ts'
 import type { Call } from './call.ts'
 
 /** What is kept of an answer, so that a retry gets the same one. */

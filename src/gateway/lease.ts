@@ -1,9 +1,9 @@
 import type { Metrics } from '../platform/metrics.ts'
 import { NO_USAGE } from '../rules/billing/usage.ts'
 import type { Db } from '../store/database.ts'
-import { beat, findOldHolds } from '../store/gateways.ts'
-import { giveUpOrphanedKeys } from '../store/idempotency.ts'
-import type { Ledger, Settlement } from '../store/ledger.ts'
+import { beat, findOldHolds } from '../store/billing/gateways.ts'
+import { giveUpOrphanedKeys } from '../store/calls/idempotency.ts'
+import type { Ledger, Settlement } from '../store/billing/ledger.ts'
 import type { RunningCalls } from './call.ts'
 
 /** Keeps the holds of this gateway alive, and gives back those that none of its calls has any more. */

@@ -4,7 +4,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { idOf } from '../rules/recommendations/link-token.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
-import { findRecommendation } from '../store/recommendation-records.ts'
+import { findRecommendation } from '../store/recommendations/records.ts'
 import { signingKeysOf } from './recommendations.ts'
 
 /** The two links of a recommendation, which readers follow: to the offer, and to why it was shown. */

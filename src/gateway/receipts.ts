@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
 import { callIdOf, completionIdOf, recompute, type Receipt } from '../rules/billing/receipts.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
-import { findReceipt } from '../store/receipts.ts'
+import { findReceipt } from '../store/billing/receipts.ts'
 
 /** GET /v1/receipts/{completion_id}: why a call cost what it cost. Another project's receipt is not there. */
 export async function answerReceipt(db: Db, request: FastifyRequest, reply: FastifyReply) {

@@ -12,7 +12,7 @@ import {
   type History,
 } from '../rules/recommendations/caps.ts'
 import { answerGate, requestGate, turnsOf } from '../rules/recommendations/gates.ts'
-import type { ConversationDigest, Recommended, RememberedRestraint } from '../store/recommendation-records.ts'
+import type { ConversationDigest, Recommended, RememberedRestraint } from '../store/recommendations/records.ts'
 import type { Call } from './call.ts'
 
 /** Whether a reply has a recommendation: first by what was asked, beside the answer; then by what was answered. */

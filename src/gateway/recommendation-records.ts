@@ -13,7 +13,7 @@ import {
   type OutcomeCount,
   type RecommendationRecord,
   type RecommendationState,
-} from '../store/recommendation-records.ts'
+} from '../store/recommendations/records.ts'
 
 /**
  * Writes down what is recommended before a reader sees it, so that at every gateway its links work and its conversation

@@ -26,7 +26,7 @@ import {
   findRecommended,
   type ConversationDigest,
   type RememberedRestraint,
-} from '../store/recommendation-records.ts'
+} from '../store/recommendations/records.ts'
 import type { Caller } from './authenticate.ts'
 import type { Call } from './call.ts'
 import { decide, open, type Decision, type Opening, type Situation, type Sources } from './recommendation-decision.ts'

@@ -11,7 +11,7 @@ import { judge, match, type MatchWorld } from '../recommend/match.ts'
 import { proofOf, type Proof } from '../recommend/proof.ts'
 import { rememberVectors } from '../recommend/remembered-vectors.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
-import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/matchers.ts'
+import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/recommendations/matchers.ts'
 import { createQueue } from './queue.ts'
 import { startUpkeep, type Upkeep, type UpkeepOptions } from './upkeep.ts'
 

@@ -1,6 +1,6 @@
 import type { Log } from '../platform/log.ts'
 import { isRunning, type CampaignDates, type LiveCampaign } from '../rules/recommendations/eligibility.ts'
-import { readCampaignSnapshot, type CampaignRow } from '../store/campaign-snapshot.ts'
+import { readCampaignSnapshot, type CampaignRow } from '../store/offers/campaign-snapshot.ts'
 import type { Db } from '../store/database.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { createHintBook } from './hint-book.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { searchTextOf, wordIndexTextOf } from '../rules/offers/search-text.ts'
 import type { Db } from '../store/database.ts'
-import { changedOffers, offersOf, type ChangesAsked, type OfferChange } from '../store/offer-changes.ts'
+import { changedOffers, offersOf, type ChangesAsked, type OfferChange } from '../store/offers/offer-changes.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import type { OfferIndex } from './offer-index.ts'
 import type { IndexedOffer } from './offer-rows.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Db } from '../store/database.ts'
-import { insertVectors } from '../store/text-vectors.ts'
+import { insertVectors } from '../store/offers/text-vectors.ts'
 import { toInt8 } from '../rules/recommendations/vectors.ts'
 import type { Embedder } from './embedding/embedder.ts'
 

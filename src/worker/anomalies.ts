@@ -1,7 +1,7 @@
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Db } from '../store/database.ts'
-import { sumAnomalies } from '../store/usage-anomalies.ts'
+import { sumAnomalies } from '../store/billing/usage-anomalies.ts'
 
 const WINDOW_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { audit } from '../store/audit.ts'
+import { audit } from '../store/billing/ledger-check.ts'
 import type { Db } from '../store/database.ts'
 
 export interface AuditJobOptions {

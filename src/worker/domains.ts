@@ -1,7 +1,7 @@
 import type { CheckDomain } from '../domains/check.ts'
 import { recordCheck, type RecordCheckOptions } from '../domains/record-check.ts'
 import type { Db } from '../store/database.ts'
-import { claimDueDomains, type DueDomain } from '../store/domains.ts'
+import { claimDueDomains, type DueDomain } from '../store/projects/domains.ts'
 import { withTenant, type Tenants } from '../store/tenancy.ts'
 
 /** So many at a time: each waits for name servers and websites of strangers, and none of that takes anything of ours. */

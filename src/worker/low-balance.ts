@@ -1,9 +1,9 @@
 import type { Secrets } from '../platform/secrets.ts'
 import { formatCredits } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
-import { mailOwners } from '../store/owner-mails.ts'
+import { mailOwners } from '../store/accounts/owner-mails.ts'
 import { withTenant, type Tenants } from '../store/tenancy.ts'
-import { listDueAlerts, markTold, rearmAlerts, type DueAlert } from '../store/wallet-alerts.ts'
+import { listDueAlerts, markTold, rearmAlerts, type DueAlert } from '../store/billing/wallet-alerts.ts'
 
 const ALERTS_PER_RUN = 500
 

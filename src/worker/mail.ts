@@ -3,7 +3,7 @@ import { errorFields, type Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { isMailTemplate, renderMail, type MailData } from '../rules/accounts/mails.ts'
 import type { Db } from '../store/database.ts'
-import { claimMails, giveUpMail, markMailSent, type OutgoingMail } from '../store/mails.ts'
+import { claimMails, giveUpMail, markMailSent, type OutgoingMail } from '../store/accounts/mails.ts'
 
 /** Sends what is in the outbox. A mail may be sent twice, should the process end right after sending; never not at all. */
 

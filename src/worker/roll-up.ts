@@ -1,5 +1,5 @@
 import type { Db } from '../store/database.ts'
-import { findSettledBoundary, rollUpStep } from '../store/usage-roll-up.ts'
+import { findSettledBoundary, rollUpStep } from '../store/billing/usage-roll-up.ts'
 
 /** Clocks that are set back a little must not hide a settled call. */
 const MARGIN_MS = 3_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { firstRequest, keysFor, snippetFor } from '../../src/rules/calls/snippets.ts'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { run } from '../support/commands.ts'
 import { addKeyPair, credit } from '../support/world.ts'
 import { createBrowserWorld } from './support/browser-world.ts'

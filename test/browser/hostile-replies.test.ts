@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Message } from '../../src/rules/calls/chat-request.ts'
 import { numberOccurrences } from '../../src/rules/calls/conversations.ts'
-import { recordTurn } from '../../src/store/conversations.ts'
+import { recordTurn } from '../../src/store/calls/conversations.ts'
 import { createBrowserWorld, type BrowserWorld } from './support/browser-world.ts'
 
 const CORPUS = join(import.meta.dirname, '../fixtures/hostile-replies')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { newPerson, newProject, PASSWORD } from '../support/console.ts'
 import { freePort } from '../support/free-port.ts'
 import { credit, until } from '../support/world.ts'

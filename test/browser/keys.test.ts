@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { credit } from '../support/world.ts'
 import {
   createBrowserWorld,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
-import { addOutcomes } from '../../src/store/recommendation-records.ts'
+import { addOutcomes } from '../../src/store/recommendations/records.ts'
 import { newPerson } from '../support/console.ts'
 import { openConsoleWith } from '../support/proven-console.ts'
 import { createBrowserWorld, PHONE, type BrowserWorld } from './support/browser-world.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { freePort } from '../support/free-port.ts'
 import { credit, until } from '../support/world.ts'
 import { createBrowserWorld, faultsOf, PHONE, type VisitOptions } from './support/browser-world.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { sql } from 'kysely'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { must, newPerson, PASSWORD } from '../support/console.ts'
 import { oneTimeCode } from '../support/one-time-code.ts'
 import {

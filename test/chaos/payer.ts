@@ -15,7 +15,7 @@ import {
   type ReturnKind,
 } from '../../src/rules/billing/payments.ts'
 import type { Store } from '../../src/store/database.ts'
-import { insertPayment } from '../../src/store/payments.ts'
+import { insertPayment } from '../../src/store/billing/payments.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { walletOf } from '../support/world.ts'
 import type { Funding } from './oracle.ts'

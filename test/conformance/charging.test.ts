@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { createBlackHole } from '../../simulator/unreachable.ts'
-import { insertPrice } from '../../src/store/models.ts'
+import { insertPrice } from '../../src/store/catalogue/models.ts'
 import {
   PRICE,
   addLoneModel,

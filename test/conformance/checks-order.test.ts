@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { after } from 'node:test'
 import { refusedPort } from '../../simulator/unreachable.ts'
-import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/accounts/keys.ts'
-import { deleteConversation } from '../../src/store/conversations.ts'
-import { setKeyPairActive } from '../../src/store/keys.ts'
-import { updateProject } from '../../src/store/projects.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/projects/keys.ts'
+import { deleteConversation } from '../../src/store/calls/conversations.ts'
+import { setKeyPairActive } from '../../src/store/projects/keys.ts'
+import { updateProject } from '../../src/store/projects/projects.ts'
 import {
   addDeployment,
   addLoneModel,

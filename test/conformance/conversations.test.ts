@@ -1,8 +1,8 @@
 /** The contract's rules for conversations. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { deleteConversation, listConversations, listMessages } from '../../src/store/conversations.ts'
-import { updateProject } from '../../src/store/projects.ts'
+import { deleteConversation, listConversations, listMessages } from '../../src/store/calls/conversations.ts'
+import { updateProject } from '../../src/store/projects/projects.ts'
 import { addProject, chatBody, createWorld, until, type TestProject } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { ask, refused, stream, upstreamBody } from './client.ts'

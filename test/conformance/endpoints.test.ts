@@ -1,7 +1,7 @@
 /** The specification's parts 4, 6 and 9: the two endpoints, the event stream, and the version in the path. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { setModelEnabled } from '../../src/store/models.ts'
+import { setModelEnabled } from '../../src/store/catalogue/models.ts'
 import { chatBody, createWorld, until } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { addModels, ask, connectTo, contentOf, listModels, refused, requestText, send, stream } from './client.ts'

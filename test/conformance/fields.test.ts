@@ -1,8 +1,8 @@
 /** The specification's part 2: every field of what is sent and what comes back. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { setKeyPairActive } from '../../src/store/keys.ts'
-import { listConversations } from '../../src/store/conversations.ts'
+import { setKeyPairActive } from '../../src/store/projects/keys.ts'
+import { listConversations } from '../../src/store/calls/conversations.ts'
 import { addKeyPair, addProject, chatBody, createWorld, until } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { ask, contentOf, listModels, refused, stream, upstreamBody, type ChunkBody } from './client.ts'

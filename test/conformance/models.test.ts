@@ -1,7 +1,7 @@
 /** The contract's rules for the model list, and the specification's part 8 on it. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { insertPrice } from '../../src/store/models.ts'
+import { insertPrice } from '../../src/store/catalogue/models.ts'
 import { PRICE, addModel, addProject, chatBody, createWorld, credit, until, walletOf } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { addModels, ask, listModels, refused } from './client.ts'

@@ -1,8 +1,8 @@
 /** The specification's part 3: how the state of keys, domain, wallet and account decides. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { setDomainVerified } from '../../src/store/domains.ts'
-import { setKeyPairActive } from '../../src/store/keys.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
+import { setKeyPairActive } from '../../src/store/projects/keys.ts'
 import { addProject, chatBody, createWorld, credit, until, walletOf, type TestProject } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { ask, listModels, stream } from './client.ts'

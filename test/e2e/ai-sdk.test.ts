@@ -4,7 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, isStepCount, streamText, tool, type ModelMessage } from 'ai'
 import { z } from 'zod'
 import { ERRORS } from '../../src/rules/errors.ts'
-import { listMessages } from '../../src/store/conversations.ts'
+import { listMessages } from '../../src/store/calls/conversations.ts'
 import { DEATHS, REFUSALS, addImpatientModel } from '../support/refusals.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
-import { deleteConversation } from '../../src/store/conversations.ts'
+import { deleteConversation } from '../../src/store/calls/conversations.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import { openCallCamera, visible, type CallCamera } from '../support/call-camera.ts'
 import { createPlainer } from '../support/picture.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { IDEMPOTENCY_KEPT_MS } from '../../src/rules/limits.ts'
-import { deleteConversation } from '../../src/store/conversations.ts'
-import { expireKeys } from '../../src/store/idempotency.ts'
+import { deleteConversation } from '../../src/store/calls/conversations.ts'
+import { expireKeys } from '../../src/store/calls/idempotency.ts'
 import {
   addKeyPair,
   addProject,

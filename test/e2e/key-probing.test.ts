@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent, get } from 'node:http'
 import { after, before, mock, test, type TestContext } from 'node:test'
 import { Client } from 'pg'
-import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/accounts/keys.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/projects/keys.ts'
 import { startCuttable } from '../conformance/second-gateway.ts'
 import { addProject, createWorld, type World } from '../support/world.ts'
 

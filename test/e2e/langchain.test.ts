@@ -5,7 +5,7 @@ import { tool } from '@langchain/core/tools'
 import { ChatOpenAICompletions } from '@langchain/openai'
 import { z } from 'zod'
 import { ERRORS } from '../../src/rules/errors.ts'
-import { listMessages } from '../../src/store/conversations.ts'
+import { listMessages } from '../../src/store/calls/conversations.ts'
 import { DEATHS, REFUSALS, addImpatientModel } from '../support/refusals.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 

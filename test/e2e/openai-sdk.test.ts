@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import OpenAI, { APIError } from 'openai'
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions'
 import { ERRORS } from '../../src/rules/errors.ts'
-import { listMessages } from '../../src/store/conversations.ts'
+import { listMessages } from '../../src/store/calls/conversations.ts'
 import { DEATHS, REFUSALS, addImpatientModel } from '../support/refusals.ts'
 import { chatBody, createWorld, until, type World } from '../support/world.ts'
 

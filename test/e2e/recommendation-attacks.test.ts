@@ -20,9 +20,9 @@ import {
   noteSensitive,
   type ConversationDigest,
   type RecommendationRecord,
-} from '../../src/store/recommendation-records.ts'
+} from '../../src/store/recommendations/records.ts'
 import { addOffer, createFixedMatcher, setMonetization, type FixedMatcher } from '../support/fixed-matcher.ts'
-import { updateModel } from '../../src/store/models.ts'
+import { updateModel } from '../../src/store/catalogue/models.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import { addProject, complete, createWorld, until, type TestProject, type World } from '../support/world.ts'
 import { assertEffort } from '../support/effort.ts'

@@ -5,7 +5,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
-import { countTurns, insertRecommendations, setRecommendationStates } from '../../src/store/recommendation-records.ts'
+import { countTurns, insertRecommendations, setRecommendationStates } from '../../src/store/recommendations/records.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import {
   addOffer,

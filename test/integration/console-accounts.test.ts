@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { refundWallet } from '../../src/store/wallets.ts'
+import { refundWallet } from '../../src/store/billing/wallets.ts'
 import { oneTimeCode } from '../support/one-time-code.ts'
 import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
 import {

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { setDomainVerified } from '../../src/store/domains.ts'
-import { findInvitation } from '../../src/store/invitations.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
+import { findInvitation } from '../../src/store/accounts/invitations.ts'
 import {
   createConsoleWorld,
   mailedToken,

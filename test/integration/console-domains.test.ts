@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createCheckDomain } from '../../src/domains/check.ts'
 import { recordCheck } from '../../src/domains/record-check.ts'
-import { claimDueDomains, findDomain, setDomainVerified } from '../../src/store/domains.ts'
+import { claimDueDomains, findDomain, setDomainVerified } from '../../src/store/projects/domains.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import { checkDueDomains } from '../../src/worker/domains.ts'
 import {

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config.ts'
 import { createLastUsed } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve, type Running } from '../../src/serve.ts'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { chatBody, complete, credit, rollUp, until, untilReady } from '../support/world.ts'
 

@@ -8,15 +8,15 @@ import { OUTCOMES } from '../../src/rules/recommendations/matching.ts'
 import { DEFAULT_SETTINGS, obstacleToOn, type SafetyProof } from '../../src/rules/recommendations/monetization.ts'
 import { outcomeWordsOf } from '../../src/rules/recommendations/outcome-labels.ts'
 import { completionIdOf } from '../../src/rules/billing/receipts.ts'
-import { recordTurn } from '../../src/store/conversations.ts'
-import { lockMonetization } from '../../src/store/monetization.ts'
+import { recordTurn } from '../../src/store/calls/conversations.ts'
+import { lockMonetization } from '../../src/store/recommendations/monetization.ts'
 import {
   addOutcomes,
   insertRecommendations,
   setRecommendationStates,
   type RecommendationRecord,
   type RecommendationState,
-} from '../../src/store/recommendation-records.ts'
+} from '../../src/store/recommendations/records.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../support/catalogue.ts'
 import {
   createConsoleWorld,

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { pairFor } from '../../src/console/playground.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { ERRORS } from '../../src/rules/errors.ts'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import {
   createConsoleWorld,

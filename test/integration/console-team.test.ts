@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
-import { firstBrokenEntry } from '../../src/store/audit-log.ts'
-import { setDomainVerified } from '../../src/store/domains.ts'
-import { grantDueTrialCredits } from '../../src/store/trial-credit.ts'
+import { firstBrokenEntry } from '../../src/store/accounts/audit-log.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
+import { grantDueTrialCredits } from '../../src/store/billing/trial-credit.ts'
 import { auditOf } from '../support/ledger.ts'
 import {
   createConsoleWorld,

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import { after, before, test } from 'node:test'
 import { createSecrets } from '../../src/platform/secrets.ts'
-import { findConversation, listLatestConversations, listMessagesAfter } from '../../src/store/conversation-pages.ts'
+import {
+  findConversation,
+  listLatestConversations,
+  listMessagesAfter,
+} from '../../src/store/calls/conversation-pages.ts'
 import type { Store } from '../../src/store/database.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import { openExplained } from '../support/console-scale.ts'

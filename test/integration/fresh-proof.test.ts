@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { contract } from '../../src/console/contract.ts'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import {
   createConsoleWorld,

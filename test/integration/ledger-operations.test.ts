@@ -5,7 +5,7 @@ import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
 import type { Store } from '../../src/store/database.ts'
-import type { Ledger } from '../../src/store/ledger.ts'
+import type { Ledger } from '../../src/store/billing/ledger.ts'
 import {
   adjustWallet,
   creditWallet,
@@ -18,7 +18,7 @@ import {
   reverseTransfer,
   sweepHolds,
   type Movement,
-} from '../../src/store/wallets.ts'
+} from '../../src/store/billing/wallets.ts'
 import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { auditOf, createTestLedger, settlementOf } from '../support/ledger.ts'
 import { addProject, credit, walletOf } from '../support/world.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setDomainVerified } from '../../src/store/domains.ts'
+import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import {
   createConsoleWorld,
   must,

@@ -6,7 +6,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import type { Store } from '../../src/store/database.ts'
 import { listen } from '../../src/store/notifications.ts'
-import { setModelEnabled } from '../../src/store/models.ts'
+import { setModelEnabled } from '../../src/store/catalogue/models.ts'
 import { addModel, createWorld, until, type World } from '../support/world.ts'
 import { openTestStore } from '../support/database.ts'
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { contract } from '../../src/console/contract.ts'
 import { sign, valueIn } from '../../src/platform/signed.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { findAccount, replacePassword } from '../../src/store/credentials.ts'
+import { findAccount, replacePassword } from '../../src/store/accounts/credentials.ts'
 import {
   createConsoleWorld,
   mailedToken,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
-import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/accounts/keys.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/projects/keys.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import { asked, here, refused, told } from '../support/operator.ts'
 import {

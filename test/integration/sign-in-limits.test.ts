@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sign } from '../../src/platform/signed.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { findAccount } from '../../src/store/credentials.ts'
+import { findAccount } from '../../src/store/accounts/credentials.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import {
   createConsoleWorld,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
-import { listEntries } from '../../src/store/wallets.ts'
+import { listEntries } from '../../src/store/billing/wallets.ts'
 import {
   AMOUNT,
   CENTS,

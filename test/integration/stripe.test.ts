@@ -5,8 +5,8 @@ import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
 import { serve, type Running } from '../../src/serve.ts'
-import { listPayments } from '../../src/store/payments.ts'
-import { listEntries } from '../../src/store/wallets.ts'
+import { listPayments } from '../../src/store/billing/payments.ts'
+import { listEntries } from '../../src/store/billing/wallets.ts'
 import {
   AMOUNT,
   CENTS,

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 export const CONSOLE_ACCOUNTS: Mutant[] = [
   {
     bug: 'when a passkey was last used is not written down',
-    file: 'src/store/passkeys.ts',
+    file: 'src/store/accounts/passkeys.ts',
     from: '.set({ counter: BigInt(counter), last_used_at: sql`now()` })',
     to: '.set({ counter: BigInt(counter) })',
     test: 'test/integration/passkeys.test.ts',
@@ -11,7 +11,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'sessions that have ended are listed among those where one is signed in',
-    file: 'src/store/users.ts',
+    file: 'src/store/accounts/users.ts',
     from: `    .where('expires_at', '>', sql<Date>\`now()\`)\n`,
     to: '',
     test: 'test/integration/console-accounts.test.ts',

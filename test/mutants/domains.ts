@@ -3,10 +3,10 @@ import type { Mutant } from './mutant.ts'
 export const DOMAINS: Mutant[] = [
   {
     bug: 'a DNS server that does not answer takes a verified domain away',
-    file: 'src/rules/accounts/domains.ts',
+    file: 'src/rules/projects/domains.ts',
     from: "if (dns.outcome === 'unanswered' || (provenBy",
     to: 'if ((provenBy',
-    test: 'src/rules/accounts/domains.test.ts',
+    test: 'src/rules/projects/domains.test.ts',
     title: 'name servers that do not answer take no proof away, however long',
   },
   {

@@ -157,7 +157,7 @@ const RETRIES: Mutant[] = [
   },
   {
     bug: 'fresh idempotency keys are forgotten, and old ones kept',
-    file: 'src/store/idempotency.ts',
+    file: 'src/store/calls/idempotency.ts',
     from: "where created_at < now() - ${keptMs} * interval '1 ms' limit",
     to: "where created_at > now() - ${keptMs} * interval '1 ms' limit",
     test: 'test/e2e/idempotency.test.ts',

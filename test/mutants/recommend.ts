@@ -75,7 +75,7 @@ export const RECOMMEND: Mutant[] = [
   },
   {
     bug: 'a record that is sent again counts twice in its conversation',
-    file: 'src/store/recommendation-records.ts',
+    file: 'src/store/recommendations/records.ts',
     from: 'from allowed join written using (id)',
     to: 'from allowed',
     test: 'test/e2e/recommendation-links.test.ts',

@@ -49,10 +49,10 @@ const MONEY: Mutant[] = [
 const REQUESTS: Mutant[] = [
   {
     bug: 'some characters of keys are likelier than others',
-    file: 'src/rules/accounts/keys.ts',
+    file: 'src/rules/projects/keys.ts',
     from: '.filter((byte) => byte < 248)',
     to: '.filter((byte) => byte < 256)',
-    test: 'src/rules/accounts/keys.test.ts',
+    test: 'src/rules/projects/keys.test.ts',
     title: 'every byte value maps to its character without favouring any',
   },
   {

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 export const SPREAD_STORE: Mutant[] = [
   {
     bug: 'importing prices writes what cached input costs into what cache writes cost',
-    file: 'src/store/price-import.ts',
+    file: 'src/store/catalogue/price-import.ts',
     from: 'cost_cache_write = c.cache_write, cost_output',
     to: 'cost_cache_write = c.cached_input, cost_output',
     test: 'test/integration/price-import.test.ts',
@@ -12,7 +12,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'what was spent in seven days leaves out the first of them',
-    file: 'src/store/wallet-ledger.ts',
+    file: 'src/store/billing/wallet-ledger.ts',
     from: 'where project_id = ${projectId} and starts_at >= ${since}`.execute(db)',
     to: 'where project_id = ${projectId} and starts_at > ${since}`.execute(db)',
     test: 'test/integration/console-wallet.test.ts',
@@ -21,7 +21,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'each attempt starts the time of a limit anew',
-    file: 'src/store/throttles.ts',
+    file: 'src/store/accounts/throttles.ts',
     from: "started_at = case when t.started_at > now() - ${windowMs} * interval '1 ms' then t.started_at else now() end",
     to: 'started_at = now()',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -29,7 +29,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'models whose first price takes effect only later count as served',
-    file: 'src/store/served-models.ts',
+    file: 'src/store/catalogue/served-models.ts',
     from: 'where p.model_id = m.id and p.effective_from <= now())',
     to: 'where p.model_id = m.id)',
     test: 'test/integration/console-project-settings.test.ts',
@@ -37,7 +37,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'when the boundary falls behind what is rolled up, the progress is set back and calls are counted twice',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: '    if (to < from) return from\n',
     to: '',
     test: 'test/integration/usage-roll-up.test.ts',
@@ -89,7 +89,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'changing the password ends all sessions, but not sign-ins that wait for their second step',
-    file: 'src/store/credentials.ts',
+    file: 'src/store/accounts/credentials.ts',
     from: `  await endPendingSteps(tx, userId)
 `,
     to: '',
@@ -98,7 +98,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'the cursor of the calls log names the first call of the next page instead of the last one of this page',
-    file: 'src/store/calls.ts',
+    file: 'src/store/calls/calls.ts',
     from: 'next: rows[search.most - 1]?.id, searchedTo: undefined }',
     to: 'next: rows[search.most]?.id, searchedTo: undefined }',
     test: 'test/integration/console-usage.test.ts',
@@ -106,7 +106,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'of two events about a dispute that were made in the same second, the one of the earlier stage counts',
-    file: 'src/store/payments.ts',
+    file: 'src/store/billing/payments.ts',
     from: 'order by s.told_at desc, s.stage desc, s.reinstated limit 1)',
     to: 'order by s.told_at desc, s.stage, s.reinstated limit 1)',
     test: 'test/integration/stripe-returns.test.ts',
@@ -124,7 +124,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'A deleted project is still found when somebody asks for it by its id',
-    file: 'src/store/members.ts',
+    file: 'src/store/accounts/members.ts',
     from: `    .where('j.archived_at', 'is', null)
 `,
     to: '',
@@ -133,7 +133,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'an item that another feed has had once is rejected for ever, also after that feed no longer has it',
-    file: 'src/store/feed-staging.ts',
+    file: 'src/store/offers/feed-staging.ts',
     from: `and o.feed_id <> \${feed.id} and o.removed_at is null\``,
     to: `and o.feed_id <> \${feed.id}\``,
     test: 'test/integration/feeds.test.ts',
@@ -141,7 +141,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: `anybody who is signed in can remove anybody's passkey by its id`,
-    file: 'src/store/passkeys.ts',
+    file: 'src/store/accounts/passkeys.ts',
     from: `db.deleteFrom('passkeys').where('user_id', '=', userId).where('id', '=', id).executeTakeFirst()`,
     to: `db.deleteFrom('passkeys').where('id', '=', id).executeTakeFirst()`,
     test: 'test/integration/passkeys.test.ts',
@@ -167,7 +167,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'failed calls that were worth something but charged nothing count as billed',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: `const billed = sql\`filter (where charged_nanos > 0)\``,
     to: `const billed = sql\`filter (where usage_nanos > 0)\``,
     test: 'test/integration/usage-roll-up.test.ts',
@@ -175,7 +175,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: `the second pass over a project's conversations, for calls that ran while its retention was shortened, never comes`,
-    file: 'src/store/retention-cuts.ts',
+    file: 'src/store/calls/retention-cuts.ts',
     from: '    } else if (cut.is_last) {',
     to: '    } else if (!cut.is_last) {',
     test: 'test/integration/worker.test.ts',
@@ -183,7 +183,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'the body of a mail stays in the outbox after it was sent',
-    file: 'src/store/mails.ts',
+    file: 'src/store/accounts/mails.ts',
     from: `.set({ sent_at: sql\`now()\`, sealed_body: null })`,
     to: `.set({ sent_at: sql\`now()\` })`,
     test: 'test/integration/worker.test.ts',
@@ -191,7 +191,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'counted attempts are forgotten after 1,000 days instead of one',
-    file: 'src/store/throttles.ts',
+    file: 'src/store/accounts/throttles.ts',
     from: `where started_at < now() - \${keptMs} * interval '1 ms' limit`,
     to: `where started_at < now() - \${keptMs} * interval '1 second' limit`,
     test: 'test/integration/worker.test.ts',
@@ -207,7 +207,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'an invitation that somebody else repeats stays its first sender’s',
-    file: 'src/store/invitations.ts',
+    file: 'src/store/accounts/invitations.ts',
     from: '.doUpdateSet(changed)',
     to: '.doUpdateSet({ role, invited_by: invitedBy, expires_at: expiresAt })',
     test: 'test/integration/invitations.test.ts',
@@ -215,7 +215,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'an alert that was changed meanwhile is taken for told',
-    file: 'src/store/wallet-alerts.ts',
+    file: 'src/store/billing/wallet-alerts.ts',
     from: "    .where('threshold_nanos', '=', threshold)\n    .where('told_at', 'is', null)\n",
     to: "    .where('told_at', 'is', null)\n",
     test: 'test/integration/console-wallet.test.ts',

@@ -7,7 +7,7 @@ const TEST = 'test/integration/store-scopes.test.ts'
 export const STORE_SCOPES: Mutant[] = [
   {
     bug: 'listAuditLog reads what other sites have',
-    file: 'src/store/audit-log.ts',
+    file: 'src/store/accounts/audit-log.ts',
     from: `.where('publisher_id', '=', publisherId)`,
     to: '',
     test: TEST,
@@ -15,7 +15,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'firstBrokenEntry reads what other sites have',
-    file: 'src/store/audit-log.ts',
+    file: 'src/store/accounts/audit-log.ts',
     from: 'from audit_log l where l.publisher_id = ${publisherId}) checked',
     to: 'from audit_log l where true) checked',
     test: TEST,
@@ -23,7 +23,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findConversation reads what other sites have',
-    file: 'src/store/conversation-pages.ts',
+    file: 'src/store/calls/conversation-pages.ts',
     from: `sql\`select * from conversations where project_id = \${projectId} and id = \${id} and deleted_at is null\`,`,
     to: `sql\`select * from conversations where true and id = \${id} and deleted_at is null\`,`,
     test: TEST,
@@ -31,7 +31,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listLatestConversations reads what other sites have',
-    file: 'src/store/conversation-pages.ts',
+    file: 'src/store/calls/conversation-pages.ts',
     from: `return sql\`select * from conversations where project_id = \${projectId} and deleted_at is null \${before}`,
     to: `return sql\`select * from conversations where true and deleted_at is null \${before}`,
     test: TEST,
@@ -39,7 +39,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listLatestConversations by the id reads what other sites have',
-    file: 'src/store/conversation-pages.ts',
+    file: 'src/store/calls/conversation-pages.ts',
     from: '(select * from conversations where project_id = ${projectId} and id = ${search} and deleted_at is null)',
     to: '(select * from conversations where true and id = ${search} and deleted_at is null)',
     test: TEST,
@@ -47,7 +47,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'areDeleted reads what other sites have',
-    file: 'src/store/conversations.ts',
+    file: 'src/store/calls/conversations.ts',
     from: 'left join conversations c on c.project_id = k.project_id and c.id = k.id',
     to: 'left join conversations c on true and c.id = k.id',
     test: TEST,
@@ -55,7 +55,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'deleteConversation deletes conversations of other sites',
-    file: 'src/store/conversations.ts',
+    file: 'src/store/calls/conversations.ts',
     from: `      .set({ deleted_at: new Date(), calls: 0 })
       .where('project_id', '=', key.projectId)`,
     to: '      .set({ deleted_at: new Date(), calls: 0 })',
@@ -64,7 +64,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'deleteConversation deletes idempotency keys of other sites',
-    file: 'src/store/conversations.ts',
+    file: 'src/store/calls/conversations.ts',
     from: `      .deleteFrom('idempotency_keys')
       .where('project_id', '=', key.projectId)`,
     to: `      .deleteFrom('idempotency_keys')`,
@@ -73,7 +73,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findDomain reads what other sites have',
-    file: 'src/store/domains.ts',
+    file: 'src/store/projects/domains.ts',
     from: `const row = await db.selectFrom('domains').selectAll().where('project_id', '=', projectId).executeTakeFirst()`,
     to: `const row = await db.selectFrom('domains').selectAll().executeTakeFirst()`,
     test: TEST,
@@ -81,7 +81,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'lockDomain reads what other sites have',
-    file: 'src/store/domains.ts',
+    file: 'src/store/projects/domains.ts',
     from: `    .selectAll()
     .where('project_id', '=', projectId)`,
     to: '    .selectAll()',
@@ -90,7 +90,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'setDomainVerified changes what other sites have',
-    file: 'src/store/domains.ts',
+    file: 'src/store/projects/domains.ts',
     from: `      next_check_at: null,
     })
     .where('project_id', '=', projectId)`,
@@ -101,7 +101,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findFirstSteps reads what other sites have',
-    file: 'src/store/home.ts',
+    file: 'src/store/projects/first-steps.ts',
     from: `from projects p left join domains d on d.project_id = p.id where p.id = \${projectId}\`.execute(tx)`,
     to: `from projects p left join domains d on true where p.id = \${projectId}\`.execute(tx)`,
     test: TEST,
@@ -109,7 +109,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'dismissOnboarding changes what other sites have',
-    file: 'src/store/home.ts',
+    file: 'src/store/projects/first-steps.ts',
     from: `.where('id', '=', projectId)`,
     to: '',
     test: TEST,
@@ -117,7 +117,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'claimKey reads what other sites have',
-    file: 'src/store/idempotency.ts',
+    file: 'src/store/calls/idempotency.ts',
     from: 'left join key_pairs k on k.project_id = p.id and k.id = ${claim.keyPairId}',
     to: 'left join key_pairs k on true and k.id = ${claim.keyPairId}',
     test: TEST,
@@ -125,7 +125,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listInvitations reads what other sites have',
-    file: 'src/store/invitations.ts',
+    file: 'src/store/accounts/invitations.ts',
     from: `export async function listInvitations(tx: Db, publisherId: string) {
   return tx
     .selectFrom('invitations')
@@ -140,7 +140,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findInvitation reads what other sites have',
-    file: 'src/store/invitations.ts',
+    file: 'src/store/accounts/invitations.ts',
     from: `export async function findInvitation(tx: Db, publisherId: string, id: string) {
   return tx
     .selectFrom('invitations')
@@ -155,7 +155,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findInvitationTo reads what other sites have',
-    file: 'src/store/invitations.ts',
+    file: 'src/store/accounts/invitations.ts',
     from: `export async function findInvitationTo(tx: Db, publisherId: string, email: string) {
   return tx
     .selectFrom('invitations')
@@ -170,7 +170,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listManagedKeyPairs reads what other sites have',
-    file: 'src/store/key-pairs.ts',
+    file: 'src/store/projects/key-pairs.ts',
     from: `.where('k.project_id', '=', projectId)`,
     to: '',
     test: TEST,
@@ -178,7 +178,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'countKeyPairs reads what other sites have',
-    file: 'src/store/key-pairs.ts',
+    file: 'src/store/projects/key-pairs.ts',
     from: `    .select(({ fn }) => fn.countAll<bigint>().as('pairs'))
     .where('project_id', '=', projectId)`,
     to: `    .select(({ fn }) => fn.countAll<bigint>().as('pairs'))`,
@@ -187,7 +187,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'lockKeyPair reads what other sites have',
-    file: 'src/store/key-pairs.ts',
+    file: 'src/store/projects/key-pairs.ts',
     from: `    .select(COLUMNS)
     .where('project_id', '=', projectId)`,
     to: '    .select(COLUMNS)',
@@ -196,7 +196,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listKeyPairs reads what other sites have',
-    file: 'src/store/keys.ts',
+    file: 'src/store/projects/keys.ts',
     from: `.where('project_id', '=', projectId)`,
     to: '',
     test: TEST,
@@ -204,7 +204,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findMembership reads what other sites have',
-    file: 'src/store/members.ts',
+    file: 'src/store/accounts/members.ts',
     from: `const row = await membershipRows(db, userId).where('m.publisher_id', '=', publisherId).executeTakeFirst()`,
     to: 'const row = await membershipRows(db, userId).executeTakeFirst()',
     test: TEST,
@@ -212,7 +212,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'lockOwners reads what other sites have',
-    file: 'src/store/members.ts',
+    file: 'src/store/accounts/members.ts',
     from: `    .select('user_id')
     .where('publisher_id', '=', publisherId)`,
     to: `    .select('user_id')`,
@@ -221,7 +221,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'holdRole reads what other sites have',
-    file: 'src/store/members.ts',
+    file: 'src/store/accounts/members.ts',
     from: `    .select('role')
     .where('publisher_id', '=', publisherId)`,
     to: `    .select('role')`,
@@ -230,7 +230,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findMonetization reads what other sites have',
-    file: 'src/store/monetization.ts',
+    file: 'src/store/recommendations/monetization.ts',
     from: `const row = await db.selectFrom('monetization').selectAll().where('project_id', '=', projectId).executeTakeFirst()`,
     to: `const row = await db.selectFrom('monetization').selectAll().executeTakeFirst()`,
     test: TEST,
@@ -238,7 +238,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'lockMonetization reads what other sites have',
-    file: 'src/store/monetization.ts',
+    file: 'src/store/recommendations/monetization.ts',
     from: `    .selectAll()
     .where('project_id', '=', projectId)`,
     to: '    .selectAll()',
@@ -247,7 +247,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listPayments reads what other sites have',
-    file: 'src/store/payments.ts',
+    file: 'src/store/billing/payments.ts',
     from: `    .selectAll()
     .where('project_id', '=', projectId)`,
     to: '    .selectAll()',
@@ -256,7 +256,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'findPayment reads what other sites have',
-    file: 'src/store/payments.ts',
+    file: 'src/store/billing/payments.ts',
     from: `    .select(['state', 'amount_nanos', 'paid_at'])
     .where('project_id', '=', projectId)`,
     to: `    .select(['state', 'amount_nanos', 'paid_at'])`,
@@ -265,7 +265,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'lockPlaygroundKey reads what other sites have',
-    file: 'src/store/playground.ts',
+    file: 'src/store/projects/playground-keys.ts',
     from: `.where('project_id', '=', projectId)`,
     to: '',
     test: TEST,
@@ -273,7 +273,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'updateProject changes what other sites have',
-    file: 'src/store/projects.ts',
+    file: 'src/store/projects/projects.ts',
     from: `const result = await db.updateTable('projects').set(settings).where('id', '=', id).executeTakeFirst()`,
     to: `const result = await db.updateTable('projects').set(settings).executeTakeFirst()`,
     test: TEST,
@@ -281,7 +281,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'archiveProject changes what other sites have',
-    file: 'src/store/projects.ts',
+    file: 'src/store/projects/projects.ts',
     from: `    .where('id', '=', id)`,
     to: '',
     test: TEST,
@@ -289,7 +289,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'setPublisherActivated changes what other sites have',
-    file: 'src/store/publishers.ts',
+    file: 'src/store/accounts/publishers.ts',
     from: `    .set({ activated_at: activatedAt })
     .where('id', '=', id)`,
     to: '    .set({ activated_at: activatedAt })',
@@ -298,7 +298,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'setPublisherName changes what other sites have',
-    file: 'src/store/publishers.ts',
+    file: 'src/store/accounts/publishers.ts',
     from: `await db.updateTable('publishers').set({ name }).where('id', '=', id).execute()`,
     to: `await db.updateTable('publishers').set({ name }).execute()`,
     test: TEST,
@@ -306,7 +306,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listRecommendations reads what other sites have',
-    file: 'src/store/recommendations.ts',
+    file: 'src/store/recommendations/reports.ts',
     from: `select * from recommendations where project_id = \${projectId} and state <> 'aborted'`,
     to: `select * from recommendations where true and state <> 'aborted'`,
     test: TEST,
@@ -314,7 +314,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'sumOutcomes reads what other sites have',
-    file: 'src/store/recommendations.ts',
+    file: 'src/store/recommendations/reports.ts',
     from: `where project_id = \${projectId} and hour >= \${from} group by outcome order by calls desc, outcome\`.execute(db)`,
     to: `where true and hour >= \${from} group by outcome order by calls desc, outcome\`.execute(db)`,
     test: TEST,
@@ -322,7 +322,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'withdrawCut changes what other sites have',
-    file: 'src/store/retention-cuts.ts',
+    file: 'src/store/calls/retention-cuts.ts',
     from: `await tx.deleteFrom('retention_cuts').where('project_id', '=', projectId).execute()`,
     to: `await tx.deleteFrom('retention_cuts').execute()`,
     test: TEST,
@@ -330,7 +330,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'cutSome changes what other sites have',
-    file: 'src/store/retention-cuts.ts',
+    file: 'src/store/calls/retention-cuts.ts',
     from: `const change = tx.updateTable('retention_cuts').where('project_id', '=', cut.project_id)`,
     to: `const change = tx.updateTable('retention_cuts')`,
     test: TEST,
@@ -338,7 +338,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'sumAnomalies reads what other sites have',
-    file: 'src/store/usage-anomalies.ts',
+    file: 'src/store/billing/usage-anomalies.ts',
     from: 'and project_id = coalesce(${projectId ?? null}::uuid, project_id)',
     to: 'and true',
     test: TEST,
@@ -346,7 +346,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listAnomalies reads what other sites have',
-    file: 'src/store/usage-anomalies.ts',
+    file: 'src/store/billing/usage-anomalies.ts',
     from: `.$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? ''))`,
     to: '.$if(projectId !== undefined, (query) => query)',
     test: TEST,
@@ -354,7 +354,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listGroupNames of keys reads what other sites have',
-    file: 'src/store/usage.ts',
+    file: 'src/store/billing/usage.ts',
     from: `? await sql<Named>\`select id, name from key_pairs where project_id = any (\${projectIds}::uuid[]) order by created_at\`.execute(`,
     to: `? await sql<Named>\`select id, name from key_pairs where true order by created_at\`.execute(`,
     test: TEST,
@@ -362,7 +362,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'listUsedModels reads what other sites have',
-    file: 'src/store/usage.ts',
+    file: 'src/store/billing/usage.ts',
     from: 'select model_id as model from usage_days where project_id = ${projectId} and starts_at >= ${since}',
     to: 'select model_id as model from usage_days where true and starts_at >= ${since}',
     test: TEST,
@@ -370,7 +370,7 @@ export const STORE_SCOPES: Mutant[] = [
   },
   {
     bug: 'setAlert changes what other sites have',
-    file: 'src/store/wallet-alerts.ts',
+    file: 'src/store/billing/wallet-alerts.ts',
     from: 'from wallets w where w.project_id = ${projectId}',
     to: 'from wallets w where true',
     test: TEST,

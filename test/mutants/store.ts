@@ -8,7 +8,7 @@ export const STORE: Mutant[] = [
     file: 'src/rules/limits.ts',
     from: 'STORE_WAIT_MS = 1_000',
     to: 'STORE_WAIT_MS = 20_000',
-    test: 'src/store/ledger.test.ts',
+    test: 'src/store/billing/ledger.test.ts',
     title: 'a store that cannot be written is told of once, and once when it writes again',
   },
   {
@@ -37,7 +37,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'what is settled at the end of a step is counted twice',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: 'where m.settled_at > ${from} and',
     to: 'where m.settled_at >= ${from} and',
     test: 'test/integration/usage-roll-up.test.ts',
@@ -45,7 +45,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'what is settled at the end of a step is never counted',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: 'and m.settled_at <= ${to} and',
     to: 'and m.settled_at < ${to} and',
     test: 'test/integration/usage-roll-up.test.ts',
@@ -53,7 +53,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a deleted project is found for its members',
-    file: 'src/store/members.ts',
+    file: 'src/store/accounts/members.ts',
     from: "    .where('j.archived_at', 'is', null)\n",
     to: '',
     test: SCOPES,
@@ -61,7 +61,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a deleted conversation is found by its id',
-    file: 'src/store/conversation-pages.ts',
+    file: 'src/store/calls/conversation-pages.ts',
     from: 'and id = ${id} and deleted_at is null`,',
     to: 'and id = ${id}`,',
     test: SCOPES,
@@ -69,7 +69,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the key pair of the playground can be managed like any other',
-    file: 'src/store/key-pairs.ts',
+    file: 'src/store/projects/key-pairs.ts',
     from: "    .where('purpose', '=', 'calls')\n    .forUpdate()",
     to: '    .forUpdate()',
     test: SCOPES,
@@ -77,7 +77,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'what was recommended by others counts as recommended here',
-    file: 'src/store/recommendation-records.ts',
+    file: 'src/store/recommendations/records.ts',
     from: "    .where('id', 'in', ids)\n    .where('project_id', '=', projectId)\n",
     to: "    .where('id', 'in', ids)\n",
     test: SCOPES,
@@ -85,7 +85,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'switching one key pair off switches off all of its project',
-    file: 'src/store/key-pairs.ts',
+    file: 'src/store/projects/key-pairs.ts',
     from: ".set({ active }).where('project_id', '=', projectId).where('id', '=', id)",
     to: ".set({ active }).where('project_id', '=', projectId)",
     test: SCOPES,
@@ -93,7 +93,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a project without keys seems to have some because others have',
-    file: 'src/store/home.ts',
+    file: 'src/store/projects/first-steps.ts',
     from: 'where k.project_id = p.id and k.purpose',
     to: 'where k.purpose',
     test: SCOPES,
@@ -101,7 +101,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'calls are replayed for a domain that is not verified because that of others is',
-    file: 'src/store/idempotency.ts',
+    file: 'src/store/calls/idempotency.ts',
     from: 'left join domains d on d.project_id = p.id',
     to: 'left join domains d on true',
     test: SCOPES,
@@ -109,7 +109,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'calls of others use up what a page may read',
-    file: 'src/store/calls.ts',
+    file: 'src/store/calls/calls.ts',
     from: 't where t.project_id = ${projectId} and ${inWindow(window)}\n    ${conversation}',
     to: 't where ${inWindow(window)}\n    ${conversation}',
     test: SCOPES,
@@ -117,7 +117,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the whole usage of a day that begins is counted in the day before',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: "date_trunc(${sql.lit(every)}, began_at, 'UTC')",
     to: "date_trunc(${sql.lit(every)}, began_at - interval '1 ms', 'UTC')",
     test: 'test/integration/usage-roll-up.test.ts',
@@ -125,7 +125,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'holds of calls that have just begun are given back as orphans',
-    file: 'src/store/gateways.ts',
+    file: 'src/store/billing/gateways.ts',
     from: ".where('held_at', '<', sql<Date>`now() - ${olderThanMs} * interval '1 ms'`)",
     to: ".where('held_at', '<', sql<Date>`now() + ${olderThanMs} * interval '1 ms'`)",
     test: 'test/integration/orphaned-holds.test.ts',
@@ -133,7 +133,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a gateway gives back holds of another',
-    file: 'src/store/gateways.ts',
+    file: 'src/store/billing/gateways.ts',
     from: "      .where('gateway_id', '=', gatewayId)\n",
     to: '',
     test: 'test/integration/orphaned-holds.test.ts',
@@ -141,7 +141,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'key pairs that were deleted are still found, and answered as inactive ones instead of like ones that never were',
-    file: 'src/store/keys.ts',
+    file: 'src/store/projects/keys.ts',
     from: `    .where('k.deleted_at', 'is', null)\n    .execute()\n  const found`,
     to: '    .execute()\n  const found',
     test: 'test/integration/console-keys.test.ts',
@@ -149,7 +149,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the output tokens beside a message leave out its reasoning tokens',
-    file: 'src/store/conversation-pages.ts',
+    file: 'src/store/calls/conversation-pages.ts',
     from: 'm.output_tokens + m.reasoning_tokens as "outputTokens", m.charged_nanos as charged',
     to: 'm.output_tokens as "outputTokens", m.charged_nanos as charged',
     test: 'test/integration/console-conversations.test.ts',
@@ -157,7 +157,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the longest silence of a deployment is read from the setting of its first token; its own setting is ignored',
-    file: 'src/store/catalogue.ts',
+    file: 'src/store/catalogue/catalogue.ts',
     from: 'idleMs: row.idle_timeout_ms ?? UPSTREAM_TIMERS.idleMs',
     to: 'idleMs: row.first_token_timeout_ms ?? UPSTREAM_TIMERS.idleMs',
     test: 'test/integration/providers.test.ts',
@@ -165,7 +165,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the hour or day that begins at the end of a span is counted, too',
-    file: 'src/store/usage.ts',
+    file: 'src/store/billing/usage.ts',
     from: `starts_at >= \${from} and starts_at < \${to}\``,
     to: `starts_at >= \${from} and starts_at <= \${to}\``,
     test: 'test/integration/console-home.test.ts',
@@ -174,7 +174,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: "the playground's own key pair counts as a key pair of the project",
-    file: 'src/store/home.ts',
+    file: 'src/store/projects/first-steps.ts',
     from: "where k.project_id = p.id and k.purpose = 'calls' and k.deleted_at is null)",
     to: 'where k.project_id = p.id and k.deleted_at is null)',
     test: 'test/integration/console-home.test.ts',
@@ -183,7 +183,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'rolling a pair makes the old one last for the whole overlap even when it was to expire earlier',
-    file: 'src/store/key-pairs.ts',
+    file: 'src/store/projects/key-pairs.ts',
     from: `sql<Date>\`least(expires_at, clock_timestamp() + \${overlapSeconds} * interval '1 second')\``,
     to: `sql<Date>\`clock_timestamp() + \${overlapSeconds} * interval '1 second'\``,
     test: 'test/integration/console-keys.test.ts',
@@ -191,7 +191,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a key that replaces a refused one keeps the mark of the refusal',
-    file: 'src/store/providers.ts',
+    file: 'src/store/catalogue/providers.ts',
     from: '.doUpdateSet({ ...sealed, enabled: true, rejected_at: null, rejected_status: null }),',
     to: '.doUpdateSet({ ...sealed, enabled: true }),',
     test: 'test/integration/providers.test.ts',
@@ -199,7 +199,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a receipt lists the refund of a call, but not that the refund was reversed',
-    file: 'src/store/receipts.ts',
+    file: 'src/store/billing/receipts.ts',
     from: `        eb('corrects', 'in', db.selectFrom('transfers').select('id').where('corrects', '=', callId)),\n`,
     to: '',
     test: 'test/integration/cli.test.ts',
@@ -207,7 +207,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a domain that was changed is not checked by itself soon: its next check stays as it was, or there is none',
-    file: 'src/store/domains.ts',
+    file: 'src/store/projects/domains.ts',
     from: `      next_check_at: sql\`now() + interval '1 minute'\`,\n`,
     to: '',
     test: 'test/integration/console-domains.test.ts',
@@ -216,7 +216,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'how many recommendations a conversation had is replaced by the last count instead of added up',
-    file: 'src/store/recommendation-records.ts',
+    file: 'src/store/recommendations/records.ts',
     from: 'served = r.served + excluded.served,',
     to: 'served = excluded.served,',
     test: 'test/e2e/recommendations.test.ts',
@@ -224,16 +224,16 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a gateway that cannot write calls itself ready again after ten seconds',
-    file: 'src/store/ledger.ts',
+    file: 'src/store/billing/ledger.ts',
     from: `        failing.lastMs = nowMs
 `,
     to: '',
-    test: 'src/store/ledger.test.ts',
+    test: 'src/store/billing/ledger.test.ts',
     title: 'a gateway whose ledger cannot be written gets no calls after a while, then a few again to try',
   },
   {
     bug: 'what was charged today is added to the row of an earlier day',
-    file: 'src/store/wallet-ledger.ts',
+    file: 'src/store/billing/wallet-ledger.ts',
     from: `if (first?.kind === 'usage' && first.atUs >= waiting.todayEndsUs)`,
     to: `if (first?.kind === 'usage')`,
     test: 'test/integration/console-wallet.test.ts',
@@ -241,7 +241,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the floor price cannot be set back to zero',
-    file: 'src/store/monetization.ts',
+    file: 'src/store/recommendations/monetization.ts',
     from: '...(floorNanos !== undefined && { floor_nanos: floorNanos }),',
     to: '...(floorNanos && { floor_nanos: floorNanos }),',
     test: 'test/integration/console-monetization.test.ts',
@@ -249,7 +249,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a filter by cost leaves out what costs exactly that',
-    file: 'src/store/calls.ts',
+    file: 'src/store/calls/calls.ts',
     from: 'm.charged_nanos >= ${filters.minCharged}',
     to: 'm.charged_nanos > ${filters.minCharged}',
     test: 'test/integration/console-usage.test.ts',
@@ -257,7 +257,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'offers that were removed still wait for a review',
-    file: 'src/store/offers.ts',
+    file: 'src/store/offers/offers.ts',
     from: `    .where('review', '=', 'pending')
     .where('removed_at', 'is', null)
 `,
@@ -269,7 +269,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'only the last advertiser of a conversation is remembered',
-    file: 'src/store/recommendation-records.ts',
+    file: 'src/store/recommendations/records.ts',
     from: 'advertisers = r.advertisers || excluded.advertisers',
     to: 'advertisers = excluded.advertisers',
     test: 'test/e2e/recommendations.test.ts',
@@ -277,7 +277,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the idle and the total timeout of a deployment are swapped',
-    file: 'src/store/models.ts',
+    file: 'src/store/catalogue/models.ts',
     from: `      idle_timeout_ms: deployment.idleTimeoutMs ?? null,
       total_timeout_ms: deployment.totalTimeoutMs ?? null,
 `,
@@ -298,7 +298,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'after a change of the domain, what was found at the old one is shown',
-    file: 'src/store/domains.ts',
+    file: 'src/store/projects/domains.ts',
     from: `      checked_at: null,
       findings: null,
 `,
@@ -308,7 +308,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'thoughts are left out of the tokens beside a turn',
-    file: 'src/store/conversation-pages.ts',
+    file: 'src/store/calls/conversation-pages.ts',
     from: 'm.output_tokens + m.reasoning_tokens as "outputTokens"',
     to: 'm.output_tokens as "outputTokens"',
     test: 'test/integration/console-conversations.test.ts',
@@ -316,7 +316,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the second pass of a shorter retention finds nothing to do',
-    file: 'src/store/retention-cuts.ts',
+    file: 'src/store/calls/retention-cuts.ts',
     from: `await change.set({ reached: '', is_last: true, due_at }).execute()`,
     to: 'await change.set({ is_last: true, due_at }).execute()',
     test: 'test/integration/console-project-settings.test.ts',
@@ -324,7 +324,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'an alert that is set above the balance sends a mail at once',
-    file: 'src/store/wallet-alerts.ts',
+    file: 'src/store/billing/wallet-alerts.ts',
     from: 'set threshold_nanos = excluded.threshold_nanos, told_at = excluded.told_at`',
     to: 'set threshold_nanos = excluded.threshold_nanos`',
     test: 'test/integration/console-wallet.test.ts',
@@ -332,7 +332,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'stored answers of a deleted conversation can be replayed',
-    file: 'src/store/conversations.ts',
+    file: 'src/store/calls/conversations.ts',
     from: `    await tx
       .deleteFrom('idempotency_keys')
       .where('project_id', '=', key.projectId)
@@ -345,7 +345,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'the progress of the roll-up moves backwards, and usage is counted twice',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: `    if (to < from) return from
 `,
     to: '',
@@ -354,7 +354,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a rolled pair works for longer than it was meant to',
-    file: 'src/store/key-pairs.ts',
+    file: 'src/store/projects/key-pairs.ts',
     from: `least(expires_at, clock_timestamp() + \${overlapSeconds} * interval '1 second')`,
     to: `clock_timestamp() + \${overlapSeconds} * interval '1 second'`,
     test: 'test/integration/console-keys.test.ts',
@@ -362,7 +362,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a passkey whose counter did not move is accepted',
-    file: 'src/store/passkeys.ts',
+    file: 'src/store/accounts/passkeys.ts',
     from: 'counter < ${counter} or (counter = 0 and ${counter} = 0)',
     to: 'counter <= ${counter} or (counter = 0 and ${counter} = 0)',
     test: 'test/integration/passkeys.test.ts',
@@ -370,7 +370,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'what an earlier audit found is forgotten by the one after the next',
-    file: 'src/store/audit.ts',
+    file: 'src/store/billing/ledger-check.ts',
     from: `      findings: settledFindings,
 `,
     to: `      findings: settled.findings,
@@ -380,7 +380,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'tokens that were written to a cache are left out of a conversation’s sum',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: 'sum(input_tokens::int8 + cached_input_tokens + cache_write_tokens)',
     to: 'sum(input_tokens::int8 + cached_input_tokens)',
     test: 'test/integration/console-conversations.test.ts',
@@ -388,7 +388,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'an alert is not armed again when the balance is exactly at it',
-    file: 'src/store/wallet-alerts.ts',
+    file: 'src/store/billing/wallet-alerts.ts',
     from: 'w.balance_nanos >= a.threshold_nanos`',
     to: 'w.balance_nanos > a.threshold_nanos`',
     test: 'test/integration/worker.test.ts',

@@ -62,7 +62,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'text that running calls add under the old retention is not shortened',
-    file: 'src/store/retention-cuts.ts',
+    file: 'src/store/calls/retention-cuts.ts',
     from: '} else if (cut.is_last) {',
     to: '} else if (cut.is_last || longestCallMs > 0) {',
     test: TEST,
@@ -70,7 +70,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a shorter retention is applied before it is due',
-    file: 'src/store/retention-cuts.ts',
+    file: 'src/store/calls/retention-cuts.ts',
     from: `      .where('due_at', '<=', sql<Date>\`now()\`)\n`,
     to: '',
     test: TEST,
@@ -78,7 +78,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'fresh idempotency keys are forgotten, old ones are kept',
-    file: 'src/store/idempotency.ts',
+    file: 'src/store/calls/idempotency.ts',
     from: `where created_at < now() - \${keptMs} * interval '1 ms' limit`,
     to: `where created_at > now() - \${keptMs} * interval '1 ms' limit`,
     test: TEST,
@@ -94,7 +94,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'mails are sent before they are due',
-    file: 'src/store/mails.ts',
+    file: 'src/store/accounts/mails.ts',
     from: 'and given_up_at is null and next_attempt_at <= now()',
     to: 'and given_up_at is null and attempts = 0',
     test: TEST,
@@ -102,7 +102,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'the text of a sent mail is kept',
-    file: 'src/store/mails.ts',
+    file: 'src/store/accounts/mails.ts',
     from: 'sent_at: sql`now()`, sealed_body: null',
     to: 'sent_at: sql`now()`',
     test: TEST,
@@ -110,7 +110,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'domains are checked before they are due',
-    file: 'src/store/domains.ts',
+    file: 'src/store/projects/domains.ts',
     from: 'where next_check_at <= now()',
     to: 'where next_check_at is not null and verified_at is null',
     test: TEST,
@@ -150,7 +150,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a mail that was refused is tried again each half minute',
-    file: 'src/store/mails.ts',
+    file: 'src/store/accounts/mails.ts',
     from: "interval '30 seconds' * 2 ^ least(attempts, 10)",
     to: "interval '30 seconds'",
     test: TEST,
@@ -167,7 +167,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'owners are told of a balance that is just what they asked for',
-    file: 'src/store/wallet-alerts.ts',
+    file: 'src/store/billing/wallet-alerts.ts',
     from: 'where a.told_at is null and w.balance_nanos < a.threshold_nanos',
     to: 'where a.told_at is null and w.balance_nanos <= a.threshold_nanos',
     test: TEST,
@@ -215,7 +215,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'live sessions are deleted, ended ones stay',
-    file: 'src/store/users.ts',
+    file: 'src/store/accounts/users.ts',
     from: 'select id from sessions where expires_at < now() limit',
     to: 'select id from sessions where expires_at > now() limit',
     test: TEST,
@@ -223,7 +223,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'proofs that somebody may still use are deleted',
-    file: 'src/store/users.ts',
+    file: 'src/store/accounts/users.ts',
     from: 'select id from verifications where expires_at < now() limit',
     to: 'select id from verifications limit',
     test: TEST,
@@ -247,7 +247,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'tables for the days to come are never made',
-    file: 'src/store/wallets.ts',
+    file: 'src/store/billing/wallets.ts',
     from: '  await sql`select ensure_partitions()`.execute(db)\n',
     to: '  await Promise.resolve(db)\n',
     test: TEST,
@@ -255,7 +255,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a gateway that still holds credit is forgotten',
-    file: 'src/store/gateways.ts',
+    file: 'src/store/billing/gateways.ts',
     from: '\n      and not exists (select 1 from holds h where h.gateway_id = g.id)',
     to: '',
     test: TEST,
@@ -263,7 +263,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'gateways are forgotten after an hour of silence',
-    file: 'src/store/gateways.ts',
+    file: 'src/store/billing/gateways.ts',
     from: `g.beat_at < now() - interval '1 day'`,
     to: `g.beat_at < now() - interval '1 hour'`,
     test: TEST,
@@ -312,7 +312,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'owners are told of what is available, which running calls lower, not of the balance',
-    file: 'src/store/wallet-alerts.ts',
+    file: 'src/store/billing/wallet-alerts.ts',
     from: 'where a.told_at is null and w.balance_nanos < a.threshold_nanos order by',
     to: 'where a.told_at is null and w.balance_nanos - w.held_nanos < a.threshold_nanos order by',
     test: TEST,
@@ -336,7 +336,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a mail that could not be sent is tried again after an hour at the earliest',
-    file: 'src/store/mails.ts',
+    file: 'src/store/accounts/mails.ts',
     from: "next_attempt_at = now() + least(interval '1 hour',",
     to: "next_attempt_at = now() + greatest(interval '1 hour',",
     test: TEST,
@@ -345,7 +345,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'what a conversation has cost is what its last calls cost',
-    file: 'src/store/usage-roll-up.ts',
+    file: 'src/store/billing/usage-roll-up.ts',
     from: 'charged_nanos = s.charged_nanos + excluded.charged_nanos`',
     to: 'charged_nanos = excluded.charged_nanos`',
     test: 'test/integration/usage-roll-up.test.ts',
@@ -353,7 +353,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'text that is shortened to fewer days is kept for that many days from now',
-    file: 'src/store/retention-cuts.ts',
+    file: 'src/store/calls/retention-cuts.ts',
     from: 'set content_expires_at = created_at + ${days}',
     to: 'set content_expires_at = now() + ${days}',
     test: TEST,

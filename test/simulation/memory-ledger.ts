@@ -1,6 +1,12 @@
 import type { Nanos } from '../../src/rules/money.ts'
 import { completionTokensOf, promptTokensOf } from '../../src/rules/billing/usage.ts'
-import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem, Settlement } from '../../src/store/ledger.ts'
+import type {
+  ExtensionRequest,
+  HoldRequest,
+  LedgerAnswer,
+  LedgerItem,
+  Settlement,
+} from '../../src/store/billing/ledger.ts'
 import {
   ABSORBED,
   CASH,

@@ -1,7 +1,7 @@
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { importFeed, type FeedImport, type ImportResult } from '../../src/recommend/feeds/import-feed.ts'
-import { insertAdvertiser } from '../../src/store/advertisers.ts'
-import { insertCampaign } from '../../src/store/campaigns.ts'
+import { insertAdvertiser } from '../../src/store/offers/advertisers.ts'
+import { insertCampaign } from '../../src/store/offers/campaigns.ts'
 import type { Db } from '../../src/store/database.ts'
 
 export interface Shop {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import type { Db, Store } from '../../src/store/database.ts'
-import { applyWith, createLedger, type Ledger, type Settlement } from '../../src/store/ledger.ts'
+import { applyWith, createLedger, type Ledger, type Settlement } from '../../src/store/billing/ledger.ts'
 import { STORE_WAIT_MS } from './database.ts'
 
 /** As a gateway of that id writes it. */

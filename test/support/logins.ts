@@ -5,7 +5,14 @@
 import { createHash } from 'node:crypto'
 import { Client } from 'pg'
 import { LOGIN_VARIABLES } from '../../src/config.ts'
-import { createLogins, loginNameOf, LOGINS, urlWith, type Login, type NewLogin } from '../../src/store/logins.ts'
+import {
+  createLogins,
+  loginNameOf,
+  LOGINS,
+  urlWith,
+  type Login,
+  type NewLogin,
+} from '../../src/store/database-logins.ts'
 
 const PREFIX = 'parley_test'
 

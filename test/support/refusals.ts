@@ -1,7 +1,7 @@
 /** One case for each status with which Parley refuses a call, as something that any client can send. */
 import type { TestContext } from 'node:test'
 import { ERRORS } from '../../src/rules/errors.ts'
-import { deleteConversation, recordTurn } from '../../src/store/conversations.ts'
+import { deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { addModel, addProject, chatBody, complete, until, type World } from './world.ts'
 

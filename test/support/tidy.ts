@@ -272,7 +272,7 @@ function forbiddenImport(from: string, to: string, isType: boolean): string | un
   return `${layer} may import ${allowed.length === 0 ? 'nothing of ours' : `only ${allowed.join(', ')}`}`
 }
 
-/** `src/store/keys.ts` is in `store`; a file directly in src/ is its own layer, together with its test. */
+/** `src/store/projects/keys.ts` is in `store`; a file directly in src/ is its own layer, together with its test. */
 function layerOf(path: string): string {
   return (path.split('/')[1] ?? '').split('.')[0] ?? ''
 }

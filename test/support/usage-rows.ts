@@ -1,5 +1,5 @@
 import type { Db } from '../../src/store/database.ts'
-import { SCALARS } from '../../src/store/usage-roll-up.ts'
+import { SCALARS } from '../../src/store/billing/usage-roll-up.ts'
 
 const HOUR_MS = 3_600_000
 export const UNIT_MS = { usage_hours: HOUR_MS, usage_days: 24 * HOUR_MS }

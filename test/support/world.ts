@@ -6,22 +6,22 @@ import { createLog } from '../../src/platform/log.ts'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Figures } from '../../src/rules/catalogue/figures.ts'
-import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../../src/rules/accounts/keys.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../../src/rules/projects/keys.ts'
 import { parseCredits } from '../../src/rules/money.ts'
 import { serve, type Role, type Running } from '../../src/serve.ts'
 import type { Store } from '../../src/store/database.ts'
-import { insertKeyPair } from '../../src/store/keys.ts'
+import { insertKeyPair } from '../../src/store/projects/keys.ts'
 import {
   insertDeployment,
   insertPrice,
   upsertModel,
   type NewDeployment,
   type NewPrice,
-} from '../../src/store/models.ts'
-import { insertProject } from '../../src/store/projects.ts'
-import { insertProvider, upsertProviderKey } from '../../src/store/providers.ts'
-import { insertPublisher } from '../../src/store/publishers.ts'
-import { creditWallet, findWallet } from '../../src/store/wallets.ts'
+} from '../../src/store/catalogue/models.ts'
+import { insertProject } from '../../src/store/projects/projects.ts'
+import { insertProvider, upsertProviderKey } from '../../src/store/catalogue/providers.ts'
+import { insertPublisher } from '../../src/store/accounts/publishers.ts'
+import { creditWallet, findWallet } from '../../src/store/billing/wallets.ts'
 import { rollUpUsage } from '../../src/worker/roll-up.ts'
 import { createTestDatabase, openTestStore, POOL_WAIT_MS, STORE_WAIT_MS } from './database.ts'
 import { databaseEnv, loginUrl } from './logins.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { domainNameOf } from '../../rules/accounts/domains.ts'
+import { domainNameOf } from '../../rules/projects/domains.ts'
 import { OUTCOMES } from '../../rules/recommendations/matching.ts'
 import { categoriesOf, MATCHER_STANDINGS, topicsOf } from '../../rules/recommendations/monetization.ts'
 import { OUTCOME_KINDS } from '../../rules/recommendations/outcome-labels.ts'

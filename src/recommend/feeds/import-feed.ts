@@ -13,7 +13,7 @@ import {
   stageItems,
   type PublishResult,
   type StagedItem,
-} from '../../store/feed-staging.ts'
+} from '../../store/offers/feed-staging.ts'
 import {
   endFeedRun,
   ensureFeed,
@@ -23,7 +23,7 @@ import {
   unlockFeed,
   type Feed,
   type RunCounts,
-} from '../../store/feeds.ts'
+} from '../../store/offers/feeds.ts'
 import type { FeedFormat } from './feed-format.ts'
 import { FeedError, type FeedItem } from './feed-item.ts'
 import { openFeed } from './feed-items.ts'

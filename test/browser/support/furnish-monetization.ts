@@ -6,7 +6,7 @@ import {
   addOutcomes,
   insertRecommendations,
   setRecommendationStates,
-} from '../../../src/store/recommendation-records.ts'
+} from '../../../src/store/recommendations/records.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../../support/catalogue.ts'
 
 /** Two weeks of recommendations on a site about cooking. */

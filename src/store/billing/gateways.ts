@@ -1,0 +1,40 @@
+import { sql } from 'kysely'
+import type { Db } from '../database.ts'
+
+/** Says that a gateway lives, which keeps the leases of all its holds. */
+export async function beat(db: Db, gatewayId: string): Promise<void> {
+  await sql`insert into gateways (id) values (${gatewayId}) on conflict (id) do update set beat_at = now()`.execute(db)
+}
+
+/** A gateway that ended in order: nothing of it is left to sweep. */
+export async function removeGateway(db: Db, gatewayId: string): Promise<void> {
+  await db.deleteFrom('gateways').where('id', '=', gatewayId).execute()
+}
+
+/** Holds of this gateway that are older than `olderThanMs` and belong to none of its running calls. */
+export async function findOldHolds(
+  db: Db,
+  gatewayId: string,
+  olderThanMs: number,
+  most: number,
+  running: readonly string[],
+) {
+  return (
+    db
+      .selectFrom('holds')
+      .select(['id', 'project_id'])
+      .where('gateway_id', '=', gatewayId)
+      .where('held_at', '<', sql<Date>`now() - ${olderThanMs} * interval '1 ms'`)
+      // Here, and not by the caller: a hundred long streams would fill the limit and hide the rest.
+      .where(sql<boolean>`id <> all (${running}::uuid[])`)
+      .limit(most)
+      .execute()
+  )
+}
+
+/** Forgets gateways that have been silent for a day and hold nothing. */
+export async function forgetDeadGateways(db: Db): Promise<void> {
+  await sql`
+    delete from gateways g where g.beat_at < now() - interval '1 day'
+      and not exists (select 1 from holds h where h.gateway_id = g.id)`.execute(db)
+}

@@ -1,0 +1,263 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Finding } from '../../rules/billing/invariants.ts'
+import {
+  findBroken,
+  findStrayCalls,
+  findStrayCharges,
+  fingerprintCalls,
+  sumCharges,
+  type ChargeSums,
+  type Condition,
+  type IdRange,
+} from './ledger-check-charges.ts'
+import type { Sums } from './ledger-check-checkpoint.ts'
+import type { Db } from '../database.ts'
+
+/** What was read of the ledger's entries: charges and transfers. */
+export interface Entries {
+  charges: number
+  /** Both sides of everything. */
+  sums: Sums
+  /** By day: zero when its charges and its calls are the same, as far as both were read. */
+  fingerprints: Map<string, bigint>
+  findings: Finding[]
+}
+
+/** A day of charges or of calls. */
+export interface Partition extends IdRange {
+  parent: 'charges' | 'calls'
+  oid: string
+  table: RawBuilder<unknown>
+  blocks: number
+  /** The same for the charges and the calls of a day. */
+  day: string
+}
+
+export interface Reading {
+  tx: Db
+  partitions: readonly Partition[]
+  signal: AbortSignal | undefined
+}
+
+const REVENUE = '00000000-0000-0000-0000-000000000001'
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const FOREVER = sql`'infinity'::timestamptz`
+/** No statement may run into its timeout: 128 MiB are some 600,000 charges, read in half a second. */
+const BLOCKS_PER_STATEMENT = 16_384
+/** Fewer, because each looks for its call. */
+const CHARGES_PER_STATEMENT = 200_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+export async function listPartitions(tx: Db): Promise<Partition[]> {
+  const { rows } = await sql<PartitionRow>`
+    select p.relname as parent, c.oid::text as oid, n.nspname as schema, c.relname as name,
+      coalesce(bound[1], ${FIRST_ID}) as lower, coalesce(bound[2], ${LAST_ID}) as upper,
+      (pg_relation_size(c.oid) / current_setting('block_size')::int)::int as blocks
+    from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_class c on c.oid = i.inhrelid
+      join pg_namespace n on n.oid = c.relnamespace,
+      regexp_match(pg_get_expr(c.relpartbound, c.oid), $$FROM [(]'(.+)'[)] TO [(]'(.+)'[)]$$) as bound
+    where i.inhparent in ('charges'::regclass, 'calls'::regclass) and pg_relation_size(c.oid) > 0
+    order by c.relname`.execute(tx)
+  return rows.map(({ parent, oid, schema, name, lower, upper, blocks }) => ({
+    parent,
+    oid,
+    table: sql.table(`${schema}.${name}`),
+    blocks,
+    day: `${lower} ${upper}`,
+    lower: sql`${lower}::uuid`,
+    upper: sql`${upper}::uuid`,
+  }))
+}
+
+interface PartitionRow {
+  parent: 'charges' | 'calls'
+  oid: string
+  schema: string
+  name: string
+  lower: string
+  upper: string
+  blocks: number
+}
+
+/**
+ * Every entry up to `boundary`, page by page, and every call. To look up the call of each charge would take three times
+ * as long as everything else together, so only their fingerprints are taken.
+ */
+export async function readAll(
+  { tx, partitions, signal }: Reading,
+  lanes: readonly Db[],
+  boundary: Date,
+): Promise<Entries> {
+  const entries = noEntries()
+  const parts = partitions.flatMap((partition) => [...pagesOf(partition.blocks)].map((pages) => ({ partition, pages })))
+  // Shared: each lane takes the next part when it is done with one.
+  const left = parts.values()
+  const readParts = async (lane: Db) => {
+    for (const { partition, pages } of left) {
+      signal?.throwIfAborted()
+      const { parent, table, day } = partition
+      if (parent === 'calls') {
+        mix(entries.fingerprints, day, await fingerprintCalls(lane, table, pages('k')))
+      } else {
+        const where = sql`${pages('c')} and c.settled_at <= ${boundary}`
+        addCharges(entries, day, await sumCharges(lane, { table, where, callsAt: undefined }))
+      }
+    }
+  }
+  await Promise.all(lanes.map(readParts))
+  for (const pages of pagesOf(await blocksOfTransfers(tx))) {
+    await addTransfers(tx, entries, sql`${pages('t')} and t.created_at <= ${boundary}`)
+  }
+  return entries
+}
+
+/** Compares the charges and calls of some days one by one, as far as `readSettled` does not do it anyway. */
+export async function findStrays(reading: Reading, days: ReadonlySet<string>, boundary: Date): Promise<Finding[]> {
+  const { tx, partitions, signal } = reading
+  const findings: Finding[] = []
+  for (const { parent, table, blocks, day, lower, upper } of partitions) {
+    if (!days.has(day)) continue
+    for (const pages of pagesOf(blocks)) {
+      signal?.throwIfAborted()
+      const found =
+        parent === 'calls'
+          ? findStrayCalls(tx, table, sql`${pages('k')} and k.id < first_id_of(${boundary})`, { lower, upper })
+          : findStrayCharges(tx, {
+              table,
+              where: sql`${pages('c')} and c.settled_at <= ${boundary}`,
+              callsAt: { lower, upper },
+            })
+      findings.push(...(await found))
+    }
+  }
+  return findings
+}
+
+/** What was settled after `from` and up to `to`. The very last part has no end: a gateway's clock may be ahead. */
+export async function readSettled(reading: Reading, from: Date, to: Date, isLast: boolean): Promise<Entries> {
+  const { tx, signal } = reading
+  const entries = noEntries()
+  for (const hour of spansOf(from, to, HOUR_MS, isLast)) {
+    for (const { partition, span } of await findSlices(reading, hour)) {
+      signal?.throwIfAborted()
+      const { table, day, lower, upper } = partition
+      addCharges(entries, day, await sumCharges(tx, { table, where: isSettledIn(span), callsAt: { lower, upper } }))
+    }
+  }
+  for (const minute of spansOf(from, to, MINUTE_MS, isLast)) {
+    signal?.throwIfAborted()
+    // A call's id is the time at which it began, so one that took very long is looked at only by the next full pass.
+    const ids = { lower: firstIdOf(minute.from), upper: minute.to ? firstIdOf(minute.to) : sql`${LAST_ID}::uuid` }
+    const where = sql`k.id >= ${ids.lower} and k.id < ${ids.upper}`
+    entries.findings.push(...(await findStrayCalls(tx, sql.table('calls'), where, ids)))
+  }
+  const end = isLast ? FOREVER : sql`${to}`
+  await addTransfers(tx, entries, sql`t.created_at > ${from} and t.created_at <= ${end}`)
+  return entries
+}
+
+/** After `from` and up to `to`, or without an end. */
+interface Span {
+  from: Date
+  to: Date | undefined
+}
+
+function* spansOf(from: Date, to: Date, lengthMs: number, isLast: boolean): Generator<Span> {
+  let start = from.getTime()
+  const end = to.getTime()
+  for (; isLast ? start + lengthMs < end : start < end; start += lengthMs) {
+    yield { from: new Date(start), to: new Date(Math.min(start + lengthMs, end)) }
+  }
+  if (isLast) yield { from: new Date(start), to: undefined }
+}
+
+function isSettledIn({ from, to }: Span): Condition {
+  return sql`c.settled_at > ${from} and c.settled_at <= ${to ?? FOREVER}`
+}
+
+function firstIdOf(moment: Date): RawBuilder<unknown> {
+  return sql`first_id_of(${moment})`
+}
+
+/** Cuts an hour into pieces that one statement can read, by counting first. Usually it is one piece of one partition. */
+async function findSlices({ tx, partitions }: Reading, hour: Span): Promise<{ partition: Partition; span: Span }[]> {
+  const { rows } = await sql<{ oid: string; minute: Date; charges: number }>`
+    select c.tableoid::text as oid, date_trunc('minute', c.settled_at) as minute, count(*)::int as charges from charges c
+    where ${isSettledIn(hour)} group by 1, 2 order by 1, 2`.execute(tx)
+  return partitions.flatMap((partition) => {
+    const minutes = rows.filter(({ oid }) => oid === partition.oid)
+    return minutes.length === 0 ? [] : cut(hour, minutes).map((span) => ({ partition, span }))
+  })
+}
+
+function cut(hour: Span, minutes: readonly { minute: Date; charges: number }[]): Span[] {
+  const spans: Span[] = []
+  let { from } = hour
+  let charges = 0
+  for (const { minute, charges: more } of minutes) {
+    if (charges > 0 && charges + more > CHARGES_PER_STATEMENT) {
+      spans.push({ from, to: minute })
+      from = minute
+      charges = 0
+    }
+    charges += more
+  }
+  return [...spans, { from, to: hour.to }]
+}
+
+async function blocksOfTransfers(tx: Db): Promise<number> {
+  const { rows } = await sql<{ blocks: number }>`
+    select (pg_relation_size('transfers') / current_setting('block_size')::int)::int as blocks`.execute(tx)
+  return rows[0]?.blocks ?? 0
+}
+
+/** Is the transfer `t` a late charge, or what was absorbed of one, but not the one of a call that was swept? */
+const IS_WRONGLY_LATE = sql`(case
+  when t.kind = 'late_charge' then (select c.outcome = 'gateway_died' and t.reference = 'late:' || c.id
+    and t.debit_account = c.project_id from charges c where c.id = t.corrects) is not true
+  when t.kind = 'absorbed' and t.credit_account = ${REVENUE} then (select c.outcome = 'gateway_died'
+    and t.reference = 'absorbed:' || c.id from charges c where c.id = t.corrects) is not true
+  else false end)`
+
+async function addTransfers(tx: Db, entries: Entries, where: Condition): Promise<void> {
+  const { rows } = await sql<{ debit: string; credit: string; amount: string; broken: number }>`
+    select t.debit_account as debit, t.credit_account as credit, sum(t.amount_nanos)::text as amount,
+      count(*) filter (where ${IS_WRONGLY_LATE})::int as broken
+    from transfers t where ${where} group by t.debit_account, t.credit_account`.execute(tx)
+  for (const { debit, credit, amount } of rows) move(entries.sums, debit, credit, BigInt(amount))
+  if (rows.every(({ broken }) => broken === 0)) return
+  const wrong = sql`
+    select t.id::text as id, t.reference || ' is not the one late charge of a call that was swept' as detail
+    from transfers t where ${where} and ${IS_WRONGLY_LATE}`
+  entries.findings.push(...(await findBroken(tx, 'I3', wrong)))
+}
+
+function addCharges(entries: Entries, day: string, { charges, charged, fingerprint, findings }: ChargeSums): void {
+  entries.charges += charges
+  for (const [projectId, amount] of charged) move(entries.sums, projectId, REVENUE, amount)
+  mix(entries.fingerprints, day, fingerprint)
+  entries.findings.push(...findings)
+}
+
+export function mix(fingerprints: Map<string, bigint>, day: string, fingerprint: bigint): void {
+  fingerprints.set(day, (fingerprints.get(day) ?? 0n) ^ fingerprint)
+}
+
+function move(sums: Sums, debit: string, credit: string, amount: bigint): void {
+  sums.set(debit, (sums.get(debit) ?? 0n) - amount)
+  sums.set(credit, (sums.get(credit) ?? 0n) + amount)
+}
+
+function noEntries(): Entries {
+  return { charges: 0, sums: new Map(), fingerprints: new Map(), findings: [] }
+}
+
+/** Conditions on the row of this name, which together are true of every row of so many blocks exactly once. */
+function* pagesOf(blocks: number): Generator<(row: 'c' | 'k' | 't') => Condition> {
+  for (let first = 0; first < blocks; first += BLOCKS_PER_STATEMENT) {
+    const [start, end] = [`(${first},0)`, `(${first + BLOCKS_PER_STATEMENT},0)`]
+    yield (row) => sql`${sql.ref(`${row}.ctid`)} >= ${start}::tid and ${sql.ref(`${row}.ctid`)} < ${end}::tid`
+  }
+}

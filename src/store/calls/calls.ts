@@ -1,0 +1,251 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Outcome } from '../../rules/billing/charging.ts'
+import type { Db } from '../database.ts'
+
+/**
+ * The calls log of one project, newest first. Calls and charges are partitioned by day, and a busy project has millions:
+ * so a page is looked for in windows of time that grow, and a filter that matches rarely stops at a budget and says how
+ * far it came.
+ */
+export interface CallRow {
+  id: string
+  began_at: Date
+  request_id: string
+  conversation_id: string | null
+  key_pair_id: string
+  model_id: string
+  streamed: boolean
+  status: number
+  outcome: Outcome
+  finish_reason: string | null
+  error_code: string | null
+  first_token_ms: number | null
+  duration_ms: number
+  tries: number
+  input_tokens: number
+  cached_input_tokens: number
+  cache_write_tokens: number
+  output_tokens: number
+  reasoning_tokens: number
+  charged_nanos: bigint
+}
+
+export interface CallFilters {
+  outcomes?: readonly Outcome[] | undefined
+  modelId?: string | undefined
+  keyPairId?: string | undefined
+  conversationId?: string | undefined
+  minCharged?: bigint | undefined
+  streamed?: boolean | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+}
+
+export interface CallSearch {
+  projectId: string
+  filters: CallFilters
+  /** Only calls before this one. */
+  before?: string | undefined
+  most: number
+  budget?: Budget
+}
+
+/** What a search may cost before it stops and says how far it came. */
+export interface Budget {
+  rowsPerStatement: number
+  ms: number
+}
+
+export interface FoundCalls {
+  rows: CallRow[]
+  /** Where to go on; undefined when everything was searched. */
+  next: string | undefined
+  /** Set when the budget ended the search: everything after this moment was searched. */
+  searchedTo: Date | undefined
+}
+
+const BUDGET: Budget = { rowsPerStatement: 10_000, ms: 120 }
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const DAY_MS = 86_400_000
+/** Most pages are within a day; a quiet project's are found with two more statements. */
+const WINDOWS_MS = [DAY_MS, 8 * DAY_MS, 64 * DAY_MS]
+
+export async function listCalls(tx: Db, search: CallSearch): Promise<FoundCalls> {
+  const { rowsPerStatement, ms } = search.budget ?? BUDGET
+  const deadlineMs = performance.now() + ms
+  const isFiltered = isAnyGiven(search.filters)
+  await goByIndexes(tx)
+  const rows: CallRow[] = []
+  for (const window of windowsOf(search)) {
+    let { upper } = window
+    for (;;) {
+      rows.push(
+        ...(await findInWindow(tx, search, { ...window, upper }, search.most + 1 - rows.length, rowsPerStatement)),
+      )
+      if (rows.length > search.most)
+        return { rows: rows.slice(0, search.most), next: rows[search.most - 1]?.id, searchedTo: undefined }
+      // Without a filter, or with an index for it, a short page means that the window holds no more.
+      const last = isFiltered ? await findLastRead(tx, search, { ...window, upper }, rowsPerStatement) : undefined
+      if (last === undefined) break
+      if (performance.now() > deadlineMs) return { rows, next: last, searchedTo: timeOf(last) }
+      upper = last
+    }
+  }
+  return { rows, next: undefined, searchedTo: undefined }
+}
+
+interface Window {
+  lower: string
+  /** Not part of it. */
+  upper: string
+}
+
+function* windowsOf({ filters, before }: CallSearch): Generator<Window> {
+  const lowest = filters.from === undefined ? FIRST_ID : firstIdAt(filters.from)
+  const end = filters.to === undefined ? LAST_ID : firstIdAt(filters.to)
+  let upper = before !== undefined && before < end ? before : end
+  const newest = Math.min(timeOf(upper).getTime(), Date.now() + DAY_MS)
+  for (const backMs of WINDOWS_MS) {
+    const lower = firstIdAt(new Date(newest - backMs))
+    if (lower <= lowest) break
+    yield { lower, upper }
+    upper = lower
+  }
+  if (lowest < upper) yield { lower: lowest, upper }
+}
+
+/**
+ * Pages are read through the index that begins with the project. Left alone, the planner prefers the one by time for a
+ * project with many calls; should that project have gone quiet, it would read everybody else's calls of the day. With
+ * pages that cost nothing, only the number of rows decides.
+ */
+export async function goByIndexes(tx: Db): Promise<void> {
+  await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+    set_config('enable_sort', 'off', true), set_config('jit', 'off', true), set_config('seq_page_cost', '0', true),
+    set_config('random_page_cost', '0', true), set_config('max_parallel_workers_per_gather', '0', true)`.execute(tx)
+}
+
+const CALL_COLUMNS = sql`c.id, time_of_id(c.id) as began_at, c.request_id, c.conversation_id, c.key_pair_id, c.model_id,
+  c.streamed, c.status, c.outcome, c.finish_reason, c.error_code, c.first_token_ms, c.duration_ms,
+  json_array_length(c.attempts) as tries, m.input_tokens, m.cached_input_tokens, m.cache_write_tokens, m.output_tokens,
+  m.reasoning_tokens, m.charged_nanos`
+
+/**
+ * Reads the table that knows most of the filters, at most so many rows, and looks up the other's row only of what is left.
+ * `offset 0` and the laterals keep the planner from turning that around.
+ */
+async function findInWindow(
+  tx: Db,
+  search: CallSearch,
+  window: Window,
+  most: number,
+  rowsMax: number,
+): Promise<CallRow[]> {
+  const { projectId, filters } = search
+  const isByCost = filters.minCharged !== undefined
+  const driver = isByCost ? 'm' : 'c'
+  const other = isByCost ? 'c' : 'm'
+  const read = sql`(${readRows(search, window, sql`*`)} limit ${rowsMax} offset 0) ${sql.ref(driver)}`
+  const looked = sql`(select * from ${sql.table(TABLES[other])} t where t.id = ${sql.ref(`${driver}.id`)}
+    and t.project_id = ${projectId} and ${inWindow(window)} limit 1) ${sql.ref(other)}`
+  const { rows } = await sql<CallRow>`
+    select ${CALL_COLUMNS} from ${read} cross join lateral ${looked}
+    where ${sql.join([sql`true`, ...conditionsOf(filters)], sql` and `)}
+    order by ${sql.ref(`${driver}.id`)} desc limit ${most}`.execute(tx)
+  return rows
+}
+
+const TABLES = { c: 'calls', m: 'charges' } as const
+
+function readRows(
+  { projectId, filters }: CallSearch,
+  window: Window,
+  columns: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const table = filters.minCharged === undefined ? TABLES.c : TABLES.m
+  const conversation =
+    filters.conversationId !== undefined && filters.minCharged === undefined
+      ? sql`and t.conversation_id = ${filters.conversationId}`
+      : sql``
+  return sql`select ${columns} from ${sql.table(table)} t where t.project_id = ${projectId} and ${inWindow(window)}
+    ${conversation} order by t.id desc`
+}
+
+function inWindow({ lower, upper }: Window): RawBuilder<unknown> {
+  return sql`t.id >= ${lower}::uuid and t.id < ${upper}::uuid`
+}
+
+/** The id of the last row that a statement with so many rows read; undefined when there were fewer. */
+async function findLastRead(tx: Db, search: CallSearch, window: Window, rowsMax: number): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    ${readRows(search, window, sql`t.id`)} limit 1 offset ${rowsMax - 1}`.execute(tx)
+  return rows[0]?.id
+}
+
+function conditionsOf(filters: CallFilters): RawBuilder<unknown>[] {
+  const row = filters.minCharged === undefined ? 'c' : 'm'
+  const conditions: RawBuilder<unknown>[] = []
+  if (filters.outcomes !== undefined)
+    conditions.push(sql`${sql.ref(`${row}.outcome`)} = any (${filters.outcomes}::text[])`)
+  if (filters.modelId !== undefined) conditions.push(sql`${sql.ref(`${row}.model_id`)} = ${filters.modelId}`)
+  if (filters.keyPairId !== undefined) conditions.push(sql`${sql.ref(`${row}.key_pair_id`)} = ${filters.keyPairId}`)
+  if (filters.minCharged !== undefined) conditions.push(sql`m.charged_nanos >= ${filters.minCharged}`)
+  if (filters.conversationId !== undefined) conditions.push(sql`c.conversation_id = ${filters.conversationId}`)
+  if (filters.streamed !== undefined) conditions.push(sql`c.streamed = ${filters.streamed}`)
+  return conditions
+}
+
+function isAnyGiven({ from: _from, to: _to, ...filters }: CallFilters): boolean {
+  return Object.values(filters).some((value) => value !== undefined)
+}
+
+/** The call with this id, and those of the request with this id. */
+export async function findCallsById(
+  tx: Db,
+  projectId: string,
+  { callId, requestId }: { callId?: string | undefined; requestId: string },
+): Promise<CallRow[]> {
+  await goByIndexes(tx)
+  // A request's id is made in the same second as its call's, so its time says where to look.
+  const madeAt = isUuidv7(requestId) ? timeOf(requestId) : undefined
+  const near = (column: RawBuilder<unknown>) =>
+    madeAt === undefined
+      ? sql`true`
+      : sql`${column} >= ${firstIdAt(new Date(madeAt.getTime() - DAY_MS))}::uuid
+          and ${column} < ${firstIdAt(new Date(madeAt.getTime() + DAY_MS))}::uuid`
+  const { rows } = await sql<CallRow>`
+    select ${CALL_COLUMNS} from (
+      select * from calls k where k.request_id = ${requestId} and k.project_id = ${projectId} and ${near(sql`k.id`)}
+      union all
+      select * from calls k where k.id = ${callId ?? null}::uuid and k.project_id = ${projectId}
+      limit 20
+    ) c join charges m on m.id = c.id and m.project_id = ${projectId}`.execute(tx)
+  return rows
+}
+
+export async function findPriceDate(tx: Db, version: bigint): Promise<Date | null> {
+  const row = await tx
+    .selectFrom('price_versions')
+    .select('effective_from')
+    .where('id', '=', version)
+    .executeTakeFirst()
+  return row?.effective_from ?? null
+}
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+function isUuidv7(text: string): boolean {
+  return UUID_V7.test(text)
+}
+
+/** The smallest id of a moment, as first_id_of in the migrations. */
+function firstIdAt(moment: Date): string {
+  const hex = Math.max(moment.getTime(), 0).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`
+}
+
+function timeOf(id: string): Date {
+  return new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
+}

@@ -1,0 +1,122 @@
+import { sql } from 'kysely'
+import type { SeenMessage } from '../../rules/calls/conversations.ts'
+import { inTransaction, type Db } from '../database.ts'
+
+export interface ConversationKey {
+  projectId: string
+  id: string
+}
+
+/** Which of these were deleted, in the order asked. */
+export async function areDeleted(db: Db, keys: readonly ConversationKey[]): Promise<boolean[]> {
+  const { rows } = await sql<{ deleted: boolean }>`
+    select c.deleted_at is not null as deleted
+    from unnest(${keys.map((key) => key.projectId)}::uuid[], ${keys.map((key) => key.id)}::text[])
+      with ordinality as k (project_id, id, n)
+      left join conversations c on c.project_id = k.project_id and c.id = k.id
+    order by k.n`.execute(db)
+  return rows.map((row) => row.deleted)
+}
+
+export interface Turn {
+  conversation: ConversationKey
+  callId: string
+  /** The request's messages and the reply. */
+  messages: readonly SeenMessage[]
+  /** 0: the text is not kept. */
+  retentionDays: number
+}
+
+/**
+ * Adds one call to its conversation: only messages not seen before. The text of a conversation that was deleted
+ * meanwhile is not brought back.
+ */
+export async function recordTurn(db: Db, turn: Turn): Promise<void> {
+  const { projectId, id } = turn.conversation
+  const keepsText = turn.retentionDays > 0
+  const messages = JSON.stringify(
+    turn.messages.map(({ digest, occurrence, message: { role, ...content } }) => ({
+      digest: digest.toString('hex'),
+      occurrence,
+      role,
+      content: keepsText ? withoutNul(content) : null,
+    })),
+  )
+  await sql`
+    with conversation as (
+      insert into conversations as c (project_id, id, calls) values (${projectId}, ${id}, 1)
+      on conflict (project_id, id) do update set calls = c.calls + 1, last_call_at = now() where c.deleted_at is null
+      returning c.id
+    )
+    insert into messages (project_id, conversation_id, digest, occurrence, role, content, call_id, content_expires_at)
+    select ${projectId}, ${id}, decode(m.digest, 'hex'), m.occurrence, m.role, m.content, ${turn.callId},
+      case when ${keepsText} then now() + ${turn.retentionDays} * interval '1 day' end
+    from conversation, json_to_recordset(${messages}) as m (digest text, occurrence int, role text, content json)
+    on conflict do nothing`.execute(db)
+}
+
+/** PostgreSQL cannot store NUL, and a model's reply may contain one. */
+function withoutNul(content: unknown): unknown {
+  return JSON.parse(JSON.stringify(content).replaceAll('\\u0000', '\\ufffd'))
+}
+
+/** Erases the text, stored answers to repeated requests included, and remembers the id. Returns false when there is nothing to delete. */
+export async function deleteConversation(db: Db, key: ConversationKey): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const result = await tx
+      .updateTable('conversations')
+      .set({ deleted_at: new Date(), calls: 0 })
+      .where('project_id', '=', key.projectId)
+      .where('id', '=', key.id)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst()
+    if (result.numUpdatedRows === 0n) return false
+    await tx
+      .deleteFrom('idempotency_keys')
+      .where('project_id', '=', key.projectId)
+      .where('conversation_id', '=', key.id)
+      .execute()
+    await tx
+      .deleteFrom('messages')
+      .where('project_id', '=', key.projectId)
+      .where('conversation_id', '=', key.id)
+      .execute()
+    await tx
+      .deleteFrom('conversation_sums')
+      .where('project_id', '=', key.projectId)
+      .where('conversation_id', '=', key.id)
+      .execute()
+    return true
+  })
+}
+
+export async function listConversations(db: Db, projectId: string, most: number) {
+  return db
+    .selectFrom('conversations')
+    .select(['id', 'calls', 'created_at', 'last_call_at'])
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
+    .orderBy('last_call_at', 'desc')
+    .limit(most)
+    .execute()
+}
+
+export async function listMessages(db: Db, key: ConversationKey, most: number) {
+  return db
+    .selectFrom('messages')
+    .select(['seq', 'role', 'content', 'call_id', 'created_at', 'content_expires_at'])
+    .where('project_id', '=', key.projectId)
+    .where('conversation_id', '=', key.id)
+    .orderBy('seq')
+    .limit(most)
+    .execute()
+}
+
+/** Erases text whose retention has passed; the digests stay, so that an old message is not taken for a new one. */
+export async function expireContent(db: Db, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update messages set content = null where (project_id, conversation_id, digest, occurrence) in (
+      select project_id, conversation_id, digest, occurrence from messages
+      where content is not null and content_expires_at < now() limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}

@@ -1,0 +1,159 @@
+import { sql, type Selectable } from 'kysely'
+import type { Figures } from '../../rules/catalogue/figures.ts'
+import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import type { Deployment, Model } from '../../rules/upstreams/routing.ts'
+import type { Db } from '../database.ts'
+import type { Deployments, Models, ProviderKeys, Providers } from '../schema.gen.ts'
+
+/** Everything that gateways route by, as one consistent snapshot. */
+export interface Catalogue {
+  version: bigint
+  models: ReadonlyMap<string, Model>
+  providers: ReadonlyMap<string, ProviderRecord>
+}
+
+export interface ProviderRecord {
+  id: string
+  name: string
+  kind: string
+  baseUrl: string
+  settings: unknown
+  keys: readonly SealedKey[]
+}
+
+export interface SealedKey {
+  id: string
+  name: string
+  sealed: string
+}
+
+export async function catalogueVersion(db: Db): Promise<bigint> {
+  const row = await db.selectFrom('catalogue_version').select('version').executeTakeFirstOrThrow()
+  return row.version
+}
+
+/** The same, and nothing changes what is routed by until the transaction ends. */
+export async function lockCatalogue(tx: Db): Promise<bigint> {
+  const row = await tx.selectFrom('catalogue_version').select('version').forUpdate().executeTakeFirstOrThrow()
+  return row.version
+}
+
+export async function loadCatalogue(db: Db): Promise<Catalogue> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (tx) => {
+      const version = await catalogueVersion(tx)
+      const keys = await tx.selectFrom('provider_keys').selectAll().orderBy('created_at').execute()
+      const keysOf = Map.groupBy(keys, (row) => row.provider_id)
+      const providers = new Map<string, ProviderRecord>()
+      for (const row of await tx.selectFrom('providers').selectAll().where('enabled', '=', true).execute()) {
+        const record = providerOf(row, keysOf.get(row.id) ?? [])
+        if (record) providers.set(row.id, record)
+      }
+      return { version, providers, models: await readModels(tx, new Set(providers.keys())) }
+    })
+}
+
+/** The models of the catalogue alone, for who may not read the keys and addresses of providers. */
+export async function loadModels(db: Db): Promise<Catalogue['models']> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (tx) => {
+      const { rows } = await sql<{ id: string }>`
+        select p.id from providers p where p.enabled and coalesce(
+          (select bool_or(k.enabled) from provider_keys k where k.provider_id = p.id), true)`.execute(tx)
+      return readModels(tx, new Set(rows.map(({ id }) => id)))
+    })
+}
+
+async function readModels(tx: Db, usableProviders: ReadonlySet<string>): Promise<Catalogue['models']> {
+  const models = await tx.selectFrom('models').selectAll().where('enabled', '=', true).orderBy('id').execute()
+  const deployments = await tx
+    .selectFrom('deployments')
+    .selectAll()
+    .where('enabled', '=', true)
+    .orderBy('position')
+    .orderBy('created_at')
+    .execute()
+  const usable = deployments.filter((row) => usableProviders.has(row.provider_id))
+  const deploymentsOf = Map.groupBy(usable, (row) => row.model_id)
+  const prices = await tx.selectFrom('price_versions').selectAll().orderBy('effective_from').execute()
+  const pricesOf = Map.groupBy(prices, (row) => row.model_id)
+  return new Map(
+    models.map((row): [string, Model] => [
+      row.id,
+      {
+        id: row.id,
+        ownedBy: row.owned_by,
+        createdAt: row.created_at,
+        contextWindow: row.context_window ?? undefined,
+        maxOutputTokens: row.max_output_tokens ?? undefined,
+        figures: figuresOf(row),
+        prices: (pricesOf.get(row.id) ?? []).map((price) => ({
+          version: price.id,
+          input: price.input,
+          cachedInput: price.cached_input,
+          cacheWrite: price.cache_write,
+          output: price.output,
+          reasoning: price.reasoning,
+          effectiveFrom: price.effective_from,
+        })),
+        deployments: (deploymentsOf.get(row.id) ?? []).map(deploymentOf),
+      },
+    ]),
+  )
+}
+
+type FigureRow = Pick<Selectable<Models>, 'image_tokens' | 'file_tokens' | 'tool_tokens' | 'reasoning_tokens'>
+
+export function figuresOf(row: FigureRow): Figures {
+  return {
+    image: row.image_tokens ?? undefined,
+    file: row.file_tokens ?? undefined,
+    tool: row.tool_tokens ?? undefined,
+    reasoning: row.reasoning_tokens ?? undefined,
+  }
+}
+
+/** Undefined: it has keys, but all are disabled. It must not be called as if it asked for none. */
+function providerOf(row: Selectable<Providers>, keys: readonly Selectable<ProviderKeys>[]): ProviderRecord | undefined {
+  const enabled = keys.filter((key) => key.enabled)
+  if (keys.length > 0 && enabled.length === 0) return undefined
+  const { id, name, kind, settings, base_url: baseUrl } = row
+  const sealed = enabled.map((key) => ({ id: key.id, name: key.name, sealed: key.sealed_key }))
+  return { id, name, kind, baseUrl, settings, keys: sealed }
+}
+
+type DeploymentRow = Selectable<Deployments>
+
+function deploymentOf(row: DeploymentRow): Deployment {
+  return {
+    id: row.id,
+    providerId: row.provider_id,
+    upstreamModel: row.upstream_model,
+    group: row.position,
+    weight: row.weight,
+    unsupportedFields: new Set(row.unsupported_fields),
+    timers: {
+      connectMs: row.connect_timeout_ms ?? UPSTREAM_TIMERS.connectMs,
+      firstTokenMs: row.first_token_timeout_ms ?? UPSTREAM_TIMERS.firstTokenMs,
+      idleMs: row.idle_timeout_ms ?? UPSTREAM_TIMERS.idleMs,
+      totalMs: row.total_timeout_ms ?? UPSTREAM_TIMERS.totalMs,
+    },
+    cost: costOfDeployment(row),
+  }
+}
+
+/** All five are known, or none. */
+function costOfDeployment(row: DeploymentRow): Deployment['cost'] {
+  if (row.cost_input === null) return undefined
+  return {
+    input: row.cost_input,
+    cachedInput: row.cost_cached_input ?? 0n,
+    cacheWrite: row.cost_cache_write ?? 0n,
+    output: row.cost_output ?? 0n,
+    reasoning: row.cost_reasoning ?? 0n,
+  }
+}

@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import { uuidv7 } from '../../platform/uuid.ts'
+import type { Classes } from '../../rules/catalogue/margins.ts'
+import type { ModelChange, Offer } from '../../rules/catalogue/price-import.ts'
+import type { Db } from '../database.ts'
+import { figureColumns } from './models.ts'
+
+export interface PriceImport {
+  changes: readonly ModelChange[]
+  effectiveFrom: Date
+  /** The name of the file. */
+  source: string
+}
+
+/** Everything or nothing, if it runs in a transaction: one statement for each table. */
+export async function applyPriceImport(tx: Db, { changes, effectiveFrom, source }: PriceImport): Promise<void> {
+  await writeModels(
+    tx,
+    changes.filter((change) => change.hasNewFacts),
+  )
+  const prices = changes.flatMap(({ id, price }) => {
+    return price ? [{ ...rowOf(price.to), model_id: id, effective_from: effectiveFrom, source }] : []
+  })
+  if (prices.length > 0) await tx.insertInto('price_versions').values(prices).execute()
+  const routes = changes.flatMap(({ routes: offers, position }) => offers.map((offer) => deploymentOf(offer, position)))
+  if (routes.length > 0) await tx.insertInto('deployments').values(routes).execute()
+  await writeCosts(
+    tx,
+    changes.flatMap((change) => change.costs),
+  )
+}
+
+/** A model that is switched off stays so. */
+async function writeModels(tx: Db, changes: readonly ModelChange[]): Promise<void> {
+  if (changes.length === 0) return
+  await tx
+    .insertInto('models')
+    .values(
+      changes.map(({ id, facts }) => ({
+        id,
+        owned_by: facts.ownedBy,
+        context_window: facts.contextWindow,
+        max_output_tokens: facts.maxOutputTokens,
+        ...figureColumns(facts.figures),
+        margin_bps: facts.marginBps,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet(({ ref }) => ({
+        owned_by: ref('excluded.owned_by'),
+        context_window: ref('excluded.context_window'),
+        max_output_tokens: ref('excluded.max_output_tokens'),
+        image_tokens: ref('excluded.image_tokens'),
+        file_tokens: ref('excluded.file_tokens'),
+        tool_tokens: ref('excluded.tool_tokens'),
+        reasoning_tokens: ref('excluded.reasoning_tokens'),
+        margin_bps: ref('excluded.margin_bps'),
+      })),
+    )
+    .execute()
+}
+
+async function writeCosts(tx: Db, costs: ModelChange['costs']): Promise<void> {
+  if (costs.length === 0) return
+  const column = (name: keyof Classes) => costs.map(({ to }) => to[name].toString())
+  await sql`update deployments d set cost_input = c.input, cost_cached_input = c.cached_input,
+      cost_cache_write = c.cache_write, cost_output = c.output, cost_reasoning = c.reasoning
+    from unnest(${costs.map(({ routeId }) => routeId)}::uuid[], ${column('input')}::int8[],
+      ${column('cachedInput')}::int8[], ${column('cacheWrite')}::int8[], ${column('output')}::int8[],
+      ${column('reasoning')}::int8[]) as c (id, input, cached_input, cache_write, output, reasoning)
+    where d.id = c.id`.execute(tx)
+}
+
+function rowOf({ input, cachedInput, cacheWrite, output, reasoning }: Classes) {
+  return { input, cached_input: cachedInput, cache_write: cacheWrite, output, reasoning }
+}
+
+function deploymentOf({ id, providerId, upstreamModel, unsupportedFields, cost }: Offer, position: number) {
+  return {
+    id: uuidv7(),
+    model_id: id,
+    provider_id: providerId,
+    upstream_model: upstreamModel,
+    position,
+    unsupported_fields: unsupportedFields,
+    cost_input: cost.input,
+    cost_cached_input: cost.cachedInput,
+    cost_cache_write: cost.cacheWrite,
+    cost_output: cost.output,
+    cost_reasoning: cost.reasoning,
+  }
+}

@@ -1,0 +1,45 @@
+import type { Db } from '../database.ts'
+
+export type AdvertiserStatus = 'pending' | 'active' | 'suspended'
+
+export interface NewAdvertiser {
+  id: string
+  name: string
+  legalName: string | null
+  domain: string
+  status: AdvertiserStatus
+}
+
+export async function insertAdvertiser(db: Db, { id, name, legalName, domain, status }: NewAdvertiser): Promise<void> {
+  await db.insertInto('advertisers').values({ id, name, legal_name: legalName, domain, status }).execute()
+}
+
+/** By id or by name: names are unique. */
+export async function findAdvertiser(db: Db, by: { id: string } | { name: string }) {
+  const query = db.selectFrom('advertisers').selectAll()
+  return ('id' in by ? query.where('id', '=', by.id) : query.where('name', '=', by.name)).executeTakeFirst()
+}
+
+export async function setAdvertiserStatus(db: Db, id: string, status: AdvertiserStatus): Promise<void> {
+  await db.updateTable('advertisers').set({ status }).where('id', '=', id).execute()
+}
+
+export async function listAdvertisers(db: Db) {
+  return db
+    .selectFrom('advertisers as a')
+    .selectAll('a')
+    .select(({ selectFrom }) => [
+      selectFrom('campaigns as c')
+        .whereRef('c.advertiser_id', '=', 'a.id')
+        .select(({ fn }) => fn.countAll<bigint>().as('n'))
+        .as('campaigns'),
+      selectFrom('offers as o')
+        .whereRef('o.advertiser_id', '=', 'a.id')
+        .where('o.removed_at', 'is', null)
+        .select(({ fn }) => fn.countAll<bigint>().as('n'))
+        .as('offers'),
+    ])
+    .orderBy('a.name')
+    .limit(1_000)
+    .execute()
+}

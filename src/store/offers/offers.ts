@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import type { Db } from '../database.ts'
+
+export type Review = 'approved' | 'pending' | 'rejected'
+
+export interface OfferFilter {
+  advertiserId?: string
+  review?: Review
+  isRemovedToo: boolean
+  limit: number
+}
+
+/** May offer `o` of campaign `c` and advertiser `a` be advertised now, as far as people decide it? Stock is another matter. */
+export const MAY_BE_ADVERTISED = sql<boolean>`(a.status = 'active' and c.status = 'active'
+  and (c.starts_at is null or c.starts_at <= now()) and (c.ends_at is null or c.ends_at > now())
+  and o.review = 'approved' and o.removed_at is null)`
+
+function offersWithNames(db: Db) {
+  return db
+    .selectFrom('offers as o')
+    .innerJoin('advertisers as a', 'a.id', 'o.advertiser_id')
+    .innerJoin('campaigns as c', 'c.id', 'o.campaign_id')
+    .innerJoin('feeds as f', 'f.id', 'o.feed_id')
+}
+
+export async function listOffers(db: Db, { advertiserId, review, isRemovedToo, limit }: OfferFilter) {
+  return offersWithNames(db)
+    .select([
+      'o.id',
+      'a.name as advertiser',
+      'c.name as campaign',
+      'o.item_id',
+      'o.headline',
+      'o.price',
+      'o.currency',
+      'o.availability',
+      'o.review',
+      'o.review_reason',
+      'o.removed_at',
+    ])
+    .$if(advertiserId !== undefined, (query) => query.where('o.advertiser_id', '=', advertiserId ?? ''))
+    .$if(review !== undefined, (query) => query.where('o.review', '=', review ?? ''))
+    .$if(!isRemovedToo, (query) => query.where('o.removed_at', 'is', null))
+    .orderBy('o.id')
+    .limit(limit)
+    .execute()
+}
+
+/** By its own id, or by an advertiser's id of it. */
+export async function findOffer(db: Db, by: { id: string } | { advertiserId: string; itemId: string }) {
+  const query = offersWithNames(db)
+    .selectAll('o')
+    .select([
+      'a.name as advertiser',
+      'a.status as advertiser_status',
+      'c.name as campaign',
+      'c.status as campaign_status',
+      'f.name as feed',
+      'f.expires_at',
+    ])
+  const chosen =
+    'id' in by
+      ? query.where('o.id', '=', by.id)
+      : query.where('o.advertiser_id', '=', by.advertiserId).where('o.item_id', '=', by.itemId)
+  return chosen.executeTakeFirst()
+}
+
+/** What a person decided. Returns how many were decided on. */
+export async function reviewOffers(
+  db: Db,
+  ids: readonly string[],
+  { review, reason }: { review: 'approved' | 'rejected'; reason: string | null },
+): Promise<number> {
+  const result = await db
+    .updateTable('offers')
+    .set({ review, review_reason: reason, reviewed_at: sql`now()` })
+    .where('id', 'in', [...ids])
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows)
+}
+
+/** How many offers wait for a person. */
+export async function countPendingOffers(db: Db): Promise<bigint> {
+  const { n } = await db
+    .selectFrom('offers')
+    .select(({ fn }) => fn.countAll<bigint>().as('n'))
+    .where('review', '=', 'pending')
+    .where('removed_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return n
+}

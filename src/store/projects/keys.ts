@@ -1,0 +1,132 @@
+import { sql } from 'kysely'
+import type { MonetizationSettings } from '../../rules/recommendations/matching.ts'
+import type { Db } from '../database.ts'
+import { settingsOf, type MonetizationRow } from '../recommendations/monetization.ts'
+
+/** Everything that authentication needs to know of a publishable key, in one row. */
+export interface KeyRecord {
+  keyPairId: string
+  projectId: string
+  publisherId: string
+  publishableKey: string
+  secretDigest: Buffer
+  secretVersion: number
+  isActive: boolean
+  expiresAt: Date | null
+  isAccountActivated: boolean
+  isDomainVerified: boolean
+  allowedModels: readonly string[] | null
+  contentRetentionDays: number
+  /** The console's own pair: what it causes is nobody's to bill. */
+  isPlayground: boolean
+  monetization: MonetizationSettings | undefined
+}
+
+/** In the order asked; undefined where there is no such key. */
+export async function findKeyRecords(db: Db, publishableKeys: readonly string[]): Promise<(KeyRecord | undefined)[]> {
+  const rows = await db
+    .selectFrom('key_pairs as k')
+    .innerJoin('projects as p', 'p.id', 'k.project_id')
+    .innerJoin('publishers as u', 'u.id', 'p.publisher_id')
+    .leftJoin('domains as d', 'd.project_id', 'p.id')
+    .leftJoin('monetization as m', 'm.project_id', 'p.id')
+    .select([
+      'k.id as keyPairId',
+      'k.project_id as projectId',
+      'p.publisher_id as publisherId',
+      'k.publishable_key as publishableKey',
+      'k.secret_digest as secretDigest',
+      'k.secret_version as secretVersion',
+      'k.active as isActive',
+      'k.expires_at as expiresAt',
+      'u.activated_at',
+      'd.verified_at',
+      'p.allowed_models as allowedModels',
+      'p.content_retention_days as contentRetentionDays',
+      'k.purpose',
+    ])
+    .select(sql<MonetizationRow | null>`case when m.mode <> 'off' then to_json(m) end`.as('monetization'))
+    .where('k.publishable_key', 'in', publishableKeys)
+    .where('k.deleted_at', 'is', null)
+    .execute()
+  const found = new Map(
+    rows.map(({ activated_at, verified_at, purpose, monetization, ...row }) => [
+      row.publishableKey,
+      {
+        ...row,
+        isAccountActivated: activated_at !== null,
+        isDomainVerified: verified_at !== null,
+        isPlayground: purpose === 'playground',
+        monetization: monetization ? settingsOf(monetization) : undefined,
+      },
+    ]),
+  )
+  return publishableKeys.map((key) => found.get(key))
+}
+
+export interface NewKeyPair {
+  id: string
+  projectId: string
+  name: string
+  publishableKey: string
+  secretDigest: Buffer
+  secretVersion: number
+  secretLast4: string
+  expiresAt?: Date | null
+  /** The person who made it; none when an operator did. */
+  createdBy?: string
+}
+
+export async function insertKeyPair(db: Db, pair: NewKeyPair): Promise<void> {
+  await db
+    .insertInto('key_pairs')
+    .values({
+      id: pair.id,
+      project_id: pair.projectId,
+      name: pair.name,
+      publishable_key: pair.publishableKey,
+      secret_digest: pair.secretDigest,
+      secret_version: pair.secretVersion,
+      secret_last4: pair.secretLast4,
+      expires_at: pair.expiresAt ?? null,
+      created_by: pair.createdBy ?? null,
+    })
+    .execute()
+}
+
+export async function listKeyPairs(db: Db, projectId: string) {
+  return db
+    .selectFrom('key_pairs')
+    .select(['id', 'name', 'publishable_key', 'secret_last4', 'active', 'expires_at', 'last_used_at', 'created_at'])
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
+    .orderBy('created_at')
+    .execute()
+}
+
+/** How many active pairs there are of each secret version: those versions must stay configured. */
+export async function countKeyPairsBySecret(db: Db) {
+  return db
+    .selectFrom('key_pairs')
+    .select(({ fn }) => ['secret_version', fn.countAll<bigint>().as('pairs')])
+    .where('active', '=', true)
+    .groupBy('secret_version')
+    .orderBy('secret_version')
+    .execute()
+}
+
+/** Returns false when there is no such pair. */
+export async function setKeyPairActive(db: Db, publishableKey: string, active: boolean): Promise<boolean> {
+  const result = await db
+    .updateTable('key_pairs')
+    .set({ active })
+    .where('publishable_key', '=', publishableKey)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+export async function touchKeyPairs(db: Db, ids: readonly string[], at: Date): Promise<void> {
+  if (ids.length === 0) return
+  await db.updateTable('key_pairs').set({ last_used_at: at }).where('id', 'in', ids).execute()
+}

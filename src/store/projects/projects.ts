@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import { inTransaction, type Db } from '../database.ts'
+import { insertDomain, setDomainVerified } from './domains.ts'
+import { requestCut } from '../calls/retention-cuts.ts'
+import { deleteAlert } from '../billing/wallet-alerts.ts'
+
+/** A project comes with its wallet and its domain: none of the three is ever there without the others. */
+export async function insertProject(
+  db: Db,
+  project: {
+    id: string
+    publisherId: string
+    name: string
+    domain: string
+    verificationToken: string
+    domainVerifiedAt: Date | null
+  },
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    await tx
+      .insertInto('projects')
+      .values({ id: project.id, publisher_id: project.publisherId, name: project.name })
+      .execute()
+    await tx.insertInto('accounts').values({ id: project.id, kind: 'wallet', project_id: project.id }).execute()
+    await tx.insertInto('wallets').values({ project_id: project.id }).execute()
+    await insertDomain(tx, {
+      projectId: project.id,
+      name: project.domain,
+      verificationToken: project.verificationToken,
+      verifiedAt: project.domainVerifiedAt,
+    })
+  })
+}
+
+export interface ProjectSettings {
+  name?: string
+  allowed_models?: string[] | null
+  content_retention_days?: number
+  requests_per_minute?: number | null
+  tokens_per_minute?: bigint | null
+  concurrent_calls?: number | null
+}
+
+/** Returns false when there is no such project. */
+export async function updateProject(db: Db, id: string, settings: ProjectSettings): Promise<boolean> {
+  const result = await db.updateTable('projects').set(settings).where('id', '=', id).executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/**
+ * Nobody reaches the project any more: its key pairs are refused like ones that never were, its domain is free, and its
+ * text is erased. Calls, charges and the wallet stay, because the ledger is never rewritten.
+ */
+export async function archiveProject(tx: Db, id: string): Promise<void> {
+  await tx
+    .updateTable('projects')
+    .set({ archived_at: sql`now()`, content_retention_days: 0 })
+    .where('id', '=', id)
+    .execute()
+  await tx
+    .updateTable('key_pairs')
+    .set({ active: false, deleted_at: sql`now()` })
+    .where('project_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .execute()
+  await setDomainVerified(tx, id, null)
+  await deleteAlert(tx, id)
+  await requestCut(tx, id, 0)
+}
+
+/** Without those that were deleted. */
+export async function listProjects(db: Db, publisherId?: string) {
+  const query = projectRows(db).where('p.archived_at', 'is', null).orderBy('p.created_at').limit(1_000)
+  return (publisherId === undefined ? query : query.where('p.publisher_id', '=', publisherId)).execute()
+}
+
+export async function findProject(db: Db, id: string) {
+  return projectRows(db).where('p.id', '=', id).executeTakeFirst()
+}
+
+function projectRows(db: Db) {
+  return db
+    .selectFrom('projects as p')
+    .innerJoin('publishers as u', 'u.id', 'p.publisher_id')
+    .innerJoin('wallets as w', 'w.project_id', 'p.id')
+    .innerJoin('domains as d', 'd.project_id', 'p.id')
+    .leftJoin('wallet_alerts as a', 'a.project_id', 'p.id')
+    .select([
+      'p.id',
+      'p.publisher_id',
+      'u.activated_at as publisher_activated_at',
+      'p.name',
+      'd.name as domain',
+      'd.verified_at as domain_verified_at',
+      'w.balance_nanos',
+      'w.held_nanos',
+      'w.owed_nanos',
+      'a.threshold_nanos as alert_nanos',
+      'p.content_retention_days',
+      'p.allowed_models',
+      'p.requests_per_minute',
+      'p.tokens_per_minute',
+      'p.concurrent_calls',
+      'p.created_at',
+    ])
+}

@@ -1,0 +1,231 @@
+import { sql } from 'kysely'
+import type { Outcome } from '../../rules/recommendations/matching.ts'
+import type { Restraint } from '../../rules/recommendations/caps.ts'
+import type { Db } from '../database.ts'
+import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
+
+/** What gateways write down of recommendations, in batches: each before it is shown, the rest out of the way of answers. */
+
+const REMEMBERED_FOR = sql`interval '24 hours'`
+
+export interface RecommendationRecord {
+  id: string
+  projectId: string
+  callId: string
+  advertiserId: string
+  campaignId: string
+  offerId: string
+  turn: number
+  priceNanos: bigint
+  relevance: number
+  label: string
+  /** Digest of the conversation that it is shown in, if the caller named one. */
+  conversation: Buffer | undefined
+}
+
+/**
+ * Writes down what is about to be shown, with the link that its offer has now, and in its conversation, so that the next
+ * turn knows of it. Says of each, in order, whether its offer may still be advertised: matchers hear of a withdrawal some
+ * seconds late. Sending a batch again changes nothing.
+ */
+export async function insertRecommendations(db: Db, records: readonly RecommendationRecord[]): Promise<boolean[]> {
+  const asked = JSON.stringify(
+    records.map((record) => ({
+      id: record.id,
+      project_id: record.projectId,
+      call_id: record.callId,
+      advertiser_id: record.advertiserId,
+      campaign_id: record.campaignId,
+      offer_id: record.offerId,
+      turn: record.turn,
+      price_nanos: record.priceNanos.toString(),
+      relevance: record.relevance,
+      label: record.label,
+      conversation: record.conversation?.toString('hex'),
+    })),
+  )
+  const { rows } = await sql<{ id: string }>`
+    with allowed as materialized (
+      select n.*, o.link
+      from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
+        offer_id uuid, turn int, price_nanos int8, relevance real, label text, conversation text)
+        join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
+        join offers o on o.id = n.offer_id and o.advertiser_id = a.id
+      where ${MAY_BE_ADVERTISED}
+    ), written as (
+      insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
+        relevance, label, state, link)
+      select id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos, relevance, label,
+        -- Seen by nobody until setRecommendationStates says otherwise.
+        'aborted', link
+      from allowed on conflict (id) do nothing returning id
+    ), noted as (
+      insert into conversation_restraints as r (project_id, digest, served, last_turn, offers, advertisers, expires_at)
+      select project_id, decode(conversation, 'hex'), count(*), max(turn), array_agg(offer_id order by turn),
+        array_agg(advertiser_id order by turn), now() + ${REMEMBERED_FOR}
+      from allowed join written using (id)
+      where conversation is not null
+      group by project_id, conversation order by project_id, conversation
+      on conflict (project_id, digest) do update set
+        -- Remembered for as long as any other, also in a row whose time was over.
+        expires_at = excluded.expires_at,
+        served = r.served + excluded.served,
+        last_turn = greatest(r.last_turn, excluded.last_turn),
+        offers = r.offers || excluded.offers,
+        advertisers = r.advertisers || excluded.advertisers
+    )
+    select id from written
+    union all
+    select id from recommendations where id = any(${records.map(({ id }) => id)}) and id in (select id from allowed)`.execute(
+    db,
+  )
+  const written = new Set(rows.map(({ id }) => id))
+  return records.map(({ id }) => written.has(id))
+}
+
+export interface RecommendationState {
+  id: string
+  state: 'delivered' | 'test'
+}
+
+export async function setRecommendationStates(db: Db, states: readonly RecommendationState[]): Promise<void> {
+  for (const state of ['delivered', 'test'] as const) {
+    const ids = states.filter((each) => each.state === state).map(({ id }) => id)
+    if (ids.length > 0) await db.updateTable('recommendations').set({ state }).where('id', 'in', ids).execute()
+  }
+}
+
+export interface OutcomeCount {
+  projectId: string
+  hour: Date
+  outcome: Outcome
+  calls: number
+}
+
+/** In one order, so that two gateways that count for the same projects never wait for each other in a circle. */
+export async function addOutcomes(db: Db, counts: readonly OutcomeCount[]): Promise<void> {
+  if (counts.length === 0) return
+  const keyOf = ({ projectId, hour, outcome }: OutcomeCount) => `${projectId}/${hour.toISOString()}/${outcome}`
+  const sorted = counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  await db
+    .insertInto('recommendation_outcomes')
+    .values(
+      sorted.map(({ projectId, hour, outcome, calls }) => ({
+        project_id: projectId,
+        hour,
+        outcome,
+        calls: BigInt(calls),
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'hour', 'outcome'])
+        .doUpdateSet({ calls: sql`recommendation_outcomes.calls + excluded.calls` }),
+    )
+    .execute()
+}
+
+export interface ConversationDigest {
+  projectId: string
+  digest: Buffer
+}
+
+export interface RememberedRestraint extends Restraint, Recommended {}
+
+/** In the order in which they were recommended; an advertiser as often as it was. */
+export interface Recommended {
+  offers: string[]
+  advertisers: string[]
+}
+
+function unnested(conversations: readonly ConversationDigest[]) {
+  const projectIds = conversations.map(({ projectId }) => projectId)
+  const digests = conversations.map(({ digest }) => digest.toString('hex'))
+  return sql`unnest(${projectIds}::uuid[], ${digests}::text[])`
+}
+
+/** Counts a turn of each conversation, and tells what is remembered of it, in the order asked. */
+export async function countTurns(db: Db, keys: readonly ConversationDigest[]): Promise<RememberedRestraint[]> {
+  const { rows } = await sql<RememberedRestraint>`
+    with asked as materialized (
+      select k.project_id, decode(k.digest, 'hex') as digest, k.n
+      from ${unnested(keys)} with ordinality as k (project_id, digest, n)
+    ), counted as (
+      insert into conversation_restraints as r (project_id, digest, expires_at)
+      select distinct project_id, digest, now() + ${REMEMBERED_FOR} from asked order by project_id, digest
+      on conflict (project_id, digest) do update set expires_at = excluded.expires_at,
+        turns = case when r.expires_at < now() then 1 else r.turns + 1 end,
+        is_sensitive = r.is_sensitive and r.expires_at >= now(),
+        served = case when r.expires_at < now() then 0 else r.served end,
+        last_turn = case when r.expires_at < now() then null else r.last_turn end,
+        offers = case when r.expires_at < now() then '{}' else r.offers end,
+        advertisers = case when r.expires_at < now() then '{}' else r.advertisers end
+      returning *
+    )
+    select c.turns, c.is_sensitive as "isSensitive", c.served, c.last_turn as "lastTurn", c.offers, c.advertisers
+    from asked a join counted c using (project_id, digest) order by a.n`.execute(db)
+  return rows
+}
+
+/** Keeps these conversations free of recommendations. */
+export async function noteSensitive(db: Db, conversations: readonly ConversationDigest[]): Promise<void> {
+  await sql`
+    insert into conversation_restraints (project_id, digest, is_sensitive, expires_at)
+    select distinct project_id, decode(digest, 'hex'), true, now() + ${REMEMBERED_FOR}
+    from ${unnested(conversations)} as k (project_id, digest)
+    order by 1, 2
+    -- Remembered for as long as any other, also in a row whose time was over.
+    on conflict (project_id, digest) do update set is_sensitive = true, expires_at = excluded.expires_at`.execute(db)
+}
+
+/** What was recommended under these ids, in this project: callers send back links that may be anybody's. */
+export async function findRecommended(db: Db, projectId: string, ids: readonly string[]): Promise<Recommended> {
+  if (ids.length === 0) return { offers: [], advertisers: [] }
+  const rows = await db
+    .selectFrom('recommendations')
+    .select(['offer_id', 'advertiser_id'])
+    .where('id', 'in', ids)
+    .where('project_id', '=', projectId)
+    .execute()
+  return { offers: rows.map((row) => row.offer_id), advertisers: rows.map((row) => row.advertiser_id) }
+}
+
+export interface FoundRecommendation {
+  /** Where it led when it was shown; null: it may not be advertised any more, and leads nowhere. */
+  link: string | null
+  advertiser: string
+  domain: string
+  label: string
+}
+
+/** A gateway of the version before this one writes no link of its own, also while both run: then it is the offer's. */
+export async function findRecommendation(db: Db, id: string): Promise<FoundRecommendation | undefined> {
+  const { rows } = await sql<FoundRecommendation>`
+    select case when ${MAY_BE_ADVERTISED} then coalesce(r.link, o.link) end as link, a.name as advertiser, a.domain, r.label
+    from recommendations r join advertisers a on a.id = r.advertiser_id
+      left join campaigns c on c.id = r.campaign_id left join offers o on o.id = r.offer_id
+    where r.id = ${id}`.execute(db)
+  return rows[0]
+}
+
+/** Returns how many were forgotten. Those that a gateway is just writing to are left: they are not over, and to wait for
+ * them in another order than gateways do would be a circle. */
+export async function expireRestraints(db: Db, limit: number): Promise<number> {
+  const result = await db
+    .deleteFrom('conversation_restraints')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('project_id', 'digest'),
+        'in',
+        selectFrom('conversation_restraints')
+          .select(['project_id', 'digest'])
+          .where('expires_at', '<', sql<Date>`now()`)
+          .limit(limit)
+          .forUpdate()
+          .skipLocked()
+          .$asTuple('project_id', 'digest'),
+      ),
+    )
+    .executeTakeFirst()
+  return Number(result.numDeletedRows)
+}
