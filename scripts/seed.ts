@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util'
 import { curlFor, gatewayUrlOf } from '../src/cli/curl.ts'
 import { sentenceOf } from '../src/cli/failures.ts'
-import { addKeyPair } from '../src/cli/keys.ts'
+import { addKeyPair } from '../src/cli/projects/keys.ts'
 import { readConfig } from '../src/config.ts'
 import { createPasswords } from '../src/platform/passwords.ts'
 import { createSecrets, type Secrets } from '../src/platform/secrets.ts'

@@ -1,5 +1,5 @@
 /**
- * Learns the gates of recommendations and writes src/recommend/heads.json. The same texts give the same bytes.
+ * Learns the gates of recommendations and writes src/recommend/gates/heads.json. The same texts give the same bytes.
  *
  *   node scripts/train-gates.ts [--data DIR] [--report] [--leave-out] [--check]
  *
@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openEmbedder } from '../src/recommend/embedding/embedder.ts'
-import { HEADS_PATH } from '../src/recommend/heads.ts'
+import { HEADS_PATH } from '../src/recommend/gates/heads.ts'
 import { windowsOf } from '../src/rules/recommendations/text-windows.ts'
 import { headsFileOf } from './gates/fitting.ts'
 import { crossValidate, leaveOut, printReport } from './gates/validation.ts'

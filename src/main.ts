@@ -12,5 +12,5 @@ process.exitCode = await run(process.argv, {
   usualRoles: (Object.keys(roles) as Role[]).filter((role) => roles[role]),
   // Loaded only when used: the servers, the tokenizer and Stripe would make every other command twice as slow.
   serve: async (...args) => (await import('./serve.ts')).serve(...args),
-  openCheckout: async (...args) => (await import('./console/payments.ts')).openCheckout(...args),
+  openCheckout: async (...args) => (await import('./console/billing/payments.ts')).openCheckout(...args),
 })

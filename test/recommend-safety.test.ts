@@ -6,9 +6,9 @@ import { readOwnOffers, readTalks, SENSITIVE_SETS } from '../bench/recommend/set
 import { hearAll, mustSpeak, type Heard } from '../bench/recommend/silence-bars.ts'
 import { openVectorShelf } from '../bench/recommend/vector-shelf.ts'
 import { openEmbedder, type Embedder } from '../src/recommend/embedding/embedder.ts'
-import { createGates } from '../src/recommend/gates.ts'
-import { readHeads } from '../src/recommend/heads.ts'
-import { fingerprint, proofOf } from '../src/recommend/proof.ts'
+import { createGates } from '../src/recommend/gates/gates.ts'
+import { readHeads } from '../src/recommend/gates/heads.ts'
+import { fingerprint, proofOf } from '../src/recommend/gates/proof.ts'
 
 const KEPT_DIR = join(import.meta.dirname, '../.parley')
 

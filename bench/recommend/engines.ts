@@ -1,7 +1,7 @@
 /** Everything that can put offers in order for a conversation, behind one verb, so that all are measured alike. */
 import type { Embedder } from '../../src/recommend/embedding/embedder.ts'
 import type { Turn } from '../../src/rules/recommendations/matching.ts'
-import { createOfferIndex, type OfferIndex } from '../../src/recommend/offer-index.ts'
+import { createOfferIndex, type OfferIndex } from '../../src/recommend/offer-index/offer-index.ts'
 import { searchTextOf, wordIndexTextOf } from '../../src/rules/offers/search-text.ts'
 import { rank, searchWordsOf } from '../../src/rules/recommendations/ranking.ts'
 import { cosineInt8, toInt8, VECTOR_DIMENSIONS } from '../../src/rules/recommendations/vectors.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { distinctWordsOf, type HeadsFile } from '../../src/recommend/heads.ts'
+import { distinctWordsOf, type HeadsFile } from '../../src/recommend/gates/heads.ts'
 import { fit, type Line } from './discriminant.ts'
 import type { Sample } from './texts.ts'
 

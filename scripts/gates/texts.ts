@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Side } from '../../src/recommend/heads.ts'
+import type { Side } from '../../src/recommend/gates/heads.ts'
 import { isTrainingText } from '../training-split.ts'
 
 /** What the gates learn from. */

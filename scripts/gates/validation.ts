@@ -1,4 +1,4 @@
-import { parseHeads, scoresOf, type Heads } from '../../src/recommend/heads.ts'
+import { parseHeads, scoresOf, type Heads } from '../../src/recommend/gates/heads.ts'
 import { windowsOf } from '../../src/rules/recommendations/text-windows.ts'
 import { sensitiveClassOf } from '../../src/rules/recommendations/lexicon.ts'
 import { headsFileOf } from './fitting.ts'

@@ -12,8 +12,8 @@ import {
   timeOf,
   wholeNumber,
 } from './arguments.ts'
-import { domainOf } from './domains.ts'
-import { baseUrlOf } from './providers.ts'
+import { domainOf } from './projects/domains.ts'
+import { baseUrlOf } from './catalogue/providers.ts'
 
 function refuses(read: (text: string) => unknown, ...texts: string[]): void {
   for (const text of texts) assert.throws(() => read(text), InvalidArgumentError, `accepted ${JSON.stringify(text)}`)

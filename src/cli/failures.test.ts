@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { UpstreamError } from '../providers/provider.ts'
 import { MigrationBusy } from '../store/migrate.ts'
 import { sentenceOf } from './failures.ts'
-import { reasonOf } from './probe.ts'
-import { framesOf } from './serve.ts'
+import { reasonOf } from './catalogue/probe.ts'
+import { framesOf } from './operations/serve.ts'
 
 const URL = 'postgres://parley:hidden@db.example:5432/parley'
 

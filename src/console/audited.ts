@@ -1,7 +1,7 @@
 import { appendAuditLog } from '../store/accounts/audit-log.ts'
 import type { Db } from '../store/database.ts'
 import { listMemberships } from '../store/accounts/members.ts'
-import type { RequestFacts, User } from './call.ts'
+import type { RequestFacts, User } from './console-request.ts'
 
 export interface AuditedCall {
   /** The transaction of the change itself: there is never one without the other. */

@@ -6,8 +6,8 @@ import { includesRole, type MemberRole } from '../rules/accounts/roles.ts'
 import type { Db } from '../store/database.ts'
 import { findMembership, findMembershipOfProject } from '../store/accounts/members.ts'
 import { withTenant, type Tenant } from '../store/tenancy.ts'
-import { asked } from './auth-errors.ts'
-import { SESSION_LONGEST_MS } from './auth.ts'
+import { asked } from './accounts/auth-errors.ts'
+import { SESSION_LONGEST_MS } from './accounts/auth.ts'
 import {
   factsOf,
   passCookies,
@@ -16,7 +16,7 @@ import {
   type PublisherOfCall,
   type RequestFacts,
   type User,
-} from './call.ts'
+} from './console-request.ts'
 import { entryOf, type RouteKey } from './contract.ts'
 import type { Entry } from './contract/fields.ts'
 import { throttle } from './throttle.ts'

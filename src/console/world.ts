@@ -7,8 +7,8 @@ import type { SafetyProof } from '../rules/recommendations/monetization.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
-import type { Auth } from './auth.ts'
-import type { StripeAccount } from './stripe.ts'
+import type { Auth } from './accounts/auth.ts'
+import type { StripeAccount } from './billing/stripe.ts'
 
 /** Facts of this installation that the console acts by and shows. */
 export interface Installation {

@@ -14,14 +14,14 @@ import { noteKeyRefusal } from '../store/catalogue/providers.ts'
 import { ensurePartitions } from '../store/billing/wallets.ts'
 import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
 import { ShutDown, type RunningCalls } from './call.ts'
-import { createCatalogueView, type CatalogueView } from './catalogue.ts'
+import { createCatalogueView, type CatalogueView } from './upstreams/catalogue.ts'
 import { createConversations, type Conversations } from './conversations.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { createLease } from './lease.ts'
-import { createLinks, type Links } from './links.ts'
+import { createLinks, type Links } from './recommendations/links.ts'
 import { createModelStatistics, type ModelStatistics } from './model-statistics.ts'
-import { createRecommendations, type Recommendations } from './recommendations.ts'
-import { createUpstreams, type Upstreams } from './upstreams.ts'
+import { createRecommendations, type Recommendations } from './recommendations/recommendations.ts'
+import { createUpstreams, type Upstreams } from './upstreams/upstreams.ts'
 
 /** What the request path works with: everything a call can touch is listed here. */
 export interface Gateway {

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { createCampaigns, type Campaigns } from '../recommend/campaigns.ts'
+import { createCampaigns, type Campaigns } from '../recommend/campaigns/campaigns.ts'
 import type { Embedder } from '../recommend/embedding/embedder.ts'
-import { createFollowing } from '../recommend/following.ts'
-import type { OfferIndex } from '../recommend/offer-index.ts'
+import { createFollowing } from '../recommend/offer-index/following.ts'
+import type { OfferIndex } from '../recommend/offer-index/offer-index.ts'
 import type { Db } from '../store/database.ts'
 
 /** Keeps what this process knows of offers and campaigns current, each at its own pace. */

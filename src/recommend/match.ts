@@ -11,10 +11,10 @@ import {
   type Ranked,
 } from '../rules/recommendations/ranking.ts'
 import { cosineInt8, toInt8 } from '../rules/recommendations/vectors.ts'
-import type { Campaigns } from './campaigns.ts'
-import type { Gates } from './gates.ts'
-import { isEnglish } from './language.ts'
-import type { FoundOffer, OfferIndex, Question } from './offer-index.ts'
+import type { Campaigns } from './campaigns/campaigns.ts'
+import type { Gates } from './gates/gates.ts'
+import { isEnglish } from './gates/language.ts'
+import type { FoundOffer, OfferIndex, Question } from './offer-index/offer-index.ts'
 
 /** Everything that a match can touch. */
 export interface MatchWorld {

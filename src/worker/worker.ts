@@ -16,12 +16,12 @@ import { grantDueTrialCredits } from '../store/billing/trial-credit.ts'
 import { expireAnomalies } from '../store/billing/usage-anomalies.ts'
 import { expireProofs } from '../store/accounts/users.ts'
 import { ensurePartitions, sweepHolds } from '../store/billing/wallets.ts'
-import { createAnomalyAlert } from './anomalies.ts'
-import { auditLedger } from './audit.ts'
-import { checkDueDomains } from './domains.ts'
-import { tellLowBalances } from './low-balance.ts'
-import { rollUpUsage } from './roll-up.ts'
-import { createMailer, type MailSettings } from './mail.ts'
+import { createAnomalyAlert } from './report-anomalies.ts'
+import { auditLedger } from './check-ledger.ts'
+import { checkDueDomains } from './check-domains.ts'
+import { tellLowBalances } from './tell-low-balances.ts'
+import { rollUpUsage } from './roll-up-usage.ts'
+import { createMailer, type MailSettings } from './send-mails.ts'
 
 /** Background work. Every job is idempotent and safe to run in several workers at once. */
 export interface Worker {

@@ -6,7 +6,7 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Anomaly } from '../../src/rules/billing/usage-report.ts'
 import { completionIdOf } from '../../src/rules/billing/receipts.ts'
 import { expireAnomalies } from '../../src/store/billing/usage-anomalies.ts'
-import { createAnomalyAlert } from '../../src/worker/anomalies.ts'
+import { createAnomalyAlert } from '../../src/worker/report-anomalies.ts'
 import { here } from '../support/operator.ts'
 import { createWorld, type World } from '../support/world.ts'
 

@@ -4,7 +4,7 @@ import { createCheckDomain } from '../../src/domains/check.ts'
 import { recordCheck } from '../../src/domains/record-check.ts'
 import { claimDueDomains, findDomain, setDomainVerified } from '../../src/store/projects/domains.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
-import { checkDueDomains } from '../../src/worker/domains.ts'
+import { checkDueDomains } from '../../src/worker/check-domains.ts'
 import {
   createConsoleWorld,
   must,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { proofOf } from '../../src/recommend/proof.ts'
+import { proofOf } from '../../src/recommend/gates/proof.ts'
 import type { Message } from '../../src/rules/calls/chat-request.ts'
 import { numberOccurrences } from '../../src/rules/calls/conversations.ts'
 import { OUTCOMES } from '../../src/rules/recommendations/matching.ts'

@@ -28,7 +28,7 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'the cost of an answer is noted at the first try, not at the one that answered',
-    file: 'src/gateway/wallet.ts',
+    file: 'src/gateway/hold.ts',
     from: 'const attempt = facts.attempts.at(-1)',
     to: 'const attempt = facts.attempts.at(0)',
     test: 'test/e2e/receipts.test.ts',
@@ -36,7 +36,7 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'what broken answers were worth is not counted as lost',
-    file: 'src/gateway/wallet.ts',
+    file: 'src/gateway/hold.ts',
     from: 'facts.worth = bill.worth',
     to: 'facts.worth = bill.charge',
     test: 'test/conformance/charging.test.ts',
@@ -52,10 +52,10 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'milliseconds until a provider is worth asking again are taken for seconds',
-    file: 'src/gateway/answer.ts',
+    file: 'src/gateway/upstreams/answer.ts',
     from: '...refusals.map(({ waitMs }) => Math.ceil(waitMs / 1_000)),',
     to: '...refusals.map(({ waitMs }) => Math.ceil(waitMs)),',
-    test: 'src/gateway/answer.test.ts',
+    test: 'src/gateway/upstreams/answer.test.ts',
     title: 'when all got 429 the caller is told the shortest wait',
   },
   {

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 export const CLI: Mutant[] = [
   {
     bug: 'a reason of any length is taken',
-    file: 'src/cli/movements.ts',
+    file: 'src/cli/billing/wallet-movements.ts',
     from: "reason !== '' && (reason?.length ?? 0) <= 500",
     to: 'true',
     test: 'test/integration/cli.test.ts',
@@ -11,7 +11,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a top-up is booked as a gift',
-    file: 'src/cli/movements.ts',
+    file: 'src/cli/billing/wallet-movements.ts',
     from: "credit(session, 'topup', id",
     to: "credit(session, 'grant', id",
     test: 'test/integration/cli.test.ts',
@@ -19,7 +19,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a reversal never lets a project owe',
-    file: 'src/cli/movements.ts',
+    file: 'src/cli/billing/wallet-movements.ts',
     from: 'reverseTransfer(db, transferId, order, how.owed)',
     to: 'reverseTransfer(db, transferId, order)',
     test: 'test/integration/cli.test.ts',
@@ -27,7 +27,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'what is owed after a movement is not shown',
-    file: 'src/cli/movements.ts',
+    file: 'src/cli/billing/wallet-movements.ts',
     from: 'const owed = owed_nanos > 0n ?',
     to: 'const owed = owed_nanos < 0n ?',
     test: 'test/integration/cli.test.ts',
@@ -35,7 +35,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'the ledger shows more than was asked for',
-    file: 'src/cli/wallets.ts',
+    file: 'src/cli/billing/wallets.ts',
     from: 'listEntries(db, projectId, options.limit)',
     to: 'listEntries(db, projectId, 1_000)',
     test: 'test/integration/cli.test.ts',
@@ -43,7 +43,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a secret key is taken for the name of a pair',
-    file: 'src/cli/keys.ts',
+    file: 'src/cli/projects/keys.ts',
     from: "publishableKey.startsWith('ply_sk_')",
     to: "publishableKey.startsWith('ply_xk_')",
     test: 'test/integration/cli.test.ts',
@@ -51,7 +51,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'activating a pair deactivates it',
-    file: 'src/cli/keys.ts',
+    file: 'src/cli/projects/keys.ts',
     from: 'setActive(session, publishableKey, true)',
     to: 'setActive(session, publishableKey, false)',
     test: 'test/integration/cli.test.ts',
@@ -59,7 +59,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'the example of a new pair names a model that is refused',
-    file: 'src/cli/keys.ts',
+    file: 'src/cli/projects/keys.ts',
     from: ' && (allowed === null || allowed.includes(model.id))',
     to: '',
     test: 'test/integration/cli.test.ts',
@@ -67,7 +67,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a limit cannot be taken away',
-    file: 'src/cli/projects.ts',
+    file: 'src/cli/projects/projects.ts',
     from: "return limit === 'none' ? null : limit",
     to: "return limit === 'none' ? undefined : limit",
     test: 'test/integration/cli.test.ts',
@@ -75,7 +75,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a project may be narrowed to a model that does not exist',
-    file: 'src/cli/projects.ts',
+    file: 'src/cli/projects/projects.ts',
     from: `  if (unknown !== undefined) throw unknownId('model', unknown)\n`,
     to: '',
     test: 'test/integration/cli.test.ts',
@@ -83,7 +83,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'unverifying a domain verifies it',
-    file: 'src/cli/domains.ts',
+    file: 'src/cli/projects/domains.ts',
     from: 'setVerified(session, project, null)',
     to: 'setVerified(session, project, new Date())',
     test: 'test/integration/cli.test.ts',
@@ -91,7 +91,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a new domain keeps the token of the old one',
-    file: 'src/cli/domains.ts',
+    file: 'src/cli/projects/domains.ts',
     from: 'setDomainName(session.db, projectId, name, newVerificationToken())',
     to: "setDomainName(session.db, projectId, name, (await findDomain(session.db, projectId))?.token ?? '')",
     test: 'test/integration/cli.test.ts',
@@ -99,7 +99,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a domain that ends with a dot is refused',
-    file: 'src/cli/domains.ts',
+    file: 'src/cli/projects/domains.ts',
     from: "text.trim().replace(/\\.$/, '')",
     to: 'text.trim()',
     test: 'test/integration/cli.test.ts',
@@ -107,7 +107,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a disabled model is shown as served',
-    file: 'src/cli/models.ts',
+    file: 'src/cli/catalogue/models.ts',
     from: `  if (!model.enabled) return 'disabled'\n`,
     to: '',
     test: 'test/integration/cli.test.ts',
@@ -115,7 +115,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'half of a cost is taken',
-    file: 'src/cli/routes.ts',
+    file: 'src/cli/catalogue/routes.ts',
     from: 'if (input !== undefined && output !== undefined)',
     to: 'if (input !== undefined || output !== undefined)',
     test: 'test/integration/cli.test.ts',
@@ -123,7 +123,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a bid may be above the most',
-    file: 'src/cli/campaigns.ts',
+    file: 'src/cli/offers/campaigns.ts',
     from: 'if (bid > BID_MAX)',
     to: 'if (bid < 0n)',
     test: 'test/integration/offers-cli.test.ts',
@@ -132,7 +132,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a campaign may end before it begins',
-    file: 'src/cli/campaigns.ts',
+    file: 'src/cli/offers/campaigns.ts',
     from: '  expectOrder(starts, ends)\n',
     to: '',
     test: 'test/integration/offers-cli.test.ts',
@@ -141,7 +141,7 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'clearing hints leaves those of what it must not stand beside',
-    file: 'src/cli/campaigns.ts',
+    file: 'src/cli/offers/campaigns.ts',
     from: 'context_hints: [], negative_hints: [] })',
     to: 'context_hints: [] })',
     test: 'test/integration/offers-cli.test.ts',

@@ -35,7 +35,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'the limit of attempts on one account from all networks counts for a minute instead of a day',
-    file: 'src/console/sign-in-limits.ts',
+    file: 'src/console/accounts/sign-in-limits.ts',
     from: 'await throttle(db, [{ subject: account, most: ACCOUNT_PER_DAY, advice: ADVICE }], DAY_MS)',
     to: 'await throttle(db, [{ subject: account, most: ACCOUNT_PER_DAY, advice: ADVICE }])',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -44,7 +44,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'the code with which two-factor sign-in was turned on is not remembered as used',
-    file: 'src/console/second-factors.ts',
+    file: 'src/console/accounts/second-factors.ts',
     from: '    await isFirst(db, codeOf(user.id, body.code), CODE_GOOD_FOR_MS)\n',
     to: '',
     test: 'test/integration/console-accounts.test.ts',
@@ -52,7 +52,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'a browser counts as known for less than ten hours instead of 400 days: seconds are compared with milliseconds',
-    file: 'src/console/devices.ts',
+    file: 'src/console/accounts/devices.ts',
     from: 'Date.now() - device.sinceMs < KEPT_FOR_S * 1_000 ? device.id : undefined',
     to: 'Date.now() - device.sinceMs < KEPT_FOR_S ? device.id : undefined',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -60,7 +60,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'when somebody gets a lower role, the invitations that they may no longer send stay open',
-    file: 'src/console/team.ts',
+    file: 'src/console/accounts/team.ts',
     from: 'await deleteInvitationsBy(db, publisher.id, member.id, invitableRoles(body.role)))',
     to: 'await deleteInvitationsBy(db, publisher.id, member.id, invitableRoles(member.role)))',
     test: 'test/integration/invitations.test.ts',
@@ -68,7 +68,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'a pair that takes the place of another ends with it',
-    file: 'src/console/keys.ts',
+    file: 'src/console/projects/keys.ts',
     from: 'const expiresAt = old.expires_at && new Date(Date.now() + old.expires_at.getTime() - old.created_at.getTime())',
     to: 'const expiresAt = old.expires_at',
     test: 'test/integration/console-keys.test.ts',
@@ -76,7 +76,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'another audience than children does not switch recommendations off',
-    file: 'src/console/monetization.ts',
+    file: 'src/console/recommendations/monetization.ts',
     from: `before.mode === 'on' && (call.body.audience ?? 'general') !== 'general'`,
     to: `before.mode === 'on' && call.body.audience === 'child'`,
     test: 'test/integration/console-monetization.test.ts',
@@ -85,7 +85,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'who is demoted keeps invitations that they could not send now',
-    file: 'src/console/team.ts',
+    file: 'src/console/accounts/team.ts',
     from: 'invitableRoles(body.role)',
     to: 'invitableRoles(member.role)',
     test: 'test/integration/invitations.test.ts',
@@ -93,7 +93,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'a session is shown as last used when it was opened',
-    file: 'src/console/settings.ts',
+    file: 'src/console/accounts/account.ts',
     from: 'lastSeenAt: session.updated_at,',
     to: 'lastSeenAt: session.created_at,',
     test: 'test/integration/console-accounts.test.ts',
@@ -101,7 +101,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'a right password does not clear the count of the day',
-    file: 'src/console/sign-in-limits.ts',
+    file: 'src/console/accounts/sign-in-limits.ts',
     from: 'await forgive(db, [minute, day])',
     to: 'await forgive(db, [minute])',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -109,7 +109,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'a list with a model that is not served any more cannot be saved',
-    file: 'src/console/project-settings.ts',
+    file: 'src/console/projects/settings.ts',
     from: 'new Set([...(await listServedModels(db)).map(({ id }) => id), ...(before ?? [])])',
     to: 'new Set((await listServedModels(db)).map(({ id }) => id))',
     test: 'test/integration/console-project-settings.test.ts',
@@ -117,7 +117,7 @@ export const CONSOLE_ACCOUNTS: Mutant[] = [
   },
   {
     bug: 'the link that confirms an address lasts for an hour only',
-    file: 'src/console/address-proofs.ts',
+    file: 'src/console/accounts/address-proofs.ts',
     from: '{ confirm: 24 * HOUR_MS, reset: HOUR_MS }',
     to: '{ confirm: HOUR_MS, reset: HOUR_MS }',
     test: 'test/integration/pre-hijacking.test.ts',

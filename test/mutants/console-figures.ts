@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 export const CONSOLE_FIGURES: Mutant[] = [
   {
     bug: 'the week of the first page has eight days',
-    file: 'src/console/home.ts',
+    file: 'src/console/projects/home.ts',
     from: 'daysUpTo(nowMs, 7)',
     to: 'daysUpTo(nowMs, 8)',
     test: 'test/integration/console-home.test.ts',
@@ -12,7 +12,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'today begins an hour after midnight',
-    file: 'src/console/home.ts',
+    file: 'src/console/projects/home.ts',
     from: 'from: new Date(Math.floor(nowMs / DAY_MS) * DAY_MS), to, every',
     to: 'from: new Date(Math.floor(nowMs / DAY_MS) * DAY_MS + HOUR_MS), to, every',
     test: 'test/integration/console-home.test.ts',
@@ -21,7 +21,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'today is compared with all of yesterday',
-    file: 'src/console/home.ts',
+    file: 'src/console/projects/home.ts',
     from: 'todayOf(nowMs), todayOf(nowMs - DAY_MS)',
     to: 'todayOf(nowMs), daysUpTo(nowMs - DAY_MS, 1)',
     test: 'test/integration/console-home.test.ts',
@@ -30,7 +30,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'what running calls hold is not on the first page',
-    file: 'src/console/home.ts',
+    file: 'src/console/projects/home.ts',
     from: 'heldNanos: wallet?.held_nanos ?? 0n',
     to: 'heldNanos: 0n',
     test: 'test/integration/console-home.test.ts',
@@ -39,7 +39,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the first steps can be put away before a call was made',
-    file: 'src/console/home.ts',
+    file: 'src/console/projects/home.ts',
     from: 'if (!isDone || (await newestCall(db, project.id)) === null)',
     to: 'if (!isDone)',
     test: 'test/integration/console-home.test.ts',
@@ -48,7 +48,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'reasoning is not counted among the tokens of an answer',
-    file: 'src/console/home.ts',
+    file: 'src/console/projects/home.ts',
     from: 'row.output_tokens + row.reasoning_tokens',
     to: 'row.output_tokens',
     test: 'test/integration/console-home.test.ts',
@@ -56,7 +56,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the forecast counts the day that is not over',
-    file: 'src/console/usage.ts',
+    file: 'src/console/billing/usage.ts',
     from: 'const to = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)',
     to: 'const to = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS)',
     test: 'test/integration/console-usage.test.ts',
@@ -65,7 +65,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the forecast spends what running calls hold',
-    file: 'src/console/usage.ts',
+    file: 'src/console/billing/usage.ts',
     from: 'wallet.balance_nanos - wallet.held_nanos',
     to: 'wallet.balance_nanos',
     test: 'test/integration/console-usage.test.ts',
@@ -74,7 +74,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the pace of the wallet is of eight days',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: 'today - (PACE_DAYS - 1) * DAY_MS',
     to: 'today - PACE_DAYS * DAY_MS',
     test: 'test/integration/console-usage.test.ts',
@@ -83,7 +83,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the average cost is over calls that were not charged, too',
-    file: 'src/console/usage.ts',
+    file: 'src/console/billing/usage.ts',
     from: 'charged / billedCalls',
     to: 'charged / calls',
     test: 'test/integration/console-usage.test.ts',
@@ -91,7 +91,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'calls and failed calls have changed places in the file',
-    file: 'src/console/usage.ts',
+    file: 'src/console/billing/usage.ts',
     from: 'const counts = [calls, failed, ',
     to: 'const counts = [failed, calls, ',
     test: 'test/integration/console-usage.test.ts',
@@ -99,7 +99,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the usage of a publisher is that of its first project',
-    file: 'src/console/usage.ts',
+    file: 'src/console/billing/usage.ts',
     from: 'projects.map(({ id }) => id),',
     to: 'projects.slice(0, 1).map(({ id }) => id),',
     test: 'test/integration/console-usage.test.ts',
@@ -107,7 +107,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'what was not charged is added in the file, and not taken away',
-    file: 'src/console/usage.ts',
+    file: 'src/console/billing/usage.ts',
     from: 'plain(-notCharged)',
     to: 'plain(notCharged)',
     test: 'test/integration/console-usage.test.ts',
@@ -115,7 +115,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'asking for calls that were not streamed finds those that were',
-    file: 'src/console/calls.ts',
+    file: 'src/console/calls/calls.ts',
     from: "streamed === undefined ? undefined : streamed === 'true'",
     to: 'streamed === undefined ? undefined : true',
     test: 'test/integration/console-usage.test.ts',
@@ -123,7 +123,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the log of calls ignores where the time begins',
-    file: 'src/console/calls.ts',
+    file: 'src/console/calls/calls.ts',
     from: '    from: from === undefined ? undefined : new Date(from),\n',
     to: '    from: undefined,\n',
     test: 'test/integration/console-usage.test.ts',
@@ -131,7 +131,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the log of calls ignores where the time ends',
-    file: 'src/console/calls.ts',
+    file: 'src/console/calls/calls.ts',
     from: '    to: to === undefined ? undefined : new Date(to),\n',
     to: '    to: undefined,\n',
     test: 'test/integration/console-usage.test.ts',
@@ -139,7 +139,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the file of calls has ids of keys for their names',
-    file: 'src/console/calls.ts',
+    file: 'src/console/calls/calls.ts',
     from: 'names.get(row.key_pair_id) ?? row.key_pair_id,',
     to: 'row.key_pair_id,',
     test: 'test/integration/console-usage.test.ts',
@@ -147,7 +147,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'running calls hold nothing of what is available',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: 'const available = wallet.balance_nanos - wallet.held_nanos',
     to: 'const available = wallet.balance_nanos',
     test: 'test/integration/console-wallet.test.ts',
@@ -155,7 +155,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'an alert may be above what can be topped up',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: '(threshold === 0n || threshold > TOP_UP_MAX)',
     to: 'threshold === 0n',
     test: 'test/integration/console-wallet.test.ts',
@@ -163,7 +163,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'an alert may be of nothing',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: '(threshold === 0n || threshold > TOP_UP_MAX)',
     to: 'threshold > TOP_UP_MAX',
     test: 'test/integration/console-wallet.test.ts',
@@ -171,7 +171,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the ledger’s file has in and out in each other’s column',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: "deltaNanos > 0n ? dollars(deltaNanos) : ''",
     to: "deltaNanos < 0n ? dollars(-deltaNanos) : ''",
     test: 'test/integration/console-wallet.test.ts',
@@ -180,7 +180,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the pair of the playground is kept to its last minute',
-    file: 'src/console/playground.ts',
+    file: 'src/console/calls/playground.ts',
     from: 'row.expires_at.getTime() > nowMs + KEY_LEFT_MS',
     to: 'row.expires_at.getTime() > nowMs',
     test: 'test/integration/console-playground.test.ts',
@@ -188,7 +188,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'a rolled pair lasts for ever',
-    file: 'src/console/keys.ts',
+    file: 'src/console/projects/keys.ts',
     from: 'const expiresAt = old.expires_at && new Date(',
     to: 'const expiresAt = null && new Date(',
     test: 'test/integration/console-keys.test.ts',
@@ -196,7 +196,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'in the CSV of calls, cached input tokens and cache write tokens have changed places',
-    file: 'src/console/calls.ts',
+    file: 'src/console/calls/calls.ts',
     from: '    String(row.cached_input_tokens),\n    String(row.cache_write_tokens),\n',
     to: '    String(row.cache_write_tokens),\n    String(row.cached_input_tokens),\n',
     test: 'test/integration/console-usage.test.ts',
@@ -204,7 +204,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the outcomes of recommendations are summed over an hour more than the range says',
-    file: 'src/console/monetization.ts',
+    file: 'src/console/recommendations/monetization.ts',
     from: 'new Date((Math.floor(Date.now() / HOUR_MS) + 1 - hours) * HOUR_MS)',
     to: 'new Date((Math.floor(Date.now() / HOUR_MS) - hours) * HOUR_MS)',
     test: 'test/integration/console-monetization.test.ts',
@@ -212,7 +212,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the average cost per call divides by all calls, also those that were not charged',
-    file: 'src/console/usage.ts',
+    file: 'src/console/billing/usage.ts',
     from: 'billedCalls === 0n ? null : charged / billedCalls',
     to: 'billedCalls === 0n ? null : charged / calls',
     test: 'test/integration/console-usage.test.ts',
@@ -220,7 +220,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'what was spent in seven days has eight days in it, and the credit seems to last shorter',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: 'new Date(today - (PACE_DAYS - 1) * DAY_MS)',
     to: 'new Date(today - PACE_DAYS * DAY_MS)',
     test: 'test/integration/console-usage.test.ts',
@@ -229,7 +229,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'today is compared with the last hours of yesterday',
-    file: 'src/console/home.ts',
+    file: 'src/console/projects/home.ts',
     from: 'todayOf(nowMs), todayOf(nowMs - DAY_MS))',
     to: 'todayOf(nowMs))',
     test: 'test/integration/console-home.test.ts',
@@ -238,7 +238,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'a refund that was told of before its payment is not taken back',
-    file: 'src/console/payments.ts',
+    file: 'src/console/billing/payments.ts',
     from: `  await creditPayment(tx, uuidv7(), sessionId)
   await settleReturns(tx, paymentIntent)
 `,
@@ -249,15 +249,15 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the durations of a chart are those of the first token',
-    file: 'src/console/usage-replies.ts',
+    file: 'src/console/billing/usage-replies.ts',
     from: 'durationMs: latencyOf(total?.durations ?? []),',
     to: 'durationMs: latencyOf(total?.firstTokens ?? []),',
-    test: 'src/console/usage-replies.test.ts',
+    test: 'src/console/billing/usage-replies.test.ts',
     title: 'each hour is a point, with its own sums, latencies and groups, and an empty one where nothing was called',
   },
   {
     bug: 'each page of messages loses one at its end',
-    file: 'src/console/conversations.ts',
+    file: 'src/console/calls/conversations.ts',
     from: 'String(shown.at(-1)?.seq) : null',
     to: 'String(rows.at(-1)?.seq) : null',
     test: 'test/integration/console-conversations.test.ts',

@@ -11,7 +11,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a session lasts for a week without being used',
-    file: 'src/console/auth.ts',
+    file: 'src/console/accounts/auth.ts',
     from: 'const IDLE_S = 12 * HOUR_S',
     to: 'const IDLE_S = 7 * 24 * HOUR_S',
     test: 'test/integration/console-accounts.test.ts',
@@ -39,7 +39,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'every viewer reads the audit log',
-    file: 'src/console/contract/audit.ts',
+    file: 'src/console/contract/audit-log.ts',
     from: `'GET /api/publishers/:publisher/audit-log.csv': {
     access: 'publisher',
     role: 'admin'`,
@@ -100,7 +100,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'codes of second factors can be guessed without a limit',
-    file: 'src/console/sign-in.ts',
+    file: 'src/console/accounts/sign-in.ts',
     from: 'const CODES_PER_MINUTE = 10',
     to: 'const CODES_PER_MINUTE = 1_000',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -109,7 +109,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'mails can be asked for without a limit',
-    file: 'src/console/address-proofs.ts',
+    file: 'src/console/accounts/address-proofs.ts',
     from: 'const MAILS_PER_MINUTE = 10',
     to: 'const MAILS_PER_MINUTE = 1_000',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -118,7 +118,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'links can be guessed without a limit',
-    file: 'src/console/address-proofs.ts',
+    file: 'src/console/accounts/address-proofs.ts',
     from: '  await throttle(db, [{ subject: `links/${networkOf(request.ip)}`, most: LINKS_PER_MINUTE }])\n',
     to: '',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -127,7 +127,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'passkeys can be tried without a limit',
-    file: 'src/console/passkeys.ts',
+    file: 'src/console/accounts/passkeys.ts',
     from: 'const SIGN_INS_PER_MINUTE = 30',
     to: 'const SIGN_INS_PER_MINUTE = 3_000',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -136,7 +136,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a proof by passkey can be tried without a limit',
-    file: 'src/console/passkeys.ts',
+    file: 'src/console/accounts/passkeys.ts',
     from: '  await throttleProofs(world, user)\n',
     to: '',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -145,7 +145,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a code that turns two-factor on can be guessed without a limit',
-    file: 'src/console/second-factors.ts',
+    file: 'src/console/accounts/second-factors.ts',
     from: `setCookies }) => {
     await throttleProofs(world, user)
 `,
@@ -156,7 +156,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'passwords can be tried all day in a session that was left open',
-    file: 'src/console/second-factors.ts',
+    file: 'src/console/accounts/second-factors.ts',
     from: '  await throttle(db, [{ subject: `proof/${id}/hour`, most: PROOFS_PER_HOUR }], HOUR_MS)\n',
     to: '',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -165,7 +165,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'accounts can be made without a limit',
-    file: 'src/console/accounts.ts',
+    file: 'src/console/accounts/sign-up.ts',
     from: 'const SIGN_UPS_PER_HOUR = 10',
     to: 'const SIGN_UPS_PER_HOUR = 1_000',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -174,7 +174,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a publisher sends invitations without a limit',
-    file: 'src/console/team.ts',
+    file: 'src/console/accounts/team.ts',
     from: 'const INVITATIONS_PER_HOUR = 30',
     to: 'const INVITATIONS_PER_HOUR = 3_000',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -183,7 +183,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a network guesses a password more than twenty times a day',
-    file: 'src/console/sign-in-limits.ts',
+    file: 'src/console/accounts/sign-in-limits.ts',
     from: 'const ACCOUNT_AND_NETWORK_PER_DAY = 20',
     to: 'const ACCOUNT_AND_NETWORK_PER_DAY = 100',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -192,7 +192,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'checkouts can be opened without a limit',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: '  await throttle(world.db, [{ subject: `checkouts/${project.id}`, most: CHECKOUTS_PER_MINUTE }])\n',
     to: '',
     test: 'test/integration/console-wallet.test.ts',
@@ -200,7 +200,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a known device is known for ever',
-    file: 'src/console/devices.ts',
+    file: 'src/console/accounts/devices.ts',
     from: 'return Date.now() - device.sinceMs < KEPT_FOR_S * 1_000 ? device.id : undefined',
     to: 'return device.id',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -208,7 +208,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a link in a mail is good for ever',
-    file: 'src/console/address-proofs.ts',
+    file: 'src/console/accounts/address-proofs.ts',
     from: ' || link.untilMs < Date.now())',
     to: ')',
     test: 'test/integration/pre-hijacking.test.ts',
@@ -216,7 +216,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a link that sets a password is good for a day',
-    file: 'src/console/address-proofs.ts',
+    file: 'src/console/accounts/address-proofs.ts',
     from: 'reset: HOUR_MS }',
     to: 'reset: 24 * HOUR_MS }',
     test: 'test/integration/pre-hijacking.test.ts',
@@ -224,7 +224,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a code that was used leaves a session behind',
-    file: 'src/console/sign-in.ts',
+    file: 'src/console/accounts/sign-in.ts',
     from: `      await deleteSessionOfToken(db, response.token)
       throw usedBefore()`,
     to: '      throw usedBefore()',
@@ -233,7 +233,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'the last owner deletes the account and leaves the team without one',
-    file: 'src/console/settings.ts',
+    file: 'src/console/accounts/account.ts',
     from: 'if ((await countMembers(tx, publisherId)) > 1)',
     to: 'if ((await countMembers(tx, publisherId)) > 2)',
     test: 'test/integration/console-accounts.test.ts',
@@ -241,7 +241,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'an invitation can be accepted for a year',
-    file: 'src/console/team.ts',
+    file: 'src/console/accounts/team.ts',
     from: 'const INVITATION_MS = 7 * 24 * 3_600_000',
     to: 'const INVITATION_MS = 365 * 24 * 3_600_000',
     test: 'test/integration/console-team.test.ts',
@@ -249,7 +249,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'the audit log cannot be searched for who did it',
-    file: 'src/console/audit.ts',
+    file: 'src/console/accounts/audit-log.ts',
     from: '    actorId: actor,\n',
     to: '',
     test: 'test/integration/console-team.test.ts',
@@ -257,7 +257,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'the audit log’s file ignores what was searched for',
-    file: 'src/console/audit.ts',
+    file: 'src/console/accounts/audit-log.ts',
     from: 'listAuditLog(db, publisher.id, filtersOf(query), CSV_ROWS_MAX)',
     to: 'listAuditLog(db, publisher.id, filtersOf({}), CSV_ROWS_MAX)',
     test: 'test/integration/console-team.test.ts',
@@ -265,7 +265,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'returns that were told of before the payment are settled before its credit exists, which does nothing',
-    file: 'src/console/payments.ts',
+    file: 'src/console/billing/payments.ts',
     from: '  await creditPayment(tx, uuidv7(), sessionId)\n  await settleReturns(tx, paymentIntent)\n',
     to: '  await settleReturns(tx, paymentIntent)\n  await creditPayment(tx, uuidv7(), sessionId)\n',
     test: 'test/integration/stripe.test.ts',
@@ -273,7 +273,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a temperature of 0 is left out of what the playground sends',
-    file: 'src/console/playground.ts',
+    file: 'src/console/calls/playground.ts',
     from: 'temperature: temperature ?? undefined,',
     to: 'temperature: temperature || undefined,',
     test: 'test/integration/console-playground.test.ts',
@@ -281,7 +281,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'the entry about a new project in the audit log does not say which project it is',
-    file: 'src/console/projects.ts',
+    file: 'src/console/projects/projects.ts',
     from: "await audited({ ...call, project: { id } }, 'project.created',",
     to: "await audited(call, 'project.created',",
     test: 'test/integration/console-team.test.ts',
@@ -289,7 +289,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'the next page of messages begins after a message that was read but not shown',
-    file: 'src/console/conversations.ts',
+    file: 'src/console/calls/conversations.ts',
     from: 'const next = rows.length > query.limit ? String(shown.at(-1)?.seq) : null',
     to: 'const next = rows.length > query.limit ? String(rows.at(-1)?.seq) : null',
     test: 'test/integration/console-conversations.test.ts',
@@ -297,7 +297,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a signed payment event that is not honoured does not move the metric of rejected events',
-    file: 'src/console/webhook.ts',
+    file: 'src/console/billing/stripe-webhook.ts',
     from: '    metrics.webhookRejects.inc({ why: verdict })\n',
     to: '',
     test: 'test/integration/stripe.test.ts',
@@ -305,7 +305,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'ending a replaced key pair early leaves no entry in the audit log',
-    file: 'src/console/keys.ts',
+    file: 'src/console/projects/keys.ts',
     from: `    await audited(call, 'key.ended', { subject: pair.name, details: factsOf(pair) })\n`,
     to: '',
     test: 'test/integration/console-keys.test.ts',
@@ -313,7 +313,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a list of allowed models that has one which is not served any more cannot be saved',
-    file: 'src/console/project-settings.ts',
+    file: 'src/console/projects/settings.ts',
     from: 'const known = new Set([...(await listServedModels(db)).map(({ id }) => id), ...(before ?? [])])',
     to: 'const known = new Set((await listServedModels(db)).map(({ id }) => id))',
     test: 'test/integration/console-project-settings.test.ts',

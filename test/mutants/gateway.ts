@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 const CREDIT: Mutant[] = [
   {
     bug: 'a call that the wallet refuses keeps its claim of the Idempotency-Key',
-    file: 'src/gateway/wallet.ts',
+    file: 'src/gateway/hold.ts',
     from: '    await idempotency.giveUp(call)\n',
     to: '',
     test: 'test/e2e/idempotency.test.ts',
@@ -12,7 +12,7 @@ const CREDIT: Mutant[] = [
   },
   {
     bug: 'a provider is told max_tokens beyond what the model can write',
-    file: 'src/gateway/wallet.ts',
+    file: 'src/gateway/hold.ts',
     from: 'max_tokens !== undefined || isUnseen ? asked.outputTokens : undefined',
     to: 'max_tokens ?? (isUnseen ? asked.outputTokens : undefined)',
     test: 'test/e2e/wallet-limits.test.ts',
@@ -221,26 +221,26 @@ const ANSWERS: Mutant[] = [
 const ROUTES: Mutant[] = [
   {
     bug: 'a key that has failed the call is tried again by it',
-    file: 'src/gateway/answer.ts',
+    file: 'src/gateway/upstreams/answer.ts',
     from: '        spentKeys.add(admission.key.id)\n',
     to: '',
-    test: 'src/gateway/answer.test.ts',
+    test: 'src/gateway/upstreams/answer.test.ts',
     title: 'a key that has failed the call is not tried again by it, although it has rested by then',
   },
   {
     bug: 'a call that finds no key keeps the place of a probe',
-    file: 'src/gateway/upstreams.ts',
+    file: 'src/gateway/upstreams/upstreams.ts',
     from: "        passage.ended('left')\n",
     to: '',
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'a call that finds no key does not take the place of a probe',
   },
   ...['rate_limited', 'key_rejected', 'rejected'].map((kind) => ({
     bug: `"${kind}" opens the breaker of a deployment`,
-    file: 'src/gateway/breakers.ts',
+    file: 'src/gateway/upstreams/breakers.ts',
     from: "new Set(['rate_limited', 'key_rejected', 'rejected'])",
     to: `new Set(${JSON.stringify(['rate_limited', 'key_rejected', 'rejected'].filter((other) => other !== kind))})`,
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'failures of a deployment open its breaker; refusals of a key or a request, and hang-ups, do not',
   })),
 ]
@@ -249,7 +249,7 @@ const ROUTES: Mutant[] = [
 const RECOMMENDATIONS: Mutant[] = [
   {
     bug: 'what a publisher sees in its playground is recorded as delivered',
-    file: 'src/gateway/recommendations.ts',
+    file: 'src/gateway/recommendations/recommendations.ts',
     from: "if (isTest || isPlayground) records.setState({ id, state: 'test' })",
     to: "if (isTest) records.setState({ id, state: 'test' })",
     test: 'test/e2e/recommendations.test.ts',
@@ -265,7 +265,7 @@ const RECOMMENDATIONS: Mutant[] = [
   },
   {
     bug: 'a conversation’s next turn does not know what was recommended',
-    file: 'src/gateway/recommendations.ts',
+    file: 'src/gateway/recommendations/recommendations.ts',
     from: 'conversation: conversation?.digest,',
     to: 'conversation: undefined,',
     test: 'test/e2e/recommendation-attacks.test.ts',
@@ -273,7 +273,7 @@ const RECOMMENDATIONS: Mutant[] = [
   },
   {
     bug: 'an advertiser that a conversation has had twice is asked for again',
-    file: 'src/gateway/recommendation-decision.ts',
+    file: 'src/gateway/recommendations/decision.ts',
     from: '[...settings.blockedAdvertisers, ...exhausted]',
     to: '[...settings.blockedAdvertisers]',
     test: 'test/e2e/recommendations.test.ts',
@@ -281,7 +281,7 @@ const RECOMMENDATIONS: Mutant[] = [
   },
   {
     bug: 'an advertiser that is known only by the conversation’s id is asked for again',
-    file: 'src/gateway/recommendation-decision.ts',
+    file: 'src/gateway/recommendations/decision.ts',
     from: '[seen.advertisers, restraint?.advertisers ?? []].flatMap(exhaustedAdvertisers)',
     to: '[seen.advertisers].flatMap(exhaustedAdvertisers)',
     test: 'test/e2e/recommendations.test.ts',
@@ -289,7 +289,7 @@ const RECOMMENDATIONS: Mutant[] = [
   },
   {
     bug: 'an answer waits for a matcher for as long as that likes',
-    file: 'src/gateway/recommendations.ts',
+    file: 'src/gateway/recommendations/recommendations.ts',
     from: 'const ANSWER_WAIT_MS = 150',
     to: 'const ANSWER_WAIT_MS = 60_000',
     test: 'test/e2e/recommendations.test.ts',
@@ -298,7 +298,7 @@ const RECOMMENDATIONS: Mutant[] = [
   },
   {
     bug: 'a matcher that came too late is asked a second question',
-    file: 'src/gateway/recommendations.ts',
+    file: 'src/gateway/recommendations/recommendations.ts',
     from: "    if (isLate()) return { outcome: 'deadline' }\n",
     to: '',
     test: 'test/e2e/recommendation-attacks.test.ts',
@@ -342,15 +342,15 @@ const STANDING: Mutant[] = [
   },
   {
     bug: 'that a provider accepts a key again is not written down',
-    file: 'src/gateway/provider-keys.ts',
+    file: 'src/gateway/upstreams/provider-keys.ts',
     from: `  if (!isRefused) note(options, used)\n`,
     to: '',
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'a refused key that is accepted again is used again, and the operator no longer sees it as refused',
   },
   {
     bug: 'the version of a provider key stays when the key is replaced',
-    file: 'src/gateway/catalogue.ts',
+    file: 'src/gateway/upstreams/catalogue.ts',
     from: 'return { id, version: sealed, name, secret:',
     to: 'return { id, version: id, name, secret:',
     test: 'test/e2e/failover.test.ts',
@@ -358,7 +358,7 @@ const STANDING: Mutant[] = [
   },
   {
     bug: 'what waits to be written when a gateway stops is thrown away',
-    file: 'src/gateway/recommendation-records.ts',
+    file: 'src/gateway/recommendations/records.ts',
     from: `      await write().catch(() => {})\n`,
     to: '',
     test: 'test/e2e/recommendations.test.ts',
@@ -366,7 +366,7 @@ const STANDING: Mutant[] = [
   },
   {
     bug: 'offers that are remembered of a conversation’s id do not count as seen',
-    file: 'src/gateway/recommendation-decision.ts',
+    file: 'src/gateway/recommendations/decision.ts',
     from: 'seenOffers: [...new Set([...seen.offers, ...(restraint?.offers ?? [])])],',
     to: 'seenOffers: [...new Set(seen.offers)],',
     test: 'test/e2e/recommendations.test.ts',
@@ -374,7 +374,7 @@ const STANDING: Mutant[] = [
   },
   {
     bug: 'a recommendation whose reader hung up is recorded as delivered',
-    file: 'src/gateway/recommendations.ts',
+    file: 'src/gateway/recommendations/recommendations.ts',
     from: "else if (isDelivered) records.setState({ id, state: 'delivered' })",
     to: "else records.setState({ id, state: 'delivered' })",
     test: 'test/e2e/recommendations.test.ts',

@@ -1,5 +1,5 @@
 /**
- * `npm run mutants:rules -- money charging`: lets Stryker change every operator, condition and literal of pure rules, one
+ * `npm run mutants:rules -- money billing/charging`: lets Stryker change every operator, condition and literal of pure rules, one
  * at a time, and runs the tests beside them. Without a name it takes all of src/rules, for which it needs most of an hour.
  *
  * What survives is to be read, not to be zero: `size <= 0 ? -size : size` is no other rule than `size < 0 ? -size : size`.
@@ -9,7 +9,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const VERSION = '10.0.0'
@@ -35,15 +35,16 @@ try {
 console.log(`\nrules: ${planted} planted, ${planted - survived} caught, ${survived} survived`)
 
 function rulesWithTests(): string[] {
-  return globSync('src/rules/*.test.ts', { cwd: ROOT })
-    .map((file) => basename(file, '.test.ts'))
+  return globSync('**/*.test.ts', { cwd: join(ROOT, 'src/rules') })
+    .map((file) => file.replace(/\.test\.ts$/, ''))
     .filter((rule) => existsSync(join(ROOT, `src/rules/${rule}.ts`)))
     .toSorted()
 }
 
 async function mutate(rule: string): Promise<Planted[]> {
-  const found = join(home, `${rule}.json`)
-  const config = join(home, `${rule}.config.json`)
+  const name = rule.replaceAll('/', '-')
+  const found = join(home, `${name}.json`)
+  const config = join(home, `${name}.config.json`)
   await writeFile(
     config,
     JSON.stringify({

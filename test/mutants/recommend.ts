@@ -3,18 +3,18 @@ import type { Mutant } from './mutant.ts'
 export const RECOMMEND: Mutant[] = [
   {
     bug: 'a question that the thread could not answer is answered with nothing',
-    file: 'src/recommend/embedder-thread.ts',
+    file: 'src/recommend/embedding/embedder-thread.ts',
     from: 'question?.reject(new Error(reply.error))',
     to: 'question?.resolve([])',
-    test: 'src/recommend/embedder-thread.test.ts',
+    test: 'src/recommend/embedding/embedder-thread.test.ts',
     title: 'answers find their questions in whatever order they come, and a failure is that of its own question',
   },
   {
     bug: 'a thread that ends answers its open questions with nothing',
-    file: 'src/recommend/embedder-thread.ts',
+    file: 'src/recommend/embedding/embedder-thread.ts',
     from: 'for (const { reject } of waiting.values()) reject(error)',
     to: 'for (const { resolve } of waiting.values()) resolve([])',
-    test: 'src/recommend/embedder-thread.test.ts',
+    test: 'src/recommend/embedding/embedder-thread.test.ts',
     title: 'a thread ends with the questions that it has not answered',
   },
   {
@@ -67,7 +67,7 @@ export const RECOMMEND: Mutant[] = [
   },
   {
     bug: 'conversations are noted as sensitive only as long as outcomes can be counted',
-    file: 'src/gateway/recommendation-records.ts',
+    file: 'src/gateway/recommendations/records.ts',
     from: 'writeAll(sensitive, (rows) => noteSensitive(db, rows), drop)',
     to: 'writeAll(sensitive, (rows) => noteSensitive(db, rows), drop).then(writeOutcomes)',
     test: 'test/e2e/recommendation-attacks.test.ts',

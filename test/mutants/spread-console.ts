@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 export const SPREAD_CONSOLE: Mutant[] = [
   {
     bug: 'a longer retention does not withdraw a cut that is still under way',
-    file: 'src/console/project-settings.ts',
+    file: 'src/console/projects/settings.ts',
     from: '  await (days < before ? requestCut(db, project.id, days) : withdrawCut(db, project.id))\n',
     to: '  if (days < before) await requestCut(db, project.id, days)\n',
     test: 'test/integration/console-project-settings.test.ts',
@@ -12,7 +12,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'the total of tokens written to a cache is that of tokens read from it',
-    file: 'src/console/usage-replies.ts',
+    file: 'src/console/billing/usage-replies.ts',
     from: "cacheWriteTokens: count('cacheWriteTokens'),",
     to: "cacheWriteTokens: count('cachedInputTokens'),",
     test: 'test/integration/console-usage.test.ts',
@@ -20,7 +20,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'a pair that replaces another ends when the old one would have ended',
-    file: 'src/console/keys.ts',
+    file: 'src/console/projects/keys.ts',
     from: 'old.expires_at && new Date(Date.now() + old.expires_at.getTime() - old.created_at.getTime())',
     to: 'old.expires_at',
     test: 'test/integration/console-keys.test.ts',
@@ -28,7 +28,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'a payment that was refunded to its payer is listed as if it belonged to a call',
-    file: 'src/console/wallet.ts',
+    file: 'src/console/billing/wallet.ts',
     from: "kind === 'late_charge' || (kind === 'refund' && delta > 0n)",
     to: "kind === 'late_charge' || kind === 'refund'",
     test: 'test/integration/console-wallet.test.ts',
@@ -110,7 +110,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'the filter for calls that were not streamed shows those that were',
-    file: 'src/console/calls.ts',
+    file: 'src/console/calls/calls.ts',
     from: `streamed: streamed === undefined ? undefined : streamed === 'true',`,
     to: 'streamed: streamed === undefined ? undefined : Boolean(streamed),',
     test: 'test/integration/console-usage.test.ts',
@@ -118,7 +118,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'changing the password on the account page sends no mail about it',
-    file: 'src/console/settings.ts',
+    file: 'src/console/accounts/account.ts',
     from: `    const data = { link: \`\${installation.consoleUrl}/sign-in\` }
     await postMail(tx, secrets, { recipient: user.email, template: 'password_changed', data })
 `,
@@ -128,7 +128,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'links in mails to confirm an address or reset a password never end',
-    file: 'src/console/address-proofs.ts',
+    file: 'src/console/accounts/address-proofs.ts',
     from: ' || link.untilMs < Date.now())',
     to: ')',
     test: 'test/integration/pre-hijacking.test.ts',
@@ -136,7 +136,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'the limit of ten sign-ups per network holds for a minute instead of an hour',
-    file: 'src/console/accounts.ts',
+    file: 'src/console/accounts/sign-up.ts',
     from: 'most: SIGN_UPS_PER_HOUR }], HOUR_MS)',
     to: 'most: SIGN_UPS_PER_HOUR }])',
     test: 'test/integration/sign-in-limits.test.ts',
@@ -162,7 +162,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'an inquiry that was closed without becoming a dispute counts as money that went back',
-    file: 'src/console/stripe.ts',
+    file: 'src/console/billing/stripe.ts',
     from: `(isClosed && told.status !== 'lost')`,
     to: `(isClosed && told.status === 'won')`,
     test: 'test/integration/stripe-returns.test.ts',
@@ -170,7 +170,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'invitations are shown to, and can be accepted by, people who have not confirmed their address',
-    file: 'src/console/team.ts',
+    file: 'src/console/accounts/team.ts',
     from: `  return user.emailVerified ? listInvitationsTo(db, user.email) : []
 `,
     to: `  return listInvitationsTo(db, user.email)
@@ -180,7 +180,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'the list of recommendations never says that there is another page',
-    file: 'src/console/monetization.ts',
+    file: 'src/console/recommendations/monetization.ts',
     from: '{ before: query.after, most: query.limit + 1 }',
     to: '{ before: query.after, most: query.limit }',
     test: 'test/integration/console-monetization.test.ts',
@@ -188,7 +188,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'the CSV of the audit log ignores the filters',
-    file: 'src/console/audit.ts',
+    file: 'src/console/accounts/audit-log.ts',
     from: 'await listAuditLog(db, publisher.id, filtersOf(query), CSV_ROWS_MAX)',
     to: 'await listAuditLog(db, publisher.id, {}, CSV_ROWS_MAX)',
     test: 'test/integration/console-team.test.ts',
@@ -213,7 +213,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'a challenge for a proof adds a passkey',
-    file: 'src/console/passkeys.ts',
+    file: 'src/console/accounts/passkeys.ts',
     from: '`passkey/adding/${sessionId}`',
     to: '`passkey/proof/${sessionId}`',
     test: 'test/integration/passkeys.test.ts',

@@ -4,11 +4,11 @@ import type { Mutant } from './mutant.ts'
 export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'the keys of a provider no longer take turns: the first one is always tried first',
-    file: 'src/gateway/provider-keys.ts',
+    file: 'src/gateway/upstreams/provider-keys.ts',
     from: `      turns.set(deployment.providerId, (turn + 1) % keys.length)
 `,
     to: '',
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'the keys of a provider are used in turn, over all its deployments',
   },
   {
@@ -22,7 +22,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'models without a price in force or without any deployment are visible to callers',
-    file: 'src/gateway/catalogue.ts',
+    file: 'src/gateway/upstreams/catalogue.ts',
     from: 'return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))',
     to: 'return caller.allowedModels === null || caller.allowedModels.includes(model.id)',
     test: 'test/e2e/call-pictures.test.ts',
@@ -30,7 +30,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the redirect to an advertiser lacks referrer-policy, cache-control and x-robots-tag',
-    file: 'src/gateway/links.ts',
+    file: 'src/gateway/recommendations/links.ts',
     from: 'return reply.headers(PRIVATE).redirect(new URL(link).href, 302)',
     to: 'return reply.redirect(new URL(link).href, 302)',
     test: 'test/e2e/recommendations.test.ts',
@@ -47,7 +47,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'after a batch was written, rows that were added while it was being written are thrown away with it',
-    file: 'src/gateway/recommendation-records.ts',
+    file: 'src/gateway/recommendations/records.ts',
     from: `    waiting.splice(0, batch.length)
 `,
     to: `    waiting.splice(0, PER_STATEMENT_MAX)
@@ -83,7 +83,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the length of a recommendation is told in bytes instead of characters',
-    file: 'src/gateway/recommendations.ts',
+    file: 'src/gateway/recommendations/recommendations.ts',
     from: 'characters: text.length }',
     to: 'characters: Buffer.byteLength(text) }',
     test: 'test/e2e/recommendations.test.ts',
@@ -99,7 +99,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'when the wallet grants less than was wanted, max_tokens is not lowered to what the hold pays for',
-    file: 'src/gateway/wallet.ts',
+    file: 'src/gateway/hold.ts',
     from: 'outputTokensFor(amount, promptTokens, price, asked.outputTokens)',
     to: 'outputTokensFor(asked.want, promptTokens, price, asked.outputTokens)',
     test: 'test/e2e/wallet-limits.test.ts',
@@ -145,34 +145,34 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'when a route works again for everybody, it stays closed to the publishers for whom it had failed',
-    file: 'src/gateway/breakers.ts',
+    file: 'src/gateway/upstreams/breakers.ts',
     from: '    if (!everybodys.open) closeAll()\n',
     to: '',
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'a route that works again for everybody is open at once to those for whom it had failed',
   },
   {
     bug: 'a caller that reads too slowly counts as a failure of the provider',
-    file: 'src/gateway/answer.ts',
+    file: 'src/gateway/upstreams/answer.ts',
     from: "admission.ended(error.kind === 'reader_stalled' ? 'left' : error)",
     to: 'admission.ended(error)',
-    test: 'src/gateway/answer.test.ts',
+    test: 'src/gateway/upstreams/answer.test.ts',
     title: 'a caller who reads too slowly is no failure of the provider',
   },
   {
     bug: 'repeats at the only route are never taken out of the budget',
-    file: 'src/gateway/upstreams.ts',
+    file: 'src/gateway/upstreams/upstreams.ts',
     from: '      budget = spent\n',
     to: '',
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'the only route is repeated as long as the budget lasts',
   },
   {
     bug: 'a later 429 shortens the rest of a key',
-    file: 'src/gateway/provider-keys.ts',
+    file: 'src/gateway/upstreams/provider-keys.ts',
     from: 'line.restsUntilMs = Math.max(line.restsUntilMs, untilMs)',
     to: 'line.restsUntilMs = untilMs',
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'of several 429s the one that asks for the longest rest counts, whichever comes last',
   },
   {
@@ -185,7 +185,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'a call is sent to routes that cannot honour it',
-    file: 'src/gateway/catalogue.ts',
+    file: 'src/gateway/upstreams/catalogue.ts',
     from: 'return { model, price, routes: able }',
     to: 'return { model, price, routes }',
     test: 'test/e2e/anthropic.test.ts',
@@ -217,10 +217,10 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'a probe that fails with a server error leaves the route to the next call',
-    file: 'src/gateway/breakers.ts',
+    file: 'src/gateway/upstreams/breakers.ts',
     from: `const isEverybodys = whose === 'everybody' || (whose === 'one' && passes.everybodys.isProbe)`,
     to: `const isEverybodys = whose === 'everybody'`,
-    test: 'src/gateway/upstreams.test.ts',
+    test: 'src/gateway/upstreams/upstreams.test.ts',
     title:
       'a probe for everybody that fails keeps the route closed to everybody, whatever its failure would close alone',
   },
@@ -234,7 +234,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'recommendations in test mode count as delivered',
-    file: 'src/gateway/recommendations.ts',
+    file: 'src/gateway/recommendations/recommendations.ts',
     from: `      if (isTest || isPlayground) records.setState({ id, state: 'test' })
       else if (isDelivered) records.setState({ id, state: 'delivered' })
 `,
@@ -246,11 +246,11 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the only route is asked again and again',
-    file: 'src/gateway/answer.ts',
+    file: 'src/gateway/upstreams/answer.ts',
     from: `      mayRepeat = false
 `,
     to: '',
-    test: 'src/gateway/answer.test.ts',
+    test: 'src/gateway/upstreams/answer.test.ts',
     title: 'the only route is asked once more after what may pass, and no more',
   },
   {

@@ -158,7 +158,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'an alert that was told once is never armed again after a top-up',
-    file: 'src/worker/low-balance.ts',
+    file: 'src/worker/tell-low-balances.ts',
     from: `  await rearmAlerts(options.db)
 `,
     to: '',
@@ -199,7 +199,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'A run of the domain job checks ten domains at most, however many are due',
-    file: 'src/worker/domains.ts',
+    file: 'src/worker/check-domains.ts',
     from: 'if (due.length < CHECKS_AT_ONCE) return',
     to: 'if (due.length <= CHECKS_AT_ONCE) return',
     test: 'test/integration/worker.test.ts',

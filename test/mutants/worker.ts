@@ -118,7 +118,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'what a check of a domain found is thrown away',
-    file: 'src/worker/domains.ts',
+    file: 'src/worker/check-domains.ts',
     from: 'if (options.signal.aborted) return',
     to: 'if (findings) return',
     test: TEST,
@@ -126,7 +126,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'ten domains are checked, and the others wait for the next turn',
-    file: 'src/worker/domains.ts',
+    file: 'src/worker/check-domains.ts',
     from: 'if (due.length < CHECKS_AT_ONCE) return',
     to: 'return',
     test: TEST,
@@ -134,7 +134,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a check that was cut short by the end of the worker is written down',
-    file: 'src/worker/domains.ts',
+    file: 'src/worker/check-domains.ts',
     from: '  if (options.signal.aborted) return\n',
     to: '',
     test: TEST,
@@ -159,7 +159,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'owners are told once, and never again after their balance had risen',
-    file: 'src/worker/low-balance.ts',
+    file: 'src/worker/tell-low-balances.ts',
     from: '  await rearmAlerts(options.db)\n',
     to: '',
     test: TEST,
@@ -183,7 +183,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a broken invariant stays counted after it was mended',
-    file: 'src/worker/audit.ts',
+    file: 'src/worker/check-ledger.ts',
     from: '    metrics.auditViolations.set({ invariant }, violations)\n',
     to: '    if (violations > 0) metrics.auditViolations.set({ invariant }, violations)\n',
     test: TEST,
@@ -191,7 +191,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'odd reports of the whole day are counted as the last hour',
-    file: 'src/worker/anomalies.ts',
+    file: 'src/worker/report-anomalies.ts',
     from: 'const WINDOW_MS = 3_600_000',
     to: 'const WINDOW_MS = 24 * 3_600_000',
     test: TEST,
@@ -271,7 +271,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a mail server that is busy for a while loses the mail',
-    file: 'src/worker/mail.ts',
+    file: 'src/worker/send-mails.ts',
     from: 'responseCode >= 500',
     to: 'responseCode >= 400',
     test: TEST,
@@ -296,7 +296,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a check by the clock counts as asked for by a person',
-    file: 'src/worker/domains.ts',
+    file: 'src/worker/check-domains.ts',
     from: 'findings, isAsked: false }',
     to: 'findings, isAsked: true }',
     test: TEST,
@@ -304,7 +304,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'in the mail about a low balance, what is left and what was chosen have changed places',
-    file: 'src/worker/low-balance.ts',
+    file: 'src/worker/tell-low-balances.ts',
     from: 'const amounts = { balance: formatCredits(balance), threshold: formatCredits(threshold) }',
     to: 'const amounts = { balance: formatCredits(threshold), threshold: formatCredits(balance) }',
     test: TEST,
@@ -320,7 +320,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a provider that is well again keeps its last number of odd reports',
-    file: 'src/worker/anomalies.ts',
+    file: 'src/worker/report-anomalies.ts',
     from: `    metrics.anomalousCalls.reset()\n`,
     to: '',
     test: TEST,
@@ -328,7 +328,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'the metric of an invariant is set only while it is broken',
-    file: 'src/worker/audit.ts',
+    file: 'src/worker/check-ledger.ts',
     from: `    metrics.auditViolations.set({ invariant }, violations)\n    if (violations > 0) log.error({ invariant, violations, examples }, 'the ledger is broken')\n`,
     to: `    if (violations === 0) continue\n    metrics.auditViolations.set({ invariant }, violations)\n    log.error({ invariant, violations, examples }, 'the ledger is broken')\n`,
     test: TEST,
@@ -369,7 +369,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'the gauge of projects with wrong reports is never cleared',
-    file: 'src/worker/anomalies.ts',
+    file: 'src/worker/report-anomalies.ts',
     from: `    metrics.anomalousProjects.reset()
 `,
     to: '',
@@ -378,7 +378,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'the gauge of the audit does not go back to zero',
-    file: 'src/worker/audit.ts',
+    file: 'src/worker/check-ledger.ts',
     from: `    metrics.auditViolations.set({ invariant }, violations)
     if (violations > 0) log.error({ invariant, violations, examples }, 'the ledger is broken')`,
     to: `    if (violations === 0) continue
@@ -389,7 +389,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'a check that was cut short by a stop is written down',
-    file: 'src/worker/domains.ts',
+    file: 'src/worker/check-domains.ts',
     from: `  // What was asked for a process that ends may have been cut short.
   if (options.signal.aborted) return
 `,

@@ -1,6 +1,6 @@
 /** A payment through Stripe in a world of tests: its checkout, the events about it, and what became of it. */
 import assert from 'node:assert/strict'
-import { openCheckout } from '../../src/console/payments.ts'
+import { openCheckout } from '../../src/console/billing/payments.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
 import { listPayments } from '../../src/store/billing/payments.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { createLog } from '../../src/platform/log.ts'
-import { createMailer } from '../../src/worker/mail.ts'
+import { createMailer } from '../../src/worker/send-mails.ts'
 import { createWorld, until, type World, type WorldOptions } from './world.ts'
 
 /** A console with everything around it: gateway, worker, and a mail server that keeps what it gets. */

@@ -1,6 +1,6 @@
 /** Follows the offers of DATABASE as fast as it can until it is killed: `node following-process.ts DATABASE DIRECTORY`. */
 import { createLog } from '../../src/platform/log.ts'
-import { createFollowing } from '../../src/recommend/following.ts'
+import { createFollowing } from '../../src/recommend/offer-index/following.ts'
 import { createWordEmbedder } from './word-embedder.ts'
 import { openTestStore } from './database.ts'
 

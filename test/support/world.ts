@@ -22,7 +22,7 @@ import { insertProject } from '../../src/store/projects/projects.ts'
 import { insertProvider, upsertProviderKey } from '../../src/store/catalogue/providers.ts'
 import { insertPublisher } from '../../src/store/accounts/publishers.ts'
 import { creditWallet, findWallet } from '../../src/store/billing/wallets.ts'
-import { rollUpUsage } from '../../src/worker/roll-up.ts'
+import { rollUpUsage } from '../../src/worker/roll-up-usage.ts'
 import { createTestDatabase, openTestStore, POOL_WAIT_MS, STORE_WAIT_MS } from './database.ts'
 import { databaseEnv, loginUrl } from './logins.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { projectSummary } from './accounts.ts'
+import { projectSummary } from './sign-in.ts'
 import { entries, id, name, role, time } from './fields.ts'
 
 export const project = projectSummary.extend({

@@ -1,0 +1,231 @@
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { formatMargin } from '../../rules/catalogue/margins.ts'
+import { formatCredits } from '../../rules/money.ts'
+import {
+  findModel,
+  insertPrice,
+  listDeployments,
+  listModels,
+  listPrices,
+  setModelEnabled,
+  updateModel,
+  upsertModel,
+} from '../../store/catalogue/models.ts'
+import { marginOf, wholeNumber } from '../arguments.ts'
+import { CliError, unknownId } from '../failures.ts'
+import { addImportCommand } from './price-import.ts'
+import { addPriceOptions, newPriceOf, priceDocument, setPrice, type PriceOptions } from './prices.ts'
+import { facts, table, type Output } from '../print.ts'
+import { addRouteCommands } from './routes.ts'
+import { addCommand, withStore, type Session } from '../session.ts'
+
+const TOKENS_MAX = 1_000_000_000
+const FIGURE = wholeNumber(0, 10_000_000)
+const PRICES_SHOWN = 20
+
+export function addModelCommands(program: Command): void {
+  const model = program.command('model').description('what callers can name, what it costs and who answers it')
+  const add = addCommand(
+    model,
+    'add',
+    'add a model with its price in dollars per million tokens',
+    'parley model add gpt-small --owned-by openai --context-window 128000 --max-output-tokens 16384 --input 0.15 --output 0.60',
+  )
+    .addArgument(new Argument('<model>', 'the id that callers use').argParser(modelIdOf))
+    .requiredOption('--owned-by <name>', 'shown by GET /v1/models', ownerOf)
+  addPriceOptions(addSizeOptions(add)).action(withStore(addModel))
+  addCommand(model, 'list', 'show all models', 'parley model list').action(withStore(list))
+  addCommand(model, 'show', 'show one model, its prices and its routes', 'parley model show gpt-small')
+    .argument('<model>')
+    .action(withStore(show))
+  addSizeOptions(
+    addCommand(model, 'set', 'correct what is known of a model', 'parley model set gpt-small --context-window 256000')
+      .argument('<model>')
+      .option('--owned-by <name>', 'shown by GET /v1/models', ownerOf)
+      .option('--margin <percent>', 'what the next import of prices adds to what providers ask', marginOf),
+  ).action(withStore(set))
+  addCommand(model, 'disable', 'refuse calls to a model (422)', 'parley model disable gpt-small')
+    .argument('<model>')
+    .action(withStore((session, id: string) => setEnabled(session, id, false)))
+  addCommand(model, 'enable', 'serve a model again', 'parley model enable gpt-small')
+    .argument('<model>')
+    .action(withStore((session, id: string) => setEnabled(session, id, true)))
+  addPriceOptions(
+    addCommand(
+      model,
+      'price',
+      'add a new version of the price; running calls keep the old one',
+      'parley model price gpt-small --input 0.10 --output 0.40 --effective-from 2026-01-31T00:00:00Z',
+    ).argument('<model>'),
+  ).action(withStore(setPrice))
+  addRouteCommands(model)
+  addImportCommand(model)
+}
+
+function addSizeOptions(command: Command): Command {
+  return command
+    .option('--context-window <tokens>', 'prompt and answer together', wholeNumber(1, TOKENS_MAX))
+    .option('--max-output-tokens <tokens>', 'the longest answer it can write', wholeNumber(1, TOKENS_MAX))
+    .option('--reasoning-tokens <tokens>', 'the most it thinks without showing it; 0: it does not reason', FIGURE)
+    .option('--image-tokens <tokens>', 'the most that one image of a prompt comes to', FIGURE)
+    .option('--file-tokens <tokens>', 'the most that one file of a prompt comes to', FIGURE)
+    .option('--tool-tokens <tokens>', 'what one tool adds beyond the text of its definition', FIGURE)
+}
+
+interface Facts {
+  ownedBy?: string
+  contextWindow?: number
+  maxOutputTokens?: number
+  reasoningTokens?: number
+  imageTokens?: number
+  fileTokens?: number
+  toolTokens?: number
+}
+
+function modelIdOf(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/.test(text)) return text
+  throw new InvalidArgumentError(
+    'It has 1 to 128 characters of A-Z a-z 0-9 . _ : / @ + - and begins with a letter or digit.',
+  )
+}
+
+function ownerOf(text: string): string {
+  if (text.length >= 1 && text.length <= 100) return text
+  throw new InvalidArgumentError('It has 1 to 100 characters.')
+}
+
+async function addModel(
+  session: Session,
+  id: string,
+  options: Facts & PriceOptions & { ownedBy: string },
+): Promise<Output> {
+  const price = newPriceOf(id, options)
+  await session.db.transaction().execute(async (tx) => {
+    if (await findModel(tx, id)) {
+      throw new CliError(`There is already a model ${id}. Change it with: parley model set, price, enable or route`)
+    }
+    const { ownedBy, contextWindow = null, maxOutputTokens = null } = options
+    const { imageTokens: image, fileTokens: file, toolTokens: tool, reasoningTokens: reasoning } = options
+    const figures = { image, file, tool, reasoning }
+    await upsertModel(tx, { id, ownedBy, contextWindow, maxOutputTokens, figures })
+    await insertPrice(tx, price)
+  })
+  const { document, text } = await show(session, id)
+  return { document, text: `${text}\n\nNext: parley model route ${id} --provider NAME --upstream-model NAME` }
+}
+
+async function list({ db }: Session): Promise<Output> {
+  const models = await listModels(db)
+  const usable = (await listDeployments(db)).filter((route) => route.enabled && route.provider_enabled)
+  const grouped = Map.groupBy(usable, (route) => route.model_id)
+  const routesOf = ({ id }: Model) =>
+    (grouped.get(id) ?? []).map(({ provider, upstream_model }) => `${provider}/${upstream_model}`)
+  return {
+    document: models.map((model) => modelDocument(model, routesOf(model))),
+    text: table(
+      models.map((model) => ({
+        model: model.id,
+        'owned by': model.owned_by,
+        state: stateOf(model, routesOf(model)),
+        'input/M': model.input === null ? null : formatCredits(model.input),
+        'output/M': model.output === null ? null : formatCredits(model.output),
+        routes: routesOf(model),
+      })),
+      'There are no models yet. Run "parley model add --help" to see how to add one.',
+    ),
+  }
+}
+
+type Model = Awaited<ReturnType<typeof listModels>>[number]
+
+function stateOf(model: Model, routes: readonly string[]): string {
+  if (!model.enabled) return 'disabled'
+  if (model.input === null) return 'no price in force'
+  return routes.length === 0 ? 'no route' : 'served'
+}
+
+function modelDocument(model: Model, routes: readonly string[]) {
+  const { id, owned_by, context_window, max_output_tokens, enabled } = model
+  const { input, cached_input, cache_write, output, reasoning } = model
+  const isPriced =
+    input !== null && cached_input !== null && cache_write !== null && output !== null && reasoning !== null
+  const price = isPriced ? priceDocument({ input, cached_input, cache_write, output, reasoning }) : null
+  return { id, state: stateOf(model, routes), owned_by, context_window, max_output_tokens, enabled, price, routes }
+}
+
+async function show({ db }: Session, id: string): Promise<Output> {
+  const model = await findModel(db, id)
+  if (!model) throw unknownId('model', id)
+  const prices = await listPrices(db, id, PRICES_SHOWN)
+  const routes = (await listDeployments(db)).filter((route) => route.model_id === id && route.enabled)
+  const text = [
+    facts({
+      model: id,
+      'owned by': model.owned_by,
+      enabled: model.enabled,
+      'context window': model.context_window,
+      'max output tokens': model.max_output_tokens,
+      'reasoning tokens': model.reasoning_tokens,
+      'image tokens': model.image_tokens,
+      'file tokens': model.file_tokens,
+      'tool tokens': model.tool_tokens,
+      margin: formatMargin(model.margin_bps),
+    }),
+    table(
+      prices.map((price) => ({
+        'effective from': price.effective_from,
+        'input/M': formatCredits(price.input),
+        'cached/M': formatCredits(price.cached_input),
+        'cache write/M': formatCredits(price.cache_write),
+        'output/M': formatCredits(price.output),
+        'reasoning/M': formatCredits(price.reasoning),
+        source: price.source,
+      })),
+      'It has no price, so it is not served.',
+    ),
+    table(
+      routes.map((route) => ({
+        route: route.id,
+        position: route.position,
+        weight: route.weight,
+        provider: route.provider_enabled ? route.provider : `${route.provider} (disabled)`,
+        'upstream model': route.upstream_model,
+        unsupported: route.unsupported_fields,
+        'cost input/M': route.cost_input === null ? null : formatCredits(route.cost_input),
+        'cost output/M': route.cost_output === null ? null : formatCredits(route.cost_output),
+      })),
+      `It has no route, so it is not served. Add one with: parley model route ${id} --provider NAME --upstream-model NAME`,
+    ),
+  ]
+  const versions = prices.map((price) => {
+    const { id: version, effective_from, source } = price
+    return { version, effective_from, source, price: priceDocument(price) }
+  })
+  return { document: { ...model, prices: versions, routes }, text: text.join('\n\n') }
+}
+
+async function set(session: Session, id: string, options: Facts & { margin?: number }): Promise<Output> {
+  const change = {
+    owned_by: options.ownedBy,
+    context_window: options.contextWindow,
+    max_output_tokens: options.maxOutputTokens,
+    reasoning_tokens: options.reasoningTokens,
+    image_tokens: options.imageTokens,
+    file_tokens: options.fileTokens,
+    tool_tokens: options.toolTokens,
+    margin_bps: options.margin,
+  }
+  if (Object.values(change).every((value) => value === undefined)) {
+    throw new CliError('Nothing was said to change. Run "parley model set --help" to see what can be.')
+  }
+  if (!(await updateModel(session.db, id, change))) throw unknownId('model', id)
+  return show(session, id)
+}
+
+async function setEnabled({ db }: Session, id: string, enabled: boolean): Promise<Output> {
+  if (!(await setModelEnabled(db, id, enabled))) throw unknownId('model', id)
+  return {
+    document: { id, enabled },
+    text: `Model ${id} is ${enabled ? 'enabled' : 'disabled: calls to it are refused'}.`,
+  }
+}

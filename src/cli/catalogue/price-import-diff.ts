@@ -1,0 +1,115 @@
+import { formatMargin, type Classes } from '../../rules/catalogue/margins.ts'
+import { formatCredits } from '../../rules/money.ts'
+import { changesOf, type ImportPlan, type ModelChange } from '../../rules/catalogue/price-import.ts'
+import type { PriceFile } from './price-file.ts'
+import { priceDocument, rowOf } from './prices.ts'
+import { table } from '../print.ts'
+
+/** What an import would change, for people: first what is new, then what is dearer or cheaper, then what is odd. */
+export function planText(file: PriceFile, plan: ImportPlan): string {
+  const fresh = plan.changes.filter((change) => change.isNew)
+  const old = plan.changes.filter((change) => !change.isNew)
+  return [
+    `${file.name}, as of ${file.asOf}.${file.note === undefined ? '' : ` ${file.note}`}`,
+    section('New models', fresh.map(newModelRow)),
+    section('Changed prices, per million tokens', old.flatMap(priceRows)),
+    section('Changed models', old.filter((change) => change.hasNewFacts).map(factsRow)),
+    section('New routes', plan.changes.flatMap(routeRows)),
+    section('Changed costs', plan.changes.flatMap(costRows)),
+    ...plan.warnings.map((warning) => `Warning: ${warning}.`),
+    ...plan.refused.map(({ id, why }) => `Refused: ${id}: ${why.join('; ')}.`),
+    `Unchanged models: ${plan.unchanged}.`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+}
+
+function section(title: string, rows: Parameters<typeof table>[0]): string {
+  return rows.length === 0 ? '' : `${title}\n${table(rows, '')}`
+}
+
+function newModelRow({ id, facts, price }: ModelChange) {
+  return {
+    model: id,
+    'owned by': facts.ownedBy,
+    context: facts.contextWindow,
+    'max output': facts.maxOutputTokens,
+    margin: formatMargin(facts.marginBps),
+    ...(price && pricesOf(price.to)),
+  }
+}
+
+function pricesOf({ input, cachedInput, cacheWrite, output, reasoning }: Classes) {
+  return {
+    'input/M': formatCredits(input),
+    'cached/M': formatCredits(cachedInput),
+    'cache write/M': formatCredits(cacheWrite),
+    'output/M': formatCredits(output),
+    'reasoning/M': formatCredits(reasoning),
+  }
+}
+
+function priceRows({ id, price }: ModelChange) {
+  if (!price) return []
+  const { from, to } = price
+  if (!from) return [{ model: id, class: 'all', old: 'none', new: Object.values(pricesOf(to)).join(' '), change: '-' }]
+  return changesOf({ from, to }).map(({ name, tenths }) => ({
+    model: id,
+    class: name,
+    old: formatCredits(from[name]),
+    new: formatCredits(to[name]),
+    change: tenths === undefined ? '-' : percentOf(tenths),
+  }))
+}
+
+function percentOf(tenths: bigint): string {
+  const size = tenths < 0n ? -tenths : tenths
+  return `${tenths < 0n ? '-' : '+'}${size / 10n}.${size % 10n}%`
+}
+
+function factsRow({ id, facts }: ModelChange) {
+  return {
+    model: id,
+    'owned by': facts.ownedBy,
+    context: facts.contextWindow,
+    'max output': facts.maxOutputTokens,
+    margin: formatMargin(facts.marginBps),
+  }
+}
+
+function routeRows({ id, routes, position }: ModelChange) {
+  return routes.map((route) => ({
+    model: id,
+    route: `${route.provider}/${route.upstreamModel}`,
+    position,
+    unsupported: route.unsupportedFields,
+  }))
+}
+
+function costRows({ id, costs }: ModelChange) {
+  return costs.map(({ provider, to }) => ({ model: id, provider, ...pricesOf(to) }))
+}
+
+export function planDocument(file: PriceFile, plan: ImportPlan) {
+  return {
+    file: file.name,
+    as_of: file.asOf,
+    unchanged: plan.unchanged,
+    warnings: plan.warnings,
+    refused: plan.refused,
+    changes: plan.changes.map(({ id, isNew, facts, price, routes, position, costs }) => ({
+      model: id,
+      is_new: isNew,
+      owned_by: facts.ownedBy,
+      context_window: facts.contextWindow,
+      max_output_tokens: facts.maxOutputTokens,
+      margin_bps: facts.marginBps,
+      old_price: price?.from ? priceDocument(rowOf(price.from)) : null,
+      new_price: price ? priceDocument(rowOf(price.to)) : null,
+      new_routes: routes.map(({ provider, upstreamModel }) => {
+        return { provider, upstream_model: upstreamModel, position }
+      }),
+      changed_costs: costs.length,
+    })),
+  }
+}

@@ -1,0 +1,204 @@
+import { createInterface } from 'node:readline/promises'
+import { InvalidArgumentError, type Command } from 'commander'
+import type { Classes } from '../../rules/catalogue/margins.ts'
+import { planImport, type ImportPlan, type KnownModel, type Offer } from '../../rules/catalogue/price-import.ts'
+import { visibleText } from '../../rules/visible-text.ts'
+import { catalogueVersion, lockCatalogue } from '../../store/catalogue/catalogue.ts'
+import type { Db } from '../../store/database.ts'
+import { figuresOf } from '../../store/catalogue/catalogue.ts'
+import { listDeployments, listModels } from '../../store/catalogue/models.ts'
+import { applyPriceImport } from '../../store/catalogue/price-import.ts'
+import { listProviders } from '../../store/catalogue/providers.ts'
+import { marginOf, timeOf } from '../arguments.ts'
+import { CliError, unknownId } from '../failures.ts'
+import { planDocument, planText } from './price-import-diff.ts'
+import { readPriceFile, type ListedModel, type PriceFile } from './price-file.ts'
+import type { Output } from '../print.ts'
+import { addCommand, withStore, type Session } from '../session.ts'
+
+export function addImportCommand(model: Command): void {
+  addCommand(
+    model,
+    'import',
+    'take models, prices and costs from a price file, after showing what would change',
+    'parley model import --provider openai --only "gpt-5*" --margin 20',
+  )
+    .option('--file <path>', 'the price file (default: the newest that comes with Parley)')
+    .option(
+      '--provider <name=preset>',
+      'a provider and whose prices it has; can be repeated (default: each provider that is named like a preset)',
+      mappingsOf,
+    )
+    .option('--only <glob>', 'only models whose id matches, for example "claude-*"')
+    .option('--margin <percent>', "added to what the provider asks (default: each model's own)", marginOf)
+    .option(
+      '--effective-from <time>',
+      'when prices take effect, for example 2026-12-01T00:00:00Z (default: now)',
+      timeOf,
+    )
+    .option('--allow <model>', 'import this model although its price looks like a mistake; can be repeated', listOfOne)
+    .option('--yes', 'apply it without asking')
+    .action(withStore(importPrices))
+}
+
+interface ImportOptions {
+  file?: string
+  provider?: Map<string, string>
+  only?: string
+  margin?: number
+  effectiveFrom?: Date
+  allow?: string[]
+  yes?: boolean
+  json?: boolean
+}
+
+function mappingsOf(text: string, former: Map<string, string> = new Map()): Map<string, string> {
+  const [name = '', preset = name, ...rest] = text.split('=')
+  if (name === '' || preset === '' || rest.length > 0) {
+    throw new InvalidArgumentError('Write it like openai, or like openai-eu=openai.')
+  }
+  return new Map([...former, [name, preset]])
+}
+
+function listOfOne(text: string, former: string[] = []): string[] {
+  return [...former, text]
+}
+
+async function importPrices({ db }: Session, options: ImportOptions): Promise<Output> {
+  if (options.effectiveFrom && options.effectiveFrom.getTime() < Date.now()) {
+    throw new CliError('A price cannot take effect in the past. Leave out --effective-from to let it take effect now.')
+  }
+  const file = await readPriceFile(options.file)
+  const version = await catalogueVersion(db)
+  const offers = await offersOf(db, file, options)
+  const plan = planImport(offers, await knownModels(db, options.effectiveFrom), {
+    marginBps: options.margin,
+    allowed: new Set(options.allow),
+  })
+  const text = planText(file, plan)
+  const end = (sentence: string, exitCode: number, applied = false): Output => {
+    return { document: { ...planDocument(file, plan), applied }, text: `${text}\n\n${sentence}`, exitCode }
+  }
+  if (plan.changes.length === 0) return end('There is nothing to change.', 0)
+  if (plan.refused.length > 0) {
+    const ids = plan.refused.map(({ id }) => `--allow ${id}`).join(' ')
+    return end(`Nothing was changed, because of what looks like a mistake. If it is none: ${ids}`, 1)
+  }
+  const isAsked = !options.yes && !options.json && process.stdin.isTTY && process.stdout.isTTY
+  if (isAsked) {
+    if (!(await isApproved(text))) return { document: null, text: 'Nothing was changed.', exitCode: 1 }
+  } else if (!options.yes) {
+    return end('Nothing was changed. Say --yes to apply this.', 1)
+  }
+  await applyPlan(db, version, plan, { effectiveFrom: options.effectiveFrom ?? new Date(), source: file.name })
+  return isAsked ? { document: null, text: 'Applied.' } : end('Applied.', 0, true)
+}
+
+/** `version` is that of the catalogue which the plan was made for. */
+export async function applyPlan(
+  db: Db,
+  version: bigint,
+  { changes }: ImportPlan,
+  from: { effectiveFrom: Date; source: string },
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    // What was approved is what was shown.
+    if ((await lockCatalogue(tx)) !== version) {
+      throw new CliError(
+        'The catalogue was changed meanwhile, so nothing was imported. Run it again and look once more.',
+      )
+    }
+    await applyPriceImport(tx, { changes, ...from })
+  })
+}
+
+async function isApproved(text: string): Promise<boolean> {
+  console.log(visibleText(`${text}\n`))
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  terminal.on('SIGINT', () => process.exit(130))
+  try {
+    return /^y(es)?$/i.test((await terminal.question('Apply this? [y/N] ')).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
+async function offersOf(db: Db, file: PriceFile, options: ImportOptions): Promise<Offer[]> {
+  const providers = await listProviders(db)
+  const mappings = options.provider ?? new Map(providers.map(({ name }) => [name, name]))
+  const offers = [...mappings].flatMap(([name, preset]) => {
+    const provider = providers.find((candidate) => candidate.name === name)
+    if (!provider) throw unknownId('provider', name)
+    const models = file.providers.get(preset)
+    if (!models && options.provider) {
+      const known = [...file.providers.keys()].join(', ')
+      throw new CliError(`${file.name} has no prices of ${preset}. It has those of: ${known}`)
+    }
+    return (models ?? []).map((model) => offerOf(model, provider))
+  })
+  if (offers.length === 0) {
+    throw new CliError(
+      'No provider is named like one in the price file. Say whose prices it has, for example: --provider openai-eu=openai',
+    )
+  }
+  const { only } = options
+  const chosen = only === undefined ? offers : offers.filter(({ id }) => matches(id, only))
+  if (chosen.length === 0) throw new CliError(`No model in ${file.name} matches ${only}. Check --only.`)
+  return chosen
+}
+
+function offerOf(model: ListedModel, { id, name }: { id: string; name: string }): Offer {
+  return { ...model, provider: name, providerId: id }
+}
+
+/** `*` is any number of characters, `?` is one. */
+function matches(id: string, glob: string): boolean {
+  const pattern = glob
+    .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.')
+  return new RegExp(`^${pattern}$`).test(id)
+}
+
+async function knownModels(db: Db, at: Date | undefined): Promise<Map<string, KnownModel>> {
+  const routes = Map.groupBy(await listDeployments(db), (route) => route.model_id)
+  const models = await listModels(db, at)
+  return new Map(
+    models.map((model): [string, KnownModel] => [
+      model.id,
+      {
+        id: model.id,
+        ownedBy: model.owned_by,
+        contextWindow: model.context_window,
+        maxOutputTokens: model.max_output_tokens,
+        figures: figuresOf(model),
+        marginBps: model.margin_bps,
+        price: classesOf(model),
+        routes: (routes.get(model.id) ?? []).map((route) => ({
+          id: route.id,
+          providerId: route.provider_id,
+          upstreamModel: route.upstream_model,
+          position: route.position,
+          enabled: route.enabled,
+          cost: classesOf({
+            input: route.cost_input,
+            cached_input: route.cost_cached_input,
+            cache_write: route.cost_cache_write,
+            output: route.cost_output,
+            reasoning: route.cost_reasoning,
+          }),
+        })),
+      },
+    ]),
+  )
+}
+
+type Row = Record<'input' | 'cached_input' | 'cache_write' | 'output' | 'reasoning', bigint | null>
+
+/** All five are known, or none. */
+function classesOf({ input, cached_input, cache_write, output, reasoning }: Row): Classes | undefined {
+  if (input === null || cached_input === null || cache_write === null || output === null || reasoning === null) {
+    return undefined
+  }
+  return { input, cachedInput: cached_input, cacheWrite: cache_write, output, reasoning }
+}

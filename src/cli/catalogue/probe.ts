@@ -1,0 +1,207 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Secrets } from '../../platform/secrets.ts'
+import { createProvider } from '../../providers/create-provider.ts'
+import { UpstreamError, type Provider, type UpstreamErrorKind } from '../../providers/provider.ts'
+import { createTransport, type Transport } from '../../providers/transport.ts'
+import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import type { Usage } from '../../rules/billing/usage.ts'
+import { CliError } from '../failures.ts'
+
+export interface ProviderRecord {
+  id: string
+  name: string
+  kind: string
+  base_url: string
+  settings: unknown
+}
+
+interface SealedKey {
+  name: string
+  sealed_key: string
+}
+
+/** One step on the way to an answer. */
+export interface Phase {
+  phase: 'dns' | 'connect' | 'tls' | 'first byte' | 'first token' | 'total'
+  /** From the step before; from the sending of the request for the last three. */
+  ms: number
+  state: 'ok' | 'failed'
+}
+
+export interface Probe {
+  phases: Phase[]
+  /** Undefined: the provider reported none. */
+  usage: Usage | undefined
+  /** What went wrong and what to do about it. Undefined: it answered. */
+  failure: string | undefined
+}
+
+const TIMERS = { ...UPSTREAM_TIMERS, firstTokenMs: 30_000, totalMs: 60_000 }
+
+/** One real answer of at most eight tokens, through the same code as every call. */
+export async function probe(
+  record: ProviderRecord,
+  key: SealedKey | undefined,
+  secrets: Secrets,
+  upstreamModel: string,
+): Promise<Probe> {
+  const { name, kind, base_url: baseUrl, settings } = record
+  const apiKey = key && apiKeyOf(record, key, secrets)
+  const phases = await reach(baseUrl)
+  const transport = createTransport()
+  const ask: Ask = { phases, upstreamModel, apiKey, startedMs: performance.now() }
+  try {
+    const provider = createProvider({ name, kind, baseUrl, settings }, timed(transport, ask))
+    return { phases, usage: await askOnce(provider, ask), failure: undefined }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    if (phases.every(({ state }) => state === 'ok')) phases.push(failedPhase(ask))
+    return { phases, usage: undefined, failure: reasonOf(error, baseUrl, upstreamModel) }
+  } finally {
+    await transport.close()
+  }
+}
+
+export function apiKeyOf(record: ProviderRecord, key: SealedKey, secrets: Secrets): string {
+  try {
+    return secrets.unseal(key.sealed_key, `provider/${record.id}`)
+  } catch {
+    throw new CliError(
+      `The API key ${key.name} of ${record.name} was sealed under another PARLEY_SECRET. Add that secret back, or seal the key anew: parley provider key add ${record.name} ${key.name}`,
+    )
+  }
+}
+
+/** Connections of our own: the transport does not tell when one of its own stood. Saying why it failed is left to the call. */
+async function reach(baseUrl: string): Promise<Phase[]> {
+  const { protocol, hostname, port } = new URL(baseUrl)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const isTls = protocol === 'https:'
+  const phases: Phase[] = []
+  let socket: Socket | undefined
+  async function take<Result>(phase: Phase['phase'], work: () => Promise<Result>): Promise<Result> {
+    const startedMs = performance.now()
+    const ms = () => Math.round(performance.now() - startedMs)
+    try {
+      const result = await work()
+      phases.push({ phase, ms: ms(), state: 'ok' })
+      return result
+    } catch (error) {
+      phases.push({ phase, ms: ms(), state: 'failed' })
+      throw error
+    }
+  }
+  try {
+    const address = isIP(host) === 0 ? (await take('dns', () => lookup(host))).address : host
+    const tcp = connectTcp({ host: address, port: Number(port || (isTls ? 443 : 80)) })
+    socket = tcp
+    await take('connect', () => once(tcp, 'connect', { signal: AbortSignal.timeout(TIMERS.connectMs) }))
+    if (!isTls) return phases
+    // A name is asked for by itself; an address has none.
+    const tls = connectTls({ socket: tcp, ...(isIP(host) === 0 && { servername: host }) })
+    socket = tls
+    await take('tls', () => once(tls, 'secureConnect', { signal: AbortSignal.timeout(TIMERS.connectMs) }))
+    return phases
+  } catch {
+    return phases
+  } finally {
+    socket?.on('error', () => {})
+    socket?.destroy()
+  }
+}
+
+interface Ask {
+  phases: Phase[]
+  upstreamModel: string
+  apiKey: string | undefined
+  startedMs: number
+}
+
+/** Notes when the first piece of the body came: before any token, if the wire format opens with something else. */
+function timed(transport: Transport, ask: Ask): Transport {
+  async function* noting<Piece>(pieces: AsyncGenerator<Piece>): AsyncGenerator<Piece> {
+    for await (const piece of pieces) {
+      if (!isPast(ask, 'first byte')) pass(ask, 'first byte')
+      yield piece
+    }
+  }
+  return {
+    events: (request, signal) => noting(transport.events(request, signal)),
+    bytes: (request, signal) => noting(transport.bytes(request, signal)),
+    close: () => transport.close(),
+  }
+}
+
+function isPast(ask: Ask, phase: Phase['phase']): boolean {
+  return ask.phases.some((done) => done.phase === phase)
+}
+
+function pass({ phases, startedMs }: Ask, phase: Phase['phase']): void {
+  phases.push({ phase, ms: Math.round(performance.now() - startedMs), state: 'ok' })
+}
+
+function failedPhase(ask: Ask): Phase {
+  const phase = (['first byte', 'first token'] as const).find((candidate) => !isPast(ask, candidate)) ?? 'total'
+  return { phase, ms: Math.round(performance.now() - ask.startedMs), state: 'failed' }
+}
+
+async function askOnce(provider: Provider, ask: Ask): Promise<Usage | undefined> {
+  let usage: Usage | undefined
+  const { upstreamModel, apiKey } = ask
+  const request = {
+    model: upstreamModel,
+    messages: [{ role: 'user' as const, content: 'Say OK.' }],
+    stream: true,
+    includeUsage: true,
+    max_tokens: 8,
+  }
+  ask.startedMs = performance.now()
+  const call = { request, upstreamModel, apiKey, timers: TIMERS }
+  for await (const chunk of provider.stream(call, new AbortController().signal)) {
+    // A model that only thinks within its eight tokens still answered: its finish counts.
+    if (!isPast(ask, 'first token')) pass(ask, 'first token')
+    if (chunk.type === 'usage') usage = chunk.usage
+  }
+  pass(ask, 'total')
+  return usage
+}
+
+const REASONS: Record<UpstreamErrorKind, string> = {
+  refused: 'Nothing listens at that address. Check its base URL, and that the provider runs.',
+  dns: 'The host name cannot be found. Check its base URL.',
+  connect_timeout: `No connection within ${TIMERS.connectMs / 1000} s. Check its base URL and the firewall.`,
+  tls: 'The certificate is not trusted or TLS failed. Check that its base URL begins with http:// or https:// as it should.',
+  reset: 'The connection broke before an answer began. Check its base URL, then try again.',
+  first_token_timeout: `Nothing came within ${TIMERS.firstTokenMs / 1000} s. Try again, or another model.`,
+  idle_timeout: 'The answer began and then fell silent. Try again.',
+  total_timeout: 'The answer took too long. Try again.',
+  rate_limited: 'The provider limits this key (429). Check its quota and its credit there.',
+  server_error: 'The provider has a problem of its own. Try again later.',
+  key_rejected: 'The provider refuses the API key. Set another one.',
+  rejected: 'The provider refuses the request. Check the API key, its base URL and the upstream model.',
+  redirect: 'The address redirects, which is never followed. Set its base URL to where that leads.',
+  encoding: 'The answer is compressed although that was not asked for. Check what stands between.',
+  protocol: 'What answers there does not speak HTTP as expected. Check its base URL.',
+  error_in_200: 'It answers, but not with a stream. Check its base URL: it usually ends with a version, such as /v1.',
+  bad_event: 'Its events are not those of its wire format. Check the kind of provider.',
+  event_too_big: 'It sent an event that is too big to be an answer. Check its base URL.',
+  truncated: 'The answer ended without its end marker. Try again.',
+  reader_stalled: 'The answer was not read in time. Try again.',
+}
+
+export function reasonOf(error: UpstreamError, baseUrl: string, upstreamModel: string): string {
+  return `${baseUrl} did not answer with ${upstreamModel}. ${rejectionOf(error) ?? REASONS[error.kind]}`
+}
+
+function rejectionOf({ kind, status }: UpstreamError): string | undefined {
+  if (kind === 'key_rejected' && status === 402) return 'The provider asks for payment (402). Check its credit there.'
+  if (kind === 'key_rejected' && status !== undefined) {
+    return `The provider refuses the API key (${status}). Set another one.`
+  }
+  if (kind !== 'rejected') return undefined
+  if (status === 404) return 'There is no such model or address (404). Check the upstream model and its base URL.'
+  return `The provider refuses the request (${status}). Check the upstream model and its base URL.`
+}

@@ -1,0 +1,124 @@
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+import type { Secrets } from '../../platform/secrets.ts'
+import { uuidv7 } from '../../platform/uuid.ts'
+import type { Db } from '../../store/database.ts'
+import {
+  deleteProviderKey,
+  findProvider,
+  updateProviderKey,
+  upsertProviderKey,
+  type NewProviderKey,
+} from '../../store/catalogue/providers.ts'
+import { addApiKeyOptions, lastOf, requireApiKey, type ApiKeyOptions } from './api-key.ts'
+import { CliError, unknownId } from '../failures.ts'
+import { ago, table, type Output } from '../print.ts'
+import { addCommand, withStore, type Session } from '../session.ts'
+
+export type Provider = NonNullable<Awaited<ReturnType<typeof findProvider>>>
+export type ProviderKey = Provider['keys'][number]
+
+/** What a provider's only key is called, unless it is given a name. */
+export const DEFAULT_KEY = 'default'
+
+export function addProviderKeyCommands(provider: Command): void {
+  const key = provider.command('key').description('the API keys of a provider; a refused one is left out of use')
+  addApiKeyOptions(
+    addCommand(
+      key,
+      'add',
+      'add a key, or put another in the place of the one with that name; gateways follow within seconds',
+      'parley provider key add openai second --api-key-env OPENAI_API_KEY_2',
+    )
+      .argument('<provider>')
+      .addArgument(new Argument('<key>', 'lower-case letters, digits and -').argParser(slugOf)),
+    ' (default)',
+  ).action(withStore(add))
+  addCommand(key, 'list', "show a provider's keys, and which of them were refused", 'parley provider key list openai')
+    .argument('<provider>')
+    .action(withStore(async ({ db }, name: string) => keysOutput(await providerOf(db, name))))
+  addCommand(key, 'remove', 'forget a key', 'parley provider key remove openai second')
+    .argument('<provider>')
+    .argument('<key>')
+    .action(withStore(remove))
+  addCommand(key, 'disable', 'keep a key, but do not use it', 'parley provider key disable openai second')
+    .argument('<provider>')
+    .argument('<key>')
+    .action(withStore((session, name: string, keyName: string) => setEnabled(session, name, keyName, false)))
+  addCommand(key, 'enable', 'use a key again', 'parley provider key enable openai second')
+    .argument('<provider>')
+    .argument('<key>')
+    .action(withStore((session, name: string, keyName: string) => setEnabled(session, name, keyName, true)))
+}
+
+export function slugOf(text: string): string {
+  if (/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) return text
+  throw new InvalidArgumentError('It has 1 to 63 characters of a-z 0-9 - and does not begin with -.')
+}
+
+export async function providerOf(db: Db, name: string): Promise<Provider> {
+  const provider = await findProvider(db, name)
+  if (!provider) throw unknownId('provider', name)
+  return provider
+}
+
+export function newKey(providerId: string, name: string, apiKey: string, secrets: Secrets): NewProviderKey {
+  const sealedKey = secrets.seal(apiKey, `provider/${providerId}`)
+  return { id: uuidv7(), providerId, name, sealedKey, last4: lastOf(apiKey) }
+}
+
+async function add({ db, secrets }: Session, name: string, keyName: string, options: ApiKeyOptions): Promise<Output> {
+  const { id } = await providerOf(db, name)
+  const apiKey = await requireApiKey(options)
+  if (apiKey === null) throw new CliError('A key is needed here. Leave out --no-api-key.')
+  await upsertProviderKey(db, newKey(id, keyName, apiKey, secrets))
+  return keysOutput(await providerOf(db, name))
+}
+
+async function remove({ db }: Session, name: string, keyName: string): Promise<Output> {
+  const { id } = await providerOf(db, name)
+  if (!(await deleteProviderKey(db, id, keyName))) throw unknownKey(name, keyName)
+  return keysOutput(await providerOf(db, name))
+}
+
+async function setEnabled({ db }: Session, name: string, keyName: string, enabled: boolean): Promise<Output> {
+  const { id } = await providerOf(db, name)
+  if (!(await updateProviderKey(db, id, keyName, { enabled }))) throw unknownKey(name, keyName)
+  return keysOutput(await providerOf(db, name))
+}
+
+export function unknownKey(name: string, keyName: string): CliError {
+  return new CliError(
+    `The provider ${name} has no key ${keyName}. List what there is with: parley provider key list ${name}`,
+  )
+}
+
+/** `second …a1b2`: enough to tell keys apart, and no more of them is ever shown. */
+export function keyLabel({ name, last4 }: Pick<ProviderKey, 'name' | 'last4'>): string {
+  return last4 ? `${name} …${last4}` : name
+}
+
+/** `refused with 401, 5 minutes ago`. Undefined: it was not, since it is in use. */
+export function refusalOf({ rejected_at, rejected_status }: ProviderKey): string | undefined {
+  if (rejected_at === null) return undefined
+  return `refused${rejected_status === null ? '' : ` with ${rejected_status}`}, ${ago(new Date(rejected_at))}`
+}
+
+export function keyStateOf(key: ProviderKey): string {
+  return [key.enabled ? 'in use' : 'disabled', refusalOf(key)].filter((part) => part !== undefined).join(', ')
+}
+
+/** Field by field, so that a sealed key never gets out with the row. */
+export function keyDocument(key: ProviderKey) {
+  const { name, last4, enabled, rejected_at, rejected_status } = key
+  return { name, last4, enabled, rejected_at: rejected_at && new Date(rejected_at), rejected_status }
+}
+
+function keysOutput(provider: Provider): Output {
+  return {
+    document: provider.keys.map(keyDocument),
+    text: table(
+      provider.keys.map((key) => ({ key: key.name, 'ends with': key.last4, state: keyStateOf(key) })),
+      `It has no key. Add one with: parley provider key add ${provider.name} NAME`,
+    ),
+  }
+}

@@ -1,0 +1,130 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { uuidv7 } from '../../platform/uuid.ts'
+import { ROUTE_FIELDS } from '../../rules/calls/chat-request.ts'
+import { formatCredits, type Nanos } from '../../rules/money.ts'
+import { findModel, insertDeployment, setDeploymentEnabled, type NewDeployment } from '../../store/catalogue/models.ts'
+import { findProvider } from '../../store/catalogue/providers.ts'
+import { listOf, upstreamModelOf, wholeNumber } from '../arguments.ts'
+import { CliError, expectId, unknownId } from '../failures.ts'
+import { allClassesOf, priceDocument, priceOption, rowOf } from './prices.ts'
+import { facts, type Output } from '../print.ts'
+import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+
+const FIELDS: readonly string[] = ROUTE_FIELDS
+
+const GROUPS = `
+Routes with the same --position are one group. Calls are spread over a group by --weight: 300 beside 100 is three calls
+to one. The next position is for calls that its group could not answer.`
+
+export function addRouteCommands(model: Command): void {
+  const add = addCommand(
+    model,
+    'route',
+    'let a provider answer a model',
+    'parley model route gpt-small --provider openai --upstream-model gpt-4o-mini --cost-input 0.15 --cost-output 0.60',
+  )
+    .argument('<model>')
+    .requiredOption('--provider <name>', 'who answers')
+    .requiredOption('--upstream-model <name>', 'how that provider calls the model', upstreamModelOf)
+    .option('--position <n>', 'routes of the lowest are tried first, then the next', wholeNumber(0, 1_000_000), 0)
+    .option('--weight <n>', 'its share of the calls among routes of the same position', wholeNumber(1, 1_000), 100)
+    .option('--unsupported <fields>', `request fields it cannot honour, of: ${FIELDS.join(', ')}`, fieldsOf)
+    .option('--connect-timeout-ms <ms>', 'to connect', wholeNumber(50, 60_000))
+    .option('--first-token-timeout-ms <ms>', 'to the first piece of the answer', wholeNumber(50, 600_000))
+    .option('--idle-timeout-ms <ms>', 'between two pieces', wholeNumber(50, 600_000))
+    .option('--total-timeout-ms <ms>', 'for the whole answer', wholeNumber(50, 3_600_000))
+  addCostOptions(add).addHelpText('after', GROUPS).action(withStore(route))
+  addCommand(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
+    .argument('<route>', 'its id, from "parley model show"')
+    .action(withStore(unroute))
+}
+
+/** What the provider asks of the operator: dollars per million tokens. Without it, receipts have no upstream cost. */
+function addCostOptions(command: Command): Command {
+  return command
+    .addOption(priceOption('--cost-input <dollars>', 'what it asks per million prompt tokens'))
+    .addOption(priceOption('--cost-output <dollars>', 'what it asks per million answer tokens'))
+    .addOption(
+      priceOption('--cost-cached-input <dollars>', 'the same for cached prompt tokens (default: --cost-input)'),
+    )
+    .addOption(priceOption('--cost-cache-write <dollars>', 'the same for cache writes (default: --cost-input)'))
+    .addOption(priceOption('--cost-reasoning <dollars>', 'the same for reasoning tokens (default: --cost-output)'))
+}
+
+function fieldsOf(text: string): string[] {
+  const fields = listOf(text)
+  const unknown = fields.find((field) => !FIELDS.includes(field))
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${FIELDS.join(', ')}.`)
+  return fields
+}
+
+interface RouteOptions extends CostOptions {
+  provider: string
+  upstreamModel: string
+  position: number
+  weight: number
+  unsupported?: string[]
+  connectTimeoutMs?: number
+  firstTokenTimeoutMs?: number
+  idleTimeoutMs?: number
+  totalTimeoutMs?: number
+}
+
+interface CostOptions {
+  costInput?: Nanos
+  costOutput?: Nanos
+  costCachedInput?: Nanos
+  costCacheWrite?: Nanos
+  costReasoning?: Nanos
+}
+
+function costOf(options: CostOptions): NewDeployment['cost'] {
+  const { costInput: input, costOutput: output } = options
+  const { costCachedInput: cachedInput, costCacheWrite: cacheWrite, costReasoning: reasoning } = options
+  if (input !== undefined && output !== undefined) {
+    return allClassesOf({ input, output, cachedInput, cacheWrite, reasoning })
+  }
+  if ([input, output, cachedInput, cacheWrite, reasoning].every((cost) => cost === undefined)) return undefined
+  throw new CliError('What a provider asks needs both --cost-input and --cost-output. Give both, or none of them.')
+}
+
+async function route({ db }: Session, modelId: string, options: RouteOptions): Promise<Output> {
+  const { provider: name, unsupported = [], ...deployment } = options
+  const cost = costOf(options)
+  const provider = await findProvider(db, name)
+  if (!provider) throw unknownId('provider', name)
+  if (!(await findModel(db, modelId))) throw unknownId('model', modelId)
+  const id = uuidv7()
+  const providerId = provider.id
+  await insertDeployment(db, { id, modelId, providerId, unsupportedFields: unsupported, cost, ...deployment })
+  const { upstreamModel, position, weight } = options
+  return {
+    document: {
+      id,
+      model: modelId,
+      provider: name,
+      upstream_model: upstreamModel,
+      position,
+      weight,
+      unsupported,
+      cost: cost ? priceDocument(rowOf(cost)) : null,
+    },
+    text: facts({
+      route: id,
+      model: modelId,
+      provider: name,
+      'upstream model': upstreamModel,
+      position,
+      weight,
+      unsupported,
+      'cost input/M': cost && formatCredits(cost.input),
+      'cost output/M': cost && formatCredits(cost.output),
+    }),
+  }
+}
+
+async function unroute({ db }: Session, id: string): Promise<Output> {
+  expectId('route', id)
+  if (!(await setDeploymentEnabled(db, id, false))) throw unknownId('route', id)
+  return { document: { id, enabled: false }, text: `Route ${id} is taken away: new calls do not use it.` }
+}

@@ -1,0 +1,243 @@
+import type { Secrets } from '../../platform/secrets.ts'
+import { LONGEST_CALL_MS } from '../../rules/limits.ts'
+import { classesBelow } from '../../rules/catalogue/margins.ts'
+import { priceAt } from '../../rules/upstreams/routing.ts'
+import { loadCatalogue } from '../../store/catalogue/catalogue.ts'
+import type { Db } from '../../store/database.ts'
+import { countCallers, countStuckHolds, partitionDaysAhead, serverFacts } from '../../store/health.ts'
+import { countKeyPairsBySecret } from '../../store/projects/keys.ts'
+import { pendingMigrations } from '../../store/migrate.ts'
+import { listDeployments } from '../../store/catalogue/models.ts'
+import { listProviders } from '../../store/catalogue/providers.ts'
+import { sumAnomalies } from '../../store/billing/usage-anomalies.ts'
+import { CliError } from '../failures.ts'
+import { apiKeyOf, probe } from '../catalogue/probe.ts'
+import { refusalOf, type Provider } from '../catalogue/provider-keys.ts'
+
+/** One line of `parley doctor`. A hint is no problem: an installation without a caller yet is healthy. */
+export interface Finding {
+  check: string
+  state: 'ok' | 'problem' | 'hint' | 'skipped'
+  detail: string
+  /** What to do about it. */
+  mend?: string
+}
+
+const MAJOR_MIN = 15
+const CLOCK_DIFFERENCE_MS_MAX = 5_000
+const PARTITION_DAYS_MIN = 3
+/** A worker sweeps every few seconds; what is still there this long after its lease, nobody sweeps. */
+const SWEPT_WITHIN_MS = 60_000
+
+export async function checkStore(db: Db): Promise<Finding[]> {
+  const askedMs = Date.now()
+  const { version, major, now } = await serverFacts(db)
+  const answeredMs = Date.now()
+  // The store read its clock at some moment in between.
+  const differenceMs = Math.max(askedMs - now.getTime(), now.getTime() - answeredMs, 0)
+  const isNewEnough = major >= MAJOR_MIN
+  const isOnTime = differenceMs < CLOCK_DIFFERENCE_MS_MAX
+  return [
+    verdict(
+      'store',
+      isNewEnough,
+      `PostgreSQL ${version}`,
+      `Parley needs PostgreSQL ${MAJOR_MIN} or newer: upgrade it.`,
+    ),
+    verdict(
+      'clock',
+      isOnTime,
+      `${(differenceMs / 1000).toFixed(1)} s away from the store's`,
+      'Set the clocks of both machines with NTP: ids and prices go by time.',
+    ),
+  ]
+}
+
+export async function checkMigrations(databaseUrl: string): Promise<Finding[]> {
+  const pending = await pendingMigrations(databaseUrl)
+  const detail = pending.length === 0 ? 'all are applied' : `missing: ${pending.join(', ')}`
+  return [verdict('migrations', pending.length === 0, detail, 'Run: parley migrate')]
+}
+
+export async function checkPartitions(db: Db): Promise<Finding[]> {
+  const days = await partitionDaysAhead(db, 30)
+  return [
+    verdict(
+      'partitions',
+      days >= PARTITION_DAYS_MIN,
+      days < 0 ? 'today has none: every call is refused' : `${days} days ahead`,
+      'Start a gateway or a worker, which make them: parley serve worker',
+    ),
+  ]
+}
+
+/** Parley speaks no TLS itself, so with https there is a proxy; unless it is listed, all callers look like one. */
+export function checkProxies(consoleUrl: string, trustedProxies: readonly string[]): Finding[] {
+  if (!consoleUrl.startsWith('https://') || trustedProxies.length > 0) return []
+  const detail = 'the console is behind a proxy, and none is believed about who is calling'
+  return [{ check: 'proxies', state: 'hint', detail, mend: 'List its address in PARLEY_TRUSTED_PROXIES.' }]
+}
+
+export async function checkSecrets(db: Db, secrets: Secrets): Promise<Finding[]> {
+  const used = await countKeyPairsBySecret(db)
+  const lost = used.filter(({ secret_version }) => !isConfigured(secrets, secret_version))
+  const detail =
+    lost.length === 0
+      ? 'each that active key pairs need is listed, going by its number'
+      : lost.map((row) => `secret ${row.secret_version} is missing (active key pairs: ${row.pairs})`).join(', ')
+  return [
+    verdict('secrets', lost.length === 0, detail, 'List that secret in PARLEY_SECRET again, as NUMBER:BASE64.'),
+    ...(await sealedBefore(db, secrets)),
+  ]
+}
+
+/** As long as there are such keys, the secret that they were sealed under cannot be dropped. */
+async function sealedBefore(db: Db, secrets: Secrets): Promise<Finding[]> {
+  const keys = (await listProviders(db)).flatMap((provider) => provider.keys)
+  const old = keys.filter((key) => secrets.versionOf(key.sealed_key) !== secrets.version).length
+  if (old === 0) return []
+  const detail = `API keys of providers that are sealed under an older secret: ${old}`
+  return [{ check: 'sealed keys', state: 'hint', detail, mend: 'Run: parley secrets rewrap' }]
+}
+
+function isConfigured(secrets: Secrets, version: number): boolean {
+  try {
+    secrets.keyFor('key-pair-pepper', version)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export async function checkProviders(db: Db, secrets: Secrets, isOffline: boolean): Promise<Finding[]> {
+  const providers = (await listProviders(db)).filter((provider) => provider.enabled)
+  const routes = (await listDeployments(db)).filter((route) => route.enabled)
+  if (providers.length === 0) {
+    return [{ check: 'providers', state: 'hint', detail: 'there are none', mend: 'Run "parley provider add --help".' }]
+  }
+  const findings = await Promise.all(
+    providers.map(async (provider) => {
+      const upstreamModel = routes.find((route) => route.provider === provider.name)?.upstream_model
+      const answer = await checkProvider(provider, secrets, isOffline ? undefined : upstreamModel)
+      return [answer].concat(refusedKeys(provider))
+    }),
+  )
+  return findings.flat()
+}
+
+async function checkProvider(
+  provider: Provider,
+  secrets: Secrets,
+  upstreamModel: string | undefined,
+): Promise<Finding> {
+  const check = `provider ${provider.name}`
+  const keys = provider.keys.filter((key) => key.enabled)
+  if (keys.length === 0 && provider.keys.length > 0) {
+    return verdict(check, false, 'every key is disabled', `Run "parley provider key enable ${provider.name} KEY".`)
+  }
+  try {
+    for (const key of keys) apiKeyOf(provider, key, secrets)
+    if (upstreamModel === undefined) {
+      return {
+        check,
+        state: 'ok',
+        detail: `${keys.length === 1 ? 'its key' : 'each key'} can be read; it was not called`,
+      }
+    }
+    // One that was not refused, if there is one: those that were are told apart.
+    const key = keys.find(({ rejected_at }) => rejected_at === null) ?? keys[0]
+    const { phases, failure } = await probe(provider, key, secrets, upstreamModel)
+    if (failure !== undefined) return { check, state: 'problem', detail: failure }
+    const firstToken = phases.find(({ phase }) => phase === 'first token')
+    return { check, state: 'ok', detail: `${upstreamModel} answered after ${firstToken?.ms} ms` }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return { check, state: 'problem', detail: error.message }
+  }
+}
+
+function refusedKeys({ name, keys }: Provider): Finding[] {
+  return keys.flatMap((key) => {
+    const refusal = key.enabled ? refusalOf(key) : undefined
+    if (refusal === undefined) return []
+    const mend = `Put another in its place: parley provider key add ${name} ${key.name}`
+    return [verdict(`key ${name}/${key.name}`, false, refusal, mend)]
+  })
+}
+
+export async function checkModels(db: Db): Promise<Finding[]> {
+  const { models } = await loadCatalogue(db)
+  if (models.size === 0) {
+    return [{ check: 'models', state: 'hint', detail: 'there are none', mend: 'Run "parley model add --help".' }]
+  }
+  return [...models.values()].flatMap((model) => {
+    const check = `model ${model.id}`
+    const price = priceAt(model, Date.now())
+    if (!price) return [verdict(check, false, 'has no price in force', 'Run "parley model price --help".')]
+    const routes = model.deployments.length
+    if (routes === 0) return [verdict(check, false, 'has no usable route', 'Run "parley model route --help".')]
+    const loss = model.deployments
+      .map(({ cost }) => (cost ? classesBelow(price, cost) : []))
+      .find(({ length }) => length > 0)
+    if (!loss) return [verdict(check, true, `priced, routes: ${routes}`, '')]
+    const detail = `is sold below what a provider asks: ${loss.join(', ')}`
+    return [
+      { check, state: 'hint', detail, mend: 'Run "parley model show" with it, then "parley model price --help".' },
+    ]
+  })
+}
+
+export async function checkCallers(db: Db): Promise<Finding[]> {
+  const callers = await countCallers(db)
+  const steps: [bigint, string, string][] = [
+    [
+      callers.projects,
+      'there is no project',
+      'Run "parley publisher create --help", then "parley project create --help".',
+    ],
+    [callers.activated, 'no publisher with a project is activated', 'Run "parley publisher activate --help".'],
+    [callers.verified, 'no activated publisher has a verified domain', 'Run "parley domain verify --help".'],
+    [callers.with_keys, 'no project that could call has an active key pair', 'Run "parley key create --help".'],
+    [callers.with_credit, 'no project that could call has credit', 'Run "parley wallet topup --help".'],
+  ]
+  const missing = steps.find(([count]) => count === 0n)
+  if (missing) return [{ check: 'callers', state: 'hint', detail: missing[1], mend: missing[2] }]
+  return [{ check: 'callers', state: 'ok', detail: `projects that can call: ${callers.with_credit}` }]
+}
+
+export async function checkHolds(db: Db, leaseMs: number): Promise<Finding[]> {
+  const stuck = await countStuckHolds(db, leaseMs + SWEPT_WITHIN_MS, LONGEST_CALL_MS + SWEPT_WITHIN_MS)
+  return [
+    verdict(
+      'holds',
+      stuck === 0n,
+      stuck === 0n ? 'none is stuck' : `holds of calls that ended long ago: ${stuck}`,
+      'Start a worker, which releases them: parley serve worker',
+    ),
+  ]
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** Fewer of one provider and kind are oddities, which a day passes by. */
+const ODD_REPORTS_MANY = 10
+
+/** A provider that reports nothing is charged for by our own count; one that reports nonsense is broken, or lies. */
+export async function checkUsageReports(db: Db): Promise<Finding[]> {
+  const sums = await sumAnomalies(db, { sinceMs: DAY_MS })
+  if (sums.length === 0) return [{ check: 'usage reports', state: 'ok', detail: 'none was odd in the last 24 hours' }]
+  return sums.map(({ provider, kind, calls, projects }) => ({
+    check: `usage of ${provider}`,
+    state: kind === 'missing' || calls < ODD_REPORTS_MANY ? 'hint' : 'problem',
+    detail: `${kind.replaceAll('_', ' ')}: ${counted(calls, 'call')} of ${counted(projects, 'project')} in the last 24 hours`,
+    mend: `Run: parley anomalies --provider ${provider}`,
+  }))
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function verdict(check: string, isOk: boolean, detail: string, mend: string): Finding {
+  return isOk ? { check, state: 'ok', detail } : { check, state: 'problem', detail, mend }
+}

@@ -1,0 +1,114 @@
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { uuidv7 } from '../../platform/uuid.ts'
+import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
+import { domainNameOf } from '../../rules/projects/domains.ts'
+import { cleanCopy } from '../../rules/offers/copy.ts'
+import {
+  findAdvertiser,
+  insertAdvertiser,
+  listAdvertisers,
+  setAdvertiserStatus,
+  type AdvertiserStatus,
+} from '../../store/offers/advertisers.ts'
+import type { Db } from '../../store/database.ts'
+import { nameOf } from '../arguments.ts'
+import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
+import { facts, table, type Output } from '../print.ts'
+import { addCommand, withStore, type Session } from '../session.ts'
+
+export function addAdvertiserCommands(program: Command): void {
+  const advertiser = program.command('advertiser').description('whose products are recommended')
+  addCommand(
+    advertiser,
+    'create',
+    'add an advertiser; its name stands before every recommendation of it',
+    'parley advertiser create "Acme Audio" --domain acme-audio.example --activate',
+  )
+    .addArgument(new Argument('<name>', 'as readers know it, at most 60 characters').argParser(shownNameOf))
+    .requiredOption('--domain <name>', 'where its products are sold: you have made sure that it is theirs', ownDomainOf)
+    .option('--legal-name <name>', 'of the company', nameOf)
+    .option('--activate', 'let its offers be recommended at once')
+    .action(withStore(create))
+  addCommand(advertiser, 'list', 'show all advertisers', 'parley advertiser list').action(withStore(list))
+  addCommand(advertiser, 'activate', 'let its offers be recommended', 'parley advertiser activate "Acme Audio"')
+    .argument('<advertiser>', 'its name or id')
+    .action(withStore((session, which: string) => setStatus(session, which, 'active')))
+  addCommand(advertiser, 'suspend', 'recommend nothing of it, within seconds', 'parley advertiser suspend "Acme Audio"')
+    .argument('<advertiser>', 'its name or id')
+    .action(withStore((session, which: string) => setStatus(session, which, 'suspended')))
+}
+
+type Advertiser = NonNullable<Awaited<ReturnType<typeof findAdvertiser>>>
+
+/** By its id or its name. */
+export async function advertiserOf(db: Db, which: string): Promise<Advertiser> {
+  const found = await findAdvertiser(db, isId(which) ? { id: which } : { name: which })
+  if (!found) throw unknownId('advertiser', isId(which) ? which : `"${which}"`)
+  return found
+}
+
+const NAME_CHARS_MAX = 60
+
+/** Readers see it, so it is held to what holds for all of an advertiser's words. */
+function shownNameOf(text: string): string {
+  const name = text.trim()
+  if (name === '' || name.length > NAME_CHARS_MAX) {
+    throw new InvalidArgumentError(`A name has 1 to ${NAME_CHARS_MAX} characters.`)
+  }
+  const problem = copyProblemOf(name)
+  if (problem !== undefined) throw new InvalidArgumentError(`It cannot be shown: ${problem}.`)
+  const cleaned = cleanCopy(name)
+  if (cleaned !== name) {
+    throw new InvalidArgumentError('It has characters that cannot be shown, or an address. Write it as plain text.')
+  }
+  return name
+}
+
+function ownDomainOf(text: string): string {
+  const domain = domainNameOf(text)
+  if (domain !== undefined) return domain
+  throw new InvalidArgumentError('Write a domain like acme.example: one that somebody can own, without a path.')
+}
+
+type CreateOptions = { domain: string; legalName?: string; activate?: boolean }
+
+async function create({ db }: Session, name: string, options: CreateOptions): Promise<Output> {
+  const { domain, legalName = null, activate = false } = options
+  const status = activate ? 'active' : 'pending'
+  const id = uuidv7()
+  try {
+    await insertAdvertiser(db, { id, name, legalName, domain, status })
+  } catch (error) {
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error
+    throw new CliError(`There is already an advertiser "${name}". Give this one another name.`)
+  }
+  const next = [
+    ...(activate ? [] : [`parley advertiser activate "${name}"`]),
+    `parley campaign create "Everything" --advertiser "${name}" --bid 0.40`,
+  ]
+  return {
+    document: { id, name, legal_name: legalName, domain, status },
+    text: `${facts({ id, name, 'legal name': legalName, domain, status })}\n\nNext: ${next.join('\n      ')}`,
+  }
+}
+
+async function list({ db }: Session): Promise<Output> {
+  const advertisers = await listAdvertisers(db)
+  return {
+    document: advertisers,
+    text: table(
+      advertisers.map(({ id, name, domain, status, campaigns, offers }) => {
+        return { id, name, domain, status, campaigns, offers }
+      }),
+      'There are no advertisers yet. Run "parley advertiser create --help" to see how to add one.',
+    ),
+  }
+}
+
+async function setStatus({ db }: Session, which: string, status: AdvertiserStatus): Promise<Output> {
+  const { id, name } = await advertiserOf(db, which)
+  await setAdvertiserStatus(db, id, status)
+  const outcome =
+    status === 'active' ? 'its offers may be recommended' : 'nothing of it is recommended within 5 seconds'
+  return { document: { id, name, status }, text: `Advertiser ${name} is ${status}: ${outcome}.` }
+}

@@ -1,0 +1,234 @@
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { uuidv7 } from '../../platform/uuid.ts'
+import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
+import { formatCredits, parseCredits, type Nanos } from '../../rules/money.ts'
+import { cleanCopy } from '../../rules/offers/copy.ts'
+import {
+  findCampaign,
+  insertCampaign,
+  listCampaigns,
+  updateCampaign,
+  type CampaignSettings,
+} from '../../store/offers/campaigns.ts'
+import type { Db } from '../../store/database.ts'
+import { advertiserOf } from './advertisers.ts'
+import { creditsOf, nameOf, timeOf } from '../arguments.ts'
+import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
+import { facts, table, type Output } from '../print.ts'
+import { addCommand, withStore, type Session } from '../session.ts'
+
+const BID_MAX: Nanos = parseCredits('1000')
+const HINTS_MAX = 20
+const HINT_CHARS_MAX = 200
+
+export function addCampaignCommands(program: Command): void {
+  const campaign = program.command('campaign').description('what an advertiser pays, and for whom its offers are')
+  addSettings(
+    addCommand(
+      campaign,
+      'create',
+      'add a campaign; feeds are imported into it',
+      'parley campaign create "Headphones" --advertiser "Acme Audio" --bid 0.40 --hint "for people distracted by noise at home"',
+    )
+      .addArgument(new Argument('<name>', 'for you and the advertiser').argParser(nameOf))
+      .requiredOption('--advertiser <advertiser>', 'its name or id')
+      .requiredOption('--bid <credits>', 'what a click is worth to it at most', bidOf),
+  ).action(withStore(create))
+  addCommand(campaign, 'list', 'show campaigns', 'parley campaign list')
+    .option('--advertiser <advertiser>', 'only those of this one: its name or id')
+    .action(withStore(list))
+  addSettings(
+    addCommand(
+      campaign,
+      'set',
+      'change what is paid, when it runs and for whom it is; matchers follow within seconds',
+      'parley campaign set "Headphones" --advertiser "Acme Audio" --bid 0.55 --ends 2026-12-31',
+    )
+      .argument('<campaign>', 'its name or id')
+      .option('--advertiser <advertiser>', 'whose it is, if you give a name')
+      .option('--bid <credits>', 'what a click is worth to it at most', bidOf)
+      .option('--clear-hints', 'take all hints away, of both kinds'),
+  ).action(withStore(set))
+  for (const [verb, summary, status] of [
+    ['pause', 'recommend nothing of it, within seconds', 'paused'],
+    ['resume', 'let it take part again', 'active'],
+  ] as const) {
+    addCommand(campaign, verb, summary, `parley campaign ${verb} "Headphones" --advertiser "Acme Audio"`)
+      .argument('<campaign>', 'its name or id')
+      .option('--advertiser <advertiser>', 'whose it is, if you give a name')
+      .action(
+        withStore(async ({ db }: Session, which: string, options: { advertiser?: string }) => {
+          const found = await campaignOf(db, which, options.advertiser)
+          await updateCampaign(db, found.id, { status })
+          return output(await campaignOf(db, found.id))
+        }),
+      )
+  }
+}
+
+function addSettings(command: Command): Command {
+  return command
+    .option('--daily-budget <credits>', 'what may be spent in a day (UTC), or "none"', budgetOf)
+    .option('--total-budget <credits>', 'what may be spent in all, or "none"', budgetOf)
+    .option('--starts <time>', 'when it begins, for example 2026-12-01, or "none"', endOf)
+    .option('--ends <time>', 'when it ends, or "none"', endOf)
+    .option('--hint <text>', 'whom it is for, in plain words; can be repeated, and replaces all', hintsOf)
+    .option('--negative-hint <text>', 'what it must not stand beside; can be repeated, and replaces all', hintsOf)
+}
+
+interface SettingsOptions {
+  bid?: Nanos
+  dailyBudget?: Nanos | 'none'
+  totalBudget?: Nanos | 'none'
+  starts?: Date | 'none'
+  ends?: Date | 'none'
+  hint?: string[]
+  negativeHint?: string[]
+  clearHints?: boolean
+}
+
+function bidOf(text: string): Nanos {
+  const bid = creditsOf(text)
+  if (bid > BID_MAX) throw new InvalidArgumentError(`A bid is at most ${formatCredits(BID_MAX)} for a click.`)
+  return bid
+}
+
+function budgetOf(text: string): Nanos | 'none' {
+  return text === 'none' ? text : creditsOf(text)
+}
+
+function endOf(text: string): Date | 'none' {
+  return text === 'none' ? text : timeOf(text)
+}
+
+function hintsOf(text: string, former: string[] = []): string[] {
+  const problem = copyProblemOf(text)
+  if (problem !== undefined) throw new InvalidArgumentError(`It cannot be used: ${problem}.`)
+  const hint = cleanCopy(text)
+  if (hint === '' || hint.length > HINT_CHARS_MAX) {
+    throw new InvalidArgumentError(`A hint is one sentence of at most ${HINT_CHARS_MAX} characters.`)
+  }
+  if (former.length === HINTS_MAX) throw new InvalidArgumentError(`A campaign has at most ${HINTS_MAX} hints.`)
+  return [...former, hint]
+}
+
+function settingsOf(options: SettingsOptions): CampaignSettings {
+  const { bid, dailyBudget, totalBudget, starts, ends, hint, negativeHint, clearHints } = options
+  return {
+    ...(bid !== undefined && { bid_nanos: bid }),
+    ...(dailyBudget !== undefined && { daily_budget_nanos: orNull(dailyBudget) }),
+    ...(totalBudget !== undefined && { total_budget_nanos: orNull(totalBudget) }),
+    ...(starts !== undefined && { starts_at: orNull(starts) }),
+    ...(ends !== undefined && { ends_at: orNull(ends) }),
+    ...(clearHints && { context_hints: [], negative_hints: [] }),
+    ...(hint !== undefined && { context_hints: hint }),
+    ...(negativeHint !== undefined && { negative_hints: negativeHint }),
+  }
+}
+
+function orNull<T>(value: T | 'none'): T | null {
+  return value === 'none' ? null : value
+}
+
+type Campaign = NonNullable<Awaited<ReturnType<typeof findCampaign>>>
+
+/** By its id, or by its name and its advertiser: two advertisers may use the same name. */
+export async function campaignOf(db: Db, which: string, advertiser?: string): Promise<Campaign> {
+  if (isId(which)) {
+    const found = await findCampaign(db, { id: which })
+    if (!found) throw unknownId('campaign', which)
+    return found
+  }
+  if (advertiser === undefined) {
+    throw new CliError(`Say whose campaign "${which}" is with --advertiser, or give its id: parley campaign list`)
+  }
+  const { id: advertiserId, name } = await advertiserOf(db, advertiser)
+  const found = await findCampaign(db, { advertiserId, name: which })
+  if (!found) throw new CliError(`${name} has no campaign "${which}". List what there is with: parley campaign list`)
+  return found
+}
+
+function expectOrder(starts: Date | null | undefined, ends: Date | null | undefined): void {
+  if (starts && ends && ends <= starts)
+    throw new CliError('A campaign ends after it begins. Correct --starts or --ends.')
+}
+
+type CreateOptions = SettingsOptions & { advertiser: string; bid: Nanos }
+
+async function create({ db }: Session, name: string, options: CreateOptions): Promise<Output> {
+  const advertiser = await advertiserOf(db, options.advertiser)
+  const settings = settingsOf(options)
+  expectOrder(settings.starts_at, settings.ends_at)
+  const id = uuidv7()
+  try {
+    await insertCampaign(db, { id, advertiser_id: advertiser.id, name, ...settings, bid_nanos: options.bid })
+  } catch (error) {
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error
+    throw new CliError(`${advertiser.name} already has a campaign "${name}". Change it with: parley campaign set`)
+  }
+  const { document, text } = output(await campaignOf(db, id))
+  const next = `parley offers import --advertiser "${advertiser.name}" --campaign "${name}" --feed main FILE`
+  return { document, text: `${text}\n\nNext: ${next}` }
+}
+
+async function set(
+  { db }: Session,
+  which: string,
+  options: SettingsOptions & { advertiser?: string },
+): Promise<Output> {
+  const found = await campaignOf(db, which, options.advertiser)
+  const settings = settingsOf(options)
+  if (Object.keys(settings).length === 0) {
+    throw new CliError('Nothing was said to change. Run "parley campaign set --help" to see what can be.')
+  }
+  const { starts_at: starts = found.starts_at, ends_at: ends = found.ends_at } = settings
+  expectOrder(starts, ends)
+  await updateCampaign(db, found.id, settings)
+  return output(await campaignOf(db, found.id))
+}
+
+async function list({ db }: Session, options: { advertiser?: string }): Promise<Output> {
+  const advertiser = options.advertiser === undefined ? undefined : await advertiserOf(db, options.advertiser)
+  const campaigns = await listCampaigns(db, advertiser?.id)
+  return {
+    document: campaigns,
+    text: table(
+      campaigns.map((campaign) => ({
+        id: campaign.id,
+        advertiser: campaign.advertiser,
+        name: campaign.name,
+        status: campaign.status,
+        bid: formatCredits(campaign.bid_nanos),
+        starts: campaign.starts_at,
+        ends: campaign.ends_at,
+        hints: campaign.context_hints.length,
+        offers: campaign.offers,
+      })),
+      'There are no campaigns yet. Run "parley campaign create --help" to see how to add one.',
+    ),
+  }
+}
+
+function output(campaign: Campaign): Output {
+  const { id, advertiser, name, status, bid_nanos: bid, starts_at: starts, ends_at: ends } = campaign
+  return {
+    document: campaign,
+    text: facts({
+      id,
+      advertiser,
+      name,
+      status,
+      bid: formatCredits(bid),
+      'daily budget': budgetText(campaign.daily_budget_nanos),
+      'total budget': budgetText(campaign.total_budget_nanos),
+      starts,
+      ends,
+      hints: campaign.context_hints,
+      'negative hints': campaign.negative_hints,
+    }),
+  }
+}
+
+function budgetText(nanos: bigint | null): string {
+  return nanos === null ? 'none' : formatCredits(nanos)
+}

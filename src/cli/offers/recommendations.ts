@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import { countPendingOffers } from '../../store/offers/offers.ts'
+import { listMatchers, readRecommendationSwitch, setRecommendationSwitch } from '../../store/recommendations/switch.ts'
+import { ago, facts, table, type Output } from '../print.ts'
+import { addCommand, withStore, type Session } from '../session.ts'
+
+/** A matcher says every 5 s that it lives. */
+const SILENT_AFTER_MS = 20_000
+
+export function addRecommendationCommands(program: Command): void {
+  const recommendations = program.command('recommendations').description('products in replies, for the installation')
+  addCommand(recommendations, 'on', 'let replies hold recommendations again', 'parley recommendations on').action(
+    withStore((session) => setSwitch(session, true)),
+  )
+  addCommand(
+    recommendations,
+    'off',
+    'recommend nothing anywhere, within seconds; what projects chose is kept',
+    'parley recommendations off',
+  ).action(withStore((session) => setSwitch(session, false)))
+  addCommand(
+    recommendations,
+    'status',
+    'show the switch and how the matchers are',
+    'parley recommendations status',
+  ).action(withStore(status))
+}
+
+async function setSwitch({ db }: Session, isOn: boolean): Promise<Output> {
+  await setRecommendationSwitch(db, isOn)
+  return {
+    document: { is_on: isOn },
+    text: isOn
+      ? 'Recommendations are on, for projects that want them.'
+      : 'Recommendations are off everywhere within 5 seconds. Turn them on again with: parley recommendations on',
+  }
+}
+
+async function status({ db }: Session): Promise<Output> {
+  const [chosen, matchers, pending] = [
+    await readRecommendationSwitch(db),
+    await listMatchers(db),
+    await countPendingOffers(db),
+  ]
+  const nowMs = Date.now()
+  const isSilent = (beatAt: Date) => nowMs - beatAt.getTime() > SILENT_AFTER_MS
+  const rows = matchers.map(({ host, state, problem, offers, beat_at: beatAt }) => ({
+    host,
+    state: isSilent(beatAt) ? 'silent' : state,
+    offers,
+    heard: ago(beatAt, nowMs),
+    problem,
+  }))
+  const summary = facts({
+    recommendations: chosen.is_on ? 'on' : 'off',
+    since: chosen.changed_at,
+    'offers to be reviewed': pending,
+  })
+  return {
+    document: {
+      is_on: chosen.is_on,
+      changed_at: chosen.changed_at,
+      offers_pending_review: pending,
+      matchers: matchers.map((matcher) => Object.assign(matcher, { is_silent: isSilent(matcher.beat_at) })),
+    },
+    text: `${summary}\n\n${table(rows, 'No matcher runs, so nothing is recommended. Start one with: parley serve matcher')}`,
+  }
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { domainStateOf, proofRecordOf, type DomainState } from '../../rules/projects/domains.ts'
+import { findDomain, setDomainName, setDomainVerified } from '../../store/projects/domains.ts'
+import { expectId, unknownId } from '../failures.ts'
+import { facts, type Output } from '../print.ts'
+import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+
+const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+const STATES: Record<DomainState, string> = {
+  pending: 'not verified: requests are refused',
+  verified: 'verified',
+  failing: 'verified, but the proof is gone: requests are served until it has been missing for 7 days',
+  lapsed: 'not verified any more, the proof was missing for 7 days: requests are refused',
+}
+
+export function addDomainCommands(program: Command): void {
+  const domain = program.command('domain').description('where a project is published, and whether that is proven')
+  addCommand(domain, 'show', "show a project's domain", `parley domain show ${EXAMPLE_ID}`)
+    .argument('<project>')
+    .action(withStore(show))
+  addCommand(
+    domain,
+    'set',
+    'give a project another domain, which has to be verified anew',
+    `parley domain set ${EXAMPLE_ID} example.org`,
+  )
+    .argument('<project>')
+    .addArgument(new Argument('<name>', 'for example example.com').argParser(domainOf))
+    .action(withStore(set))
+  addCommand(domain, 'verify', 'declare the domain proven: you decide', `parley domain verify ${EXAMPLE_ID}`)
+    .argument('<project>')
+    .action(withStore((session, project: string) => setVerified(session, project, new Date())))
+  addCommand(domain, 'unverify', 'refuse requests again (403)', `parley domain unverify ${EXAMPLE_ID}`)
+    .argument('<project>')
+    .action(withStore((session, project: string) => setVerified(session, project, null)))
+}
+
+/** The name as DNS knows it: lower case, and punycode for other scripts. */
+export function domainOf(text: string): string {
+  const bare = text.trim().replace(/\.$/, '')
+  const name = /[/:@?#\s]/.test(bare) ? undefined : URL.parse(`http://${bare}`)?.hostname
+  if (name === undefined || !DOMAIN.test(name)) {
+    throw new InvalidArgumentError('Write a domain like example.com, without https:// and without a path.')
+  }
+  return name
+}
+
+export function newVerificationToken(): string {
+  return randomBytes(16).toString('hex')
+}
+
+async function show({ db }: Session, projectId: string): Promise<Output> {
+  expectId('project', projectId)
+  const domain = await findDomain(db, projectId)
+  if (!domain) throw unknownId('project', projectId)
+  const record = proofRecordOf(domain.name, domain.token)
+  return {
+    document: {
+      project_id: projectId,
+      name: domain.name,
+      verification_token: domain.token,
+      state: domainStateOf(domain),
+      verified_at: domain.verifiedAt,
+      proven_by: domain.provenBy,
+      failing_since: domain.failingSince,
+      lapsed_at: domain.lapsedAt,
+      checked_at: domain.checkedAt,
+      next_check_at: domain.nextCheckAt,
+    },
+    text: facts({
+      project: projectId,
+      domain: domain.name,
+      token: domain.token,
+      record: `TXT ${record.name} ${record.value}`,
+      state: STATES[domainStateOf(domain)],
+      'verified at': domain.verifiedAt,
+      'checked at': domain.checkedAt,
+      'next check': domain.nextCheckAt,
+    }),
+  }
+}
+
+async function set(session: Session, projectId: string, name: string): Promise<Output> {
+  expectId('project', projectId)
+  if (!(await setDomainName(session.db, projectId, name, newVerificationToken()))) throw unknownId('project', projectId)
+  return show(session, projectId)
+}
+
+async function setVerified(session: Session, projectId: string, verifiedAt: Date | null): Promise<Output> {
+  expectId('project', projectId)
+  if (!(await setDomainVerified(session.db, projectId, verifiedAt))) throw unknownId('project', projectId)
+  return show(session, projectId)
+}

@@ -1,0 +1,175 @@
+import { Argument, type Command } from 'commander'
+import { uuidv7 } from '../../platform/uuid.ts'
+import { formatCredits } from '../../rules/money.ts'
+import type { Db } from '../../store/database.ts'
+import { listModels } from '../../store/catalogue/models.ts'
+import {
+  findProject,
+  insertProject,
+  listProjects,
+  updateProject,
+  type ProjectSettings,
+} from '../../store/projects/projects.ts'
+import { limitUpTo, listOf, nameOf, wholeNumber, type Limit } from '../arguments.ts'
+import { domainOf, newVerificationToken } from './domains.ts'
+import { CliError, expectId, FOREIGN_KEY_VIOLATION, codeOf, unknownId } from '../failures.ts'
+import { facts, table, type Output } from '../print.ts'
+import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+
+const INT4_MAX = 2_147_483_647
+
+type Project = NonNullable<Awaited<ReturnType<typeof findProject>>>
+
+export function addProjectCommands(program: Command): void {
+  const project = program.command('project').description('a website or app of a publisher, with its own wallet')
+  addCommand(
+    project,
+    'create',
+    'add a project with an empty wallet',
+    `parley project create "Website" --publisher ${EXAMPLE_ID} --domain example.com`,
+  )
+    .addArgument(new Argument('<name>', 'how people call it').argParser(nameOf))
+    .requiredOption('--publisher <id>', 'whose it is')
+    .requiredOption('--domain <name>', 'where it is published, for example example.com', domainOf)
+    .action(withStore(create))
+  addCommand(project, 'list', 'show projects', 'parley project list')
+    .option('--publisher <id>', 'only those of this publisher')
+    .action(withStore(list))
+  addCommand(project, 'show', 'show one project and its limits', `parley project show ${EXAMPLE_ID}`)
+    .argument('<id>')
+    .action(withStore(async (session, id: string) => projectOutput(await projectOf(session.db, id))))
+  addCommand(
+    project,
+    'set',
+    'change what a project may do',
+    `parley project set ${EXAMPLE_ID} --requests-per-minute 600 --allowed-models gpt-small,gpt-large`,
+  )
+    .argument('<id>')
+    .option('--name <name>', 'how people call it', nameOf)
+    .option('--allowed-models <ids>', 'the models it may name, separated by commas, or "all"', listOf)
+    .option(
+      '--content-retention-days <days>',
+      'how long the text of conversations is kept; 0: never',
+      wholeNumber(0, 365),
+    )
+    .option('--requests-per-minute <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
+    .option('--tokens-per-minute <n>', 'a limit, or "none"', limitUpTo(Number.MAX_SAFE_INTEGER))
+    .option('--concurrent-calls <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
+    .action(withStore(set))
+}
+
+export async function projectOf(db: Db, id: string): Promise<Project> {
+  expectId('project', id)
+  const project = await findProject(db, id)
+  if (!project) throw unknownId('project', id)
+  return project
+}
+
+/** What keeps a project's calls from being answered, each with the command that changes it. */
+export function obstaclesOf(project: Project): string[] {
+  return [
+    ...(project.publisher_activated_at ? [] : [`parley publisher activate ${project.publisher_id}`]),
+    ...(project.domain_verified_at ? [] : [`parley domain verify ${project.id}`]),
+    ...(project.balance_nanos > 0n ? [] : [`parley wallet topup ${project.id} 10`]),
+  ]
+}
+
+async function create({ db }: Session, name: string, options: { publisher: string; domain: string }): Promise<Output> {
+  const id = uuidv7()
+  expectId('publisher', options.publisher)
+  try {
+    await insertProject(db, {
+      id,
+      publisherId: options.publisher,
+      name,
+      domain: options.domain,
+      verificationToken: newVerificationToken(),
+      domainVerifiedAt: null,
+    })
+  } catch (error) {
+    if (codeOf(error) !== FOREIGN_KEY_VIOLATION) throw error
+    throw unknownId('publisher', options.publisher)
+  }
+  const project = await projectOf(db, id)
+  const next = [...obstaclesOf(project), `parley key create ${id}`]
+  const { text, document } = projectOutput(project)
+  return { document, text: `${text}\n\nNext:\n${next.map((command) => `  ${command}`).join('\n')}` }
+}
+
+async function list({ db }: Session, options: { publisher?: string }): Promise<Output> {
+  if (options.publisher !== undefined) expectId('publisher', options.publisher)
+  const projects = await listProjects(db, options.publisher)
+  return {
+    document: projects,
+    text: table(
+      projects.map((project) => ({
+        id: project.id,
+        name: project.name,
+        domain: project.domain,
+        verified: project.domain_verified_at !== null,
+        balance: formatCredits(project.balance_nanos),
+        publisher: project.publisher_id,
+      })),
+      'There are no projects yet. Add one with: parley project create NAME --publisher ID --domain example.com',
+    ),
+  }
+}
+
+interface SetOptions {
+  name?: string
+  allowedModels?: string[]
+  contentRetentionDays?: number
+  requestsPerMinute?: Limit
+  tokensPerMinute?: Limit
+  concurrentCalls?: Limit
+}
+
+async function set({ db }: Session, id: string, options: SetOptions): Promise<Output> {
+  const { allowedModels } = options
+  const tokensPerMinute = columnOf(options.tokensPerMinute)
+  const settings: ProjectSettings = {
+    name: options.name,
+    allowed_models: allowedModels && (await allowedModelsOf(db, allowedModels)),
+    content_retention_days: options.contentRetentionDays,
+    requests_per_minute: columnOf(options.requestsPerMinute),
+    tokens_per_minute: typeof tokensPerMinute === 'number' ? BigInt(tokensPerMinute) : tokensPerMinute,
+    concurrent_calls: columnOf(options.concurrentCalls),
+  }
+  if (Object.values(settings).every((value) => value === undefined)) {
+    throw new CliError('Nothing was said to change. Run "parley project set --help" to see what can be.')
+  }
+  await projectOf(db, id)
+  await updateProject(db, id, settings)
+  return projectOutput(await projectOf(db, id))
+}
+
+function columnOf(limit: Limit | undefined): number | null | undefined {
+  return limit === 'none' ? null : limit
+}
+
+async function allowedModelsOf(db: Db, ids: string[]): Promise<string[] | null> {
+  if (ids.length === 1 && ids[0] === 'all') return null
+  const known = new Set((await listModels(db)).map((model) => model.id))
+  const unknown = ids.find((id) => !known.has(id))
+  if (unknown !== undefined) throw unknownId('model', unknown)
+  return ids
+}
+
+function projectOutput(project: Project): Output {
+  return {
+    document: project,
+    text: facts({
+      id: project.id,
+      name: project.name,
+      publisher: project.publisher_id,
+      domain: `${project.domain} (${project.domain_verified_at ? 'verified' : 'not verified'})`,
+      balance: formatCredits(project.balance_nanos),
+      'allowed models': project.allowed_models ?? 'all',
+      'content retention': `${project.content_retention_days} days`,
+      'requests per minute': project.requests_per_minute ?? 'no limit',
+      'tokens per minute': project.tokens_per_minute ?? 'no limit',
+      'concurrent calls': project.concurrent_calls ?? 'no limit',
+      created: project.created_at,
+    }),
+  }
+}

@@ -1,0 +1,224 @@
+import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
+import type { FastifyInstance } from 'fastify'
+import { randomBytes } from 'node:crypto'
+import { networkOf } from '../../rules/accounts/addresses.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import { findAccount, markProven } from '../../store/accounts/credentials.ts'
+import { inTransaction } from '../../store/database.ts'
+import {
+  consumeChallenge,
+  countPasskeyUse,
+  deletePasskey,
+  findPasskey,
+  insertChallenge,
+  insertPasskey,
+  listPasskeys,
+  renamePasskey,
+} from '../../store/accounts/passkeys.ts'
+import { auditedEverywhere } from '../audited.ts'
+import type { Call, RequestFacts } from '../console-request.ts'
+import { postMail } from './mail.ts'
+import { notThere, route } from '../route.ts'
+import { throttleProofs } from './second-factors.ts'
+import { openSession } from './sign-in.ts'
+import { throttle } from '../throttle.ts'
+import type { World } from '../world.ts'
+
+/**
+ * Keys that a device keeps for this console's host name, and uses only after it has checked who is using it. So a passkey is
+ * both factors at once: it opens a session without a password or a code, and it is a proof of identity.
+ */
+
+const PASSKEYS_MAX = 20
+const SIGN_INS_PER_MINUTE = 30
+const TIMEOUT_MS = 5 * 60_000
+/** A sign-in page offers passkeys for as long as it stands there. */
+const SIGN_IN_WITHIN_MS = 3_600_000
+/** EdDSA, ES256, RS256: what authenticators have. */
+const ALGORITHMS = [-8, -7, -257]
+
+/** A challenge counts only for the purpose, and the session, that it was given out for. */
+const PURPOSES = {
+  signIn: 'passkey/sign-in',
+  proof: (sessionId: string) => `passkey/proof/${sessionId}`,
+  adding: (sessionId: string) => `passkey/adding/${sessionId}`,
+}
+
+type UsedCredential = Call<'POST /api/auth/passkey/sign-in'>['body']['credential']
+
+export function passkeyRoutes(app: FastifyInstance, world: World): void {
+  const { db } = world
+  route(app, world, 'POST /api/auth/passkey/options', async ({ request }) => {
+    await throttleSignIns(world, request)
+    return requestOptions(world, PURPOSES.signIn, [], SIGN_IN_WITHIN_MS)
+  })
+  route(app, world, 'POST /api/auth/passkey/sign-in', (call) => signIn(world, call))
+
+  route(app, world, 'POST /api/me/proof/passkey/options', async ({ user }) =>
+    requestOptions(world, PURPOSES.proof(user.sessionId), await listPasskeys(db, user.id), TIMEOUT_MS),
+  )
+  route(app, world, 'POST /api/me/proof/passkey', (call) => prove(world, call))
+
+  route(app, world, 'GET /api/me/passkeys', async ({ user }) => {
+    const items = (await listPasskeys(db, user.id)).map((row) => {
+      return { id: row.id, name: row.name, createdAt: row.created_at, lastUsedAt: row.last_used_at }
+    })
+    return { items }
+  })
+  route(app, world, 'POST /api/me/passkeys/options', (call) => creationOptions(world, call))
+  route(app, world, 'POST /api/me/passkeys', (call) => addPasskey(world, call))
+
+  route(app, world, 'PATCH /api/me/passkeys/:passkey', async ({ user, params, body }) => {
+    if (!(await renamePasskey(db, user.id, params.passkey, body.name))) throw notThere('passkey')
+    return { done: true }
+  })
+
+  route(app, world, 'DELETE /api/me/passkeys/:passkey', async ({ user, params, request }) => {
+    await inTransaction(db, async (tx) => {
+      if (!(await deletePasskey(tx, user.id, params.passkey))) throw notThere('passkey')
+      await auditedEverywhere(tx, user, request, 'user.passkey_removed')
+    })
+    return { done: true }
+  })
+}
+
+async function signIn(world: World, { body, request, setCookies }: Call<'POST /api/auth/passkey/sign-in'>) {
+  const { db } = world
+  await throttleSignIns(world, request)
+  const userId = await ownerOf(world, body.credential, PURPOSES.signIn)
+  const account = await findAccount(db, { id: userId })
+  if (!account) throw refused()
+  await openSession(world, request, userId, setCookies)
+  await auditedEverywhere(db, account, request, 'user.signed_in_by_passkey')
+  return { done: true as const }
+}
+
+async function prove(world: World, { user, body, request }: Call<'POST /api/me/proof/passkey'>) {
+  await throttleProofs(world, user)
+  if ((await ownerOf(world, body.credential, PURPOSES.proof(user.sessionId))) !== user.id) throw refused()
+  if (!(await markProven(world.db, user.sessionId))) throw new ParleyError('signed_out')
+  await auditedEverywhere(world.db, user, request, 'user.identity_proven')
+  return { done: true as const }
+}
+
+/** Returns the user whose passkey signed our challenge, on our own pages and after its device has checked them. */
+async function ownerOf(world: World, credential: UsedCredential, purpose: string): Promise<string> {
+  const { db, installation } = world
+  const passkey = await findPasskey(db, credential.id)
+  if (!passkey) throw refused()
+  const { userHandle, ...response } = credential.response
+  if (userHandle != null && userHandle !== handleOf(passkey.user_id).toString('base64url')) throw refused()
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: { ...credential, response },
+    expectedChallenge: (challenge) => consumeChallenge(db, challenge, purpose),
+    expectedOrigin: installation.consoleUrl,
+    expectedRPID: hostOf(world),
+    // Counted below, in one statement with the comparison.
+    credential: { id: passkey.credential_id, publicKey: new Uint8Array(passkey.public_key), counter: 0 },
+    requireUserVerification: true,
+  }).catch(() => {
+    throw refused()
+  })
+  if (!verified) throw refused()
+  if (!(await countPasskeyUse(db, passkey.id, authenticationInfo.newCounter)))
+    throw new ParleyError('sign_in_failed', {
+      message: 'This passkey seems to exist twice. Sign in with your password, remove it, and add it again.',
+    })
+  return passkey.user_id
+}
+
+async function creationOptions(world: World, { user }: Call<'POST /api/me/passkeys/options'>) {
+  const known = await listPasskeys(world.db, user.id)
+  if (known.length >= PASSKEYS_MAX)
+    throw new ParleyError('conflict', { message: `You have ${PASSKEYS_MAX} passkeys. Remove some first.` })
+  return {
+    challenge: await newChallenge(world, PURPOSES.adding(user.sessionId), TIMEOUT_MS),
+    rp: { id: hostOf(world), name: 'Parley' },
+    user: { id: handleOf(user.id).toString('base64url'), name: user.email, displayName: user.name },
+    pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key' as const, alg })),
+    timeout: TIMEOUT_MS,
+    excludeCredentials: known.map(descriptorOf),
+    // Kept on the device with the account, so that nobody has to write an address; and never without a check of the user.
+    authenticatorSelection: { residentKey: 'required' as const, userVerification: 'required' as const },
+    attestation: 'none' as const,
+  }
+}
+
+async function addPasskey(world: World, { user, body, request }: Call<'POST /api/me/passkeys'>) {
+  const { db, secrets, installation } = world
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: body.credential,
+    expectedChallenge: (challenge) => consumeChallenge(db, challenge, PURPOSES.adding(user.sessionId)),
+    expectedOrigin: installation.consoleUrl,
+    expectedRPID: hostOf(world),
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch(() => {
+    throw notAdded()
+  })
+  if (!verified) throw notAdded()
+  const { id: credentialId, publicKey, counter } = registrationInfo.credential
+  const { transports = [] } = body.credential.response
+  const passkey = {
+    userId: user.id,
+    name: body.name,
+    credentialId,
+    publicKey: Buffer.from(publicKey),
+    counter,
+    transports,
+  }
+  await inTransaction(db, async (tx) => {
+    if (!(await insertPasskey(tx, passkey)))
+      throw new ParleyError('conflict', { message: 'This passkey was added before.' })
+    await auditedEverywhere(tx, user, request, 'user.passkey_added')
+    const data = { link: `${installation.consoleUrl}/account` }
+    await postMail(tx, secrets, { recipient: user.email, template: 'passkey_added', data })
+  })
+  return { done: true as const }
+}
+
+type PasskeyRow = Awaited<ReturnType<typeof listPasskeys>>[number]
+
+async function requestOptions(world: World, purpose: string, allowed: readonly PasskeyRow[], goodForMs: number) {
+  return {
+    challenge: await newChallenge(world, purpose, goodForMs),
+    rpId: hostOf(world),
+    timeout: TIMEOUT_MS,
+    userVerification: 'required' as const,
+    allowCredentials: allowed.map(descriptorOf),
+  }
+}
+
+async function newChallenge({ db }: World, purpose: string, goodForMs: number): Promise<string> {
+  const challenge = randomBytes(32).toString('base64url')
+  await insertChallenge(db, challenge, purpose, goodForMs)
+  return challenge
+}
+
+function descriptorOf({ credential_id: id, transports }: PasskeyRow) {
+  return { id, type: 'public-key' as const, transports }
+}
+
+/** The id under which a device keeps the account. */
+function handleOf(userId: string): Buffer {
+  return Buffer.from(userId.replaceAll('-', ''), 'hex')
+}
+
+/** Browsers use a passkey on pages of this host only. */
+function hostOf({ installation }: World): string {
+  return new URL(installation.consoleUrl).hostname
+}
+
+function throttleSignIns({ db }: World, request: RequestFacts): Promise<void> {
+  return throttle(db, [{ subject: `passkeys/${networkOf(request.ip)}`, most: SIGN_INS_PER_MINUTE }])
+}
+
+/** Why is not said, and not logged either: the library's words quote what was sent. */
+function refused(): ParleyError {
+  const message = 'This passkey is not accepted here. Try again, or sign in with your password.'
+  return new ParleyError('sign_in_failed', { message })
+}
+
+function notAdded(): ParleyError {
+  return new ParleyError('invalid_value', { message: 'This passkey could not be added. Try again.' })
+}

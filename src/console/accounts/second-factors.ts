@@ -1,0 +1,93 @@
+import type { FastifyInstance } from 'fastify'
+import { ParleyError } from '../../rules/errors.ts'
+import { findAccount, markProven, removeSecondFactor } from '../../store/accounts/credentials.ts'
+import { inTransaction } from '../../store/database.ts'
+import { auditedEverywhere } from '../audited.ts'
+import { asked, withPasswords } from './auth-errors.ts'
+import type { Call, User } from '../console-request.ts'
+import { route, wrongFields } from '../route.ts'
+import { CODE_GOOD_FOR_MS, codeOf } from './sign-in.ts'
+import { isFirst, throttle } from '../throttle.ts'
+import type { World } from '../world.ts'
+
+/** Codes of authenticator apps, and the proof of identity that changes which matter ask for. */
+
+const HOUR_MS = 3_600_000
+const PROOFS_PER_MINUTE = 5
+const PROOFS_PER_HOUR = 30
+/** The library wants one and is told that it is right; see `afterProof`. */
+const PROVEN = { password: 'proven' }
+
+export function secondFactorRoutes(app: FastifyInstance, world: World): void {
+  const { db, auth } = world
+  route(app, world, 'POST /api/me/proof', (call) => prove(world, call))
+
+  route(app, world, 'POST /api/me/two-factor', async ({ request }) => {
+    const made = await asked(db, () =>
+      auth.afterProof(() =>
+        auth.api.enableTwoFactor({ body: { ...PROVEN, method: 'totp' }, headers: request.headers }),
+      ),
+    )
+    if (made.method !== 'totp') throw new ParleyError('internal')
+    return { uri: made.totpURI, recoveryCodes: made.backupCodes }
+  })
+
+  route(app, world, 'POST /api/me/two-factor/confirm', async ({ user, body, request, setCookies }) => {
+    await throttleProofs(world, user)
+    const { headers } = await asked(db, () =>
+      auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }),
+    )
+    setCookies(headers)
+    await isFirst(db, codeOf(user.id, body.code), CODE_GOOD_FOR_MS)
+    await auditedEverywhere(db, user, request, 'user.two_factor_enabled')
+    return { done: true }
+  })
+
+  route(app, world, 'POST /api/me/two-factor/recovery-codes', async ({ user, request }) => {
+    const { backupCodes } = await asked(db, () =>
+      auth.afterProof(() => auth.api.generateBackupCodes({ body: PROVEN, headers: request.headers })),
+    )
+    await auditedEverywhere(db, user, request, 'user.recovery_codes_renewed')
+    return { recoveryCodes: backupCodes }
+  })
+
+  route(app, world, 'POST /api/me/two-factor/disable', async ({ user, request }) => {
+    await inTransaction(db, async (tx) => {
+      await removeSecondFactor(tx, user.id)
+      await auditedEverywhere(tx, user, request, 'user.two_factor_disabled')
+    })
+    return { done: true }
+  })
+}
+
+/** A session that somebody left open must not become a way to try passwords or codes. */
+export async function throttleProofs({ db }: World, { id }: User): Promise<void> {
+  await throttle(db, [{ subject: `proof/${id}`, most: PROOFS_PER_MINUTE }])
+  await throttle(db, [{ subject: `proof/${id}/hour`, most: PROOFS_PER_HOUR }], HOUR_MS)
+}
+
+async function prove(world: World, { user, body, request }: Call<'POST /api/me/proof'>) {
+  const { db, passwords } = world
+  await throttleProofs(world, user)
+  const account = await findAccount(db, { id: user.id })
+  if (!account || !(await withPasswords(() => passwords.verify(body.password, account.passwordHash))))
+    throw wrongFields([{ path: 'password', message: 'This is not your password.' }])
+  if (user.twoFactorEnabled) await proveByCode(world, user, request.headers, body.code)
+  if (!(await markProven(db, user.sessionId))) throw new ParleyError('signed_out')
+  await auditedEverywhere(db, user, request, 'user.identity_proven')
+  return { done: true as const }
+}
+
+async function proveByCode({ db, auth }: World, user: User, headers: Headers, code: string | undefined): Promise<void> {
+  if (code === undefined) throw wrongCode('Write the six digits that your authenticator app shows.')
+  await asked(db, () => auth.api.verifyTOTP({ body: { code }, headers })).catch((error: unknown) => {
+    throw error instanceof ParleyError && error.code === 'sign_in_failed' ? wrongCode(NOT_RIGHT) : error
+  })
+  if (!(await isFirst(db, codeOf(user.id, code), CODE_GOOD_FOR_MS))) throw wrongCode(NOT_RIGHT)
+}
+
+const NOT_RIGHT = 'The code is not right, or was used before.'
+
+function wrongCode(message: string): ParleyError {
+  return wrongFields([{ path: 'code', message }])
+}

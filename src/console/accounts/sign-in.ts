@@ -1,0 +1,131 @@
+import type { FastifyInstance } from 'fastify'
+import { networkOf } from '../../rules/accounts/addresses.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import { endPendingSteps, findAccount, isStillPassword } from '../../store/accounts/credentials.ts'
+import { deleteSession, deleteSessionOfToken } from '../../store/accounts/users.ts'
+import { auditedEverywhere } from '../audited.ts'
+import { asked, usedBefore } from './auth-errors.ts'
+import type { Call, RequestFacts } from '../console-request.ts'
+import { rememberDevice } from './devices.ts'
+import { findSession, route } from '../route.ts'
+import { countSignIn } from './sign-in-limits.ts'
+import { isFirst, throttle } from '../throttle.ts'
+import type { World } from '../world.ts'
+
+const CODES_PER_MINUTE = 10
+/** A code is taken half a minute early and late, too. */
+export const CODE_GOOD_FOR_MS = 120_000
+
+export function signInRoutes(app: FastifyInstance, world: World): void {
+  const { db, auth } = world
+  route(app, world, 'POST /api/auth/sign-in/email', (call) => signIn(world, call))
+
+  route(app, world, 'POST /api/auth/two-factor/verify-totp', async ({ body, request, setCookies }) => {
+    await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
+    const { headers, response } = await asked(db, () =>
+      auth.api.verifyTOTP({ body, headers: withoutSession(request), returnHeaders: true }),
+    )
+    // A code that somebody saw being typed must not open a second session while it is still good.
+    if (!(await isFirst(db, codeOf(response.user.id, body.code), CODE_GOOD_FOR_MS))) {
+      await deleteSessionOfToken(db, response.token)
+      throw usedBefore()
+    }
+    setCookies(headers)
+    await rememberDevice(world, response.user.id, setCookies)
+    await auditedEverywhere(db, response.user, request, 'user.signed_in')
+    return { done: true }
+  })
+
+  route(app, world, 'POST /api/auth/two-factor/verify-backup-code', async ({ body, request, setCookies }) => {
+    await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
+    const { headers, response } = await asked(db, () =>
+      auth.api.verifyBackupCode({ body, headers: withoutSession(request), returnHeaders: true }),
+    )
+    setCookies(headers)
+    if (!response.user) throw new ParleyError('internal')
+    await rememberDevice(world, response.user.id, setCookies)
+    await auditedEverywhere(db, response.user, request, 'user.signed_in_by_recovery_code')
+    return { done: true }
+  })
+
+  route(app, world, 'POST /api/auth/sign-out', async ({ request, setCookies }) => {
+    const { headers } = await asked(db, () => auth.api.signOut({ headers: request.headers, returnHeaders: true }))
+    setCookies(headers)
+    return { done: true }
+  })
+}
+
+async function signIn(world: World, { body, request, setCookies }: Call<'POST /api/auth/sign-in/email'>) {
+  const wasRight = await countSignIn(world, request, body.email)
+  const twoFactor = await signInWithPassword(world, request, body, setCookies)
+  await wasRight()
+  return { twoFactor }
+}
+
+export interface PasswordSignIn {
+  email: string
+  password: string
+  rememberMe: boolean
+}
+
+/** Returns whether a second step is needed; if not, there is a session, in place of the one that this browser had. */
+export async function signInWithPassword(
+  world: World,
+  request: RequestFacts,
+  credentials: PasswordSignIn,
+  setCookies: (headers: Headers) => void,
+): Promise<boolean> {
+  const { db, auth } = world
+  const account = await findAccount(db, { email: credentials.email })
+  const { headers, response } = await asked(db, () =>
+    auth.api.signInEmail({ body: credentials, headers: withoutSession(request), returnHeaders: true }),
+  )
+  const twoFactor = 'twoFactorRedirect' in response
+  // Checking a password takes a moment. One that was replaced in it, which ended all sessions, opens no new one.
+  if (!account || !(await isStillPassword(db, account))) {
+    if (twoFactor) await endPendingSteps(db, account?.id ?? '')
+    else await deleteSessionOfToken(db, response.token)
+    throw new ParleyError('sign_in_failed')
+  }
+  await endSessionOf(world, request)
+  setCookies(headers)
+  if (twoFactor) return true
+  await rememberDevice(world, account.id, setCookies)
+  await auditedEverywhere(db, account, request, 'user.signed_in')
+  return false
+}
+
+/** For somebody who has shown who they are, in place of the session that this browser had. */
+export async function openSession(
+  world: World,
+  request: RequestFacts,
+  userId: string,
+  setCookies: (headers: Headers) => void,
+): Promise<void> {
+  const { auth } = world
+  const { headers } = await asked(world.db, () =>
+    auth.api.openSession({ body: { userId }, headers: withoutSession(request), returnHeaders: true }),
+  )
+  await endSessionOf(world, request)
+  setCookies(headers)
+  await rememberDevice(world, userId, setCookies)
+}
+
+/** Nobody goes on with a session that was known before signing in. */
+async function endSessionOf(world: World, request: RequestFacts): Promise<void> {
+  const before = await findSession(world, request)
+  if (before) await deleteSession(world.db, before.user.id, before.user.sessionId)
+}
+
+/** What remembers that a code was used. */
+export function codeOf(userId: string, code: string): string {
+  return `code/${userId}/${code}`
+}
+
+/** Signing in begins without the session of whoever was there before: the library would take a code for theirs. */
+function withoutSession({ headers }: RequestFacts): Headers {
+  const cookies = (headers.get('cookie') ?? '').split(/;\s*/).filter((cookie) => !/\.session_token=/.test(cookie))
+  const without = new Headers(headers)
+  without.set('cookie', cookies.join('; '))
+  return without
+}

@@ -1,0 +1,107 @@
+import { uuidv7 } from '../../platform/uuid.ts'
+import type { Nanos } from '../../rules/money.ts'
+import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../../rules/billing/payments.ts'
+import type { Db } from '../../store/database.ts'
+import {
+  creditPayment,
+  findPaymentByIntent,
+  insertPayment,
+  lockPayment,
+  lockPaymentIntent,
+  markExpired,
+  markPaid,
+  noteProblem,
+  rememberReturn,
+  settleReturns,
+} from '../../store/billing/payments.ts'
+import { createCheckoutSession, type StripeAccount } from './stripe.ts'
+
+/**
+ * Payments become credit here. Events come twice, late, and in any order, so each is applied to what is known and not to
+ * the event before it; whatever their order, a payment is credited once and what went back is taken back once.
+ */
+
+export interface CheckoutPages {
+  successUrl: string
+  cancelUrl: string | undefined
+}
+
+/** The page is told only when its payment is known here: nobody can pay for what nobody would credit. */
+export async function openCheckout(
+  db: Db,
+  provider: StripeAccount & CheckoutPages,
+  order: { projectId: string; amount: Nanos },
+): Promise<{ sessionId: string; url: string }> {
+  const { successUrl, cancelUrl } = provider
+  const session = await createCheckoutSession(provider, { ...order, successUrl, cancelUrl })
+  await insertPayment(db, { ...order, sessionId: session.sessionId, currency: PAYMENT_CURRENCY })
+  return session
+}
+
+/** Why an event that Stripe did sign changed nothing although it says that money moved. */
+const REJECTIONS = ['unknown_session', 'wrong_payment', 'wrong_amount', 'wrong_currency'] as const
+type Rejection = (typeof REJECTIONS)[number]
+
+export type Verdict =
+  | Rejection
+  | 'credited'
+  | 'expired'
+  | 'taken_back'
+  | 'owed'
+  | 'absorbed'
+  | 'given_back'
+  | 'remembered'
+  | 'unchanged'
+
+export function isRejection(verdict: Verdict): verdict is Rejection {
+  return (REJECTIONS as readonly Verdict[]).includes(verdict)
+}
+
+type EventOf<Type extends PaymentEvent['type']> = Extract<PaymentEvent, { type: Type }>
+
+export async function applyPaymentEvent(db: Db, event: PaymentEvent): Promise<Verdict> {
+  switch (event.type) {
+    case 'paid':
+      return db.transaction().execute((tx) => applyPaid(tx, event))
+    case 'returned':
+    case 'reinstated':
+      return db.transaction().execute((tx) => applyReturned(tx, event))
+    case 'expired':
+      return (await markExpired(db, event.sessionId)) ? 'expired' : 'unchanged'
+  }
+}
+
+async function applyPaid(tx: Db, event: EventOf<'paid'>): Promise<Verdict> {
+  const { sessionId, paymentIntent } = event
+  await lockPaymentIntent(tx, paymentIntent)
+  const payment = await lockPayment(tx, sessionId)
+  if (!payment) return 'unknown_session'
+  if (payment.payment_intent === paymentIntent) return 'unchanged'
+  const asked = { amount: payment.amount_nanos, currency: payment.currency }
+  const mismatch = payment.payment_intent === null ? mismatchOf(asked, event) : 'wrong_payment'
+  if (mismatch !== undefined) {
+    await noteProblem(tx, sessionId, `${mismatch}: ${paymentIntent} is of ${event.amount} nanos ${event.currency}`)
+    return mismatch
+  }
+  await markPaid(tx, sessionId, paymentIntent)
+  await creditPayment(tx, uuidv7(), sessionId)
+  await settleReturns(tx, paymentIntent)
+  return 'credited'
+}
+
+async function applyReturned(tx: Db, event: EventOf<'returned' | 'reinstated'>): Promise<Verdict> {
+  const { id, paymentIntent } = event
+  await lockPaymentIntent(tx, paymentIntent)
+  const payment = await findPaymentByIntent(tx, paymentIntent)
+  if (event.currency !== PAYMENT_CURRENCY) {
+    if (!payment) return 'unchanged'
+    await noteProblem(tx, payment.session_id, `wrong_currency: ${id} is in ${event.currency}`)
+    return 'wrong_currency'
+  }
+  if (!(await rememberReturn(tx, event, event.type === 'reinstated'))) return 'unchanged'
+  if (!payment) return 'remembered'
+  const { taken, owed, absorbed, givenBack } = await settleReturns(tx, paymentIntent)
+  if (givenBack > taken) return 'given_back'
+  if (absorbed > 0n) return 'absorbed'
+  return taken === givenBack ? 'unchanged' : owed > 0n ? 'owed' : 'taken_back'
+}

@@ -1,0 +1,217 @@
+import type { FastifyInstance } from 'fastify'
+import { Readable } from 'node:stream'
+import { phasesOf, wordsOf } from '../../rules/calls/call-labels.ts'
+import { OUTCOMES, type Outcome } from '../../rules/billing/charging.ts'
+import { breakdownOf } from '../../rules/billing/costs.ts'
+import { csvOf } from '../../rules/csv.ts'
+import { ERRORS } from '../../rules/errors.ts'
+import { formatCredits, parseCredits } from '../../rules/money.ts'
+import { callIdOf, completionIdOf, recompute, type Receipt } from '../../rules/billing/receipts.ts'
+import { FAILURES } from '../../rules/billing/usage-counts.ts'
+import { findCallsById, findPriceDate, listCalls, type CallFilters, type CallRow } from '../../store/calls/calls.ts'
+import type { Db } from '../../store/database.ts'
+import { findReceipt } from '../../store/billing/receipts.ts'
+import { listGroupNames, listUsedModels } from '../../store/billing/usage.ts'
+import type { Call } from '../console-request.ts'
+import { notThere, route, wrongFields } from '../route.ts'
+import type { World } from '../world.ts'
+
+const CSV_ROWS_MAX = 100_000
+const CSV_ROWS_PER_READ = 1_000
+/** A filter that matches rarely is given up after this. */
+const CSV_MS = 60_000
+const FILTERS_SINCE_MS = 400 * 86_400_000
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+export function callRoutes(app: FastifyInstance, world: World): void {
+  route(app, world, 'GET /api/projects/:project/calls', async ({ db, project, query }) => {
+    const names = await listGroupNames(db, 'key', [project.id])
+    if (query.id) {
+      const rows = await findCallsById(db, project.id, { callId: callIdOf(query.id), requestId: query.id })
+      return { items: rows.map((row) => callOf(row, names)), next: null, searchedTo: null }
+    }
+    if (query.after !== undefined && !UUID.test(query.after))
+      throw wrongFields([{ path: 'after', message: 'This is not where a list goes on.' }])
+    const search = { projectId: project.id, filters: filtersOf(query), before: query.after, most: query.limit }
+    const { rows, next, searchedTo } = await listCalls(db, search)
+    return { items: rows.map((row) => callOf(row, names)), next: next ?? null, searchedTo: searchedTo ?? null }
+  })
+
+  route(app, world, 'GET /api/projects/:project/calls/:call', async ({ db, project, params }) => {
+    const callId = callIdOf(params.call)
+    const receipt = callId === undefined ? undefined : await findReceipt(db, callId)
+    if (!receipt || receipt.projectId !== project.id) throw notThere('call')
+    return detailOf(db, receipt, await listGroupNames(db, 'key', [project.id]))
+  })
+
+  route(app, world, 'GET /api/projects/:project/calls.csv', (call) => Readable.from(csvRows(call)))
+
+  route(app, world, 'GET /api/projects/:project/call-filters', async ({ db, project }) => {
+    const names = await listGroupNames(db, 'key', [project.id])
+    const keys = [...names].map(([id, name]) => ({ id, name }))
+    return { models: await listUsedModels(db, project.id, new Date(Date.now() - FILTERS_SINCE_MS)), keys }
+  })
+}
+
+interface FilterQuery {
+  outcome?: Outcome | 'failed' | undefined
+  model?: string | undefined
+  key?: string | undefined
+  conversation?: string | undefined
+  min_cost?: string | undefined
+  streamed?: 'true' | 'false' | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+function filtersOf({ outcome, model, key, conversation, min_cost, streamed, from, to }: FilterQuery): CallFilters {
+  return {
+    outcomes: outcome === 'failed' ? OUTCOMES.filter((each) => FAILURES.has(each)) : outcome && [outcome],
+    modelId: model,
+    keyPairId: key,
+    conversationId: conversation,
+    minCharged: min_cost === undefined ? undefined : parseCredits(min_cost),
+    streamed: streamed === undefined ? undefined : streamed === 'true',
+    from: from === undefined ? undefined : new Date(from),
+    to: to === undefined ? undefined : new Date(to),
+  }
+}
+
+function callOf(row: CallRow, names: Map<string, string>) {
+  return {
+    id: completionIdOf(row.id),
+    requestId: row.request_id,
+    beganAt: row.began_at,
+    model: row.model_id,
+    keyPairId: row.key_pair_id,
+    keyName: names.get(row.key_pair_id) ?? null,
+    conversationId: row.conversation_id,
+    streamed: row.streamed,
+    status: row.status,
+    outcome: row.outcome,
+    title: wordsOf(row.outcome).title,
+    finishReason: row.finish_reason,
+    errorCode: row.error_code,
+    firstTokenMs: row.first_token_ms,
+    durationMs: row.duration_ms,
+    tries: row.tries,
+    tokens: {
+      input: row.input_tokens,
+      cachedInput: row.cached_input_tokens,
+      cacheWrite: row.cache_write_tokens,
+      output: row.output_tokens,
+      reasoning: row.reasoning_tokens,
+    },
+    chargedNanos: row.charged_nanos,
+  }
+}
+
+/** Of the tries only how long they took and what kind of failure: who was asked is the operator's business. */
+async function detailOf(db: Db, receipt: Receipt, names: Map<string, string>) {
+  const { usage, price, outcome, errorCode } = receipt
+  const { version: _version, ...prices } = price
+  const tokens = Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, BigInt(count)])) as never
+  const { classes, rounding } = breakdownOf([{ charged: receipt.charged, worth: receipt.worth, tokens, price: prices }])
+  const line = (name: keyof typeof usage) => ({ tokens: usage[name], price: price[name], nanos: classes[name].nanos })
+  return {
+    ...headOf(receipt, names),
+    ...wordsOf(outcome),
+    errorMessage: errorCode !== null && errorCode in ERRORS ? ERRORS[errorCode as keyof typeof ERRORS].message : null,
+    heldAt: receipt.heldAt,
+    settledAt: receipt.settledAt,
+    usageSource: receipt.usageSource,
+    heldNanos: receipt.held,
+    worthNanos: receipt.worth,
+    priceVersion: price.version,
+    priceEffectiveFrom: await findPriceDate(db, price.version),
+    lines: {
+      input: line('input'),
+      cachedInput: line('cachedInput'),
+      cacheWrite: line('cacheWrite'),
+      output: line('output'),
+      reasoning: line('reasoning'),
+    },
+    roundingNanos: rounding,
+    isRecomputed: recompute(receipt).matches,
+    phases: phasesOf({ ...receipt, tries: receipt.attempts }),
+    corrections: receipt.corrections.map(({ kind, amount, createdAt }) => ({ kind, amountNanos: amount, createdAt })),
+  }
+}
+
+function headOf(receipt: Receipt, names: Map<string, string>) {
+  return {
+    id: completionIdOf(receipt.callId),
+    requestId: receipt.requestId,
+    beganAt: new Date(Number.parseInt(receipt.callId.replaceAll('-', '').slice(0, 12), 16)),
+    model: receipt.modelId,
+    keyPairId: receipt.keyPairId,
+    keyName: names.get(receipt.keyPairId) ?? null,
+    conversationId: receipt.conversationId,
+    streamed: receipt.streamed,
+    status: receipt.status,
+    outcome: receipt.outcome,
+    finishReason: receipt.finishReason,
+    errorCode: receipt.errorCode,
+    firstTokenMs: receipt.firstTokenMs,
+    durationMs: receipt.durationMs,
+    tries: receipt.attempts.length,
+    tokens: receipt.usage,
+    chargedNanos: receipt.charged,
+  }
+}
+
+const CSV_HEADER = ['began at (UTC)', 'completion id', 'request id', 'model', 'key', 'conversation id', 'streamed']
+  .concat(['status', 'outcome', 'finish reason', 'error code', 'first token (ms)', 'duration (ms)', 'tries'])
+  .concat(['input tokens', 'cached input tokens', 'cache write tokens', 'output tokens', 'reasoning tokens'])
+  .concat(['charged (USD)'])
+
+/** Many short transactions: a slow download holds none open. */
+async function* csvRows({
+  inTenant,
+  project,
+  query,
+}: Call<'GET /api/projects/:project/calls.csv'>): AsyncGenerator<string> {
+  const filters = filtersOf(query)
+  const names = await inTenant((db) => listGroupNames(db, 'key', [project.id]))
+  const deadlineMs = performance.now() + CSV_MS
+  yield csvOf(CSV_HEADER, [])
+  let before: string | undefined
+  for (let sent = 0; sent < CSV_ROWS_MAX;) {
+    const search = { projectId: project.id, filters, before, most: Math.min(CSV_ROWS_PER_READ, CSV_ROWS_MAX - sent) }
+    const { rows, next, searchedTo } = await inTenant((db) => listCalls(db, search))
+    const [first, ...others] = rows.map((row) => cellsOf(row, names))
+    if (first) yield csvOf(first, others)
+    sent += rows.length
+    before = next
+    if (next === undefined) return
+    if (searchedTo !== undefined && performance.now() > deadlineMs) {
+      yield csvOf([`Searched back to ${searchedTo.toISOString()}. For older calls, choose an earlier time range.`], [])
+      return
+    }
+  }
+}
+
+function cellsOf(row: CallRow, names: Map<string, string>): string[] {
+  return [
+    row.began_at.toISOString(),
+    completionIdOf(row.id),
+    row.request_id,
+    row.model_id,
+    names.get(row.key_pair_id) ?? row.key_pair_id,
+    row.conversation_id ?? '',
+    String(row.streamed),
+    String(row.status),
+    row.outcome,
+    row.finish_reason ?? '',
+    row.error_code ?? '',
+    String(row.first_token_ms ?? ''),
+    String(row.duration_ms),
+    String(row.tries),
+    String(row.input_tokens),
+    String(row.cached_input_tokens),
+    String(row.cache_write_tokens),
+    String(row.output_tokens),
+    String(row.reasoning_tokens),
+    formatCredits(row.charged_nanos).replace('$', ''),
+  ]
+}

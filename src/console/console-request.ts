@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isIP } from 'node:net'
+import type { z } from 'zod'
+import type { MemberRole } from '../rules/accounts/roles.ts'
+import type { Db } from '../store/database.ts'
+import { CLIENT_IP_HEADER } from './accounts/auth.ts'
+import type { Contract, ParamOf, RouteKey } from './contract.ts'
+
+/** What a handler gets: the complete list of what it can know of a request and touch for it. */
+
+export interface User {
+  id: string
+  name: string
+  email: string
+  emailVerified: boolean
+  twoFactorEnabled: boolean
+  createdAt: Date
+  sessionId: string
+  /** When they last showed, in this session, that it is them. */
+  provenAt: Date
+}
+
+/** The publisher that the caller is a member of, and what they may do there. */
+export interface PublisherOfCall {
+  id: string
+  name: string
+  activatedAt: Date | null
+  role: MemberRole
+}
+
+export interface ProjectOfCall {
+  id: string
+  name: string
+}
+
+export interface RequestFacts {
+  id: string
+  ip: string
+  userAgent: string | null
+  /** For the sign-in library: the cookies and where the request comes from, and no other header. */
+  headers: Headers
+}
+
+type AccessOf<Key extends RouteKey> = Contract[Key]['access']
+type OutputOf<Key extends RouteKey, Part extends string> =
+  Contract[Key] extends Record<Part, infer Schema extends z.ZodType> ? z.output<Schema> : undefined
+
+export interface Call<Key extends RouteKey> {
+  request: RequestFacts
+  params: Record<ParamOf<Key>, string>
+  query: OutputOf<Key, 'query'>
+  body: OutputOf<Key, 'body'>
+  user: AccessOf<Key> extends 'anyone' ? undefined : User
+  publisher: AccessOf<Key> extends 'publisher' | 'project' ? PublisherOfCall : undefined
+  project: AccessOf<Key> extends 'project' ? ProjectOfCall : undefined
+  /** A transaction that sees only the tenant's rows. For `anyone` and `user`: the whole store, to be asked with care. */
+  db: Contract[Key] extends { network: true } ? undefined : Db
+  /** Another transaction of the tenant, for handlers that talk to the network in between. */
+  inTenant<T>(work: (tx: Db) => Promise<T>): Promise<T>
+  /** Hands cookies of the sign-in library on to the browser. */
+  setCookies(headers: Headers): void
+}
+
+/** What a handler returns: the contract's reply before it is turned into JSON. */
+export type ResultOf<Key extends RouteKey> = Contract[Key] extends { format: 'events' }
+  ? AsyncIterable<string>
+  : z.input<Contract[Key]['reply']>
+
+export type Handler<Key extends RouteKey> = (call: Call<Key>) => Promise<ResultOf<Key>> | ResultOf<Key>
+
+const USER_AGENT_LENGTH_MAX = 300
+
+export function factsOf(request: FastifyRequest): RequestFacts {
+  const userAgent = request.headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) ?? null
+  const ip = addressOf(request)
+  const headers = new Headers({ [CLIENT_IP_HEADER]: ip })
+  if (request.headers.cookie !== undefined) headers.set('cookie', request.headers.cookie)
+  if (userAgent !== null) headers.set('user-agent', userAgent)
+  return { id: request.id, ip, userAgent, headers }
+}
+
+/** A trusted proxy's word is taken for an address only: some add a port, and a careless one passes on what it was sent. */
+function addressOf({ ip, socket }: FastifyRequest): string {
+  const bare = ip.replace(/^\[([^\]]+)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
+  return isIP(bare) ? bare : (socket.remoteAddress ?? '')
+}
+
+export function passCookies(reply: FastifyReply, headers: Headers): void {
+  for (const cookie of headers.getSetCookie()) reply.header('set-cookie', cookie)
+}

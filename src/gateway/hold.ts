@@ -1,0 +1,134 @@
+import { billFor, type Bill, type Ending, type Outcome } from '../rules/billing/charging.ts'
+import type { ChatRequest } from '../rules/calls/chat-request.ts'
+import { OUTPUT_TOKENS_MAX_UNKNOWN, quote } from '../rules/billing/holds.ts'
+import type { Nanos } from '../rules/money.ts'
+import { costOf, outputTokensFor } from '../rules/billing/pricing.ts'
+import { NO_USAGE } from '../rules/billing/usage.ts'
+import type { Settlement } from '../store/billing/ledger.ts'
+import type { Call } from './call.ts'
+import type { ModelRoute, Route } from './upstreams/catalogue.ts'
+import type { Gateway } from './gateway.ts'
+
+/** Credit set aside for one call, until it is settled. */
+export interface Hold {
+  readonly amount: Nanos
+  /** The request with `max_tokens` lowered to what the hold pays for, where nobody else would stop the model there. */
+  clamp(request: ChatRequest): ChatRequest
+  /** Resolves to whether the hold has grown by all that was asked for. Never rejects: a store that is away is the same as a
+   * wallet that is empty. */
+  extend(): Promise<boolean>
+  /** Charges what the rules say and releases the rest. Durable when it resolves; at most once whatever happens. */
+  settle(ending: Ending, status?: number, result?: string): Promise<void>
+}
+
+/** Everything before the first upstream byte: nothing is sent to a provider that the wallet has not set credit aside for. */
+export async function holdFor(
+  { ledger, statistics, idempotency }: Pick<Gateway, 'ledger' | 'statistics' | 'idempotency'>,
+  call: Call,
+  request: ChatRequest,
+  { model, price, routes }: ModelRoute,
+  promptTokens: number,
+): Promise<Hold> {
+  const hiddenTokens = statistics.hiddenTokens(model)
+  const asked = quote({
+    promptTokens,
+    maxTokens: request.max_tokens,
+    typicalOutputTokens: statistics.typicalOutput(model),
+    outputTokensMax: model.maxOutputTokens ?? OUTPUT_TOKENS_MAX_UNKNOWN,
+    hiddenTokens,
+    price,
+  })
+  const { projectId, keyPairId } = call.caller
+  const wanted = {
+    callId: call.id,
+    projectId,
+    keyPairId,
+    modelId: model.id,
+    priceVersion: price.version,
+    want: asked.want,
+    min: asked.min,
+    hasIdempotencyKey: call.idempotencyKey !== undefined,
+  }
+  let amount = await ledger.hold(wanted).catch(async (error: unknown) => {
+    await idempotency.giveUp(call)
+    throw error
+  })
+  const isPartial = amount < asked.want
+  let extension = 0
+
+  /** What the provider must be told. Undefined: it stops by itself where the hold ends, or the meter can stop it. */
+  function maxTokensFor({ max_tokens }: ChatRequest): number | undefined {
+    if (isPartial) return Math.max(1, outputTokensFor(amount, promptTokens, price, asked.outputTokens))
+    const isUnseen = hiddenTokens > 0 && asked.outputTokens !== model.maxOutputTokens
+    return max_tokens !== undefined || isUnseen ? asked.outputTokens : undefined
+  }
+
+  return {
+    get amount() {
+      return amount
+    },
+    clamp: (original) => ({ ...original, max_tokens: maxTokensFor(original) }),
+    async extend() {
+      extension += 1
+      const oneToken = costOf({ ...NO_USAGE, output: 1 }, price) || 1n
+      const want = costOf({ ...NO_USAGE, output: asked.outputTokens }, price) || 1n
+      const extended = { callId: call.id, projectId, extension, want, min: oneToken }
+      const total = await ledger.extend(extended).catch(() => 0n)
+      // A hold that was swept while this process was paused answers 0. What was set aside still bounds the bill.
+      const grownBy = total - amount
+      if (grownBy > 0n) amount = total
+      return grownBy >= want
+    },
+    async settle(ending, status = 200, result) {
+      const bill = billFor(ending, price)
+      const { facts } = call
+      facts.outcome = ending.outcome
+      facts.usage = bill.usage
+      facts.usageSource = bill.source
+      facts.held = amount
+      facts.worth = bill.worth
+      addUpstreamCost(call, routes, bill)
+      facts.charged = await ledger.settle(settlementOf(call, ending.outcome, bill, status, result))
+    },
+  }
+}
+
+/** The last attempt is the one that answered, or broke midway: what it used is what the provider bills. */
+function addUpstreamCost({ facts }: Call, routes: readonly Route[], bill: Bill): void {
+  const attempt = facts.attempts.at(-1)
+  const cost = routes.find(({ deployment }) => deployment.id === facts.deploymentId)?.deployment.cost
+  if (attempt && cost) attempt.costNanos = costOf(bill.usage, cost).toString()
+}
+
+function settlementOf(
+  call: Call,
+  outcome: Outcome,
+  bill: Bill,
+  status: number,
+  result: string | undefined,
+): Settlement {
+  const { facts } = call
+  return {
+    callId: call.id,
+    projectId: call.caller.projectId,
+    charge: bill.charge,
+    worth: bill.worth,
+    usage: bill.usage,
+    usageSource: bill.source,
+    outcome,
+    deploymentId: facts.deploymentId,
+    conversationId: call.conversationId,
+    requestId: call.requestId,
+    streamed: facts.streamed,
+    status,
+    finishReason: facts.finishReason,
+    errorCode: facts.errorCode,
+    firstTokenMs: facts.firstTokenMs,
+    durationMs: Math.round(performance.now() - call.startedMs),
+    attempts: facts.attempts,
+    anomalies: facts.anomalies ?? [],
+    reported: facts.reported,
+    hasIdempotencyKey: call.idempotencyKey !== undefined,
+    result,
+  }
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Secrets } from '../../platform/secrets.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import { idOf } from '../../rules/recommendations/link-token.ts'
+import { isUnavailable, type Db } from '../../store/database.ts'
+import { findRecommendation } from '../../store/recommendations/records.ts'
+import { signingKeysOf } from './recommendations.ts'
+
+/** The two links of a recommendation, which readers follow: to the offer, and to why it was shown. */
+export interface Links {
+  /** Where it leads is looked up by the signed id and never taken from the address, so nobody can make it lead elsewhere. */
+  offer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
+  why(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
+}
+
+export function createLinks(db: Db, secrets: Secrets): Links {
+  const keyOf = signingKeysOf(secrets)
+
+  async function recommendationOf(request: FastifyRequest) {
+    const { token } = request.params as { token: string }
+    const id = idOf(token, keyOf)
+    const found =
+      id &&
+      (await findRecommendation(db, id).catch((error: unknown) => {
+        throw isUnavailable(error) ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error
+      }))
+    if (!found) throw new ParleyError('not_found')
+    return found
+  }
+
+  return {
+    async offer(request, reply) {
+      const { link, advertiser } = await recommendationOf(request)
+      if (link === null) return sendPage(reply, 410, unavailablePage(advertiser))
+      // A header has no letters beyond ASCII, which advertisers' addresses have.
+      return reply.headers(PRIVATE).redirect(new URL(link).href, 302)
+    },
+    async why(request, reply) {
+      return sendPage(reply, 200, reasonPage(await recommendationOf(request)))
+    },
+  }
+}
+
+/** The advertiser does not learn where its reader came from, and nobody keeps or lists the address. */
+const PRIVATE = { 'referrer-policy': 'no-referrer', 'cache-control': 'no-store', 'x-robots-tag': 'noindex' }
+
+const STYLE =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem;color:#1c2024;background:#fff}' +
+  'h1{font-size:1.375rem}@media(prefers-color-scheme:dark){body{color:#edeef0;background:#18191b}}'
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+function sendPage(reply: FastifyReply, status: number, html: string) {
+  const headers = { ...PRIVATE, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
+  return reply.code(status).headers(headers).send(html)
+}
+
+function reasonPage(shown: { advertiser: string; domain: string; label: string }): string {
+  const advertiser = escaped(shown.advertiser)
+  return page(
+    'Why this ad?',
+    `<h1>Why you saw this</h1>
+<p>The line marked “${escaped(shown.label)}” is an advertisement. <strong>${advertiser}</strong> (${escaped(shown.domain)}) pays for it when somebody follows its link.</p>
+<p>It was chosen because an offer of ${advertiser} fits what this conversation was about at that moment, and for no other reason: there is no profile of you, no cookie, and nothing is remembered from other conversations. ${advertiser} was not told what was said.</p>
+<p>The answer above it was written without it: the model never sees advertisements.</p>`,
+  )
+}
+
+function unavailablePage(advertiser: string): string {
+  return page(
+    'No longer available',
+    `<h1>This offer is no longer available</h1>
+<p>You followed the link of an advertisement by ${escaped(advertiser)} that is no longer shown. The link does not lead anywhere any more.</p>`,
+  )
+}
+
+function page(title: string, main: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
+<style>${STYLE}</style></head><body><main>
+${main}
+</main></body></html>
+`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '../../platform/log.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../../providers/provider.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import { answer } from './answer.ts'
+import { HungUp, type Call } from '../call.ts'
+import type { Route } from './catalogue.ts'
+import { createUpstreams, type Upstreams } from './upstreams.ts'
+
+const REQUEST = { model: 'm', messages: [], stream: true } as unknown as ChatRequest
+const TEXT: Chunk = { type: 'text', text: 'tea' }
+const FINISH: Chunk = { type: 'finish', reason: 'stop' }
+const ANSWER = [TEXT, FINISH]
+
+/** What happens at each attempt at a deployment: pieces, and an error where it breaks. The last goes for all that follow. */
+type Script = (Chunk | UpstreamError)[][]
+
+interface Setting {
+  /** By the name of the deployment; each is a group of its own, in this order. */
+  scripts: Record<string, Script>
+  keys?: string[]
+}
+
+function setUp({ scripts, keys = ['key'] }: Setting) {
+  const clock = { ms: 0 }
+  const asked: string[] = []
+  const abort = new AbortController()
+  const metrics = createMetrics()
+  const upstreams = createUpstreams({
+    log: createLog('silent'),
+    metrics,
+    noteKeyRefusal: () => Promise.resolve(),
+    now: () => clock.ms,
+    random: () => 0,
+  })
+  const routes = Object.entries(scripts).map(([id, script], group): Route => {
+    let attempts = 0
+    return {
+      deployment: {
+        id,
+        providerId: id,
+        upstreamModel: id,
+        group,
+        weight: 100,
+        unsupportedFields: new Set(),
+        timers: UPSTREAM_TIMERS,
+        cost: undefined,
+      },
+      keys: keys.map((name) => ({ id: `${id} ${name}`, version: '1', name, secret: name })),
+      provider: {
+        name: id,
+        cannotHonour: () => undefined,
+        async *stream({ apiKey }, signal) {
+          asked.push(`${id} ${apiKey}`)
+          const pieces = script[Math.min(attempts++, script.length - 1)] ?? []
+          for (const piece of pieces) {
+            await Promise.resolve()
+            signal.throwIfAborted()
+            if (piece instanceof UpstreamError) throw piece
+            yield piece
+          }
+        },
+      },
+    }
+  })
+  const newCall = () =>
+    ({
+      signal: abort.signal,
+      caller: { publisherId: 'publisher' },
+      facts: { streamed: true, attempts: [] },
+    }) as unknown as Call
+  async function ask(call = newCall()): Promise<Chunk[]> {
+    const chunks: Chunk[] = []
+    for await (const chunk of answer(upstreams, routes, REQUEST, call, call.signal)) chunks.push(chunk)
+    return chunks
+  }
+  return { upstreams, routes, clock, asked, abort, metrics, newCall, ask }
+}
+
+const fails = (kind: UpstreamErrorKind, status?: number, retryAfterSeconds?: number) => [
+  new UpstreamError(kind, { status, retryAfterSeconds }),
+]
+
+function isFailure(kind: UpstreamErrorKind, retryAfterSeconds?: number) {
+  return (error: unknown) => {
+    assert.ok(error instanceof UpstreamError)
+    assert.deepEqual([error.kind, error.retryAfterSeconds], [kind, retryAfterSeconds])
+    return true
+  }
+}
+
+function isRefusal(code: string, retryAfterSeconds: number) {
+  return (error: unknown) => {
+    assert.ok(error instanceof ParleyError)
+    assert.deepEqual([error.code, error.options.retryAfterSeconds], [code, retryAfterSeconds])
+    return true
+  }
+}
+
+test('each route is asked once, in the order of the groups, until one answers', async () => {
+  const scripts = { a: [fails('reset')], b: [fails('server_error', 500)], c: [ANSWER], d: [ANSWER] }
+  const { ask, asked, newCall } = setUp({ scripts })
+  const call = newCall()
+  assert.deepEqual(await ask(call), ANSWER)
+  assert.deepEqual(asked, ['a key', 'b key', 'c key'])
+  assert.equal(call.facts.deploymentId, 'c')
+  assert.deepEqual(
+    call.facts.attempts.map(({ deployment, key, failed }) => [deployment, key, failed]),
+    [
+      ['a', 'key', 'reset'],
+      ['b', 'key', 'server_error'],
+      ['c', 'key', undefined],
+    ],
+  )
+})
+
+test('when all routes have failed the call fails as the last did', async () => {
+  const { ask, asked } = setUp({ scripts: { a: [fails('reset')], b: [fails('redirect')] } })
+  await assert.rejects(ask(), isFailure('redirect'))
+  assert.equal(asked.length, 2)
+})
+
+test('after the first piece there is no other route', async () => {
+  const broken = [TEXT, ...fails('truncated')]
+  const { asked, newCall, upstreams, routes } = setUp({ scripts: { a: [broken], b: [ANSWER] } })
+  const call = newCall()
+  const chunks = answer(upstreams, routes, REQUEST, call, call.signal)
+  assert.deepEqual((await chunks.next()).value, TEXT)
+  await assert.rejects(chunks.next(), isFailure('truncated'))
+  assert.deepEqual(asked, ['a key'])
+  assert.equal(call.facts.attempts[0]?.failed, 'truncated')
+})
+
+test('a route whose breaker is open, and one whose keys rest, are not asked', async () => {
+  const scripts = { a: [fails('reset')], b: [fails('rate_limited', 429, 30)], c: [ANSWER] }
+  const { ask, asked } = setUp({ scripts })
+  for (let n = 0; n < 6; n++) await ask()
+  assert.deepEqual(
+    ['a key', 'b key', 'c key'].map((name) => asked.filter((one) => one === name).length),
+    [5, 1, 6],
+  )
+})
+
+test('the only route is asked once more after what may pass, and no more', async () => {
+  for (const kind of ['refused', 'reset', 'server_error'] as const) {
+    const passing = setUp({ scripts: { a: [fails(kind), ANSWER] } })
+    assert.deepEqual(await passing.ask(), ANSWER)
+    const lasting = setUp({ scripts: { a: [fails(kind)] } })
+    await assert.rejects(lasting.ask(), isFailure(kind))
+    assert.equal(lasting.asked.length, 2, kind)
+  }
+  for (const kind of [
+    'rejected',
+    'tls',
+    'connect_timeout',
+    'first_token_timeout',
+    'redirect',
+    'error_in_200',
+  ] as const) {
+    const { ask, asked } = setUp({ scripts: { a: [fails(kind), ANSWER] } })
+    await assert.rejects(ask(), isFailure(kind))
+    assert.equal(asked.length, 1, kind)
+  }
+})
+
+function spendRepeats(upstreams: Upstreams): void {
+  for (let n = 0; n < 100; n++) if (upstreams.repeatAfterMs() === undefined) return
+  assert.fail('the budget has no end')
+}
+
+test('when the budget is spent nothing is repeated, and other routes are asked all the same', async () => {
+  const only = setUp({ scripts: { a: [fails('reset'), ANSWER] } })
+  spendRepeats(only.upstreams)
+  await assert.rejects(only.ask(), isFailure('reset'))
+  const two = setUp({ scripts: { a: [fails('reset')], b: [ANSWER] } })
+  spendRepeats(two.upstreams)
+  assert.deepEqual(await two.ask(), ANSWER)
+})
+
+test('a caller who hangs up in the pause before the repeat ends the call there and then', async () => {
+  const { ask, asked, abort, upstreams } = setUp({ scripts: { a: [fails('reset'), ANSWER] } })
+  const running = ask()
+  setImmediate(() => abort.abort(new HungUp('gone')))
+  await assert.rejects(running, HungUp)
+  assert.equal(asked.length, 1)
+  assert.equal(upstreams.inFlight, 0)
+})
+
+test('after a 429 or a refused key the next key of the provider is tried, then the next route', async () => {
+  for (const kind of ['rate_limited', 'key_rejected'] as const) {
+    const { ask, asked } = setUp({ scripts: { a: [fails(kind)], b: [ANSWER] }, keys: ['1', '2'] })
+    assert.deepEqual(await ask(), ANSWER)
+    assert.deepEqual(asked, ['a 1', 'a 2', 'b 1'])
+  }
+})
+
+test('no deployment is asked more than three times, however many keys there are', async () => {
+  const { ask, asked } = setUp({ scripts: { a: [fails('rate_limited', 429)] }, keys: ['1', '2', '3', '4', '5'] })
+  await assert.rejects(ask(), isFailure('rate_limited', 1))
+  assert.deepEqual(asked, ['a 1', 'a 2', 'a 3'])
+})
+
+test('a key that has failed the call is not tried again by it, although it has rested by then', async () => {
+  const { ask, asked, clock } = setUp({ scripts: { a: [fails('rate_limited', 429, 0)] }, keys: ['1', '2'] })
+  clock.ms = 5
+  await assert.rejects(ask())
+  assert.deepEqual(asked, ['a 1', 'a 2'])
+})
+
+test('when all got 429 the caller is told the shortest wait', async () => {
+  const scripts = { a: [fails('rate_limited', 429, 40)], b: [fails('rate_limited', 429, 7)] }
+  const { ask } = setUp({ scripts })
+  await assert.rejects(ask(), isFailure('rate_limited', 7))
+  await assert.rejects(ask(), isRefusal('overloaded', 7))
+})
+
+test('when every breaker is open the call fails at once and is told when the next probe is due', async () => {
+  const { ask, asked, clock } = setUp({ scripts: { a: [fails('reset')], b: [fails('reset')] } })
+  for (let n = 0; n < 5; n++) await assert.rejects(ask(), isFailure('reset'))
+  clock.ms = 4_000
+  await assert.rejects(ask(), isRefusal('upstream_failed', 11))
+  assert.equal(asked.length, 10)
+})
+
+test('no caller is told to wait longer than a minute', async () => {
+  const { ask, clock } = setUp({ scripts: { a: [fails('key_rejected', 401)] } })
+  for (let n = 0; n < 5; n++) {
+    await assert.rejects(ask(), isFailure('key_rejected'))
+    clock.ms += 600_000
+  }
+  await assert.rejects(ask(), isFailure('key_rejected'))
+  await assert.rejects(ask(), isRefusal('upstream_failed', 60))
+})
+
+test('where one route is busy and the other fails, the caller is told that we are overloaded', async () => {
+  const { ask } = setUp({ scripts: { a: [fails('rate_limited', 429, 9)], b: [fails('key_rejected', 401)] } })
+  await assert.rejects(ask(), isFailure('key_rejected'))
+  await assert.rejects(ask(), isRefusal('overloaded', 9))
+})
+
+test('leaving an answer early gives its place back and counts as no failure', async () => {
+  const { upstreams, routes, newCall } = setUp({ scripts: { a: [ANSWER], b: [ANSWER] } })
+  for (let n = 0; n < 10; n++) {
+    for await (const chunk of answer(upstreams, routes, REQUEST, newCall(), new AbortController().signal)) {
+      assert.deepEqual(chunk, TEXT)
+      assert.equal(upstreams.inFlight, 1)
+      break
+    }
+    assert.equal(upstreams.inFlight, 0)
+  }
+  assert.ok('key' in upstreams.admit(routes[0] as Route, 'publisher', false, new Set()))
+})
+
+test('a caller who reads too slowly is no failure of the provider', async () => {
+  const { ask, asked, metrics } = setUp({ scripts: { a: [[TEXT, ...fails('reader_stalled')]], b: [ANSWER] } })
+  for (let n = 0; n < 6; n++) await assert.rejects(ask(), isFailure('reader_stalled'))
+  assert.deepEqual(asked, Array<string>(6).fill('a key'), 'five failures would have closed the route')
+  const { values } = await metrics.upstreamAttempts.get()
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels.provider, labels.kind, value]),
+    [['a', 'left', 6]],
+  )
+})

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UpstreamError, type UpstreamErrorKind } from '../../providers/provider.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import type { Call } from '../call.ts'
+import type { Route } from './catalogue.ts'
+import type { Admission, Refusal, Upstreams } from './upstreams.ts'
+
+/** What a second try at the very same deployment may cure. No timeouts: the caller has waited for one already. */
+const WORTH_REPEATING: ReadonlySet<UpstreamErrorKind> = new Set(['refused', 'reset', 'server_error'])
+/** What another key of the same provider may cure. */
+const WORTH_ANOTHER_KEY: ReadonlySet<UpstreamErrorKind> = new Set(['rate_limited', 'key_rejected'])
+const TRIES_PER_ROUTE_MAX = 3
+const RETRY_AFTER_SECONDS_MAX = 60
+
+/**
+ * The answer of the first route that gives one. Routes are changed only before the first piece: afterwards the caller
+ * has seen part of an answer, and a second one must not be glued to it.
+ */
+export async function* answer(
+  upstreams: Upstreams,
+  routes: readonly Route[],
+  request: ChatRequest,
+  call: Call,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk> {
+  const isOnly = routes.length === 1
+  const failures: UpstreamError[] = []
+  const refusals: Refusal[] = []
+  for (const route of upstreams.inOrder(routes)) {
+    const spentKeys = new Set<string>()
+    let mayRepeat = isOnly
+    for (let tries = 0; tries < TRIES_PER_ROUTE_MAX; tries++) {
+      const admission = upstreams.admit(route, call.caller.publisherId, isOnly, spentKeys)
+      if ('why' in admission) {
+        refusals.push(admission)
+        break
+      }
+      const failure = yield* attempt(route, admission, request, call, signal)
+      if (!failure) return
+      failures.push(failure)
+      if (WORTH_ANOTHER_KEY.has(failure.kind)) {
+        spentKeys.add(admission.key.id)
+        continue
+      }
+      if (!mayRepeat || !WORTH_REPEATING.has(failure.kind)) break
+      mayRepeat = false
+      const waitMs = upstreams.repeatAfterMs()
+      if (waitMs === undefined) break
+      // Ends with the reason of the abort, as a stream does, and not with the timer's own error: a caller that hung up
+      // would be taken for a failure of ours.
+      await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  }
+  throw endOf(failures, refusals)
+}
+
+/** Returns why there was no first piece; throws when the answer breaks after it. */
+async function* attempt(
+  route: Route,
+  admission: Admission,
+  request: ChatRequest,
+  call: Call,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, UpstreamError | undefined> {
+  const record = startRecord(call, route, admission)
+  const { upstreamModel, timers } = route.deployment
+  let hasBegun = false
+  const onSent = () => void (call.facts.deploymentId = route.deployment.id)
+  try {
+    const upstreamCall = { request, upstreamModel, apiKey: admission.key.secret, timers, onSent }
+    // Leaving this loop early cancels the upstream call.
+    for await (const chunk of route.provider.stream(upstreamCall, signal)) {
+      if (!hasBegun) {
+        hasBegun = true
+        admission.began()
+        onSent()
+        record.end(undefined)
+      }
+      if (chunk.type === 'finish') call.facts.oddEnding = chunk.odd
+      yield chunk
+    }
+    admission.ended('complete')
+    return undefined
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    if (hasBegun && error.kind === 'total_timeout') {
+      // A provider that still writes has not failed: the answer is longer than there is time for.
+      yield { type: 'finish', reason: 'length' }
+      return undefined
+    }
+    admission.ended(error.kind === 'reader_stalled' ? 'left' : error)
+    record.end(error.kind)
+    if (hasBegun) throw error
+    // Its caller is gone and nobody waits for another route. A provider that was only slow has the prompt all the same.
+    const isReadOn = call.signal.aborted
+    if (!isReadOn || !error.kind.endsWith('_timeout')) call.facts.deploymentId = undefined
+    if (isReadOn) throw error
+    return error
+  } finally {
+    // Whoever hangs up, and whatever is our own fault, comes by here only.
+    admission.ended('left')
+  }
+}
+
+/** What the caller is told when there was no answer: what the last provider did, and when it is worth while to retry. */
+function endOf(failures: readonly UpstreamError[], refusals: readonly Refusal[]): Error {
+  const last = failures.at(-1)
+  const retryAfterSeconds = secondsUntilWorthwhile(failures, refusals)
+  if (last) return new UpstreamError(last.kind, { status: last.status, retryAfterSeconds })
+  const isBusy = refusals.some(({ why }) => why === 'busy')
+  if (isBusy) return new ParleyError('overloaded', { retryAfterSeconds, details: { kind: 'providers_busy' } })
+  return new ParleyError('upstream_failed', { retryAfterSeconds, details: { kind: 'no_route' } })
+}
+
+/** Undefined when something failed that nobody knows the end of: the caller's own back-off is as good as any guess. */
+function secondsUntilWorthwhile(failures: readonly UpstreamError[], refusals: readonly Refusal[]): number | undefined {
+  if (failures.some(({ kind }) => kind !== 'rate_limited')) return undefined
+  const waits = [
+    ...failures.map(({ retryAfterSeconds }) => retryAfterSeconds ?? 1),
+    ...refusals.map(({ waitMs }) => Math.ceil(waitMs / 1_000)),
+  ]
+  return waits.length === 0 ? undefined : Math.min(Math.max(Math.min(...waits), 1), RETRY_AFTER_SECONDS_MAX)
+}
+
+function startRecord(call: Call, { deployment, provider }: Route, { key }: Admission) {
+  const startedMs = performance.now()
+  const record = {
+    deployment: deployment.id,
+    provider: provider.name,
+    key: key.name,
+    ms: 0,
+    failed: undefined as string | undefined,
+  }
+  call.facts.attempts.push(record)
+  return {
+    end(failed: UpstreamErrorKind | undefined) {
+      record.ms = Math.round(performance.now() - startedMs)
+      record.failed = failed
+    },
+  }
+}

@@ -1,0 +1,201 @@
+import { LRUCache } from 'lru-cache'
+import type { Log } from '../../platform/log.ts'
+import type { Metrics } from '../../platform/metrics.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../../providers/provider.ts'
+import {
+  CLOSED,
+  afterBeginning,
+  afterCompletion,
+  afterFailure,
+  afterLeaving,
+  afterOthersOpened,
+  passThrough,
+  stateOf,
+  waitOf,
+  type Breaker,
+  type Pass,
+} from '../../rules/upstreams/breaker.ts'
+import type { Route } from './catalogue.ts'
+
+/**
+ * Breakers for each deployment, as this process has seen it: one for everybody, and one for each publisher. A publisher can
+ * make its own calls fail by what it asks, so what fails for one closes the route to that one. It is closed to everybody when
+ * it fails for two of them, and when nothing that was asked can be the cause.
+ */
+export interface Breakers {
+  /** Whoever enters says how it went, once. */
+  enter(route: Route, publisherId: string, isOnly: boolean): Passage | { waitMs: number }
+  /** Forgets the deployments that are not among these. */
+  keepOnly(routes: readonly Route[]): void
+}
+
+export interface Passage {
+  /** The first piece is there. */
+  began(): void
+  ended(end: AttemptEnd): void
+}
+
+/** `left`: the caller is gone, has had enough, or we are to blame. */
+export type AttemptEnd = 'complete' | 'left' | UpstreamError
+
+/** These are about a key or a request. Whoever answers so is well. */
+const SAYS_NOTHING_OF_HEALTH: ReadonlySet<UpstreamErrorKind> = new Set(['rate_limited', 'key_rejected', 'rejected'])
+/** The request was not read yet, or what came back has nothing to do with it. */
+const IS_NOBODYS_DOING: ReadonlySet<UpstreamErrorKind> = new Set([
+  'refused',
+  'dns',
+  'connect_timeout',
+  'tls',
+  'redirect',
+  'encoding',
+  'protocol',
+])
+const STATE_VALUES = { closed: 0, half_open: 1, open: 2 }
+/** Of one deployment. Whoever is forgotten starts anew. */
+const PUBLISHERS_MAX = 1_000
+
+export interface BreakersOptions {
+  log: Log
+  metrics: Metrics
+  now(): number
+}
+
+export function createBreakers(options: BreakersOptions): Breakers {
+  const deployments = new Map<string, { route: Route; pair: BreakerPair }>()
+  const { breakerState } = options.metrics
+
+  function pairOf(route: Route): BreakerPair {
+    const known = deployments.get(route.deployment.id)
+    if (known) return known.pair
+    const pair = createPair(route, options)
+    deployments.set(route.deployment.id, { route, pair })
+    breakerState.set(labelsOf(route), STATE_VALUES.closed)
+    return pair
+  }
+
+  return {
+    enter(route, publisherId, isOnly) {
+      const pair = pairOf(route)
+      const passes = pair.enter(publisherId, isOnly)
+      if ('waitMs' in passes) return passes
+      // What was forgotten in the meantime is not to be shown again.
+      const isKnown = () => deployments.get(route.deployment.id)?.pair === pair
+      let hasBegun = false
+      return {
+        began() {
+          hasBegun = true
+          if (!isKnown()) return
+          pair.changeOwn(publisherId, (own, nowMs) => afterBeginning(own, passes.own, nowMs))
+          pair.changeEverybodys((shared, nowMs) => afterBeginning(shared, passes.everybodys, nowMs))
+        },
+        ended(end) {
+          if (!isKnown()) return
+          const whose = whoseFailure(end)
+          // Whoever probes for everybody answers for everybody.
+          const isEverybodys = whose === 'everybody' || (whose === 'one' && passes.everybodys.isProbe)
+          pair.changeOwn(publisherId, afterEnd(end, passes.own, whose === 'one', hasBegun))
+          pair.changeEverybodys(afterEnd(end, passes.everybodys, isEverybodys, hasBegun))
+        },
+      }
+    },
+    keepOnly(routes) {
+      const kept = new Set(routes.map(({ deployment }) => deployment.id))
+      for (const [id, { route }] of deployments) {
+        if (kept.has(id)) continue
+        deployments.delete(id)
+        breakerState.remove(labelsOf(route))
+      }
+    },
+  }
+}
+
+type Change = (breaker: Breaker, nowMs: number) => Breaker
+
+/** The breakers of one deployment. */
+interface BreakerPair {
+  enter(publisherId: string, isOnly: boolean): { everybodys: Pass; own: Pass } | { waitMs: number }
+  changeEverybodys(to: Change): void
+  changeOwn(publisherId: string, to: Change): void
+}
+
+function createPair(route: Route, { log, metrics, now }: BreakersOptions): BreakerPair {
+  const publishers = new LRUCache<string, Breaker>({ max: PUBLISHERS_MAX })
+  let everybodys = CLOSED
+
+  function show(nowMs: number): void {
+    const states = [everybodys, ...publishers.values()].map((breaker) => STATE_VALUES[stateOf(breaker, nowMs)])
+    metrics.breakerState.set(labelsOf(route), Math.max(...states))
+  }
+
+  function tell(before: Breaker, breaker: Breaker, nowMs: number, publisher?: string): void {
+    if (breaker.epoch === before.epoch) return
+    const labels = { ...labelsOf(route), publisher }
+    const openMs = Math.round(waitOf(breaker, nowMs))
+    if (breaker.open) log.warn({ ...labels, openMs }, 'route fails: not used until a probe succeeds')
+    else log.info(labels, 'route works again')
+  }
+
+  function changeEverybodys(to: Change): void {
+    const nowMs = now()
+    const before = everybodys
+    everybodys = to(before, nowMs)
+    if (everybodys.open === before.open) return
+    tell(before, everybodys, nowMs)
+    if (!everybodys.open) closeAll()
+    show(nowMs)
+  }
+
+  /** What works again works for all. */
+  function closeAll(): void {
+    // A copy, because setting one makes it the last of those to come.
+    const all = [...publishers]
+    for (const [id, own] of all) {
+      publishers.set(id, afterCompletion(own, { epoch: own.epoch, isProbe: false }))
+    }
+  }
+
+  function changeOwn(publisherId: string, to: Change): void {
+    const nowMs = now()
+    const before = publishers.get(publisherId) ?? CLOSED
+    const own = to(before, nowMs)
+    if (own === before) return
+    publishers.set(publisherId, own)
+    if (own.open === before.open) return
+    tell(before, own, nowMs, publisherId)
+    const openOnes = [...publishers.values()].filter((breaker) => stateOf(breaker, nowMs) === 'open')
+    if (own.epoch !== before.epoch && own.open && openOnes.length > 1) changeEverybodys(afterOthersOpened)
+    show(nowMs)
+  }
+
+  return {
+    enter(publisherId, isOnly) {
+      const nowMs = now()
+      const own = publishers.get(publisherId) ?? CLOSED
+      const toAll = passThrough(everybodys, nowMs, isOnly)
+      const toOne = passThrough(own, nowMs, isOnly)
+      if (!toAll || !toOne) return { waitMs: Math.max(waitOf(everybodys, nowMs), waitOf(own, nowMs)) }
+      changeEverybodys(() => toAll[0])
+      changeOwn(publisherId, () => toOne[0])
+      return { everybodys: toAll[1], own: toOne[1] }
+    },
+    changeEverybodys,
+    changeOwn,
+  }
+}
+
+function afterEnd(end: AttemptEnd, pass: Pass, isCounted: boolean, hasBegun: boolean): Change {
+  return (breaker, nowMs) => {
+    if (end === 'complete') return afterCompletion(breaker, pass)
+    return isCounted ? afterFailure(breaker, pass, hasBegun, nowMs) : afterLeaving(breaker, pass, hasBegun)
+  }
+}
+
+/** Whose failure it is. */
+function whoseFailure(end: AttemptEnd): 'nobody' | 'one' | 'everybody' {
+  if (typeof end === 'string' || SAYS_NOTHING_OF_HEALTH.has(end.kind)) return 'nobody'
+  return IS_NOBODYS_DOING.has(end.kind) ? 'everybody' : 'one'
+}
+
+function labelsOf({ deployment, provider }: Route) {
+  return { provider: provider.name, deployment: deployment.id, model: deployment.upstreamModel }
+}

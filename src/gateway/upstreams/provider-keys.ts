@@ -1,0 +1,272 @@
+import { errorFields, type Log } from '../../platform/log.ts'
+import type { Metrics } from '../../platform/metrics.ts'
+import type { UpstreamError } from '../../providers/provider.ts'
+import {
+  UNLIMITED,
+  hasRoom,
+  withOneLess,
+  withOneMore,
+  type Concurrency,
+  type SlotEnd,
+} from '../../rules/upstreams/concurrency.ts'
+import { cooldownMs } from '../../rules/upstreams/cooldown.ts'
+import type { AttemptEnd } from './breakers.ts'
+import type { ProviderKey, Route } from './catalogue.ts'
+
+/** The keys of each provider, used in turn: which are refused, which must rest, and how much each bears. */
+export interface ProviderKeys {
+  /** The next key that can be used at this route. Whoever takes it gives it back, once. */
+  take(route: Route, publisherId: string, spentKeys: ReadonlySet<string>): KeyInUse | NoKey
+  /** Forgets the keys that are not among these. */
+  keepOnly(routes: readonly Route[]): void
+  readonly inFlight: number
+}
+
+export interface KeyInUse {
+  key: ProviderKey
+  began(): void
+  ended(end: AttemptEnd): void
+}
+
+export interface NoKey {
+  /** `refused`: the provider accepts none of them. `busy`: they rest, or bear no more. */
+  why: 'refused' | 'busy'
+  waitMs: number
+}
+
+export interface ProviderKeysOptions {
+  log: Log
+  metrics: Metrics
+  now(): number
+  random(): number
+  /** For the operator to see. */
+  noteKeyRefusal(keyId: string, refusal: { status: number | undefined } | undefined): Promise<void>
+}
+
+/** A refused key is tried by one call after so long, then after twice as long, and so on. */
+const REFUSED_MS = { first: 10_000, most: 10 * 60_000 }
+/** No permission for this model, or what a prompt is answered that somebody's filter dislikes. 401 and 402 are about the key. */
+const STATUS_OF_ONE_MODEL = 403
+/** When a call will end is not known. */
+const ROOM_WAIT_MS = 1_000
+
+interface KeyState {
+  version: string
+  labels: { provider: string; key: string }
+  refusal: KeyRefusal | undefined
+  lines: Map<string, Line>
+}
+
+/**
+ * A key at a deployment. Providers limit requests by key and model, so a key that must rest for one model may have room
+ * for another.
+ */
+interface Line {
+  concurrency: Concurrency
+  restsUntilMs: number
+  limitedInARow: number
+  refusal: KeyRefusal | undefined
+  /** The publisher that was last answered 403, if nobody has been answered since. */
+  forbiddenTo: string | undefined
+}
+
+/** Replaced by each new one, so that a call can tell whether it knew of this one when it began. */
+interface KeyRefusal {
+  untilMs: number
+  times: number
+}
+
+export function createProviderKeys(options: ProviderKeysOptions): ProviderKeys {
+  const { now, metrics } = options
+  const states = new Map<string, KeyState>()
+  const turns = new Map<string, number>()
+  let inFlight = 0
+
+  /** A key that was replaced starts anew. Calls that began before may still come with the old one. */
+  function stateOf({ id, version, name }: ProviderKey, provider: string): KeyState {
+    let state = states.get(id)
+    if (state?.version !== version) {
+      if (state) hide(metrics, state)
+      state = { version, labels: { provider, key: name }, refusal: undefined, lines: new Map() }
+      states.set(id, state)
+    }
+    return state
+  }
+
+  return {
+    take(route, publisherId, spentKeys) {
+      const { keys, deployment } = route
+      const turn = turns.get(deployment.providerId) ?? 0
+      turns.set(deployment.providerId, (turn + 1) % keys.length)
+      const none: NoKey = { why: 'refused', waitMs: Number.POSITIVE_INFINITY }
+      for (let i = 0; i < keys.length; i++) {
+        const key = keys[(turn + i) % keys.length] as ProviderKey
+        if (spentKeys.has(key.id)) continue
+        const state = stateOf(key, route.provider.name)
+        const line = lineOf(state, deployment.id)
+        const missing = whatIsMissing(state, line, now())
+        if (!missing) {
+          inFlight += 1
+          return use(options, { route, publisherId, key, state, line }, () => (inFlight -= 1))
+        }
+        if (missing.why === 'busy') none.why = 'busy'
+        none.waitMs = Math.min(none.waitMs, missing.waitMs)
+      }
+      return none
+    },
+    keepOnly(routes) {
+      const deployments = new Set(routes.map(({ deployment }) => deployment.id))
+      const keys = new Map(routes.flatMap((route) => route.keys.map(({ id, version }) => [id, version])))
+      const providers = new Set(routes.map(({ deployment }) => deployment.providerId))
+      for (const [id, { version, labels, lines }] of states) {
+        if (keys.get(id) !== version) {
+          states.delete(id)
+          hide(metrics, { labels, lines })
+        }
+        for (const deployment of lines.keys()) {
+          if (deployments.has(deployment)) continue
+          lines.delete(deployment)
+          metrics.concurrencyLimit.remove({ ...labels, deployment })
+        }
+      }
+      for (const provider of turns.keys()) if (!providers.has(provider)) turns.delete(provider)
+    },
+    get inFlight() {
+      return inFlight
+    },
+  }
+}
+
+/** Takes what is forgotten out of the metrics. */
+function hide({ keyDisabled, concurrencyLimit }: Metrics, { labels, lines }: Pick<KeyState, 'labels' | 'lines'>): void {
+  keyDisabled.remove(labels)
+  for (const deployment of lines.keys()) concurrencyLimit.remove({ ...labels, deployment })
+}
+
+function lineOf({ lines }: KeyState, deploymentId: string): Line {
+  let line = lines.get(deploymentId)
+  if (!line) {
+    line = { concurrency: UNLIMITED, restsUntilMs: 0, limitedInARow: 0, refusal: undefined, forbiddenTo: undefined }
+    lines.set(deploymentId, line)
+  }
+  return line
+}
+
+function whatIsMissing(state: KeyState, line: Line, nowMs: number): NoKey | undefined {
+  const refusedUntilMs = Math.max(state.refusal?.untilMs ?? 0, line.refusal?.untilMs ?? 0)
+  if (nowMs < refusedUntilMs) return { why: 'refused', waitMs: refusedUntilMs - nowMs }
+  if (nowMs < line.restsUntilMs) return { why: 'busy', waitMs: line.restsUntilMs - nowMs }
+  return hasRoom(line.concurrency) ? undefined : { why: 'busy', waitMs: ROOM_WAIT_MS }
+}
+
+interface Use {
+  route: Route
+  publisherId: string
+  key: ProviderKey
+  state: KeyState
+  line: Line
+}
+
+function use(options: ProviderKeysOptions, used: Use, onEnd: () => void): KeyInUse {
+  const { key, state, line } = used
+  const { cuts } = line.concurrency
+  const known = [state.refusal, line.refusal]
+  line.concurrency = withOneMore(line.concurrency)
+  // One call finds out whether a refused key is accepted again; the others do not wait for it.
+  for (const refusal of known) if (refusal) refusal.untilMs = options.now() + refusedMs(refusal.times)
+  return {
+    key,
+    began() {
+      line.limitedInARow = 0
+      line.forbiddenTo = undefined
+      if (known.some((refusal) => refusal !== undefined)) accept(options, used, known)
+    },
+    ended(end) {
+      onEnd()
+      const { limit } = line.concurrency
+      line.concurrency = withOneLess(line.concurrency, slotEndOf(end), cuts)
+      if (line.concurrency.limit !== limit) {
+        const labels = { ...state.labels, deployment: used.route.deployment.id }
+        options.metrics.concurrencyLimit.set(labels, line.concurrency.limit)
+      }
+      if (typeof end === 'string') return
+      if (end.kind === 'rate_limited') rest(options, used, end)
+      if (end.kind === 'key_rejected') refuse(options, used, known, end)
+    },
+  }
+}
+
+function slotEndOf(end: AttemptEnd): SlotEnd {
+  if (end === 'complete') return 'success'
+  if (end === 'left') return 'other'
+  return end.kind === 'rate_limited' || end.status === 503 || end.status === 529 ? 'overload' : 'other'
+}
+
+function rest({ metrics, now, random }: ProviderKeysOptions, { state, line }: Use, error: UpstreamError): void {
+  metrics.upstreamRateLimited.inc(state.labels)
+  const nowMs = now()
+  // Calls that were under way when the first was refused are refused as well: that is no second time.
+  if (nowMs >= line.restsUntilMs) line.limitedInARow += 1
+  const untilMs = nowMs + cooldownMs(error.retryAfterSeconds, line.limitedInARow, random())
+  line.restsUntilMs = Math.max(line.restsUntilMs, untilMs)
+}
+
+type Known = readonly (KeyRefusal | undefined)[]
+
+function refuse(options: ProviderKeysOptions, used: Use, known: Known, { status }: UpstreamError): void {
+  const { log, metrics, now } = options
+  const { route, key, state, line } = used
+  if (status === STATUS_OF_ONE_MODEL && mayBeThePrompt(options, used)) return
+  const where = status === STATUS_OF_ONE_MODEL ? line : state
+  // Said once, and not again by every call that was under way.
+  if (!known.includes(where.refusal)) return
+  const times = (where.refusal?.times ?? 0) + 1
+  where.refusal = { times, untilMs: now() + refusedMs(times) }
+  metrics.keyDisabled.set(state.labels, 1)
+  const said = { provider: state.labels.provider, providerKey: key.name }
+  const model = status === STATUS_OF_ONE_MODEL ? route.deployment.upstreamModel : undefined
+  log.error({ ...said, upstreamStatus: status, model }, 'provider refuses a key: replace it, or mend its account')
+  note(options, used, { status })
+}
+
+/**
+ * One publisher can have itself answered 403 by what it asks, and must not take the key from the others. It is the key when
+ * another one is answered so, too, and nobody was answered in between.
+ */
+function mayBeThePrompt({ log }: ProviderKeysOptions, { route, publisherId, key, state, line }: Use): boolean {
+  if (line.refusal !== undefined) return false
+  if (line.forbiddenTo !== undefined && line.forbiddenTo !== publisherId) return false
+  if (line.forbiddenTo === undefined) {
+    const said = { provider: state.labels.provider, providerKey: key.name, model: route.deployment.upstreamModel }
+    log.warn({ ...said, publisher: publisherId }, 'provider answers 403: to a prompt, or to a key without permission')
+  }
+  line.forbiddenTo = publisherId
+  return true
+}
+
+function note(
+  { log, noteKeyRefusal }: ProviderKeysOptions,
+  { key, state }: Use,
+  refusal?: { status: number | undefined },
+) {
+  noteKeyRefusal(key.id, refusal).catch((error: unknown) => {
+    const { provider } = state.labels
+    log.warn({ provider, providerKey: key.name, ...errorFields(error) }, 'whether a key is refused could not be noted')
+  })
+}
+
+/** Only what the call knew of when it began: its key may have been refused since. */
+function accept(options: ProviderKeysOptions, used: Use, known: Known): void {
+  const { key, state, line } = used
+  if (known.includes(state.refusal)) state.refusal = undefined
+  if (known.includes(line.refusal)) line.refusal = undefined
+  const isRefused =
+    state.refusal !== undefined || [...state.lines.values()].some(({ refusal }) => refusal !== undefined)
+  options.metrics.keyDisabled.set(state.labels, isRefused ? 1 : 0)
+  if (!isRefused) note(options, used)
+  options.log.info({ provider: state.labels.provider, providerKey: key.name }, 'provider accepts the key again')
+}
+
+function refusedMs(times: number): number {
+  return Math.min(REFUSED_MS.first * 2 ** (times - 1), REFUSED_MS.most)
+}

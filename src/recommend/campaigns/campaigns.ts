@@ -1,0 +1,74 @@
+import type { Log } from '../../platform/log.ts'
+import { isRunning, type CampaignDates, type LiveCampaign } from '../../rules/recommendations/eligibility.ts'
+import { readCampaignSnapshot, type CampaignRow } from '../../store/offers/campaign-snapshot.ts'
+import type { Db } from '../../store/database.ts'
+import type { Embedder } from '../embedding/embedder.ts'
+import { createHintBook } from './hint-book.ts'
+
+/**
+ * Who takes part at this moment, in memory: a campaign that is paused, an advertiser that is suspended, a feed that grew
+ * old and the operator's switch take effect with the next refresh, without touching the index.
+ */
+export interface Campaigns {
+  readonly isOn: boolean
+  /** Undefined: it does not take part now. */
+  findLive(campaignId: string, nowMs: number): LiveCampaign | undefined
+  /** Does its feed still say so? */
+  isFresh(feedId: string, nowMs: number): boolean
+  /** The nearest hint of every campaign that has one near. */
+  hintsNear(said: Int8Array): Map<string, number>
+  /** Is this what the advertiser does not want to stand beside? */
+  isUnwanted(campaignId: string, said: Int8Array): boolean
+  refresh(): Promise<void>
+  /** Reads and embeds hints that are new since the last refresh. Campaigns take part only when theirs are known. */
+  learnHints(): Promise<void>
+}
+
+export interface CampaignsOptions {
+  db: Db
+  embedder: Embedder
+  log: Log
+}
+
+export function createCampaigns(options: CampaignsOptions): Campaigns {
+  const { db } = options
+  let isOn = false
+  let campaigns = new Map<string, LiveCampaign & CampaignDates>()
+  let feeds = new Map<string, number>()
+  let rows: readonly CampaignRow[] = []
+  const hints = createHintBook(options)
+
+  return {
+    get isOn() {
+      return isOn
+    },
+    findLive(campaignId, nowMs) {
+      const campaign = campaigns.get(campaignId)
+      return campaign && isRunning(campaign, nowMs) ? campaign : undefined
+    },
+    isFresh: (feedId, nowMs) => (feeds.get(feedId) ?? 0) > nowMs,
+    hintsNear: (said) => hints.near(said),
+    isUnwanted: (campaignId, said) => hints.isUnwanted(campaignId, said),
+    async refresh() {
+      const snapshot = await readCampaignSnapshot(db)
+      isOn = snapshot.isOn
+      campaigns = new Map(snapshot.campaigns.map((row) => [row.id, campaignOf(row)]))
+      feeds = new Map(snapshot.feeds.map(({ id, expiresAt }) => [id, expiresAt.getTime()]))
+      rows = snapshot.campaigns
+    },
+    learnHints: () => hints.learn(rows),
+  }
+}
+
+function campaignOf(row: CampaignRow): LiveCampaign & CampaignDates {
+  const { id, advertiserId, advertiser, domain, bidNanos, startsAt, endsAt } = row
+  return {
+    id,
+    advertiserId,
+    advertiser,
+    domain,
+    bidNanos,
+    startsAtMs: startsAt?.getTime(),
+    endsAtMs: endsAt?.getTime(),
+  }
+}
