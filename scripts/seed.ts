@@ -6,7 +6,8 @@
 import { parseArgs } from 'node:util'
 import { curlFor, gatewayUrlOf } from '../src/cli/curl.ts'
 import { sentenceOf } from '../src/cli/failures.ts'
-import { addKeyPair } from '../src/cli/projects/keys.ts'
+import type { Operator } from '../src/actions/actor.ts'
+import { createKeyPair, setKeyPairActive } from '../src/actions/projects/key-pairs.ts'
 import { readConfig } from '../src/config.ts'
 import { createPasswords } from '../src/platform/passwords.ts'
 import { createSecrets, type Secrets } from '../src/platform/secrets.ts'
@@ -14,7 +15,7 @@ import { uuidv7 } from '../src/platform/uuid.ts'
 import { parseCredits } from '../src/rules/money.ts'
 import { openStore, type Db, type Store } from '../src/store/database.ts'
 import { setDomainVerified } from '../src/store/projects/domains.ts'
-import { listKeyPairs, setKeyPairActive } from '../src/store/projects/keys.ts'
+import { listKeyPairs } from '../src/store/projects/keys.ts'
 import {
   insertDeployment,
   insertPrice,
@@ -61,6 +62,8 @@ function priceOf(inputText: string, cachedInputText: string, outputText: string)
   return { input, cachedInput: parseCredits(cachedInputText), cacheWrite: input, output, reasoning: output }
 }
 
+const SEED: Operator = { kind: 'operator', id: 'seed', reason: 'demo' }
+
 /** Running it again adds nothing but a fresh key pair: the secret of the former one is stored nowhere. */
 export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: string): Promise<Demo> {
   const { db } = store
@@ -68,13 +71,17 @@ export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: 
   for (const model of [...MODELS, GUIDE]) await seedModel(db, providerId, model)
   const { publisherId, projectId } = await seedProject(db)
   const former = (await listKeyPairs(db, projectId)).filter((pair) => pair.active && pair.name === KEY_PAIR)
-  for (const pair of former) await setKeyPairActive(db, pair.publishable_key, false)
-  const pair = await addKeyPair({ db, secrets, cell: CELL }, projectId, KEY_PAIR)
+  const project = { id: projectId, name: NAME, publisherId }
+  const installation = { secrets, cell: CELL, consoleUrl: '' }
+  const pair = await db.transaction().execute(async (tx) => {
+    for (const { id: keyId } of former) await setKeyPairActive(tx, SEED, { project, keyId, isActive: false })
+    return createKeyPair(tx, SEED, { project, name: KEY_PAIR, expiresInDays: null, installation })
+  })
   return {
     publisherId,
     projectId,
-    publishableKey: pair.publishable,
-    secretKey: pair.secret,
+    publishableKey: pair.publishableKey,
+    secretKey: pair.secretKey,
     models: MODELS.map((model) => model.id),
     guide: GUIDE.id,
   }

@@ -10,7 +10,6 @@ process.stdout.on('error', () => process.exit(0))
 process.exitCode = await run(process.argv, {
   roles: Object.keys(roles) as Role[],
   usualRoles: (Object.keys(roles) as Role[]).filter((role) => roles[role]),
-  // Loaded only when used: the servers, the tokenizer and Stripe would make every other command twice as slow.
+  // Loaded only when used: the servers and the tokenizer would make every other command twice as slow.
   serve: async (...args) => (await import('./serve.ts')).serve(...args),
-  openCheckout: async (...args) => (await import('./console/billing/payments.ts')).openCheckout(...args),
 })

@@ -12,7 +12,7 @@ const notHere = () => Promise.reject(new Error('not here'))
 const ROLES = ['gateway', 'worker', 'console', 'matcher'] as const
 
 function freshProgram(): Command {
-  const program = createProgram({ roles: ROLES, usualRoles: ROLES, serve: notHere, openCheckout: notHere })
+  const program = createProgram({ roles: ROLES, usualRoles: ROLES, serve: notHere })
   return program.configureOutput({ writeErr: () => {} })
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readTree, sourceFile } from './support/source-tree.ts'
+import { unusedAllowances, writesThroughActions } from './support/tidy-writes.ts'
 import * as tidy from './support/tidy.ts'
 
 type Files = Record<string, string>
@@ -67,7 +68,7 @@ test('strings, comments and regular expressions are not taken for code', () => {
 })
 
 law(
-  'imports point one way: from planes to providers, recommend and store, and from those to rules and platform',
+  'imports point one way: from planes to actions, providers, recommend and store, and from those to rules and platform',
   tidy.importDirection,
   {
     breaches: [
@@ -75,8 +76,8 @@ law(
       ['src/cli/a.ts:1', { 'src/cli/a.ts': `import type { B } from '../gateway/b.ts'` }],
       ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../providers/b.ts'` }],
       ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../recommend/b.ts'` }],
-      ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../domains/b.ts'` }],
-      ['src/domains/a.ts:1', { 'src/domains/a.ts': `import { b } from '../console/b.ts'` }],
+      ['src/store/a.ts:1', { 'src/store/a.ts': `import { b } from '../actions/b.ts'` }],
+      ['src/actions/a.ts:1', { 'src/actions/a.ts': `import { b } from '../console/b.ts'` }],
       ['src/providers/a.ts:1', { 'src/providers/a.ts': `import { b } from '../gateway/b.ts'` }],
       ['src/rules/a.ts:1', { 'src/rules/a.ts': `import { b } from '../platform/b.ts'` }],
       ['src/platform/a.ts:1', { 'src/platform/a.ts': `import { b } from '../rules/b.ts'` }],
@@ -99,8 +100,8 @@ law(
       'src/serve.ts': `import './config.ts'\nimport './gateway/a.ts'\nimport './worker/a.ts'\nimport './store/a.ts'`,
       'src/gateway/a.ts': `import './b.ts'\nimport '../store/a.ts'\nimport '../providers/a.ts'\nimport '../rules/a.ts'`,
       'src/cli/a.ts': `import '../config.ts'\nimport '../recommend/a.ts'`,
-      'src/worker/a.ts': `import '../domains/a.ts'`,
-      'src/domains/a.ts': `import '../store/a.ts'\nimport '../rules/a.ts'`,
+      'src/worker/a.ts': `import '../actions/a.ts'`,
+      'src/actions/a.ts': `import '../store/a.ts'\nimport '../rules/a.ts'`,
       'src/recommend/a.ts': `import '../store/a.ts'\nimport '../platform/a.ts'`,
       'src/config.ts': `import './rules/a.ts'\nimport './platform/a.ts'`,
       'src/config.test.ts': `import './config.ts'`,
@@ -110,6 +111,37 @@ law(
     },
   },
 )
+
+const STORE_OF_KEYS = {
+  'src/store/keys.ts': [
+    `export async function findKey(db: Db) {\n  return db.selectFrom('keys')\n}`,
+    `export async function deleteKey(tx: Db) {\n  await tx.deleteFrom('keys')\n}`,
+    `export async function endKeys(tx: Db) {\n  for (const key of keys) await deleteKey(tx, key)\n}`,
+    'export async function moveMoney(tx: Db) {\n  await sql`select ledger_transfer(${id})`\n}',
+  ].join('\n\n'),
+}
+
+law('a plane changes what is somebody’s through an action, and never by the store itself', writesThroughActions, {
+  breaches: [
+    'import { deleteKey } from',
+    'import {\n  findKey,\n  endKeys as end,\n} from',
+    'import { moveMoney } from',
+    'import { type Key, deleteKey } from',
+  ].map((statement): [string, Files] => [
+    `src/console/a.ts:${statement.split('\n').length}`,
+    { ...STORE_OF_KEYS, 'src/console/a.ts': `${statement} '../store/keys.ts'` },
+  ]),
+  lawful: {
+    ...STORE_OF_KEYS,
+    'src/console/a.ts': `import { findKey } from '../store/keys.ts'\nimport type { deleteKey } from '../store/keys.ts'`,
+    'src/actions/a.ts': `import * as store from '../store/keys.ts'`,
+    'src/cli/a.test.ts': `import { deleteKey } from '../../src/store/keys.ts'`,
+  },
+})
+
+test('what a plane may write by itself, it writes', () => {
+  assert.deepEqual(unusedAllowances(tree), [])
+})
 
 law('no import leads back to the file that it started from', tidy.importCycles, {
   breaches: [
@@ -149,7 +181,8 @@ law('a package is imported only where it belongs', tidy.packageOwners, {
     'src/main.ts': `import { fastify } from 'fastify'\nimport { Command } from 'commander'`,
     'src/cli/a.ts': `import { Command } from 'commander'`,
     'src/providers/a.ts': `import { Agent } from 'undici'`,
-    'src/console/a.ts': `import { Stripe } from 'stripe'\nimport { fastify } from 'fastify'`,
+    'src/console/a.ts': `import { fastify } from 'fastify'`,
+    'src/actions/billing/a.ts': `import { Stripe } from 'stripe'`,
     'src/platform/a.ts': `import { pino } from 'pino'\nimport { Counter } from 'prom-client'`,
     'test/support/a.ts': `import { Client } from 'pg'`,
     'bench/a.ts': `import { Client } from 'pg'\nimport { request } from 'undici'`,

@@ -83,6 +83,12 @@ export function nameOf(text: string): string {
   return name
 }
 
+export function reasonOf(text: string): string {
+  const reason = text.trim()
+  if (reason === '' || reason.length > 500) throw new InvalidArgumentError('A reason has 1 to 500 characters.')
+  return reason
+}
+
 export function upstreamModelOf(text: string): string {
   if (text.length >= 1 && text.length <= 300) return text
   throw new InvalidArgumentError('It has 1 to 300 characters.')

@@ -1,3 +1,4 @@
+import { ParleyError } from '../rules/errors.ts'
 import { isUnavailable } from '../store/database.ts'
 import { MigrationBusy, numberOf } from '../store/migrate.ts'
 
@@ -23,6 +24,13 @@ type Noun = keyof typeof LISTS
 
 export function unknownId(noun: Noun, id: string): CliError {
   return new CliError(`There is no ${noun} ${id}. List what there is with: ${LISTS[noun]}`)
+}
+
+/** For what an action did not find: the command knows what was typed. */
+export function orUnknown(noun: Noun, id: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ParleyError && error.code === 'not_found' ? unknownId(noun, id) : error
+  }
 }
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
@@ -56,6 +64,8 @@ export const FOREIGN_KEY_VIOLATION = '23503'
 /** What an operator has to know of a failure: never a stack trace, never the password in the address. */
 export function sentenceOf(error: unknown, databaseUrl: string): string {
   if (error instanceof CliError) return error.message
+  // What an action refuses. Its sentences are for people, and a command names no fields.
+  if (error instanceof ParleyError) return error.options.fields?.[0]?.message ?? error.message
   return databaseProblemOf(error, databaseUrl) ?? `This failed: ${error instanceof Error ? error.message : 'unknown'}.`
 }
 

@@ -8,7 +8,6 @@ const program = createProgram({
   roles: ['gateway', 'worker'],
   usualRoles: ['gateway', 'worker'],
   serve: notHere,
-  openCheckout: notHere,
 })
 
 function leavesOf(command: Command, path: string): [path: string, leaf: Command][] {

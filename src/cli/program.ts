@@ -6,7 +6,6 @@ import { addAdvertiserCommands } from './offers/advertisers.ts'
 import { addAnomalyCommand } from './billing/usage-anomalies.ts'
 import { addAuditCommand } from './billing/ledger-check.ts'
 import { addCampaignCommands } from './offers/campaigns.ts'
-import type { OpenCheckout } from './billing/wallet-checkout.ts'
 import { addConversationCommands } from './calls/conversations.ts'
 import { addDatabaseCommands } from './operations/database-logins.ts'
 import { addDoctorCommand } from './doctor/doctor.ts'
@@ -27,13 +26,10 @@ import { addWalletCommands } from './billing/wallets.ts'
 
 const EXIT_USAGE = 2
 
-/** What the command line needs of the other planes, which it does not know: main.ts hands it in. */
-export type Planes<Role extends LoginOf> = Serving<Role> & { openCheckout: OpenCheckout }
-
 /** Runs one command line and returns its exit code: 0, 1 for what failed, 2 for what was typed wrongly. */
-export async function run<Role extends LoginOf>(argv: readonly string[], planes: Planes<Role>): Promise<number> {
+export async function run<Role extends LoginOf>(argv: readonly string[], serving: Serving<Role>): Promise<number> {
   try {
-    await createProgram(planes).parseAsync(argv)
+    await createProgram(serving).parseAsync(argv)
     return Number(process.exitCode ?? 0)
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
@@ -48,7 +44,7 @@ export async function run<Role extends LoginOf>(argv: readonly string[], planes:
   }
 }
 
-export function createProgram<Role extends LoginOf>(planes: Planes<Role>): Command {
+export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Command {
   const program = new Command('parley')
     .description('A chat-completion gateway: OpenAI wire format in, any provider behind, prepaid credit.')
     .version(versionOfPackage())
@@ -59,7 +55,7 @@ export function createProgram<Role extends LoginOf>(planes: Planes<Role>): Comma
     })
     .showHelpAfterError('Run "parley --help" to see all commands.')
     .addHelpText('after', '\nEach command explains itself: parley publisher create --help')
-  addServeCommand(program, planes)
+  addServeCommand(program, serving)
   addMigrateCommand(program)
   addDatabaseCommands(program)
   addDoctorCommand(program)
@@ -69,7 +65,7 @@ export function createProgram<Role extends LoginOf>(planes: Planes<Role>): Comma
   addProjectCommands(program)
   addDomainCommands(program)
   addKeyCommands(program)
-  addWalletCommands(program, planes.openCheckout)
+  addWalletCommands(program)
   addProviderCommands(program)
   addModelCommands(program)
   addAdvertiserCommands(program)

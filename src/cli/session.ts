@@ -1,8 +1,11 @@
 import type { Command } from 'commander'
-import { readConfig, type Config } from '../config.ts'
+import { userInfo } from 'node:os'
+import type { Operator } from '../actions/actor.ts'
+import { readConfig, readVariable, type Config } from '../config.ts'
 import { createSecrets, type Secrets } from '../platform/secrets.ts'
 import { visibleText } from '../rules/visible-text.ts'
-import { openStore, type Db, type Store, type StoreOptions } from '../store/database.ts'
+import { openStore, type Db, type Store, type StoreOptions, type Tx } from '../store/database.ts'
+import { reasonOf } from './arguments.ts'
 import { CliError, sentenceOf } from './failures.ts'
 import { jsonOf, type Output } from './print.ts'
 
@@ -11,6 +14,10 @@ export interface Session {
   config: Config
   db: Db
   secrets: Secrets
+  /** Whoever runs the command, and why. */
+  actor: Operator
+  /** One transaction for what a command changes and for what the audit log says of it. */
+  change<T>(work: (tx: Tx) => Promise<T>): Promise<T>
 }
 
 /** What ids look like, for the examples. */
@@ -24,6 +31,11 @@ export function addCommand(parent: Command, usage: string, summary: string, exam
     .option('--json', 'print exactly one JSON document')
     .addHelpText('after', `\nExample:\n  ${example}`)
   return command.showHelpAfterError(`Run "${pathOf(command)} --help" to see how it is used.`)
+}
+
+/** One that changes something: who did it is in the audit log, and why, if they say so. */
+export function addChange(parent: Command, usage: string, summary: string, example: string): Command {
+  return addCommand(parent, usage, summary, example).option('--reason <text>', 'why, for the audit log', reasonOf)
 }
 
 function pathOf(command: Command): string {
@@ -47,12 +59,37 @@ export function withStore<Args extends unknown[]>(
 ): Action<Args> {
   return withConfig(async (config, ...args: Args) => {
     const store = openCommandStore({ url: config.DATABASE_URL, applicationName: 'parley command', ...options })
+    const { db } = store
     try {
-      return await work({ config, db: store.db, secrets: createSecrets(config.PARLEY_SECRET) }, ...args)
+      const session: Session = {
+        config,
+        db,
+        secrets: createSecrets(config.PARLEY_SECRET),
+        actor: operatorWith(args),
+        change: (change) => db.transaction().execute(change),
+      }
+      return await work(session, ...args)
     } finally {
       await store.close()
     }
   })
+}
+
+/** The last argument of an action are the command's options. */
+function operatorWith(args: readonly unknown[]): Operator {
+  const { reason } = (args.at(-1) ?? {}) as { reason?: string }
+  return { kind: 'operator', id: systemUser(), reason }
+}
+
+/** Who became root by sudo says who it was before. A container's user may have no name. */
+function systemUser(): string {
+  const before = readVariable('SUDO_USER')
+  if (before !== undefined && before !== '') return before.slice(0, 100)
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
 }
 
 export function withConfig<Args extends unknown[]>(

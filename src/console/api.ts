@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
-import { accountRoutes } from './accounts/sign-up.ts'
+import { accountRoutes } from './accounts/account.ts'
+import { signUpRoutes } from './accounts/sign-up.ts'
 import { addressProofRoutes } from './accounts/address-proofs.ts'
 import { auditRoutes } from './accounts/audit-log.ts'
 import { callRoutes } from './calls/calls.ts'
@@ -15,7 +16,6 @@ import { playgroundRoutes } from './calls/playground.ts'
 import { projectRoutes } from './projects/projects.ts'
 import { quickStartRoutes } from './projects/quick-start.ts'
 import { secondFactorRoutes } from './accounts/second-factors.ts'
-import { settingsRoutes } from './accounts/account.ts'
 import { signInRoutes } from './accounts/sign-in.ts'
 import { teamRoutes } from './accounts/team.ts'
 import { usageRoutes } from './billing/usage.ts'
@@ -38,7 +38,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
     }
     done()
   })
-  accountRoutes(scope, world)
+  signUpRoutes(scope, world)
   signInRoutes(scope, world)
   addressProofRoutes(scope, world)
   projectRoutes(scope, world)
@@ -49,7 +49,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   keyRoutes(scope, world)
   teamRoutes(scope, world)
   auditRoutes(scope, world)
-  settingsRoutes(scope, world)
+  accountRoutes(scope, world)
   secondFactorRoutes(scope, world)
   passkeyRoutes(scope, world)
   usageRoutes(scope, world)

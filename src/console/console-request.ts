@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
 import type { z } from 'zod'
 import type { MemberRole } from '../rules/accounts/roles.ts'
-import type { Db } from '../store/database.ts'
+import type { Person } from '../actions/actor.ts'
+import type { ProjectAtHand } from '../actions/audit.ts'
+import type { Db, Tx } from '../store/database.ts'
 import { CLIENT_IP_HEADER } from './accounts/auth.ts'
 import type { Contract, ParamOf, RouteKey } from './contract.ts'
 
@@ -21,16 +23,11 @@ export interface User {
 }
 
 /** The publisher that the caller is a member of, and what they may do there. */
-export interface PublisherOfCall {
+export interface PublisherOfRequest {
   id: string
   name: string
   activatedAt: Date | null
   role: MemberRole
-}
-
-export interface ProjectOfCall {
-  id: string
-  name: string
 }
 
 export interface RequestFacts {
@@ -45,18 +42,20 @@ type AccessOf<Key extends RouteKey> = Contract[Key]['access']
 type OutputOf<Key extends RouteKey, Part extends string> =
   Contract[Key] extends Record<Part, infer Schema extends z.ZodType> ? z.output<Schema> : undefined
 
-export interface Call<Key extends RouteKey> {
+export interface ConsoleRequest<Key extends RouteKey> {
   request: RequestFacts
   params: Record<ParamOf<Key>, string>
   query: OutputOf<Key, 'query'>
   body: OutputOf<Key, 'body'>
   user: AccessOf<Key> extends 'anyone' ? undefined : User
-  publisher: AccessOf<Key> extends 'publisher' | 'project' ? PublisherOfCall : undefined
-  project: AccessOf<Key> extends 'project' ? ProjectOfCall : undefined
+  /** The same person, as actions and the audit log name them. */
+  actor: AccessOf<Key> extends 'anyone' ? undefined : Person
+  publisher: AccessOf<Key> extends 'publisher' | 'project' ? PublisherOfRequest : undefined
+  project: AccessOf<Key> extends 'project' ? ProjectAtHand : undefined
   /** A transaction that sees only the tenant's rows. For `anyone` and `user`: the whole store, to be asked with care. */
-  db: Contract[Key] extends { network: true } ? undefined : Db
+  db: Contract[Key] extends { network: true } ? undefined : AccessOf<Key> extends 'publisher' | 'project' ? Tx : Db
   /** Another transaction of the tenant, for handlers that talk to the network in between. */
-  inTenant<T>(work: (tx: Db) => Promise<T>): Promise<T>
+  inTenant<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Hands cookies of the sign-in library on to the browser. */
   setCookies(headers: Headers): void
 }
@@ -66,7 +65,7 @@ export type ResultOf<Key extends RouteKey> = Contract[Key] extends { format: 'ev
   ? AsyncIterable<string>
   : z.input<Contract[Key]['reply']>
 
-export type Handler<Key extends RouteKey> = (call: Call<Key>) => Promise<ResultOf<Key>> | ResultOf<Key>
+export type Handler<Key extends RouteKey> = (request: ConsoleRequest<Key>) => Promise<ResultOf<Key>> | ResultOf<Key>
 
 const USER_AGENT_LENGTH_MAX = 300
 

@@ -2,8 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { ParleyError } from '../rules/errors.ts'
-import { includesRole, type MemberRole } from '../rules/accounts/roles.ts'
-import type { Db } from '../store/database.ts'
+import type { Person } from '../actions/actor.ts'
+import type { ProjectAtHand } from '../actions/audit.ts'
+import { notThere, requireRole, wrongFields } from '../actions/refusals.ts'
+import type { Db, Tx } from '../store/database.ts'
 import { findMembership, findMembershipOfProject } from '../store/accounts/members.ts'
 import { withTenant, type Tenant } from '../store/tenancy.ts'
 import { asked } from './accounts/auth-errors.ts'
@@ -12,8 +14,7 @@ import {
   factsOf,
   passCookies,
   type Handler,
-  type ProjectOfCall,
-  type PublisherOfCall,
+  type PublisherOfRequest,
   type RequestFacts,
   type User,
 } from './console-request.ts'
@@ -60,17 +61,24 @@ async function answer(world: World, entry: Entry, handler: AnyHandler, request: 
   const body = checked(entry.body, request.body ?? {}, 'body')
   if (entry.freshProof && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
   const tenant: Tenant | undefined = publisher && { publisherId: publisher.id, projectId: project?.id }
-  const inTenant = <T>(work: (tx: Db) => Promise<T>) =>
-    tenant ? withTenant(world.tenants, tenant, work) : work(world.db)
-  const call = { request: facts, user, params, publisher, project, query, body, inTenant }
+  const inTenant = <T>(work: (tx: Tx) => Promise<T>) => {
+    if (!tenant) throw new Error('a route without a tenant has no transaction of one')
+    return withTenant(world.tenants, tenant, work)
+  }
+  const actor = user && personOf(user, facts)
+  const call = { request: facts, user, actor, params, publisher, project, query, body, inTenant }
   const setCookies = (headers: Headers) => passCookies(reply, headers)
-  const result = entry.network
-    ? await handler({ ...call, setCookies, db: undefined })
-    : await inTenant(async (db) => handler({ ...call, setCookies, db }))
+  const handle = async (db: Db | undefined) => handler({ ...call, setCookies, db })
+  const result = await (entry.network ? handle(undefined) : tenant ? inTenant(handle) : handle(world.db))
   return send(entry, result, request, reply)
 }
 
-const NO_TENANT: { publisher?: PublisherOfCall; project?: ProjectOfCall } = {}
+const NO_TENANT: { publisher?: PublisherOfRequest; project?: ProjectAtHand } = {}
+
+/** Somebody at the console, as actions and the audit log name them. */
+export function personOf({ id, name }: Pick<User, 'id' | 'name'>, { ip, userAgent }: RequestFacts): Person {
+  return { kind: 'person', id, name, from: { ip, userAgent } }
+}
 
 /** The session that the cookie names, renewed when it is time. */
 export async function findSession(
@@ -111,11 +119,6 @@ function paramsOf(entry: Entry, params: Record<string, string>): Record<string, 
 
 const uuid = z.uuid()
 
-/** The same words for what does not exist and for what is somebody else's. */
-export function notThere(noun: string): ParleyError {
-  return new ParleyError('not_found', { message: `There is no such ${noun}, or you have no access to it.` })
-}
-
 async function tenantOf(db: Db, entry: Entry, user: User, params: Record<string, string>): Promise<typeof NO_TENANT> {
   if (entry.access === 'publisher') {
     const membership = await findMembership(db, user.id, params.publisher ?? '')
@@ -125,12 +128,13 @@ async function tenantOf(db: Db, entry: Entry, user: User, params: Record<string,
   if (entry.access === 'project') {
     const membership = await findMembershipOfProject(db, user.id, params.project ?? '')
     if (!membership) throw notThere('project')
-    return { publisher: publisherOf(membership), project: membership.project }
+    const { project, publisherId } = membership
+    return { publisher: publisherOf(membership), project: { ...project, publisherId } }
   }
   return NO_TENANT
 }
 
-function publisherOf(membership: NonNullable<Awaited<ReturnType<typeof findMembership>>>): PublisherOfCall {
+function publisherOf(membership: NonNullable<Awaited<ReturnType<typeof findMembership>>>): PublisherOfRequest {
   const { publisherId: id, publisherName: name, activatedAt, role } = membership
   return { id, name, activatedAt, role }
 }
@@ -146,12 +150,6 @@ function notConfirmed(): ParleyError {
   return new ParleyError('conflict', { message: 'Confirm your address first. The link is in the mail to you.' })
 }
 
-export function requireRole(held: MemberRole, needed: MemberRole): void {
-  if (includesRole(held, needed)) return
-  const message = `This needs the role ${needed}, and you are ${held}. Ask an owner or an admin of the account.`
-  throw new ParleyError('role_too_low', { message })
-}
-
 function checked(schema: z.ZodType | undefined, value: unknown, part: 'query' | 'body'): unknown {
   if (schema === undefined) return undefined
   const result = schema.safeParse(value)
@@ -159,13 +157,6 @@ function checked(schema: z.ZodType | undefined, value: unknown, part: 'query' | 
   throw wrongFields(
     result.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.') || part, message })),
   )
-}
-
-/** 422, with what is wrong beside each field. */
-export function wrongFields(fields: { path: string; message: string }[]): ParleyError {
-  const [first] = fields
-  const message = first ? `${first.path}: ${first.message}` : undefined
-  return new ParleyError('invalid_value', { message, param: first?.path, fields })
 }
 
 const FILE_TYPES = { csv: 'text/csv', json: 'application/json', markdown: 'text/markdown' }

@@ -1,4 +1,4 @@
-import type { CheckDomain } from '../domains/check.ts'
+import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Passwords } from '../platform/passwords.ts'
@@ -8,7 +8,7 @@ import type { Nanos } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
 import type { Auth } from './accounts/auth.ts'
-import type { StripeAccount } from './billing/stripe.ts'
+import type { StripeAccount } from '../actions/billing/stripe.ts'
 
 /** Facts of this installation that the console acts by and shows. */
 export interface Installation {

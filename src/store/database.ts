@@ -1,10 +1,12 @@
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, type Transaction } from 'kysely'
 import { DatabaseError, Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
 import { listen, type Channel, type Listening } from './notifications.ts'
 import type { Database as Schema } from './schema.gen.ts'
 import { createTenants, type Tenants } from './tenancy.ts'
 
 export type Db = Kysely<Schema>
+/** A transaction. What must not happen without its neighbours asks for one, so that it cannot be called without. */
+export type Tx = Transaction<Schema>
 
 export interface Store {
   db: Db
@@ -18,8 +20,12 @@ export interface Store {
 }
 
 /** Joins the transaction that runs, or opens one: so that a function that needs one can be part of a larger one. */
-export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
-  return db.isTransaction ? work(db) : db.transaction().execute(work)
+export function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return isTransaction(db) ? work(db) : db.transaction().execute(work)
+}
+
+function isTransaction(db: Db): db is Tx {
+  return db.isTransaction
 }
 
 /** Money is a bigint from end to end: a number would lose nanos above 9,007,199 credits. */

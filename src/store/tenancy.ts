@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Database } from './schema.gen.ts'
 
 /** The Db of database.ts, which makes tenants of it and so cannot be imported here. */
@@ -47,7 +47,11 @@ async function readKey(db: Db): Promise<Buffer> {
   return key
 }
 
-export async function withTenant<T>(tenants: Tenants, tenant: Tenant, work: (tx: Db) => Promise<T>): Promise<T> {
+export async function withTenant<T>(
+  tenants: Tenants,
+  tenant: Tenant,
+  work: (tx: Transaction<Database>) => Promise<T>,
+): Promise<T> {
   const signed = await tenants.sign(tenant)
   return tenants.db.transaction().execute(async (tx) => {
     await sql`select set_config('parley.tenant', ${signed}, true), set_config('role', 'parley_tenant', true)`.execute(

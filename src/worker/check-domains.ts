@@ -1,5 +1,5 @@
-import type { CheckDomain } from '../domains/check.ts'
-import { recordCheck, type RecordCheckOptions } from '../domains/record-check.ts'
+import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
+import { recordCheck, type RecordCheckOptions } from '../actions/projects/domains.ts'
 import type { Db } from '../store/database.ts'
 import { claimDueDomains, type DueDomain } from '../store/projects/domains.ts'
 import { withTenant, type Tenants } from '../store/tenancy.ts'

@@ -1,7 +1,7 @@
 import type { Secrets } from '../platform/secrets.ts'
 import { formatCredits } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
-import { mailOwners } from '../store/accounts/owner-mails.ts'
+import { mailOwners } from '../actions/mails.ts'
 import { withTenant, type Tenants } from '../store/tenancy.ts'
 import { listDueAlerts, markTold, rearmAlerts, type DueAlert } from '../store/billing/wallet-alerts.ts'
 

@@ -1,4 +1,4 @@
-import type { CheckDomain } from '../domains/check.ts'
+import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'

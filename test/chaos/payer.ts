@@ -4,7 +4,7 @@
  * In the end everything is disputed, so that what was spent is owed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { applyPaymentEvent } from '../../src/console/billing/payments.ts'
+import { applyPaymentEvent } from '../../src/actions/billing/payments.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import {
   nanosOfCents,

@@ -6,7 +6,7 @@ import { after } from 'node:test'
 import { refusedPort } from '../../simulator/unreachable.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../src/rules/projects/keys.ts'
 import { deleteConversation } from '../../src/store/calls/conversations.ts'
-import { setKeyPairActive } from '../../src/store/projects/keys.ts'
+import { setKeyPairActive } from '../support/key-pairs.ts'
 import { updateProject } from '../../src/store/projects/projects.ts'
 import {
   addDeployment,

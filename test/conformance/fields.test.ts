@@ -1,7 +1,7 @@
 /** The specification's part 2: every field of what is sent and what comes back. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { setKeyPairActive } from '../../src/store/projects/keys.ts'
+import { setKeyPairActive } from '../support/key-pairs.ts'
 import { listConversations } from '../../src/store/calls/conversations.ts'
 import { addKeyPair, addProject, chatBody, createWorld, until } from '../support/world.ts'
 import { clause } from './clause.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
-import { setKeyPairActive } from '../../src/store/projects/keys.ts'
+import { setKeyPairActive } from '../support/key-pairs.ts'
 import { addProject, chatBody, createWorld, credit, until, walletOf, type TestProject } from '../support/world.ts'
 import { clause } from './clause.ts'
 import { ask, listModels, stream } from './client.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
-import { pairFor } from '../../src/console/calls/playground.ts'
+import { playgroundPairOf } from '../../src/actions/projects/playground-keys.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { ERRORS } from '../../src/rules/errors.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
@@ -161,14 +161,14 @@ test('the pair is nobody’s to see or change, is shared by all consoles, and is
   const person = await newPerson(world)
   const project = await readyProject(person)
   const tenant = { publisherId: person.publisherId, projectId: project }
-  const installation = { cell: '00' } as never
   const { secrets } = world
+  const keys = { projectId: project, secrets, cell: '00' }
   const pairAt = (nowMs: number, others = secrets) =>
-    withTenant(world.store.tenants, tenant, (tx) => pairFor(tx, { secrets: others, installation }, project, nowMs))
+    withTenant(world.store.tenants, tenant, (tx) => playgroundPairOf(tx, { ...keys, secrets: others, nowMs }))
   const now = Date.now()
   let second: ReturnType<typeof pairAt> | undefined
   const first = await withTenant(world.store.tenants, tenant, async (tx) => {
-    const pair = await pairFor(tx, { secrets, installation }, project, now)
+    const pair = await playgroundPairOf(tx, { ...keys, nowMs: now })
     second = pairAt(now + 5)
     await until(isSomebodyWaiting)
     return pair

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { contract } from '../../src/console/contract.ts'
 import { createConsoleServer, type ConsoleOptions } from '../../src/console/server.ts'
-import { createCheckDomain } from '../../src/domains/check.ts'
+import { createCheckDomain } from '../../src/actions/projects/domain-check/check.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import {

@@ -122,7 +122,7 @@ test('if nobody knows whether the passwords were changed, those that may be in f
   const path = join(folder, '.env')
   const args = ['database', 'logins', '--prefix', PREFIX, '--new-passwords', '--env-file', path]
   const notHere = () => Promise.reject(new Error('not here'))
-  const planes = { roles: ['gateway'] as const, usualRoles: [], serve: notHere, openCheckout: notHere }
+  const planes = { roles: ['gateway'] as const, usualRoles: [], serve: notHere }
   assert.equal(await runCommand(['node', 'parley', ...args], planes), 1)
   const [, draft = ''] =
     /may or may not have changed.* are in (\S+)\. /.exec(String(said.mock.calls[0]?.arguments[0])) ?? []

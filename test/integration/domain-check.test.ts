@@ -4,9 +4,13 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
-import { createCheckDomain } from '../../src/domains/check.ts'
-import { createPublicFiles, type FetchedFile, type PublicFileOptions } from '../../src/domains/public-file.ts'
-import { createDomainResolver } from '../../src/domains/resolver.ts'
+import { createCheckDomain } from '../../src/actions/projects/domain-check/check.ts'
+import {
+  createPublicFiles,
+  type FetchedFile,
+  type PublicFileOptions,
+} from '../../src/actions/projects/domain-check/public-file.ts'
+import { createDomainResolver } from '../../src/actions/projects/domain-check/resolver.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { createDnsServer, type DnsAnswer, type DnsQuestion, type DnsServer } from '../support/dns-server.ts'
 

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { NO_FIGURES } from '../../src/rules/catalogue/figures.ts'
-import { applyPlan } from '../../src/cli/catalogue/price-import.ts'
+import { PARLEY } from '../../src/actions/actor.ts'
+import { importPrices } from '../../src/actions/catalogue/models.ts'
 import { readPriceFile } from '../../src/cli/catalogue/price-file.ts'
 import { oddities } from '../../src/rules/catalogue/margins.ts'
 import { presetNamed } from '../../src/providers/presets.ts'
 import { catalogueVersion } from '../../src/store/catalogue/catalogue.ts'
+import { inTransaction } from '../../src/store/database.ts'
 import { parley } from '../support/commands.ts'
 import { asked, here, refused, told } from '../support/operator.ts'
 import { chatBody, complete, createWorld, until, type World } from '../support/world.ts'
@@ -199,7 +201,10 @@ test('what was approved is what was shown: a catalogue that changed meanwhile is
   const change = { id: 'late', isNew: true, hasNewFacts: true, facts, routes: [], position: 0, costs: [] }
   const plan = { changes: [change], unchanged: 0, refused: [], warnings: [] }
   const from = { effectiveFrom: new Date(), source: 'late.json' }
-  await assert.rejects(applyPlan(db, version, plan, from), /changed meanwhile.*Run it again/)
+  await assert.rejects(
+    inTransaction(db, (tx) => importPrices(tx, PARLEY, { version, plan, ...from })),
+    /changed meanwhile.*Run it again/,
+  )
   assert.deepEqual(await rows(), before)
 })
 
@@ -213,7 +218,11 @@ test('an import is applied whole or not at all', async () => {
   const broken = { ...fine, id: 'broken', costs: [{ routeId: id, provider: 'p', to: negative }] }
   const plan = { changes: [fine, broken], unchanged: 0, refused: [], warnings: [] }
   const from = { effectiveFrom: new Date(), source: 'broken.json' }
-  await assert.rejects(applyPlan(db, await catalogueVersion(db), plan, from), /cost_input/)
+  const version = await catalogueVersion(db)
+  await assert.rejects(
+    inTransaction(db, (tx) => importPrices(tx, PARLEY, { version, plan, ...from })),
+    /cost_input/,
+  )
   assert.deepEqual(await rows(), before)
 })
 

@@ -20,8 +20,10 @@ export const CLI: Mutant[] = [
   {
     bug: 'a reversal never lets a project owe',
     file: 'src/cli/billing/wallet-movements.ts',
-    from: 'reverseTransfer(db, transferId, order, how.owed)',
-    to: 'reverseTransfer(db, transferId, order)',
+    from: `mayOwe: how.owed ?? false }
+  const posted = await postOnce(order, () => change((tx) => reverseTransfer`,
+    to: `mayOwe: false }
+  const posted = await postOnce(order, () => change((tx) => reverseTransfer`,
     test: 'test/integration/cli.test.ts',
     title: 'a transfer whose credit is spent is undone only when the project may owe it',
   },
@@ -84,24 +86,25 @@ export const CLI: Mutant[] = [
   {
     bug: 'unverifying a domain verifies it',
     file: 'src/cli/projects/domains.ts',
-    from: 'setVerified(session, project, null)',
-    to: 'setVerified(session, project, new Date())',
+    from: 'setVerified(session, project, false)',
+    to: 'setVerified(session, project, true)',
     test: 'test/integration/cli.test.ts',
     title: 'publishers, projects, domains and key pairs show what was changed',
   },
   {
     bug: 'a new domain keeps the token of the old one',
-    file: 'src/cli/projects/domains.ts',
-    from: 'setDomainName(session.db, projectId, name, newVerificationToken())',
-    to: "setDomainName(session.db, projectId, name, (await findDomain(session.db, projectId))?.token ?? '')",
+    file: 'src/actions/projects/domains.ts',
+    from: 'store.setDomainName(tx, project.id, name, newVerificationToken())',
+    to: "store.setDomainName(tx, project.id, name, before?.token ?? '')",
     test: 'test/integration/cli.test.ts',
     title: 'publishers, projects, domains and key pairs show what was changed',
   },
   {
     bug: 'a domain that ends with a dot is refused',
-    file: 'src/cli/projects/domains.ts',
-    from: "text.trim().replace(/\\.$/, '')",
-    to: 'text.trim()',
+    file: 'src/rules/projects/domains.ts',
+    from: `    .replace(/\\.$/, '')
+`,
+    to: '',
     test: 'test/integration/cli.test.ts',
     title: 'publishers, projects, domains and key pairs show what was changed',
   },
@@ -132,8 +135,9 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a campaign may end before it begins',
-    file: 'src/cli/offers/campaigns.ts',
-    from: '  expectOrder(starts, ends)\n',
+    file: 'src/actions/offers/campaigns.ts',
+    from: `  expectOrder(starts, ends)
+`,
     to: '',
     test: 'test/integration/offers-cli.test.ts',
     title: 'campaigns are changed, paused and resumed by name, and times must be in order',

@@ -56,7 +56,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the forecast counts the day that is not over',
-    file: 'src/console/billing/usage.ts',
+    file: 'src/console/billing/forecast.ts',
     from: 'const to = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)',
     to: 'const to = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS)',
     test: 'test/integration/console-usage.test.ts',
@@ -65,7 +65,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the forecast spends what running calls hold',
-    file: 'src/console/billing/usage.ts',
+    file: 'src/console/billing/forecast.ts',
     from: 'wallet.balance_nanos - wallet.held_nanos',
     to: 'wallet.balance_nanos',
     test: 'test/integration/console-usage.test.ts',
@@ -75,8 +75,8 @@ export const CONSOLE_FIGURES: Mutant[] = [
   {
     bug: 'the pace of the wallet is of eight days',
     file: 'src/console/billing/wallet.ts',
-    from: 'today - (PACE_DAYS - 1) * DAY_MS',
-    to: 'today - PACE_DAYS * DAY_MS',
+    from: 'today - (SPENT_DAYS - 1) * DAY_MS',
+    to: 'today - SPENT_DAYS * DAY_MS',
     test: 'test/integration/console-usage.test.ts',
     title:
       'the forecast of costs is of the seven full days before today, and the wallet’s of today and the six before, of what no running call holds',
@@ -155,7 +155,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'an alert may be above what can be topped up',
-    file: 'src/console/billing/wallet.ts',
+    file: 'src/actions/billing/wallets.ts',
     from: '(threshold === 0n || threshold > TOP_UP_MAX)',
     to: 'threshold === 0n',
     test: 'test/integration/console-wallet.test.ts',
@@ -163,7 +163,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'an alert may be of nothing',
-    file: 'src/console/billing/wallet.ts',
+    file: 'src/actions/billing/wallets.ts',
     from: '(threshold === 0n || threshold > TOP_UP_MAX)',
     to: 'threshold > TOP_UP_MAX',
     test: 'test/integration/console-wallet.test.ts',
@@ -180,7 +180,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'the pair of the playground is kept to its last minute',
-    file: 'src/console/calls/playground.ts',
+    file: 'src/actions/projects/playground-keys.ts',
     from: 'row.expires_at.getTime() > nowMs + KEY_LEFT_MS',
     to: 'row.expires_at.getTime() > nowMs',
     test: 'test/integration/console-playground.test.ts',
@@ -188,7 +188,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'a rolled pair lasts for ever',
-    file: 'src/console/projects/keys.ts',
+    file: 'src/actions/projects/key-pairs.ts',
     from: 'const expiresAt = old.expires_at && new Date(',
     to: 'const expiresAt = null && new Date(',
     test: 'test/integration/console-keys.test.ts',
@@ -221,8 +221,8 @@ export const CONSOLE_FIGURES: Mutant[] = [
   {
     bug: 'what was spent in seven days has eight days in it, and the credit seems to last shorter',
     file: 'src/console/billing/wallet.ts',
-    from: 'new Date(today - (PACE_DAYS - 1) * DAY_MS)',
-    to: 'new Date(today - PACE_DAYS * DAY_MS)',
+    from: 'new Date(today - (SPENT_DAYS - 1) * DAY_MS)',
+    to: 'new Date(today - SPENT_DAYS * DAY_MS)',
     test: 'test/integration/console-usage.test.ts',
     title:
       'the forecast of costs is of the seven full days before today, and the wallet’s of today and the six before, of what no running call holds',
@@ -238,7 +238,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'a refund that was told of before its payment is not taken back',
-    file: 'src/console/billing/payments.ts',
+    file: 'src/actions/billing/payments.ts',
     from: `  await creditPayment(tx, uuidv7(), sessionId)
   await settleReturns(tx, paymentIntent)
 `,

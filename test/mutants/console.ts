@@ -233,7 +233,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'the last owner deletes the account and leaves the team without one',
-    file: 'src/console/accounts/account.ts',
+    file: 'src/actions/accounts/people.ts',
     from: 'if ((await countMembers(tx, publisherId)) > 1)',
     to: 'if ((await countMembers(tx, publisherId)) > 2)',
     test: 'test/integration/console-accounts.test.ts',
@@ -241,7 +241,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'an invitation can be accepted for a year',
-    file: 'src/console/accounts/team.ts',
+    file: 'src/actions/accounts/members.ts',
     from: 'const INVITATION_MS = 7 * 24 * 3_600_000',
     to: 'const INVITATION_MS = 365 * 24 * 3_600_000',
     test: 'test/integration/console-team.test.ts',
@@ -265,7 +265,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'returns that were told of before the payment are settled before its credit exists, which does nothing',
-    file: 'src/console/billing/payments.ts',
+    file: 'src/actions/billing/payments.ts',
     from: '  await creditPayment(tx, uuidv7(), sessionId)\n  await settleReturns(tx, paymentIntent)\n',
     to: '  await settleReturns(tx, paymentIntent)\n  await creditPayment(tx, uuidv7(), sessionId)\n',
     test: 'test/integration/stripe.test.ts',
@@ -281,9 +281,9 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'the entry about a new project in the audit log does not say which project it is',
-    file: 'src/console/projects/projects.ts',
-    from: "await audited({ ...call, project: { id } }, 'project.created',",
-    to: "await audited(call, 'project.created',",
+    file: 'src/actions/projects/projects.ts',
+    from: "auditProject(tx, actor, project, 'project.created'",
+    to: "auditProject(tx, actor, { ...project, id: publisherId }, 'project.created'",
     test: 'test/integration/console-team.test.ts',
     title: 'every change is in the audit log, with who, from where and what; filters, pages and CSV agree',
   },
@@ -305,17 +305,18 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'ending a replaced key pair early leaves no entry in the audit log',
-    file: 'src/console/projects/keys.ts',
-    from: `    await audited(call, 'key.ended', { subject: pair.name, details: factsOf(pair) })\n`,
+    file: 'src/actions/projects/key-pairs.ts',
+    from: `  await auditPair(tx, actor, input, 'key.ended', pair)
+`,
     to: '',
     test: 'test/integration/console-keys.test.ts',
     title: 'the overlap is a day unless said otherwise, never longer than the old pair had, and can be ended',
   },
   {
     bug: 'a list of allowed models that has one which is not served any more cannot be saved',
-    file: 'src/console/projects/settings.ts',
-    from: 'const known = new Set([...(await listServedModels(db)).map(({ id }) => id), ...(before ?? [])])',
-    to: 'const known = new Set((await listServedModels(db)).map(({ id }) => id))',
+    file: 'src/actions/projects/projects.ts',
+    from: 'const known = new Set([...choices.map(({ id }) => id), ...(before ?? [])])',
+    to: 'const known = new Set(choices.map(({ id }) => id))',
     test: 'test/integration/console-project-settings.test.ts',
     title: 'a model that is not served any more may stay in a list that has it, and is in none where it was not',
   },

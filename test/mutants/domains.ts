@@ -11,7 +11,7 @@ export const DOMAINS: Mutant[] = [
   },
   {
     bug: 'one public address among private ones lets them all be connected to',
-    file: 'src/domains/public-file.ts',
+    file: 'src/actions/projects/domain-check/public-file.ts',
     from: 'if (!addresses.every(isAllowed))',
     to: 'if (!addresses.some(isAllowed))',
     test: 'test/integration/domain-check.test.ts',
@@ -19,7 +19,7 @@ export const DOMAINS: Mutant[] = [
   },
   {
     bug: 'a check of the old token verifies a domain that has a new one',
-    file: 'src/domains/record-check.ts',
+    file: 'src/actions/projects/domains.ts',
     from: ' || domain.token !== check.token',
     to: '',
     test: 'test/integration/console-domains.test.ts',
@@ -28,7 +28,7 @@ export const DOMAINS: Mutant[] = [
   },
   {
     bug: 'a check of the old name verifies the new one',
-    file: 'src/domains/record-check.ts',
+    file: 'src/actions/projects/domains.ts',
     from: 'domain.name !== check.name || domain.token !== check.token',
     to: 'false',
     test: 'test/integration/console-domains.test.ts',
@@ -36,7 +36,7 @@ export const DOMAINS: Mutant[] = [
   },
   {
     bug: 'a name server that fails for IPv6 hides IPv4',
-    file: 'src/domains/resolver.ts',
+    file: 'src/actions/projects/domain-check/resolver.ts',
     from: 'return v4 === undefined && v6 === undefined ?',
     to: 'return v4 === undefined || v6 === undefined ?',
     test: 'test/integration/domain-check.test.ts',
@@ -44,7 +44,7 @@ export const DOMAINS: Mutant[] = [
   },
   {
     bug: 'the mail about a failing domain does not say when it lapses',
-    file: 'src/domains/record-check.ts',
+    file: 'src/actions/projects/domains.ts',
     from: 'lapsesOn: dayOf(lapsesAtOf(standing))',
     to: 'lapsesOn: dayOf(lapsesAtOf(domain))',
     test: 'test/integration/console-domains.test.ts',

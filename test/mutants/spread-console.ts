@@ -4,9 +4,11 @@ import type { Mutant } from './mutant.ts'
 export const SPREAD_CONSOLE: Mutant[] = [
   {
     bug: 'a longer retention does not withdraw a cut that is still under way',
-    file: 'src/console/projects/settings.ts',
-    from: '  await (days < before ? requestCut(db, project.id, days) : withdrawCut(db, project.id))\n',
-    to: '  if (days < before) await requestCut(db, project.id, days)\n',
+    file: 'src/actions/projects/projects.ts',
+    from: `  await (days < before ? requestCut(tx, project.id, days) : withdrawCut(tx, project.id))
+`,
+    to: `  if (days < before) await requestCut(tx, project.id, days)
+`,
     test: 'test/integration/console-project-settings.test.ts',
     title: 'a longer retention withdraws the cut to a shorter one that is not done yet',
   },
@@ -20,7 +22,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'a pair that replaces another ends when the old one would have ended',
-    file: 'src/console/projects/keys.ts',
+    file: 'src/actions/projects/key-pairs.ts',
     from: 'old.expires_at && new Date(Date.now() + old.expires_at.getTime() - old.created_at.getTime())',
     to: 'old.expires_at',
     test: 'test/integration/console-keys.test.ts',
@@ -118,11 +120,12 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'changing the password on the account page sends no mail about it',
-    file: 'src/console/accounts/account.ts',
-    from: `    const data = { link: \`\${installation.consoleUrl}/sign-in\` }
-    await postMail(tx, secrets, { recipient: user.email, template: 'password_changed', data })
+    file: 'src/actions/accounts/people.ts',
+    from: `  await auditEverywhere(tx, person, 'user.password_changed')
+  await tellOfPassword(tx, input)
 `,
-    to: '',
+    to: `  await auditEverywhere(tx, person, 'user.password_changed')
+`,
     test: 'test/integration/console-accounts.test.ts',
     title: 'changing the password ends every other session and tells by mail',
   },
@@ -154,15 +157,15 @@ export const SPREAD_CONSOLE: Mutant[] = [
   },
   {
     bug: 'entries of the audit log no longer say which project they are about',
-    file: 'src/console/audited.ts',
-    from: 'projectId: call.project?.id ?? null,',
+    file: 'src/actions/audit.ts',
+    from: 'projectId: place.projectId ?? null,',
     to: 'projectId: null,',
     test: 'test/integration/console-pictures.test.ts',
     title: 'POST /api/publishers/:publisher/projects',
   },
   {
     bug: 'an inquiry that was closed without becoming a dispute counts as money that went back',
-    file: 'src/console/billing/stripe.ts',
+    file: 'src/actions/billing/stripe.ts',
     from: `(isClosed && told.status !== 'lost')`,
     to: `(isClosed && told.status === 'won')`,
     test: 'test/integration/stripe-returns.test.ts',

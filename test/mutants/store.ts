@@ -70,8 +70,8 @@ export const STORE: Mutant[] = [
   {
     bug: 'the key pair of the playground can be managed like any other',
     file: 'src/store/projects/key-pairs.ts',
-    from: "    .where('purpose', '=', 'calls')\n    .forUpdate()",
-    to: '    .forUpdate()',
+    from: "(isPlaygroundToo ? query : query.where('purpose', '=', 'calls'))",
+    to: 'query',
     test: SCOPES,
     title: 'the key pair of the playground is not among those that people manage',
   },

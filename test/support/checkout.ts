@@ -1,6 +1,9 @@
 /** A payment through Stripe in a world of tests: its checkout, the events about it, and what became of it. */
 import assert from 'node:assert/strict'
-import { openCheckout } from '../../src/console/billing/payments.ts'
+import type { Tx } from '../../src/store/database.ts'
+import { findProject } from '../../src/store/projects/projects.ts'
+import { PARLEY } from '../../src/actions/actor.ts'
+import { openCheckout } from '../../src/actions/billing/checkout.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
 import { listPayments } from '../../src/store/billing/payments.ts'
@@ -70,13 +73,13 @@ interface DisputeChange {
 export async function checkoutAt(world: World, stripe: StripeStandIn, change: Record<string, unknown> = {}) {
   const { db } = world.store
   const { id: projectId } = await addProject(world.store, world.secrets, { credits: '0' })
-  const provider = {
-    secretKey: STRIPE_KEY,
-    apiBase: stripe.url,
-    successUrl: 'https://a.example/',
-    cancelUrl: undefined,
-  }
-  const { sessionId, url } = await openCheckout(db, provider, { projectId, amount: AMOUNT })
+  const row = await findProject(db, projectId)
+  const project = { id: projectId, name: String(row?.name), publisherId: String(row?.publisher_id) }
+  const pages = { successUrl: 'https://a.example/', cancelUrl: undefined }
+  const account = { secretKey: STRIPE_KEY, apiBase: stripe.url }
+  const inOne = <T>(work: (tx: Tx) => Promise<T>) => db.transaction().execute(work)
+  const checkout = { project, amount: AMOUNT, stripe: account, ...pages }
+  const { sessionId, url } = await openCheckout(inOne, PARLEY, checkout)
   const paymentIntent = `pi_${(intents += 1)}`
   // Stripe's time is in seconds, and decides which of two events is the newer. Where nothing else is said, neither is.
   const nowSeconds = Date.now() / 1_000

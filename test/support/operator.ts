@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { run } from '../../src/cli/program.ts'
-import { openCheckout } from '../../src/console/billing/payments.ts'
 import type { Finished } from './commands.ts'
 
 /** With these variables and in this folder, or with those of this process. */
@@ -23,7 +22,6 @@ export async function here(
       roles: [],
       usualRoles: [],
       serve: notHere,
-      openCheckout,
     })
     return { code, ...printed }
   } finally {

@@ -11,12 +11,12 @@ export type Rule = (files: SourceFile[]) => string[]
 /** Where everything is put together: these see all layers, and no layer sees them. */
 const WIRING = new Set(['main', 'serve'])
 const PLANES = ['gateway', 'console', 'worker', 'matcher', 'cli']
-const PLANE_IMPORTS = ['providers', 'recommend', 'domains', 'store', 'rules', 'platform']
+const PLANE_IMPORTS = ['actions', 'providers', 'recommend', 'store', 'rules', 'platform']
 const MAY_IMPORT: Record<string, string[]> = {
   ...Object.fromEntries(PLANES.map((plane) => [plane, PLANE_IMPORTS])),
   cli: [...PLANE_IMPORTS, 'config'],
   providers: ['rules', 'platform'],
-  domains: ['store', 'rules', 'platform'],
+  actions: ['store', 'rules', 'platform'],
   recommend: ['store', 'rules', 'platform'],
   store: ['rules', 'platform'],
   rules: [],
@@ -34,7 +34,7 @@ const OWNERS: Record<string, RegExp> = {
   undici: /^src\/providers\/|^src\/recommend\/matcher-client\.ts$/,
   '@lancedb/lancedb': /^src\/recommend\//,
   'onnxruntime-node': /^src\/recommend\/embedding\//,
-  stripe: /^src\/console\//,
+  stripe: /^src\/actions\/billing\//,
   commander: /^src\/cli\/|^src\/main\.ts$/,
   pino: IN_PLATFORM_OR_OPS,
   'prom-client': IN_PLATFORM_OR_OPS,

@@ -1,34 +1,38 @@
 import { Argument, type Command } from 'commander'
-import { uuidv7 } from '../../platform/uuid.ts'
-import { insertPublisher, listPublishers, setPublisherActivated } from '../../store/accounts/publishers.ts'
+import { createPublisher, setPublisherActivated } from '../../actions/accounts/publishers.ts'
+import { listPublishers } from '../../store/accounts/publishers.ts'
 import { nameOf } from '../arguments.ts'
-import { CliError, expectId, unknownId } from '../failures.ts'
+import { CliError, expectId, orUnknown } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
-import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 export function addPublisherCommands(program: Command): void {
   const publisher = program.command('publisher').description('who uses Parley and pays for it')
-  addCommand(publisher, 'create', 'add a publisher', 'parley publisher create "Example News" --activate')
+  addChange(publisher, 'create', 'add a publisher', 'parley publisher create "Example News" --activate')
     .addArgument(new Argument('<name>', 'how people call it').argParser(nameOf))
     .option('--email <address>', 'where to reach it')
     .option('--activate', 'let it make requests at once')
     .action(withStore(create))
   addCommand(publisher, 'list', 'show all publishers', 'parley publisher list').action(withStore(list))
-  addCommand(publisher, 'activate', 'let a publisher make requests', `parley publisher activate ${EXAMPLE_ID}`)
+  addChange(publisher, 'activate', 'let a publisher make requests', `parley publisher activate ${EXAMPLE_ID}`)
     .argument('<id>')
     .action(withStore((session, id: string) => setActivated(session, id, true)))
-  addCommand(publisher, 'deactivate', 'refuse its requests (403)', `parley publisher deactivate ${EXAMPLE_ID}`)
+  addChange(publisher, 'deactivate', 'refuse its requests (403)', `parley publisher deactivate ${EXAMPLE_ID}`)
     .argument('<id>')
     .action(withStore((session, id: string) => setActivated(session, id, false)))
 }
 
-async function create({ db }: Session, name: string, options: { email?: string; activate?: boolean }): Promise<Output> {
+async function create(
+  { actor, change }: Session,
+  name: string,
+  options: { email?: string; activate?: boolean },
+): Promise<Output> {
   const email = options.email ?? null
   if (email !== null && (!email.includes('@') || email.length > 320)) {
     throw new CliError(`"${email}" is not an e-mail address. Write it like editor@example.com.`)
   }
-  const publisher = { id: uuidv7(), name, email, activatedAt: options.activate ? new Date() : null }
-  await insertPublisher(db, publisher)
+  const isActivated = options.activate ?? false
+  const publisher = await change((tx) => createPublisher(tx, actor, { name, email, isActivated }))
   const next = options.activate
     ? `parley project create "Website" --publisher ${publisher.id} --domain example.com`
     : `parley publisher activate ${publisher.id}`
@@ -51,10 +55,11 @@ async function list({ db }: Session): Promise<Output> {
   }
 }
 
-async function setActivated({ db }: Session, id: string, isActivated: boolean): Promise<Output> {
+async function setActivated({ actor, change }: Session, id: string, isActivated: boolean): Promise<Output> {
   expectId('publisher', id)
-  const activatedAt = isActivated ? new Date() : null
-  if (!(await setPublisherActivated(db, id, activatedAt))) throw unknownId('publisher', id)
+  const activatedAt = await change((tx) => setPublisherActivated(tx, actor, { publisherId: id, isActivated })).catch(
+    orUnknown('publisher', id),
+  )
   return {
     document: { id, activated_at: activatedAt },
     text: `Publisher ${id} is ${isActivated ? 'activated' : 'no longer activated: its requests are refused'}.`,

@@ -1,24 +1,15 @@
 import { Argument, type Command } from 'commander'
+import { adjustWallet, creditWallet, refundCall, refundWallet, reverseTransfer } from '../../actions/billing/wallets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import { callIdOf } from '../../rules/billing/receipts.ts'
 import { isLoginRefused, isUnavailable, type Db } from '../../store/database.ts'
-import {
-  adjustWallet,
-  creditWallet,
-  effectOf,
-  findTransfer,
-  refundCall,
-  refundWallet,
-  refusalOf,
-  reverseTransfer,
-  type Movement,
-  type MovementRefusal,
-} from '../../store/billing/wallets.ts'
+import { effectOf, findTransfer, refusalOf, type Movement, type MovementRefusal } from '../../store/billing/wallets.ts'
 import { creditsOf, signedCreditsOf } from '../arguments.ts'
 import { CliError, expectId, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+import { projectAtHand, projectOf } from '../projects/project-at-hand.ts'
 import { walletOf } from './wallet-state.ts'
 
 /** Money that an operator moves. Nothing is edited: what was wrong is corrected by another movement. */
@@ -64,25 +55,35 @@ interface How {
   reason?: string
 }
 
-async function credit({ db }: Session, kind: 'topup' | 'grant', projectId: string, amount: Nanos, how: How) {
-  await walletOf(db, projectId)
+async function credit(session: Session, kind: 'topup' | 'grant', projectId: string, amount: Nanos, how: How) {
+  const { db, actor, change } = session
+  const project = projectAtHand(await projectOf(db, projectId))
   const order = orderOf(projectId, amount, how)
-  const posted = await postOnce(order, () => creditWallet(db, { ...order, kind }))
+  const posted = await postOnce(order, () =>
+    change((tx) => creditWallet(tx, actor, { project, movement: order, kind })),
+  )
   return outputOf(db, { ...order, kind }, posted, `${formatCredits(amount)} credited.`)
 }
 
-async function refund({ db }: Session, projectId: string, amount: Nanos, how: How & { owed?: true; call?: string }) {
-  await walletOf(db, projectId)
+interface RefundOptions extends How {
+  owed?: true
+  call?: string
+}
+
+async function refund({ db, actor, change }: Session, projectId: string, amount: Nanos, how: RefundOptions) {
+  const project = projectAtHand(await projectOf(db, projectId))
   const order = orderOf(projectId, amount, how)
+  const input = { project, movement: order }
   if (how.call === undefined) {
-    const posted = await postOnce(order, () => refundWallet(db, order, how.owed), {
+    const mayOwe = how.owed ?? false
+    const posted = await postOnce(order, () => change((tx) => refundWallet(tx, actor, { ...input, mayOwe })), {
       not_available: () => shortOf(db, order, '--owed'),
     })
     return outputOf(db, { ...order, kind: 'refund' }, posted, `${formatCredits(amount)} refunded and taken away.`)
   }
   const callId = callIdOf(how.call.toLowerCase())
   if (callId === undefined) throw new CliError(`"${how.call}" is not the id of a call: give chatcmpl-…, or a uuid.`)
-  const posted = await postOnce(order, () => refundCall(db, callId, order), {
+  const posted = await postOnce(order, () => change((tx) => refundCall(tx, actor, { ...input, callId })), {
     not_found: () => `This project has no call ${callId} that has ended. Look at it with: parley receipt ${callId}`,
     corrected_before: async () => {
       const left = formatCredits(-(await effectOf(db, projectId, callId)))
@@ -92,14 +93,17 @@ async function refund({ db }: Session, projectId: string, amount: Nanos, how: Ho
   return outputOf(db, { ...order, kind: 'refund', corrects: callId }, posted, `${formatCredits(amount)} given back.`)
 }
 
-async function adjust({ db }: Session, projectId: string, amount: Nanos, how: How): Promise<Output> {
-  await walletOf(db, projectId)
+async function adjust({ db, actor, change }: Session, projectId: string, amount: Nanos, how: How): Promise<Output> {
+  const project = projectAtHand(await projectOf(db, projectId))
   const order = orderOf(projectId, amount, how)
-  const posted = await postOnce(order, () => adjustWallet(db, order), { not_available: () => shortOf(db, order) })
+  const posted = await postOnce(order, () => change((tx) => adjustWallet(tx, actor, { project, movement: order })), {
+    not_available: () => shortOf(db, order),
+  })
   return outputOf(db, { ...order, kind: 'adjustment' }, posted, `Adjusted by ${formatCredits(amount)}.`)
 }
 
-async function reverse({ db }: Session, transferId: string, how: How & { owed?: true }): Promise<Output> {
+async function reverse(session: Session, transferId: string, how: How & { owed?: true }): Promise<Output> {
+  const { db, actor, change } = session
   expectId('transfer', transferId)
   const original = await findTransfer(db, transferId)
   if (!original) throw unknownId('transfer', transferId)
@@ -110,7 +114,8 @@ async function reverse({ db }: Session, transferId: string, how: How & { owed?: 
     )
   }
   const order = orderOf(credited, amount, how)
-  const posted = await postOnce(order, () => reverseTransfer(db, transferId, order, how.owed), {
+  const reversal = { original, movement: order, mayOwe: how.owed ?? false }
+  const posted = await postOnce(order, () => change((tx) => reverseTransfer(tx, actor, reversal)), {
     not_available: () => shortOf(db, order, '--owed'),
     reversed_before: () => `Transfer ${transferId} was reversed before, nothing changed.`,
     is_reversal: () => `Transfer ${transferId} is a reversal, which is final. Post what is right as a new movement.`,

@@ -3,13 +3,13 @@ import { formatCredits } from '../../rules/money.ts'
 import { listPayments } from '../../store/billing/payments.ts'
 import { listEntries } from '../../store/billing/wallets.ts'
 import { rowsOf } from '../arguments.ts'
-import { addCheckoutCommand, type OpenCheckout } from './wallet-checkout.ts'
+import { addCheckoutCommand } from './wallet-checkout.ts'
 import { addMovementCommands } from './wallet-movements.ts'
 import { facts, table, type Output } from '../print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 import { walletOf } from './wallet-state.ts'
 
-export function addWalletCommands(program: Command, openCheckout: OpenCheckout): void {
+export function addWalletCommands(program: Command): void {
   const wallet = program.command('wallet').description("a project's prepaid credit (1 credit = 1 US dollar)")
   addCommand(wallet, 'show', 'show balance, held, available and owed credit', `parley wallet show ${EXAMPLE_ID}`)
     .argument('<project>')
@@ -19,7 +19,7 @@ export function addWalletCommands(program: Command, openCheckout: OpenCheckout):
     .argument('<project>')
     .option('--limit <n>', 'how many', rowsOf, 50)
     .action(withStore(ledger))
-  addCheckoutCommand(wallet, openCheckout)
+  addCheckoutCommand(wallet)
   addCommand(wallet, 'payments', 'show the newest checkouts', `parley wallet payments ${EXAMPLE_ID} --limit 20`)
     .argument('<project>')
     .option('--limit <n>', 'how many', rowsOf, 50)

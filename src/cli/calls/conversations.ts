@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import { deleteConversation, listConversations, listMessages } from '../../store/calls/conversations.ts'
+import { deleteConversation } from '../../actions/calls/conversations.ts'
+import { listConversations, listMessages } from '../../store/calls/conversations.ts'
 import { rowsOf } from '../arguments.ts'
-import { unknownId } from '../failures.ts'
+import { orUnknown, unknownId } from '../failures.ts'
 import { table, type Output } from '../print.ts'
-import { projectOf } from '../projects/projects.ts'
-import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+import { projectAtHand, projectOf } from '../projects/project-at-hand.ts'
+import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 export function addConversationCommands(program: Command): void {
   const conversation = program.command('conversation').description('what was said, as long as a project keeps it')
@@ -17,7 +18,7 @@ export function addConversationCommands(program: Command): void {
     .argument('<conversation>')
     .option('--limit <n>', 'how many messages, from the first', rowsOf, 200)
     .action(withStore(show))
-  addCommand(
+  addChange(
     conversation,
     'delete',
     'erase the text for good; the id answers 404 from then on',
@@ -60,9 +61,11 @@ function textOf(content: unknown): string {
   return typeof said === 'string' && Object.keys(content as object).length === 1 ? said : JSON.stringify(content)
 }
 
-async function remove({ db }: Session, projectId: string, id: string): Promise<Output> {
-  await projectOf(db, projectId)
-  if (!(await deleteConversation(db, { projectId, id }))) throw unknownId('conversation', id)
+async function remove({ db, actor, change }: Session, projectId: string, id: string): Promise<Output> {
+  const project = projectAtHand(await projectOf(db, projectId))
+  await change((tx) => deleteConversation(tx, actor, { project, conversationId: id })).catch(
+    orUnknown('conversation', id),
+  )
   return {
     document: { project_id: projectId, id, deleted: true },
     text: `Conversation ${id} is deleted: its text is erased, and calls that name it are answered 404.`,

@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lastOf, readApiKey } from './api-key.ts'
+import { lastOf } from '../../rules/catalogue/api-keys.ts'
+import { readApiKey } from './api-key.ts'
 
 test('of a key its last four characters are shown, of a short one nothing, and never of the secret half of a pair', () => {
   assert.equal(lastOf('sk-live-0123456789abcd'), 'abcd')

@@ -1,23 +1,15 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { addModel, changeModel, setModelEnabled } from '../../actions/catalogue/models.ts'
 import { formatMargin } from '../../rules/catalogue/margins.ts'
 import { formatCredits } from '../../rules/money.ts'
-import {
-  findModel,
-  insertPrice,
-  listDeployments,
-  listModels,
-  listPrices,
-  setModelEnabled,
-  updateModel,
-  upsertModel,
-} from '../../store/catalogue/models.ts'
+import { findModel, listDeployments, listModels, listPrices } from '../../store/catalogue/models.ts'
 import { marginOf, wholeNumber } from '../arguments.ts'
-import { CliError, unknownId } from '../failures.ts'
+import { CliError, orUnknown, unknownId } from '../failures.ts'
 import { addImportCommand } from './price-import.ts'
 import { addPriceOptions, newPriceOf, priceDocument, setPrice, type PriceOptions } from './prices.ts'
 import { facts, table, type Output } from '../print.ts'
 import { addRouteCommands } from './routes.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 const TOKENS_MAX = 1_000_000_000
 const FIGURE = wholeNumber(0, 10_000_000)
@@ -25,7 +17,7 @@ const PRICES_SHOWN = 20
 
 export function addModelCommands(program: Command): void {
   const model = program.command('model').description('what callers can name, what it costs and who answers it')
-  const add = addCommand(
+  const adding = addChange(
     model,
     'add',
     'add a model with its price in dollars per million tokens',
@@ -33,25 +25,25 @@ export function addModelCommands(program: Command): void {
   )
     .addArgument(new Argument('<model>', 'the id that callers use').argParser(modelIdOf))
     .requiredOption('--owned-by <name>', 'shown by GET /v1/models', ownerOf)
-  addPriceOptions(addSizeOptions(add)).action(withStore(addModel))
+  addPriceOptions(addSizeOptions(adding)).action(withStore(add))
   addCommand(model, 'list', 'show all models', 'parley model list').action(withStore(list))
   addCommand(model, 'show', 'show one model, its prices and its routes', 'parley model show gpt-small')
     .argument('<model>')
     .action(withStore(show))
   addSizeOptions(
-    addCommand(model, 'set', 'correct what is known of a model', 'parley model set gpt-small --context-window 256000')
+    addChange(model, 'set', 'correct what is known of a model', 'parley model set gpt-small --context-window 256000')
       .argument('<model>')
       .option('--owned-by <name>', 'shown by GET /v1/models', ownerOf)
       .option('--margin <percent>', 'what the next import of prices adds to what providers ask', marginOf),
   ).action(withStore(set))
-  addCommand(model, 'disable', 'refuse calls to a model (422)', 'parley model disable gpt-small')
+  addChange(model, 'disable', 'refuse calls to a model (422)', 'parley model disable gpt-small')
     .argument('<model>')
     .action(withStore((session, id: string) => setEnabled(session, id, false)))
-  addCommand(model, 'enable', 'serve a model again', 'parley model enable gpt-small')
+  addChange(model, 'enable', 'serve a model again', 'parley model enable gpt-small')
     .argument('<model>')
     .action(withStore((session, id: string) => setEnabled(session, id, true)))
   addPriceOptions(
-    addCommand(
+    addChange(
       model,
       'price',
       'add a new version of the price; running calls keep the old one',
@@ -94,22 +86,16 @@ function ownerOf(text: string): string {
   throw new InvalidArgumentError('It has 1 to 100 characters.')
 }
 
-async function addModel(
-  session: Session,
-  id: string,
-  options: Facts & PriceOptions & { ownedBy: string },
-): Promise<Output> {
+async function add(session: Session, id: string, options: Facts & PriceOptions & { ownedBy: string }): Promise<Output> {
   const price = newPriceOf(id, options)
-  await session.db.transaction().execute(async (tx) => {
-    if (await findModel(tx, id)) {
-      throw new CliError(`There is already a model ${id}. Change it with: parley model set, price, enable or route`)
-    }
-    const { ownedBy, contextWindow = null, maxOutputTokens = null } = options
-    const { imageTokens: image, fileTokens: file, toolTokens: tool, reasoningTokens: reasoning } = options
-    const figures = { image, file, tool, reasoning }
-    await upsertModel(tx, { id, ownedBy, contextWindow, maxOutputTokens, figures })
-    await insertPrice(tx, price)
-  })
+  if (await findModel(session.db, id)) {
+    throw new CliError(`There is already a model ${id}. Change it with: parley model set, price, enable or route`)
+  }
+  const { ownedBy, contextWindow = null, maxOutputTokens = null } = options
+  const { imageTokens: image, fileTokens: file, toolTokens: tool, reasoningTokens: reasoning } = options
+  const figures = { image, file, tool, reasoning }
+  const model = { id, ownedBy, contextWindow, maxOutputTokens, figures }
+  await session.change((tx) => addModel(tx, session.actor, { model, price }))
   const { document, text } = await show(session, id)
   return { document, text: `${text}\n\nNext: parley model route ${id} --provider NAME --upstream-model NAME` }
 }
@@ -218,12 +204,12 @@ async function set(session: Session, id: string, options: Facts & { margin?: num
   if (Object.values(change).every((value) => value === undefined)) {
     throw new CliError('Nothing was said to change. Run "parley model set --help" to see what can be.')
   }
-  if (!(await updateModel(session.db, id, change))) throw unknownId('model', id)
+  await session.change((tx) => changeModel(tx, session.actor, { id, change })).catch(orUnknown('model', id))
   return show(session, id)
 }
 
-async function setEnabled({ db }: Session, id: string, enabled: boolean): Promise<Output> {
-  if (!(await setModelEnabled(db, id, enabled))) throw unknownId('model', id)
+async function setEnabled({ actor, change }: Session, id: string, enabled: boolean): Promise<Output> {
+  await change((tx) => setModelEnabled(tx, actor, { id, isEnabled: enabled })).catch(orUnknown('model', id))
   return {
     document: { id, enabled },
     text: `Model ${id} is ${enabled ? 'enabled' : 'disabled: calls to it are refused'}.`,

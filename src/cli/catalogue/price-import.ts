@@ -1,23 +1,23 @@
 import { createInterface } from 'node:readline/promises'
 import { InvalidArgumentError, type Command } from 'commander'
+import { importPrices } from '../../actions/catalogue/models.ts'
 import type { Classes } from '../../rules/catalogue/margins.ts'
-import { planImport, type ImportPlan, type KnownModel, type Offer } from '../../rules/catalogue/price-import.ts'
+import { planImport, type KnownModel, type Offer } from '../../rules/catalogue/price-import.ts'
 import { visibleText } from '../../rules/visible-text.ts'
-import { catalogueVersion, lockCatalogue } from '../../store/catalogue/catalogue.ts'
+import { catalogueVersion } from '../../store/catalogue/catalogue.ts'
 import type { Db } from '../../store/database.ts'
 import { figuresOf } from '../../store/catalogue/catalogue.ts'
 import { listDeployments, listModels } from '../../store/catalogue/models.ts'
-import { applyPriceImport } from '../../store/catalogue/price-import.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { marginOf, timeOf } from '../arguments.ts'
 import { CliError, unknownId } from '../failures.ts'
 import { planDocument, planText } from './price-import-diff.ts'
 import { readPriceFile, type ListedModel, type PriceFile } from './price-file.ts'
 import type { Output } from '../print.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { addChange, withStore, type Session } from '../session.ts'
 
 export function addImportCommand(model: Command): void {
-  addCommand(
+  addChange(
     model,
     'import',
     'take models, prices and costs from a price file, after showing what would change',
@@ -38,7 +38,7 @@ export function addImportCommand(model: Command): void {
     )
     .option('--allow <model>', 'import this model although its price looks like a mistake; can be repeated', listOfOne)
     .option('--yes', 'apply it without asking')
-    .action(withStore(importPrices))
+    .action(withStore(importFile))
 }
 
 interface ImportOptions {
@@ -64,7 +64,7 @@ function listOfOne(text: string, former: string[] = []): string[] {
   return [...former, text]
 }
 
-async function importPrices({ db }: Session, options: ImportOptions): Promise<Output> {
+async function importFile({ db, actor, change }: Session, options: ImportOptions): Promise<Output> {
   if (options.effectiveFrom && options.effectiveFrom.getTime() < Date.now()) {
     throw new CliError('A price cannot take effect in the past. Leave out --effective-from to let it take effect now.')
   }
@@ -90,26 +90,9 @@ async function importPrices({ db }: Session, options: ImportOptions): Promise<Ou
   } else if (!options.yes) {
     return end('Nothing was changed. Say --yes to apply this.', 1)
   }
-  await applyPlan(db, version, plan, { effectiveFrom: options.effectiveFrom ?? new Date(), source: file.name })
+  const effectiveFrom = options.effectiveFrom ?? new Date()
+  await change((tx) => importPrices(tx, actor, { plan, version, effectiveFrom, source: file.name }))
   return isAsked ? { document: null, text: 'Applied.' } : end('Applied.', 0, true)
-}
-
-/** `version` is that of the catalogue which the plan was made for. */
-export async function applyPlan(
-  db: Db,
-  version: bigint,
-  { changes }: ImportPlan,
-  from: { effectiveFrom: Date; source: string },
-): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    // What was approved is what was shown.
-    if ((await lockCatalogue(tx)) !== version) {
-      throw new CliError(
-        'The catalogue was changed meanwhile, so nothing was imported. Run it again and look once more.',
-      )
-    }
-    await applyPriceImport(tx, { changes, ...from })
-  })
 }
 
 async function isApproved(text: string): Promise<boolean> {

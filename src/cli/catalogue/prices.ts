@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
+import { addPrice } from '../../actions/catalogue/models.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
-import type { Db } from '../../store/database.ts'
-import { insertPrice, type NewPrice } from '../../store/catalogue/models.ts'
+import type { NewPrice } from '../../store/catalogue/models.ts'
 import { priceOf, timeOf } from '../arguments.ts'
 import { CliError, FOREIGN_KEY_VIOLATION, codeOf, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
@@ -64,23 +64,17 @@ export function allClassesOf({ input, output, cachedInput, cacheWrite, reasoning
   }
 }
 
-export async function setPrice({ db }: Session, modelId: string, options: PriceOptions): Promise<Output> {
+export async function setPrice({ actor, change }: Session, modelId: string, options: PriceOptions): Promise<Output> {
   const price = newPriceOf(modelId, options)
-  const id = await insertPriceOnce(db, price)
+  const id = await change((tx) => addPrice(tx, actor, { price })).catch((error: unknown) => {
+    if (codeOf(error) === FOREIGN_KEY_VIOLATION) throw unknownId('model', modelId)
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error
+    throw new CliError('This model already has a price from that very time. Choose another --effective-from.')
+  })
   const row = rowOf(price)
   return {
     document: { model: modelId, price_version: id, effective_from: price.effectiveFrom, price: priceDocument(row) },
     text: facts({ model: modelId, version: id, 'effective from': price.effectiveFrom, ...priceFacts(row) }),
-  }
-}
-
-async function insertPriceOnce(db: Db, price: NewPrice): Promise<bigint> {
-  try {
-    return await insertPrice(db, price)
-  } catch (error) {
-    if (codeOf(error) === FOREIGN_KEY_VIOLATION) throw unknownId('model', price.modelId)
-    if (codeOf(error) !== UNIQUE_VIOLATION) throw error
-    throw new CliError('This model already has a price from that very time. Choose another --effective-from.')
   }
 }
 

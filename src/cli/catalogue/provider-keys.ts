@@ -1,29 +1,19 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import type { Secrets } from '../../platform/secrets.ts'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { addProviderKey, removeProviderKey, setProviderKeyEnabled } from '../../actions/catalogue/providers.ts'
 import type { Db } from '../../store/database.ts'
-import {
-  deleteProviderKey,
-  findProvider,
-  updateProviderKey,
-  upsertProviderKey,
-  type NewProviderKey,
-} from '../../store/catalogue/providers.ts'
-import { addApiKeyOptions, lastOf, requireApiKey, type ApiKeyOptions } from './api-key.ts'
+import { findProvider } from '../../store/catalogue/providers.ts'
+import { addApiKeyOptions, requireApiKey, type ApiKeyOptions } from './api-key.ts'
 import { CliError, unknownId } from '../failures.ts'
 import { ago, table, type Output } from '../print.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 export type Provider = NonNullable<Awaited<ReturnType<typeof findProvider>>>
 export type ProviderKey = Provider['keys'][number]
 
-/** What a provider's only key is called, unless it is given a name. */
-export const DEFAULT_KEY = 'default'
-
 export function addProviderKeyCommands(provider: Command): void {
   const key = provider.command('key').description('the API keys of a provider; a refused one is left out of use')
   addApiKeyOptions(
-    addCommand(
+    addChange(
       key,
       'add',
       'add a key, or put another in the place of the one with that name; gateways follow within seconds',
@@ -36,15 +26,15 @@ export function addProviderKeyCommands(provider: Command): void {
   addCommand(key, 'list', "show a provider's keys, and which of them were refused", 'parley provider key list openai')
     .argument('<provider>')
     .action(withStore(async ({ db }, name: string) => keysOutput(await providerOf(db, name))))
-  addCommand(key, 'remove', 'forget a key', 'parley provider key remove openai second')
+  addChange(key, 'remove', 'forget a key', 'parley provider key remove openai second')
     .argument('<provider>')
     .argument('<key>')
     .action(withStore(remove))
-  addCommand(key, 'disable', 'keep a key, but do not use it', 'parley provider key disable openai second')
+  addChange(key, 'disable', 'keep a key, but do not use it', 'parley provider key disable openai second')
     .argument('<provider>')
     .argument('<key>')
     .action(withStore((session, name: string, keyName: string) => setEnabled(session, name, keyName, false)))
-  addCommand(key, 'enable', 'use a key again', 'parley provider key enable openai second')
+  addChange(key, 'enable', 'use a key again', 'parley provider key enable openai second')
     .argument('<provider>')
     .argument('<key>')
     .action(withStore((session, name: string, keyName: string) => setEnabled(session, name, keyName, true)))
@@ -61,29 +51,32 @@ export async function providerOf(db: Db, name: string): Promise<Provider> {
   return provider
 }
 
-export function newKey(providerId: string, name: string, apiKey: string, secrets: Secrets): NewProviderKey {
-  const sealedKey = secrets.seal(apiKey, `provider/${providerId}`)
-  return { id: uuidv7(), providerId, name, sealedKey, last4: lastOf(apiKey) }
-}
-
-async function add({ db, secrets }: Session, name: string, keyName: string, options: ApiKeyOptions): Promise<Output> {
-  const { id } = await providerOf(db, name)
+async function add(session: Session, name: string, keyName: string, options: ApiKeyOptions): Promise<Output> {
+  const { db, secrets, actor, change } = session
+  const provider = await providerOf(db, name)
   const apiKey = await requireApiKey(options)
   if (apiKey === null) throw new CliError('A key is needed here. Leave out --no-api-key.')
-  await upsertProviderKey(db, newKey(id, keyName, apiKey, secrets))
+  await change((tx) => addProviderKey(tx, actor, { provider, keyName, key: { apiKey, secrets } }))
   return keysOutput(await providerOf(db, name))
 }
 
-async function remove({ db }: Session, name: string, keyName: string): Promise<Output> {
-  const { id } = await providerOf(db, name)
-  if (!(await deleteProviderKey(db, id, keyName))) throw unknownKey(name, keyName)
+async function remove({ db, actor, change }: Session, name: string, keyName: string): Promise<Output> {
+  const provider = await providerOf(db, name)
+  expectKey(provider, keyName)
+  await change((tx) => removeProviderKey(tx, actor, { provider, keyName }))
   return keysOutput(await providerOf(db, name))
 }
 
-async function setEnabled({ db }: Session, name: string, keyName: string, enabled: boolean): Promise<Output> {
-  const { id } = await providerOf(db, name)
-  if (!(await updateProviderKey(db, id, keyName, { enabled }))) throw unknownKey(name, keyName)
+async function setEnabled(session: Session, name: string, keyName: string, isEnabled: boolean): Promise<Output> {
+  const { db, actor, change } = session
+  const provider = await providerOf(db, name)
+  expectKey(provider, keyName)
+  await change((tx) => setProviderKeyEnabled(tx, actor, { provider, keyName, isEnabled }))
   return keysOutput(await providerOf(db, name))
+}
+
+function expectKey({ name, keys }: Provider, keyName: string): void {
+  if (!keys.some((key) => key.name === keyName)) throw unknownKey(name, keyName)
 }
 
 export function unknownKey(name: string, keyName: string): CliError {

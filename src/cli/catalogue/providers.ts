@@ -1,23 +1,15 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { addProvider, changeProvider, setProviderEnabled } from '../../actions/catalogue/providers.ts'
 import { PROVIDER_KINDS } from '../../providers/create-provider.ts'
 import type { Preset } from '../../providers/presets.ts'
-import {
-  deleteProviderKey,
-  insertProvider,
-  listProviders,
-  updateProvider,
-  upsertProviderKey,
-} from '../../store/catalogue/providers.ts'
+import { listProviders } from '../../store/catalogue/providers.ts'
 import { addApiKeyOptions, readApiKey, requireApiKey, type ApiKeyOptions } from './api-key.ts'
-import { CliError, codeOf, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
+import { CliError, codeOf, orUnknown, UNIQUE_VIOLATION } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
 import {
   addProviderKeyCommands,
-  DEFAULT_KEY,
   keyDocument,
   keyLabel,
-  newKey,
   providerOf,
   refusalOf,
   slugOf,
@@ -32,7 +24,7 @@ import {
   type SettingsOptions,
 } from './provider-settings.ts'
 import { addProviderTestCommand } from './provider-test.ts'
-import { addCommand, print, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, print, withStore, type Session } from '../session.ts'
 
 export function addProviderCommands(program: Command): void {
   const provider = program.command('provider').description('upstreams that answer')
@@ -41,7 +33,7 @@ export function addProviderCommands(program: Command): void {
     .action((_, command: Command) => print(listPresets(), command))
   addApiKeyOptions(
     addSettingsOptions(
-      addCommand(
+      addChange(
         provider,
         'add',
         'add a provider; its API key is stored sealed',
@@ -61,7 +53,7 @@ export function addProviderCommands(program: Command): void {
   addCommand(provider, 'list', 'show all providers', 'parley provider list').action(withStore(list))
   addApiKeyOptions(
     addSettingsOptions(
-      addCommand(
+      addChange(
         provider,
         'set',
         'change the address, the settings or the API key; gateways follow within seconds',
@@ -72,10 +64,10 @@ export function addProviderCommands(program: Command): void {
     ),
     '',
   ).action(withStore(set))
-  addCommand(provider, 'disable', 'stop using a provider', 'parley provider disable openai')
+  addChange(provider, 'disable', 'stop using a provider', 'parley provider disable openai')
     .argument('<name>')
     .action(withStore((session, name: string) => setEnabled(session, name, false)))
-  addCommand(provider, 'enable', 'use a provider again', 'parley provider enable openai')
+  addChange(provider, 'enable', 'use a provider again', 'parley provider enable openai')
     .argument('<name>')
     .action(withStore((session, name: string) => setEnabled(session, name, true)))
   addProviderTestCommand(provider)
@@ -99,7 +91,7 @@ export function baseUrlOf(text: string): string {
 
 type AddOptions = ApiKeyOptions & SettingsOptions & { preset?: string; baseUrl?: string; kind?: string }
 
-async function add({ db, secrets }: Session, name: string, options: AddOptions): Promise<Output> {
+async function add({ db, secrets, actor, change }: Session, name: string, options: AddOptions): Promise<Output> {
   const preset = presetFor(name, options)
   const baseUrl = options.baseUrl ?? preset?.baseUrl
   if (baseUrl === undefined) throw addressNeeded(preset)
@@ -108,12 +100,9 @@ async function add({ db, secrets }: Session, name: string, options: AddOptions):
   await expectUsable({ name, kind, baseUrl, settings })
   const said = await readApiKey(options)
   const apiKey = said === undefined && preset?.key !== 'none' ? await requireApiKey(options) : said
-  const id = uuidv7()
+  const key = apiKey == null ? undefined : { apiKey, secrets }
   try {
-    await db.transaction().execute(async (tx) => {
-      await insertProvider(tx, { id, name, kind, baseUrl, settings })
-      if (apiKey != null) await upsertProviderKey(tx, newKey(id, DEFAULT_KEY, apiKey, secrets))
-    })
+    await change((tx) => addProvider(tx, actor, { provider: { name, kind, baseUrl, settings }, key }))
   } catch (error) {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError(`There is already a provider ${name}. Change it with: parley provider set ${name}`)
@@ -151,7 +140,7 @@ async function list({ db }: Session): Promise<Output> {
 
 type SetOptions = ApiKeyOptions & SettingsOptions & { baseUrl?: string }
 
-async function set({ db, secrets }: Session, name: string, options: SetOptions): Promise<Output> {
+async function set({ db, secrets, actor, change }: Session, name: string, options: SetOptions): Promise<Output> {
   const provider = await providerOf(db, name)
   const settings = await readSettings(options)
   const apiKey = await readApiKey(options)
@@ -159,21 +148,20 @@ async function set({ db, secrets }: Session, name: string, options: SetOptions):
   if (apiKey === undefined && baseUrl === undefined && settings === undefined) {
     throw new CliError('Nothing was said to change. Run "parley provider set --help" to see what can be.')
   }
-  const { id, kind } = provider
-  const changed = { baseUrl: baseUrl ?? provider.base_url, settings: settings ?? provider.settings }
-  await expectUsable({ name, kind, ...changed })
-  await db.transaction().execute(async (tx) => {
-    if (apiKey === null) await deleteProviderKey(tx, id, DEFAULT_KEY)
-    if (typeof apiKey === 'string') await upsertProviderKey(tx, newKey(id, DEFAULT_KEY, apiKey, secrets))
-    if (baseUrl !== undefined || settings !== undefined) {
-      await updateProvider(tx, name, { base_url: changed.baseUrl, settings: JSON.stringify(changed.settings) })
-    }
+  const { kind } = provider
+  await expectUsable({
+    name,
+    kind,
+    baseUrl: baseUrl ?? provider.base_url,
+    settings: settings ?? provider.settings,
   })
+  const key = typeof apiKey === 'string' ? { apiKey, secrets } : apiKey
+  await change((tx) => changeProvider(tx, actor, { provider, baseUrl, settings, key }))
   return providerOutput(await providerOf(db, name))
 }
 
-async function setEnabled({ db }: Session, name: string, enabled: boolean): Promise<Output> {
-  if (!(await updateProvider(db, name, { enabled }))) throw unknownId('provider', name)
+async function setEnabled({ db, actor, change }: Session, name: string, isEnabled: boolean): Promise<Output> {
+  await change((tx) => setProviderEnabled(tx, actor, { name, isEnabled })).catch(orUnknown('provider', name))
   return providerOutput(await providerOf(db, name))
 }
 

@@ -1,14 +1,14 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { addDeployment, removeDeployment } from '../../actions/catalogue/models.ts'
 import { ROUTE_FIELDS } from '../../rules/calls/chat-request.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
-import { findModel, insertDeployment, setDeploymentEnabled, type NewDeployment } from '../../store/catalogue/models.ts'
+import { findModel, type NewDeployment } from '../../store/catalogue/models.ts'
 import { findProvider } from '../../store/catalogue/providers.ts'
 import { listOf, upstreamModelOf, wholeNumber } from '../arguments.ts'
-import { CliError, expectId, unknownId } from '../failures.ts'
+import { CliError, expectId, orUnknown, unknownId } from '../failures.ts'
 import { allClassesOf, priceDocument, priceOption, rowOf } from './prices.ts'
 import { facts, type Output } from '../print.ts'
-import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+import { addChange, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 const FIELDS: readonly string[] = ROUTE_FIELDS
 
@@ -17,7 +17,7 @@ Routes with the same --position are one group. Calls are spread over a group by 
 to one. The next position is for calls that its group could not answer.`
 
 export function addRouteCommands(model: Command): void {
-  const add = addCommand(
+  const add = addChange(
     model,
     'route',
     'let a provider answer a model',
@@ -34,7 +34,7 @@ export function addRouteCommands(model: Command): void {
     .option('--idle-timeout-ms <ms>', 'between two pieces', wholeNumber(50, 600_000))
     .option('--total-timeout-ms <ms>', 'for the whole answer', wholeNumber(50, 3_600_000))
   addCostOptions(add).addHelpText('after', GROUPS).action(withStore(route))
-  addCommand(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
+  addChange(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
     .argument('<route>', 'its id, from "parley model show"')
     .action(withStore(unroute))
 }
@@ -88,15 +88,14 @@ function costOf(options: CostOptions): NewDeployment['cost'] {
   throw new CliError('What a provider asks needs both --cost-input and --cost-output. Give both, or none of them.')
 }
 
-async function route({ db }: Session, modelId: string, options: RouteOptions): Promise<Output> {
+async function route({ db, actor, change }: Session, modelId: string, options: RouteOptions): Promise<Output> {
   const { provider: name, unsupported = [], ...deployment } = options
   const cost = costOf(options)
   const provider = await findProvider(db, name)
   if (!provider) throw unknownId('provider', name)
   if (!(await findModel(db, modelId))) throw unknownId('model', modelId)
-  const id = uuidv7()
-  const providerId = provider.id
-  await insertDeployment(db, { id, modelId, providerId, unsupportedFields: unsupported, cost, ...deployment })
+  const wanted = { modelId, providerId: provider.id, unsupportedFields: unsupported, cost, ...deployment }
+  const id = await change((tx) => addDeployment(tx, actor, { deployment: wanted, provider: name }))
   const { upstreamModel, position, weight } = options
   return {
     document: {
@@ -123,8 +122,8 @@ async function route({ db }: Session, modelId: string, options: RouteOptions): P
   }
 }
 
-async function unroute({ db }: Session, id: string): Promise<Output> {
+async function unroute({ actor, change }: Session, id: string): Promise<Output> {
   expectId('route', id)
-  if (!(await setDeploymentEnabled(db, id, false))) throw unknownId('route', id)
+  await change((tx) => removeDeployment(tx, actor, { id })).catch(orUnknown('route', id))
   return { document: { id, enabled: false }, text: `Route ${id} is taken away: new calls do not use it.` }
 }

@@ -1,39 +1,33 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { createAdvertiser, setAdvertiserStatus } from '../../actions/offers/advertisers.ts'
 import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
-import { domainNameOf } from '../../rules/projects/domains.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
-import {
-  findAdvertiser,
-  insertAdvertiser,
-  listAdvertisers,
-  setAdvertiserStatus,
-  type AdvertiserStatus,
-} from '../../store/offers/advertisers.ts'
+import { findAdvertiser, listAdvertisers, type AdvertiserStatus } from '../../store/offers/advertisers.ts'
 import type { Db } from '../../store/database.ts'
 import { nameOf } from '../arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { domainOf } from '../projects/domains.ts'
+import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 export function addAdvertiserCommands(program: Command): void {
   const advertiser = program.command('advertiser').description('whose products are recommended')
-  addCommand(
+  addChange(
     advertiser,
     'create',
     'add an advertiser; its name stands before every recommendation of it',
     'parley advertiser create "Acme Audio" --domain acme-audio.example --activate',
   )
     .addArgument(new Argument('<name>', 'as readers know it, at most 60 characters').argParser(shownNameOf))
-    .requiredOption('--domain <name>', 'where its products are sold: you have made sure that it is theirs', ownDomainOf)
+    .requiredOption('--domain <name>', 'where its products are sold: you have made sure that it is theirs', domainOf)
     .option('--legal-name <name>', 'of the company', nameOf)
     .option('--activate', 'let its offers be recommended at once')
     .action(withStore(create))
   addCommand(advertiser, 'list', 'show all advertisers', 'parley advertiser list').action(withStore(list))
-  addCommand(advertiser, 'activate', 'let its offers be recommended', 'parley advertiser activate "Acme Audio"')
+  addChange(advertiser, 'activate', 'let its offers be recommended', 'parley advertiser activate "Acme Audio"')
     .argument('<advertiser>', 'its name or id')
     .action(withStore((session, which: string) => setStatus(session, which, 'active')))
-  addCommand(advertiser, 'suspend', 'recommend nothing of it, within seconds', 'parley advertiser suspend "Acme Audio"')
+  addChange(advertiser, 'suspend', 'recommend nothing of it, within seconds', 'parley advertiser suspend "Acme Audio"')
     .argument('<advertiser>', 'its name or id')
     .action(withStore((session, which: string) => setStatus(session, which, 'suspended')))
 }
@@ -64,24 +58,16 @@ function shownNameOf(text: string): string {
   return name
 }
 
-function ownDomainOf(text: string): string {
-  const domain = domainNameOf(text)
-  if (domain !== undefined) return domain
-  throw new InvalidArgumentError('Write a domain like acme.example: one that somebody can own, without a path.')
-}
-
 type CreateOptions = { domain: string; legalName?: string; activate?: boolean }
 
-async function create({ db }: Session, name: string, options: CreateOptions): Promise<Output> {
+async function create({ actor, change }: Session, name: string, options: CreateOptions): Promise<Output> {
   const { domain, legalName = null, activate = false } = options
   const status = activate ? 'active' : 'pending'
-  const id = uuidv7()
-  try {
-    await insertAdvertiser(db, { id, name, legalName, domain, status })
-  } catch (error) {
+  const wanted = { name, legalName, domain, status } as const
+  const { id } = await change((tx) => createAdvertiser(tx, actor, wanted)).catch((error: unknown) => {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError(`There is already an advertiser "${name}". Give this one another name.`)
-  }
+  })
   const next = [
     ...(activate ? [] : [`parley advertiser activate "${name}"`]),
     `parley campaign create "Everything" --advertiser "${name}" --bid 0.40`,
@@ -105,9 +91,10 @@ async function list({ db }: Session): Promise<Output> {
   }
 }
 
-async function setStatus({ db }: Session, which: string, status: AdvertiserStatus): Promise<Output> {
-  const { id, name } = await advertiserOf(db, which)
-  await setAdvertiserStatus(db, id, status)
+async function setStatus({ db, actor, change }: Session, which: string, status: AdvertiserStatus): Promise<Output> {
+  const advertiser = await advertiserOf(db, which)
+  await change((tx) => setAdvertiserStatus(tx, actor, { advertiser, status }))
+  const { id, name } = advertiser
   const outcome =
     status === 'active' ? 'its offers may be recommended' : 'nothing of it is recommended within 5 seconds'
   return { document: { id, name, status }, text: `Advertiser ${name} is ${status}: ${outcome}.` }

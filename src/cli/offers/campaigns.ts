@@ -1,21 +1,15 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { changeCampaign, createCampaign } from '../../actions/offers/campaigns.ts'
 import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
 import { formatCredits, parseCredits, type Nanos } from '../../rules/money.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
-import {
-  findCampaign,
-  insertCampaign,
-  listCampaigns,
-  updateCampaign,
-  type CampaignSettings,
-} from '../../store/offers/campaigns.ts'
+import { findCampaign, listCampaigns, type CampaignSettings } from '../../store/offers/campaigns.ts'
 import type { Db } from '../../store/database.ts'
 import { advertiserOf } from './advertisers.ts'
 import { creditsOf, nameOf, timeOf } from '../arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 const BID_MAX: Nanos = parseCredits('1000')
 const HINTS_MAX = 20
@@ -24,7 +18,7 @@ const HINT_CHARS_MAX = 200
 export function addCampaignCommands(program: Command): void {
   const campaign = program.command('campaign').description('what an advertiser pays, and for whom its offers are')
   addSettings(
-    addCommand(
+    addChange(
       campaign,
       'create',
       'add a campaign; feeds are imported into it',
@@ -38,7 +32,7 @@ export function addCampaignCommands(program: Command): void {
     .option('--advertiser <advertiser>', 'only those of this one: its name or id')
     .action(withStore(list))
   addSettings(
-    addCommand(
+    addChange(
       campaign,
       'set',
       'change what is paid, when it runs and for whom it is; matchers follow within seconds',
@@ -53,14 +47,14 @@ export function addCampaignCommands(program: Command): void {
     ['pause', 'recommend nothing of it, within seconds', 'paused'],
     ['resume', 'let it take part again', 'active'],
   ] as const) {
-    addCommand(campaign, verb, summary, `parley campaign ${verb} "Headphones" --advertiser "Acme Audio"`)
+    addChange(campaign, verb, summary, `parley campaign ${verb} "Headphones" --advertiser "Acme Audio"`)
       .argument('<campaign>', 'its name or id')
       .option('--advertiser <advertiser>', 'whose it is, if you give a name')
       .action(
-        withStore(async ({ db }: Session, which: string, options: { advertiser?: string }) => {
-          const found = await campaignOf(db, which, options.advertiser)
-          await updateCampaign(db, found.id, { status })
-          return output(await campaignOf(db, found.id))
+        withStore(async ({ db, actor, change }: Session, which: string, options: { advertiser?: string }) => {
+          const campaign = await campaignOf(db, which, options.advertiser)
+          await change((tx) => changeCampaign(tx, actor, { campaign, settings: { status } }))
+          return output(await campaignOf(db, campaign.id))
         }),
       )
   }
@@ -148,43 +142,32 @@ export async function campaignOf(db: Db, which: string, advertiser?: string): Pr
   return found
 }
 
-function expectOrder(starts: Date | null | undefined, ends: Date | null | undefined): void {
-  if (starts && ends && ends <= starts)
-    throw new CliError('A campaign ends after it begins. Correct --starts or --ends.')
-}
-
 type CreateOptions = SettingsOptions & { advertiser: string; bid: Nanos }
 
-async function create({ db }: Session, name: string, options: CreateOptions): Promise<Output> {
+async function create({ db, actor, change }: Session, name: string, options: CreateOptions): Promise<Output> {
   const advertiser = await advertiserOf(db, options.advertiser)
-  const settings = settingsOf(options)
-  expectOrder(settings.starts_at, settings.ends_at)
-  const id = uuidv7()
-  try {
-    await insertCampaign(db, { id, advertiser_id: advertiser.id, name, ...settings, bid_nanos: options.bid })
-  } catch (error) {
+  const campaign = { name, ...settingsOf(options), bid_nanos: options.bid }
+  const id = await change((tx) => createCampaign(tx, actor, { advertiser, campaign })).catch((error: unknown) => {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError(`${advertiser.name} already has a campaign "${name}". Change it with: parley campaign set`)
-  }
+  })
   const { document, text } = output(await campaignOf(db, id))
   const next = `parley offers import --advertiser "${advertiser.name}" --campaign "${name}" --feed main FILE`
   return { document, text: `${text}\n\nNext: ${next}` }
 }
 
 async function set(
-  { db }: Session,
+  { db, actor, change }: Session,
   which: string,
   options: SettingsOptions & { advertiser?: string },
 ): Promise<Output> {
-  const found = await campaignOf(db, which, options.advertiser)
+  const campaign = await campaignOf(db, which, options.advertiser)
   const settings = settingsOf(options)
   if (Object.keys(settings).length === 0) {
     throw new CliError('Nothing was said to change. Run "parley campaign set --help" to see what can be.')
   }
-  const { starts_at: starts = found.starts_at, ends_at: ends = found.ends_at } = settings
-  expectOrder(starts, ends)
-  await updateCampaign(db, found.id, settings)
-  return output(await campaignOf(db, found.id))
+  await change((tx) => changeCampaign(tx, actor, { campaign, settings }))
+  return output(await campaignOf(db, campaign.id))
 }
 
 async function list({ db }: Session, options: { advertiser?: string }): Promise<Output> {

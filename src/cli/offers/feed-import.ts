@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
+import { recordPublishedFeed } from '../../actions/offers/feeds.ts'
 import { FEED_FORMATS, FEED_FORMAT_WORDS, type FeedFormat } from '../../recommend/feeds/feed-format.ts'
 import { FeedError } from '../../recommend/feeds/feed-item.ts'
 import { importFeed, type ImportResult, type Progress } from '../../recommend/feeds/import-feed.ts'
@@ -9,7 +10,7 @@ import { advertiserOf } from './advertisers.ts'
 import { campaignOf } from './campaigns.ts'
 import { CliError, codeOf } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { addChange, withStore, type Session } from '../session.ts'
 
 const REJECTIONS_SHOWN = 20
 const PROGRESS_EVERY_MS = 1_000
@@ -17,7 +18,7 @@ const PROGRESS_EVERY_MS = 1_000
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
 
 export function addOfferImportCommand(offers: Command): void {
-  addCommand(
+  addChange(
     offers,
     'import',
     "take an advertiser's feed in: all of it is published at once, or nothing",
@@ -46,7 +47,7 @@ interface ImportOptions {
   confirmRemoval?: boolean
 }
 
-async function importOffers({ db }: Session, file: string, options: ImportOptions): Promise<Output> {
+async function importOffers({ db, actor }: Session, file: string, options: ImportOptions): Promise<Output> {
   const advertiser = await advertiserOf(db, options.advertiser)
   const campaign = await campaignOf(db, options.campaign, advertiser.id)
   if (campaign.advertiser_id !== advertiser.id) {
@@ -65,6 +66,7 @@ async function importOffers({ db }: Session, file: string, options: ImportOption
       isDryRun: options.dryRun ?? false,
       isRemovalConfirmed: options.confirmRemoval ?? false,
       onProgress: progress.see,
+      onPublished: (tx, counts) => recordPublishedFeed(tx, actor, { advertiser, feed: options.feed, counts }),
     })
     progress.end()
     return outputOf(result, options, progress.rowsPerSecond())

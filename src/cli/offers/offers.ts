@@ -1,7 +1,8 @@
 import { Argument, Option, type Command } from 'commander'
+import { reviewOffers } from '../../actions/offers/offers.ts'
 import type { Db } from '../../store/database.ts'
 import { findFeed, listFeedRuns, type Rejection } from '../../store/offers/feeds.ts'
-import { findOffer, listOffers, reviewOffers, type Review } from '../../store/offers/offers.ts'
+import { findOffer, listOffers, type Review } from '../../store/offers/offers.ts'
 import { advertiserOf } from './advertisers.ts'
 import { rowsOf } from '../arguments.ts'
 import { CliError, isId, unknownId } from '../failures.ts'
@@ -142,7 +143,7 @@ function obstaclesOf(offer: Offer): string[] {
 }
 
 async function review(
-  { db }: Session,
+  { actor, change }: Session,
   decision: 'approve' | 'reject',
   ids: string[],
   options: { reason?: string },
@@ -157,14 +158,8 @@ async function review(
   }
   const verdict = decision === 'approve' ? 'approved' : 'rejected'
   const unique = [...new Set(ids.map((id) => id.toLowerCase()))]
-  const reviewed = await db.transaction().execute(async (tx) => {
-    const count = await reviewOffers(tx, unique, { review: verdict, reason })
-    if (count === unique.length) return count
-    throw new CliError(
-      `${unique.length - count} of these ids are no offers, so nothing was decided. List them with: parley offers list --review pending`,
-    )
-  })
-  return { document: { review: verdict, reason, offers: unique }, text: `${reviewed} ${verdict}.` }
+  await change((tx) => reviewOffers(tx, actor, { ids: unique, decision: verdict, reason }))
+  return { document: { review: verdict, reason, offers: unique }, text: `${unique.length} ${verdict}.` }
 }
 
 interface RunsOptions {

@@ -1,18 +1,19 @@
 import type { Command } from 'commander'
+import { setRecommendationSwitch } from '../../actions/recommendations/switch.ts'
 import { countPendingOffers } from '../../store/offers/offers.ts'
-import { listMatchers, readRecommendationSwitch, setRecommendationSwitch } from '../../store/recommendations/switch.ts'
+import { listMatchers, readRecommendationSwitch } from '../../store/recommendations/switch.ts'
 import { ago, facts, table, type Output } from '../print.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 /** A matcher says every 5 s that it lives. */
 const SILENT_AFTER_MS = 20_000
 
 export function addRecommendationCommands(program: Command): void {
   const recommendations = program.command('recommendations').description('products in replies, for the installation')
-  addCommand(recommendations, 'on', 'let replies hold recommendations again', 'parley recommendations on').action(
+  addChange(recommendations, 'on', 'let replies hold recommendations again', 'parley recommendations on').action(
     withStore((session) => setSwitch(session, true)),
   )
-  addCommand(
+  addChange(
     recommendations,
     'off',
     'recommend nothing anywhere, within seconds; what projects chose is kept',
@@ -26,8 +27,8 @@ export function addRecommendationCommands(program: Command): void {
   ).action(withStore(status))
 }
 
-async function setSwitch({ db }: Session, isOn: boolean): Promise<Output> {
-  await setRecommendationSwitch(db, isOn)
+async function setSwitch({ actor, change }: Session, isOn: boolean): Promise<Output> {
+  await change((tx) => setRecommendationSwitch(tx, actor, { isOn }))
   return {
     document: { is_on: isOn },
     text: isOn

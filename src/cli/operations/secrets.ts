@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
-import { listProviders, updateSealedKeys } from '../../store/catalogue/providers.ts'
+import { rewrapProviderKeys } from '../../actions/catalogue/providers.ts'
+import { listProviders } from '../../store/catalogue/providers.ts'
 import { CliError } from '../failures.ts'
 import type { Output } from '../print.ts'
-import { addCommand, withStore, type Session } from '../session.ts'
+import { addChange, withStore, type Session } from '../session.ts'
 
 export function addSecretsCommands(program: Command): void {
   const secrets = program.command('secrets').description('what the API keys of providers are sealed under')
-  addCommand(
+  addChange(
     secrets,
     'rewrap',
     'seal the API keys of all providers under the newest secret in PARLEY_SECRET; running it again changes nothing',
@@ -15,7 +16,7 @@ export function addSecretsCommands(program: Command): void {
 }
 
 /** Only the wrapping of each key's own key is made anew: no API key is decrypted for it. */
-async function rewrap({ db, secrets }: Session): Promise<Output> {
+async function rewrap({ db, secrets, actor, change }: Session): Promise<Output> {
   const providers = await listProviders(db)
   const keys = providers.flatMap(({ id, name, keys: own }) =>
     own.map((key) => ({ id: key.id, label: `${name}/${key.name}`, context: `provider/${id}`, before: key.sealed_key })),
@@ -30,7 +31,9 @@ async function rewrap({ db, secrets }: Session): Promise<Output> {
       return []
     }
   })
-  const changed = rewrapped.length === 0 ? 0n : await updateSealedKeys(db, rewrapped)
+  const changed = await change((tx) =>
+    rewrapProviderKeys(tx, actor, { keys: rewrapped, secretVersion: secrets.version }),
+  )
   const already = keys.length - rewrapped.length - unreadable.length
   if (unreadable.length > 0) {
     throw new CliError(

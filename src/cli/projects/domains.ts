@@ -1,12 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { domainStateOf, proofRecordOf, type DomainState } from '../../rules/projects/domains.ts'
-import { findDomain, setDomainName, setDomainVerified } from '../../store/projects/domains.ts'
+import { changeDomain, setDomainVerified } from '../../actions/projects/domains.ts'
+import { domainNameOf, domainStateOf, proofRecordOf, type DomainState } from '../../rules/projects/domains.ts'
+import { findDomain } from '../../store/projects/domains.ts'
 import { expectId, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
-import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
-
-const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+import { projectAtHand, projectOf } from './project-at-hand.ts'
+import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 const STATES: Record<DomainState, string> = {
   pending: 'not verified: requests are refused',
@@ -20,7 +19,7 @@ export function addDomainCommands(program: Command): void {
   addCommand(domain, 'show', "show a project's domain", `parley domain show ${EXAMPLE_ID}`)
     .argument('<project>')
     .action(withStore(show))
-  addCommand(
+  addChange(
     domain,
     'set',
     'give a project another domain, which has to be verified anew',
@@ -29,26 +28,19 @@ export function addDomainCommands(program: Command): void {
     .argument('<project>')
     .addArgument(new Argument('<name>', 'for example example.com').argParser(domainOf))
     .action(withStore(set))
-  addCommand(domain, 'verify', 'declare the domain proven: you decide', `parley domain verify ${EXAMPLE_ID}`)
+  addChange(domain, 'verify', 'declare the domain proven: you decide', `parley domain verify ${EXAMPLE_ID}`)
     .argument('<project>')
-    .action(withStore((session, project: string) => setVerified(session, project, new Date())))
-  addCommand(domain, 'unverify', 'refuse requests again (403)', `parley domain unverify ${EXAMPLE_ID}`)
+    .action(withStore((session, project: string) => setVerified(session, project, true)))
+  addChange(domain, 'unverify', 'refuse requests again (403)', `parley domain unverify ${EXAMPLE_ID}`)
     .argument('<project>')
-    .action(withStore((session, project: string) => setVerified(session, project, null)))
+    .action(withStore((session, project: string) => setVerified(session, project, false)))
 }
 
 /** The name as DNS knows it: lower case, and punycode for other scripts. */
 export function domainOf(text: string): string {
-  const bare = text.trim().replace(/\.$/, '')
-  const name = /[/:@?#\s]/.test(bare) ? undefined : URL.parse(`http://${bare}`)?.hostname
-  if (name === undefined || !DOMAIN.test(name)) {
-    throw new InvalidArgumentError('Write a domain like example.com, without https:// and without a path.')
-  }
-  return name
-}
-
-export function newVerificationToken(): string {
-  return randomBytes(16).toString('hex')
+  const name = domainNameOf(text)
+  if (name !== undefined) return name
+  throw new InvalidArgumentError('Write a domain like example.com: one that somebody can own, without a path.')
 }
 
 async function show({ db }: Session, projectId: string): Promise<Output> {
@@ -83,13 +75,13 @@ async function show({ db }: Session, projectId: string): Promise<Output> {
 }
 
 async function set(session: Session, projectId: string, name: string): Promise<Output> {
-  expectId('project', projectId)
-  if (!(await setDomainName(session.db, projectId, name, newVerificationToken()))) throw unknownId('project', projectId)
+  const project = projectAtHand(await projectOf(session.db, projectId))
+  await session.change((tx) => changeDomain(tx, session.actor, { project, name }))
   return show(session, projectId)
 }
 
-async function setVerified(session: Session, projectId: string, verifiedAt: Date | null): Promise<Output> {
-  expectId('project', projectId)
-  if (!(await setDomainVerified(session.db, projectId, verifiedAt))) throw unknownId('project', projectId)
+async function setVerified(session: Session, projectId: string, isVerified: boolean): Promise<Output> {
+  const project = projectAtHand(await projectOf(session.db, projectId))
+  await session.change((tx) => setDomainVerified(tx, session.actor, { project, isVerified }))
   return show(session, projectId)
 }

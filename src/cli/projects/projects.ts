@@ -1,28 +1,28 @@
 import { Argument, type Command } from 'commander'
-import { uuidv7 } from '../../platform/uuid.ts'
+import {
+  changeAllowedModels,
+  changeLimits,
+  changeRetention,
+  createProject,
+  renameProject,
+  type ProjectLimits,
+} from '../../actions/projects/projects.ts'
 import { formatCredits } from '../../rules/money.ts'
 import type { Db } from '../../store/database.ts'
 import { listModels } from '../../store/catalogue/models.ts'
-import {
-  findProject,
-  insertProject,
-  listProjects,
-  updateProject,
-  type ProjectSettings,
-} from '../../store/projects/projects.ts'
+import { listProjects } from '../../store/projects/projects.ts'
 import { limitUpTo, listOf, nameOf, wholeNumber, type Limit } from '../arguments.ts'
-import { domainOf, newVerificationToken } from './domains.ts'
-import { CliError, expectId, FOREIGN_KEY_VIOLATION, codeOf, unknownId } from '../failures.ts'
+import { domainOf } from './domains.ts'
+import { projectAtHand, projectOf, type Project } from './project-at-hand.ts'
+import { CliError, expectId, orUnknown, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
-import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 const INT4_MAX = 2_147_483_647
 
-type Project = NonNullable<Awaited<ReturnType<typeof findProject>>>
-
 export function addProjectCommands(program: Command): void {
   const project = program.command('project').description('a website or app of a publisher, with its own wallet')
-  addCommand(
+  addChange(
     project,
     'create',
     'add a project with an empty wallet',
@@ -38,7 +38,7 @@ export function addProjectCommands(program: Command): void {
   addCommand(project, 'show', 'show one project and its limits', `parley project show ${EXAMPLE_ID}`)
     .argument('<id>')
     .action(withStore(async (session, id: string) => projectOutput(await projectOf(session.db, id))))
-  addCommand(
+  addChange(
     project,
     'set',
     'change what a project may do',
@@ -58,13 +58,6 @@ export function addProjectCommands(program: Command): void {
     .action(withStore(set))
 }
 
-export async function projectOf(db: Db, id: string): Promise<Project> {
-  expectId('project', id)
-  const project = await findProject(db, id)
-  if (!project) throw unknownId('project', id)
-  return project
-}
-
 /** What keeps a project's calls from being answered, each with the command that changes it. */
 export function obstaclesOf(project: Project): string[] {
   return [
@@ -74,22 +67,16 @@ export function obstaclesOf(project: Project): string[] {
   ]
 }
 
-async function create({ db }: Session, name: string, options: { publisher: string; domain: string }): Promise<Output> {
-  const id = uuidv7()
-  expectId('publisher', options.publisher)
-  try {
-    await insertProject(db, {
-      id,
-      publisherId: options.publisher,
-      name,
-      domain: options.domain,
-      verificationToken: newVerificationToken(),
-      domainVerifiedAt: null,
-    })
-  } catch (error) {
-    if (codeOf(error) !== FOREIGN_KEY_VIOLATION) throw error
-    throw unknownId('publisher', options.publisher)
-  }
+async function create(
+  { db, actor, change }: Session,
+  name: string,
+  options: { publisher: string; domain: string },
+): Promise<Output> {
+  const { publisher: publisherId, domain } = options
+  expectId('publisher', publisherId)
+  const { id } = await change((tx) => createProject(tx, actor, { publisherId, name, domain })).catch(
+    orUnknown('publisher', publisherId),
+  )
   const project = await projectOf(db, id)
   const next = [...obstaclesOf(project), `parley key create ${id}`]
   const { text, document } = projectOutput(project)
@@ -124,22 +111,26 @@ interface SetOptions {
   concurrentCalls?: Limit
 }
 
-async function set({ db }: Session, id: string, options: SetOptions): Promise<Output> {
-  const { allowedModels } = options
+async function set({ db, actor, change }: Session, id: string, options: SetOptions): Promise<Output> {
+  const { name, allowedModels, contentRetentionDays: days } = options
   const tokensPerMinute = columnOf(options.tokensPerMinute)
-  const settings: ProjectSettings = {
-    name: options.name,
-    allowed_models: allowedModels && (await allowedModelsOf(db, allowedModels)),
-    content_retention_days: options.contentRetentionDays,
+  const limits: ProjectLimits = {
     requests_per_minute: columnOf(options.requestsPerMinute),
     tokens_per_minute: typeof tokensPerMinute === 'number' ? BigInt(tokensPerMinute) : tokensPerMinute,
     concurrent_calls: columnOf(options.concurrentCalls),
   }
-  if (Object.values(settings).every((value) => value === undefined)) {
+  const hasLimits = Object.values(limits).some((limit) => limit !== undefined)
+  const models = allowedModels && (await allowedModelsOf(db, allowedModels))
+  if (name === undefined && models === undefined && days === undefined && !hasLimits) {
     throw new CliError('Nothing was said to change. Run "parley project set --help" to see what can be.')
   }
-  await projectOf(db, id)
-  await updateProject(db, id, settings)
+  const project = projectAtHand(await projectOf(db, id))
+  await change(async (tx) => {
+    if (name !== undefined) await renameProject(tx, actor, { project, name })
+    if (models !== undefined) await changeAllowedModels(tx, actor, { project, models })
+    if (days !== undefined) await changeRetention(tx, actor, { project, days })
+    if (hasLimits) await changeLimits(tx, actor, { project, limits })
+  })
   return projectOutput(await projectOf(db, id))
 }
 

@@ -1,30 +1,22 @@
 import type { FastifyInstance } from 'fastify'
 import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
+import { confirmAddress, resetPassword, staleLink } from '../../actions/accounts/people.ts'
+import { postMail } from '../../actions/mails.ts'
+import { wrongFields } from '../../actions/refusals.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import { isSigned, sign, valueIn } from '../../platform/signed.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
-import { ParleyError } from '../../rules/errors.ts'
-import {
-  confirmAddress,
-  findAccount,
-  removeTracesOfMaker,
-  replacePassword,
-  signOutEverywhere,
-  type Account,
-} from '../../store/accounts/credentials.ts'
+import { findAccount, type Account } from '../../store/accounts/credentials.ts'
 import { inTransaction, type Db } from '../../store/database.ts'
-import { confirmPublishers } from '../../store/accounts/users.ts'
-import { auditedEverywhere } from '../audited.ts'
-import { withPasswords } from './auth-errors.ts'
-import type { Call, RequestFacts } from '../console-request.ts'
-import { rememberDevice } from './devices.ts'
-import { postMail } from './mail.ts'
-import { hashOfNew } from './new-passwords.ts'
-import { route, wrongFields } from '../route.ts'
-import { signInWithPassword } from './sign-in.ts'
+import type { ConsoleRequest, RequestFacts } from '../console-request.ts'
+import { personOf, route } from '../route.ts'
 import { isFirst, throttle } from '../throttle.ts'
 import type { World } from '../world.ts'
+import { withPasswords } from './auth-errors.ts'
+import { rememberDevice } from './devices.ts'
+import { hashOfNew } from './new-passwords.ts'
+import { signInWithPassword } from './sign-in.ts'
 
 /**
  * Links in mails. Following one proves that the address is one's own, and nothing else: a stranger may have made the
@@ -61,7 +53,7 @@ export function addressProofRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-async function confirm(world: World, { body, request, setCookies }: Call<'POST /api/auth/verify-email'>) {
+async function confirm(world: World, { body, request, setCookies }: ConsoleRequest<'POST /api/auth/verify-email'>) {
   const account = await accountOfLink(world, request, 'confirm', body.token)
   const { password = '', newPassword } = body
   if (newPassword !== undefined) await setNewPassword(world, request, account, newPassword)
@@ -74,32 +66,17 @@ async function confirm(world: World, { body, request, setCookies }: Call<'POST /
 async function confirmWithPassword(world: World, request: RequestFacts, account: Account, password: string) {
   if (!(await withPasswords(() => world.passwords.verify(password, account.passwordHash))))
     throw wrongFields([{ path: 'password', message: 'This is not the password of this account.' }])
-  await inTransaction(world.db, async (tx) => {
-    await signOutEverywhere(tx, account.id)
-    await markConfirmed(world, tx, request, account)
-  })
+  const isActivating = !world.installation.requiresApproval
+  await inTransaction(world.db, (tx) => confirmAddress(tx, personOf(account, request), { isActivating }))
 }
 
 async function setNewPassword(world: World, request: RequestFacts, account: Account, newPassword: string) {
   const { db, secrets, installation } = world
+  const { consoleUrl } = installation
+  const isActivating = !installation.requiresApproval
   const passwordHash = await hashOfNew(world, newPassword, account.email, 'newPassword')
-  await inTransaction(db, async (tx) => {
-    // Its signature holds for the password that is being replaced: a link sets one password, also when used twice at once.
-    if (!(await replacePassword(tx, account, passwordHash))) throw staleLink()
-    if (!account.emailVerified) {
-      await removeTracesOfMaker(tx, account.id)
-      await markConfirmed(world, tx, request, account)
-    }
-    await auditedEverywhere(tx, account, request, 'user.password_reset')
-    const data = { link: `${installation.consoleUrl}/sign-in` }
-    await postMail(tx, secrets, { recipient: account.email, template: 'password_changed', data })
-  })
-}
-
-async function markConfirmed(world: World, tx: Db, request: RequestFacts, account: Account): Promise<void> {
-  if (!(await confirmAddress(tx, account.id))) throw staleLink()
-  await confirmPublishers(tx, account.id, !world.installation.requiresApproval)
-  await auditedEverywhere(tx, account, request, 'user.address_confirmed')
+  const input = { account, passwordHash, isActivating, secrets, consoleUrl }
+  await inTransaction(db, (tx) => resetPassword(tx, personOf(account, request), input))
 }
 
 export async function postConfirmation(world: World, tx: Db, account: Account): Promise<void> {
@@ -152,8 +129,4 @@ async function accountOfLink(world: World, request: RequestFacts, kind: LinkKind
     throw staleLink()
   if (kind === 'confirm' && account.emailVerified) throw staleLink()
   return account
-}
-
-function staleLink(): ParleyError {
-  return new ParleyError('invalid_value', { message: 'This link is no longer valid. Ask for a new one.' })
 }

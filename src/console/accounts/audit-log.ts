@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import { wrongFields } from '../../actions/refusals.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { listAuditLog, type AuditFilters } from '../../store/accounts/audit-log.ts'
-import { route, wrongFields } from '../route.ts'
+import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
 const CSV_ROWS_MAX = 10_000

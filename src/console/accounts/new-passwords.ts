@@ -1,6 +1,7 @@
+import { wrongFields } from '../../actions/refusals.ts'
 import { weaknessOf } from '../../rules/accounts/passwords.ts'
 import { withPasswords } from './auth-errors.ts'
-import { wrongFields } from '../route.ts'
+
 import type { World } from '../world.ts'
 
 type Field = 'password' | 'newPassword'

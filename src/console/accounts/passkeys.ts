@@ -1,24 +1,21 @@
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
 import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
+import { addPasskey, removePasskey, renamePasskey } from '../../actions/accounts/passkeys.ts'
+import { recordProof, recordSignIn } from '../../actions/accounts/people.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
 import { ParleyError } from '../../rules/errors.ts'
-import { findAccount, markProven } from '../../store/accounts/credentials.ts'
+import { findAccount } from '../../store/accounts/credentials.ts'
 import { inTransaction } from '../../store/database.ts'
 import {
   consumeChallenge,
   countPasskeyUse,
-  deletePasskey,
   findPasskey,
   insertChallenge,
-  insertPasskey,
   listPasskeys,
-  renamePasskey,
 } from '../../store/accounts/passkeys.ts'
-import { auditedEverywhere } from '../audited.ts'
-import type { Call, RequestFacts } from '../console-request.ts'
-import { postMail } from './mail.ts'
-import { notThere, route } from '../route.ts'
+import type { ConsoleRequest, RequestFacts } from '../console-request.ts'
+import { personOf, route } from '../route.ts'
 import { throttleProofs } from './second-factors.ts'
 import { openSession } from './sign-in.ts'
 import { throttle } from '../throttle.ts'
@@ -44,7 +41,7 @@ const PURPOSES = {
   adding: (sessionId: string) => `passkey/adding/${sessionId}`,
 }
 
-type UsedCredential = Call<'POST /api/auth/passkey/sign-in'>['body']['credential']
+type UsedCredential = ConsoleRequest<'POST /api/auth/passkey/sign-in'>['body']['credential']
 
 export function passkeyRoutes(app: FastifyInstance, world: World): void {
   const { db } = world
@@ -66,38 +63,34 @@ export function passkeyRoutes(app: FastifyInstance, world: World): void {
     return { items }
   })
   route(app, world, 'POST /api/me/passkeys/options', (call) => creationOptions(world, call))
-  route(app, world, 'POST /api/me/passkeys', (call) => addPasskey(world, call))
+  route(app, world, 'POST /api/me/passkeys', (call) => register(world, call))
 
-  route(app, world, 'PATCH /api/me/passkeys/:passkey', async ({ user, params, body }) => {
-    if (!(await renamePasskey(db, user.id, params.passkey, body.name))) throw notThere('passkey')
+  route(app, world, 'PATCH /api/me/passkeys/:passkey', async ({ actor, params, body }) => {
+    await inTransaction(db, (tx) => renamePasskey(tx, actor, { passkeyId: params.passkey, name: body.name }))
     return { done: true }
   })
 
-  route(app, world, 'DELETE /api/me/passkeys/:passkey', async ({ user, params, request }) => {
-    await inTransaction(db, async (tx) => {
-      if (!(await deletePasskey(tx, user.id, params.passkey))) throw notThere('passkey')
-      await auditedEverywhere(tx, user, request, 'user.passkey_removed')
-    })
+  route(app, world, 'DELETE /api/me/passkeys/:passkey', async ({ actor, params }) => {
+    await inTransaction(db, (tx) => removePasskey(tx, actor, { passkeyId: params.passkey }))
     return { done: true }
   })
 }
 
-async function signIn(world: World, { body, request, setCookies }: Call<'POST /api/auth/passkey/sign-in'>) {
+async function signIn(world: World, { body, request, setCookies }: ConsoleRequest<'POST /api/auth/passkey/sign-in'>) {
   const { db } = world
   await throttleSignIns(world, request)
   const userId = await ownerOf(world, body.credential, PURPOSES.signIn)
   const account = await findAccount(db, { id: userId })
   if (!account) throw refused()
   await openSession(world, request, userId, setCookies)
-  await auditedEverywhere(db, account, request, 'user.signed_in_by_passkey')
+  await inTransaction(db, (tx) => recordSignIn(tx, personOf(account, request), 'user.signed_in_by_passkey'))
   return { done: true as const }
 }
 
-async function prove(world: World, { user, body, request }: Call<'POST /api/me/proof/passkey'>) {
+async function prove(world: World, { user, actor, body }: ConsoleRequest<'POST /api/me/proof/passkey'>) {
   await throttleProofs(world, user)
   if ((await ownerOf(world, body.credential, PURPOSES.proof(user.sessionId))) !== user.id) throw refused()
-  if (!(await markProven(world.db, user.sessionId))) throw new ParleyError('signed_out')
-  await auditedEverywhere(world.db, user, request, 'user.identity_proven')
+  await inTransaction(world.db, (tx) => recordProof(tx, actor, { sessionId: user.sessionId }))
   return { done: true as const }
 }
 
@@ -127,7 +120,7 @@ async function ownerOf(world: World, credential: UsedCredential, purpose: string
   return passkey.user_id
 }
 
-async function creationOptions(world: World, { user }: Call<'POST /api/me/passkeys/options'>) {
+async function creationOptions(world: World, { user }: ConsoleRequest<'POST /api/me/passkeys/options'>) {
   const known = await listPasskeys(world.db, user.id)
   if (known.length >= PASSKEYS_MAX)
     throw new ParleyError('conflict', { message: `You have ${PASSKEYS_MAX} passkeys. Remove some first.` })
@@ -144,7 +137,7 @@ async function creationOptions(world: World, { user }: Call<'POST /api/me/passke
   }
 }
 
-async function addPasskey(world: World, { user, body, request }: Call<'POST /api/me/passkeys'>) {
+async function register(world: World, { user, actor, body }: ConsoleRequest<'POST /api/me/passkeys'>) {
   const { db, secrets, installation } = world
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response: body.credential,
@@ -159,21 +152,9 @@ async function addPasskey(world: World, { user, body, request }: Call<'POST /api
   if (!verified) throw notAdded()
   const { id: credentialId, publicKey, counter } = registrationInfo.credential
   const { transports = [] } = body.credential.response
-  const passkey = {
-    userId: user.id,
-    name: body.name,
-    credentialId,
-    publicKey: Buffer.from(publicKey),
-    counter,
-    transports,
-  }
-  await inTransaction(db, async (tx) => {
-    if (!(await insertPasskey(tx, passkey)))
-      throw new ParleyError('conflict', { message: 'This passkey was added before.' })
-    await auditedEverywhere(tx, user, request, 'user.passkey_added')
-    const data = { link: `${installation.consoleUrl}/account` }
-    await postMail(tx, secrets, { recipient: user.email, template: 'passkey_added', data })
-  })
+  const passkey = { name: body.name, credentialId, publicKey: Buffer.from(publicKey), counter, transports }
+  const told = { email: user.email, installation: { secrets, consoleUrl: installation.consoleUrl } }
+  await inTransaction(db, (tx) => addPasskey(tx, actor, { passkey, ...told }))
   return { done: true as const }
 }
 

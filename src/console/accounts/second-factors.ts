@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
+import { wrongFields } from '../../actions/refusals.ts'
+import { recordProof, recordSignIn, removeSecondFactor } from '../../actions/accounts/people.ts'
 import { ParleyError } from '../../rules/errors.ts'
-import { findAccount, markProven, removeSecondFactor } from '../../store/accounts/credentials.ts'
+import { findAccount } from '../../store/accounts/credentials.ts'
 import { inTransaction } from '../../store/database.ts'
-import { auditedEverywhere } from '../audited.ts'
 import { asked, withPasswords } from './auth-errors.ts'
-import type { Call, User } from '../console-request.ts'
-import { route, wrongFields } from '../route.ts'
+import type { ConsoleRequest, User } from '../console-request.ts'
+import { route } from '../route.ts'
 import { CODE_GOOD_FOR_MS, codeOf } from './sign-in.ts'
 import { isFirst, throttle } from '../throttle.ts'
 import type { World } from '../world.ts'
@@ -32,30 +33,27 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
     return { uri: made.totpURI, recoveryCodes: made.backupCodes }
   })
 
-  route(app, world, 'POST /api/me/two-factor/confirm', async ({ user, body, request, setCookies }) => {
+  route(app, world, 'POST /api/me/two-factor/confirm', async ({ user, actor, body, request, setCookies }) => {
     await throttleProofs(world, user)
     const { headers } = await asked(db, () =>
       auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }),
     )
     setCookies(headers)
     await isFirst(db, codeOf(user.id, body.code), CODE_GOOD_FOR_MS)
-    await auditedEverywhere(db, user, request, 'user.two_factor_enabled')
+    await inTransaction(db, (tx) => recordSignIn(tx, actor, 'user.two_factor_enabled'))
     return { done: true }
   })
 
-  route(app, world, 'POST /api/me/two-factor/recovery-codes', async ({ user, request }) => {
+  route(app, world, 'POST /api/me/two-factor/recovery-codes', async ({ actor, request }) => {
     const { backupCodes } = await asked(db, () =>
       auth.afterProof(() => auth.api.generateBackupCodes({ body: PROVEN, headers: request.headers })),
     )
-    await auditedEverywhere(db, user, request, 'user.recovery_codes_renewed')
+    await inTransaction(db, (tx) => recordSignIn(tx, actor, 'user.recovery_codes_renewed'))
     return { recoveryCodes: backupCodes }
   })
 
-  route(app, world, 'POST /api/me/two-factor/disable', async ({ user, request }) => {
-    await inTransaction(db, async (tx) => {
-      await removeSecondFactor(tx, user.id)
-      await auditedEverywhere(tx, user, request, 'user.two_factor_disabled')
-    })
+  route(app, world, 'POST /api/me/two-factor/disable', async ({ actor }) => {
+    await inTransaction(db, (tx) => removeSecondFactor(tx, actor))
     return { done: true }
   })
 }
@@ -66,15 +64,14 @@ export async function throttleProofs({ db }: World, { id }: User): Promise<void>
   await throttle(db, [{ subject: `proof/${id}/hour`, most: PROOFS_PER_HOUR }], HOUR_MS)
 }
 
-async function prove(world: World, { user, body, request }: Call<'POST /api/me/proof'>) {
+async function prove(world: World, { user, actor, body, request }: ConsoleRequest<'POST /api/me/proof'>) {
   const { db, passwords } = world
   await throttleProofs(world, user)
   const account = await findAccount(db, { id: user.id })
   if (!account || !(await withPasswords(() => passwords.verify(body.password, account.passwordHash))))
     throw wrongFields([{ path: 'password', message: 'This is not your password.' }])
   if (user.twoFactorEnabled) await proveByCode(world, user, request.headers, body.code)
-  if (!(await markProven(db, user.sessionId))) throw new ParleyError('signed_out')
-  await auditedEverywhere(db, user, request, 'user.identity_proven')
+  await inTransaction(db, (tx) => recordProof(tx, actor, { sessionId: user.sessionId }))
   return { done: true as const }
 }
 

@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify'
+import { recordSignIn } from '../../actions/accounts/people.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { endPendingSteps, findAccount, isStillPassword } from '../../store/accounts/credentials.ts'
 import { deleteSession, deleteSessionOfToken } from '../../store/accounts/users.ts'
-import { auditedEverywhere } from '../audited.ts'
+import { inTransaction } from '../../store/database.ts'
 import { asked, usedBefore } from './auth-errors.ts'
-import type { Call, RequestFacts } from '../console-request.ts'
+import type { ConsoleRequest, RequestFacts } from '../console-request.ts'
 import { rememberDevice } from './devices.ts'
-import { findSession, route } from '../route.ts'
+import { findSession, personOf, route } from '../route.ts'
 import { countSignIn } from './sign-in-limits.ts'
 import { isFirst, throttle } from '../throttle.ts'
 import type { World } from '../world.ts'
@@ -32,7 +33,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
     }
     setCookies(headers)
     await rememberDevice(world, response.user.id, setCookies)
-    await auditedEverywhere(db, response.user, request, 'user.signed_in')
+    await inTransaction(db, (tx) => recordSignIn(tx, personOf(response.user, request), 'user.signed_in'))
     return { done: true }
   })
 
@@ -44,7 +45,8 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
     setCookies(headers)
     if (!response.user) throw new ParleyError('internal')
     await rememberDevice(world, response.user.id, setCookies)
-    await auditedEverywhere(db, response.user, request, 'user.signed_in_by_recovery_code')
+    const person = personOf(response.user, request)
+    await inTransaction(db, (tx) => recordSignIn(tx, person, 'user.signed_in_by_recovery_code'))
     return { done: true }
   })
 
@@ -55,7 +57,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-async function signIn(world: World, { body, request, setCookies }: Call<'POST /api/auth/sign-in/email'>) {
+async function signIn(world: World, { body, request, setCookies }: ConsoleRequest<'POST /api/auth/sign-in/email'>) {
   const wasRight = await countSignIn(world, request, body.email)
   const twoFactor = await signInWithPassword(world, request, body, setCookies)
   await wasRight()
@@ -91,7 +93,7 @@ export async function signInWithPassword(
   setCookies(headers)
   if (twoFactor) return true
   await rememberDevice(world, account.id, setCookies)
-  await auditedEverywhere(db, account, request, 'user.signed_in')
+  await inTransaction(db, (tx) => recordSignIn(tx, personOf(account, request), 'user.signed_in'))
   return false
 }
 

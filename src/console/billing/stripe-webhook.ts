@@ -3,8 +3,8 @@ import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import type { Db } from '../../store/database.ts'
-import { applyPaymentEvent, isRejection, type Verdict } from './payments.ts'
-import { readSignedEvent } from './stripe.ts'
+import { applyPaymentEvent, isRejection, type Verdict } from '../../actions/billing/payments.ts'
+import { readSignedEvent } from '../../actions/billing/stripe.ts'
 
 /** What the payment provider tells. */
 

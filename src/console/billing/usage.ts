@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { wrongFields } from '../../actions/refusals.ts'
 import { csvOf } from '../../rules/csv.ts'
-import { breakdownOf, daysLeft, TOKEN_CLASSES, type Breakdown } from '../../rules/billing/costs.ts'
+import { breakdownOf, TOKEN_CLASSES, type Breakdown } from '../../rules/billing/costs.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { spanBefore, spanOf, type AskedSpan, type Span } from '../../rules/billing/usage-spans.ts'
 import type { Db } from '../../store/database.ts'
@@ -16,13 +17,10 @@ import {
   type BilledAtPrice,
   type UsageGroup,
 } from '../../store/billing/usage.ts'
-import { findWallet } from '../../store/billing/wallets.ts'
-import { route, wrongFields } from '../route.ts'
+import { route } from '../route.ts'
+import { forecastOf } from './forecast.ts'
 import { detailsOf, pointsOf, sumsOf, totalOf } from './usage-replies.ts'
 import type { World } from '../world.ts'
-
-const DAY_MS = 86_400_000
-const FORECAST_DAYS = 7
 
 export function usageRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/usage', ({ db, project, query }) =>
@@ -126,19 +124,6 @@ async function costsOf(db: Db, projectId: string, span: Span) {
       chargedNanos: charged,
     })),
     forecast: await forecastOf(db, projectId),
-  }
-}
-
-async function forecastOf(db: Db, projectId: string) {
-  const to = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
-  const from = new Date(to.getTime() - FORECAST_DAYS * DAY_MS)
-  const { charged } = await sumUsageBriefly(db, { projectIds: [projectId], from, to, every: 'day' })
-  const wallet = await findWallet(db, projectId)
-  const available = wallet ? wallet.balance_nanos - wallet.held_nanos : 0n
-  return {
-    availableNanos: available,
-    perDayNanos: charged / BigInt(FORECAST_DAYS),
-    daysLeft: daysLeft(available, charged, FORECAST_DAYS),
   }
 }
 

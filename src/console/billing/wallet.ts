@@ -1,25 +1,28 @@
 import type { FastifyInstance } from 'fastify'
 import { Readable } from 'node:stream'
+import { openCheckout } from '../../actions/billing/checkout.ts'
+import { CheckoutFailed } from '../../actions/billing/stripe.ts'
+import { changeAlert } from '../../actions/billing/wallets.ts'
+import { conflict, notThere, wrongField } from '../../actions/refusals.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { ParleyError } from '../../rules/errors.ts'
-import { daysLeft, titleOfMovement, type LedgerKind } from '../../rules/billing/ledger-labels.ts'
+import { titleOfMovement, type LedgerKind } from '../../rules/billing/ledger-labels.ts'
 import { formatCredits } from '../../rules/money.ts'
-import { centsOf, PAYMENT_CURRENCY, TOP_UP_MAX, TOP_UP_MIN } from '../../rules/billing/payments.ts'
+import { centsOf, TOP_UP_MAX, TOP_UP_MIN } from '../../rules/billing/payments.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import type { Db } from '../../store/database.ts'
-import { findPayment, insertPayment } from '../../store/billing/payments.ts'
-import { deleteAlert, findAlert, setAlert } from '../../store/billing/wallet-alerts.ts'
+import { findPayment } from '../../store/billing/payments.ts'
+import { findAlert } from '../../store/billing/wallet-alerts.ts'
 import { listLedger, sumChargedSince, type LedgerPlace, type LedgerRow } from '../../store/billing/wallet-ledger.ts'
 import { findWallet } from '../../store/billing/wallets.ts'
-import { audited } from '../audited.ts'
-import type { Call } from '../console-request.ts'
-import { notThere, route, wrongFields } from '../route.ts'
-import { createCheckoutSession } from './stripe.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { route } from '../route.ts'
 import { throttle } from '../throttle.ts'
+import { forecastOf } from './forecast.ts'
 import type { World } from '../world.ts'
 
 const DAY_MS = 86_400_000
-const PACE_DAYS = 7
+const SPENT_DAYS = 7
 const CHECKOUTS_PER_MINUTE = 10
 const CSV_ROWS_MAX = 100_000
 const CSV_ROWS_PER_READ = 1_000
@@ -43,22 +46,12 @@ export function walletRoutes(app: FastifyInstance, world: World): void {
   })
   route(app, world, 'GET /api/projects/:project/ledger.csv', (call) => Readable.from(csvRows(call)))
 
-  route(app, world, 'PUT /api/projects/:project/wallet-alert', async (call) => {
-    const { db, project, body } = call
-    const { thresholdNanos: threshold } = body
-    if (threshold !== null && (threshold === 0n || threshold > TOP_UP_MAX))
-      throw wrongFields([
-        { path: 'thresholdNanos', message: `More than nothing, and at most ${formatCredits(TOP_UP_MAX)}.` },
-      ])
-    const before = await findAlert(db, project.id)
-    if (threshold === null) await deleteAlert(db, project.id)
-    else await setAlert(db, project.id, threshold)
-    const details = { before: thresholdOf(before), after: thresholdOf(threshold) }
-    await audited(call, 'wallet.alert_changed', { subject: project.name, details })
-    return { alertNanos: threshold }
+  route(app, world, 'PUT /api/projects/:project/wallet-alert', async ({ db, actor, project, body }) => {
+    await changeAlert(db, actor, { project, threshold: body.thresholdNanos })
+    return { alertNanos: body.thresholdNanos }
   })
 
-  route(app, world, 'POST /api/projects/:project/checkouts', (call) => openCheckout(world, call))
+  route(app, world, 'POST /api/projects/:project/checkouts', (call) => pay(world, call))
 
   route(app, world, 'GET /api/projects/:project/checkouts/:checkout', async ({ db, project, params }) => {
     const payment = await findPayment(db, project.id, params.checkout)
@@ -67,16 +60,12 @@ export function walletRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-function thresholdOf(nanos: bigint | null | undefined): string {
-  return nanos == null ? 'off' : formatCredits(nanos)
-}
-
 async function describeWallet(world: World, db: Db, projectId: string) {
   const wallet = await findWallet(db, projectId)
   if (!wallet) throw notThere('project')
   const available = wallet.balance_nanos - wallet.held_nanos
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
-  const spent = await sumChargedSince(db, projectId, new Date(today - (PACE_DAYS - 1) * DAY_MS))
+  const spent = await sumChargedSince(db, projectId, new Date(today - (SPENT_DAYS - 1) * DAY_MS))
   return {
     balanceNanos: wallet.balance_nanos,
     heldNanos: wallet.held_nanos,
@@ -84,37 +73,30 @@ async function describeWallet(world: World, db: Db, projectId: string) {
     availableNanos: available,
     owedNanos: wallet.owed_nanos,
     spent7dNanos: spent,
-    daysLeft: daysLeft(available, spent, PACE_DAYS) ?? null,
+    daysLeft: (await forecastOf(db, projectId)).daysLeft,
     alertNanos: (await findAlert(db, projectId)) ?? null,
     topUp: { isOpen: world.installation.canPay, minNanos: TOP_UP_MIN, maxNanos: TOP_UP_MAX },
   }
 }
 
-/** The page is told only when its payment is known here: nobody can pay for what nobody would credit. */
-async function openCheckout(world: World, call: Call<'POST /api/projects/:project/checkouts'>) {
-  const { project, body } = call
+async function pay(world: World, call: ConsoleRequest<'POST /api/projects/:project/checkouts'>) {
+  const { actor, project, body, inTenant } = call
   const { stripe, installation } = world
   const { amountNanos: amount } = body
   if (!stripe || !installation.canPay)
-    throw new ParleyError('conflict', {
-      message: 'Payments are not set up on this installation. Ask its operator to add credit.',
-    })
-  if (amount < TOP_UP_MIN || amount > TOP_UP_MAX || centsOf(amount) === undefined) {
-    const message = `Whole cents, from ${formatCredits(TOP_UP_MIN)} to ${formatCredits(TOP_UP_MAX)}.`
-    throw wrongFields([{ path: 'amountNanos', message }])
-  }
+    throw conflict('Payments are not set up on this installation. Ask its operator to add credit.')
+  if (amount < TOP_UP_MIN || amount > TOP_UP_MAX || centsOf(amount) === undefined)
+    throw wrongField('amountNanos', `Whole cents, from ${formatCredits(TOP_UP_MIN)} to ${formatCredits(TOP_UP_MAX)}.`)
   await throttle(world.db, [{ subject: `checkouts/${project.id}`, most: CHECKOUTS_PER_MINUTE }])
   const page = `${installation.consoleUrl}/projects/${project.id}/wallet`
-  const order = { projectId: project.id, amount, successUrl: `${page}?paid={CHECKOUT_SESSION_ID}`, cancelUrl: page }
-  const { sessionId, url } = await createCheckoutSession(stripe, order).catch((error: Error) => {
-    const message = 'The payment page could not be opened. Nothing was charged. Try again in a moment.'
-    throw new ParleyError('upstream_failed', { message, details: { reason: error.message } })
-  })
-  await call.inTenant(async (db) => {
-    await insertPayment(db, { projectId: project.id, amount, sessionId, currency: PAYMENT_CURRENCY })
-    const details = { amount: formatCredits(amount), checkout: sessionId }
-    await audited({ ...call, db }, 'wallet.checkout_opened', { subject: project.name, details })
-  })
+  const pages = { successUrl: `${page}?paid={CHECKOUT_SESSION_ID}`, cancelUrl: page }
+  const { sessionId, url } = await openCheckout(inTenant, actor, { project, amount, stripe, ...pages }).catch(
+    (error: unknown) => {
+      if (!(error instanceof CheckoutFailed)) throw error
+      const message = 'The payment page could not be opened. Nothing was charged. Try again in a moment.'
+      throw new ParleyError('upstream_failed', { message, details: { reason: error.message } })
+    },
+  )
   return { id: sessionId, url }
 }
 
@@ -138,7 +120,7 @@ function placeOf(after: string | undefined): LedgerPlace | undefined {
   if (after === undefined) return undefined
   const [, atUs, id, balance] = PLACE.exec(after) ?? []
   if (atUs === undefined || id === undefined || balance === undefined)
-    throw wrongFields([{ path: 'after', message: 'Use the value of next of an earlier page.' }])
+    throw wrongField('after', 'Use the value of next of an earlier page.')
   return { atUs: BigInt(atUs), id, balance: BigInt(balance) }
 }
 
@@ -171,7 +153,7 @@ async function* csvRows({
   inTenant,
   project,
   query,
-}: Call<'GET /api/projects/:project/ledger.csv'>): AsyncGenerator<string> {
+}: ConsoleRequest<'GET /api/projects/:project/ledger.csv'>): AsyncGenerator<string> {
   yield csvOf(CSV_HEADER, [])
   let after: LedgerPlace | undefined
   for (let sent = 0; sent < CSV_ROWS_MAX;) {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Readable } from 'node:stream'
+import { notThere, wrongFields } from '../../actions/refusals.ts'
 import { phasesOf, wordsOf } from '../../rules/calls/call-labels.ts'
 import { OUTCOMES, type Outcome } from '../../rules/billing/charging.ts'
 import { breakdownOf } from '../../rules/billing/costs.ts'
@@ -12,8 +13,8 @@ import { findCallsById, findPriceDate, listCalls, type CallFilters, type CallRow
 import type { Db } from '../../store/database.ts'
 import { findReceipt } from '../../store/billing/receipts.ts'
 import { listGroupNames, listUsedModels } from '../../store/billing/usage.ts'
-import type { Call } from '../console-request.ts'
-import { notThere, route, wrongFields } from '../route.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
 const CSV_ROWS_MAX = 100_000
@@ -170,7 +171,7 @@ async function* csvRows({
   inTenant,
   project,
   query,
-}: Call<'GET /api/projects/:project/calls.csv'>): AsyncGenerator<string> {
+}: ConsoleRequest<'GET /api/projects/:project/calls.csv'>): AsyncGenerator<string> {
   const filters = filtersOf(query)
   const names = await inTenant((db) => listGroupNames(db, 'key', [project.id]))
   const deadlineMs = performance.now() + CSV_MS

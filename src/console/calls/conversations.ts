@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Readable } from 'node:stream'
+import { deleteConversation } from '../../actions/calls/conversations.ts'
+import { notThere, wrongFields } from '../../actions/refusals.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import { markdownOf, readableOf, textStateOf, titleOf } from '../../rules/calls/transcripts.ts'
 import {
@@ -13,11 +15,9 @@ import {
   type ConversationRow,
   type MessageRow,
 } from '../../store/calls/conversation-pages.ts'
-import { deleteConversation } from '../../store/calls/conversations.ts'
 import type { Db } from '../../store/database.ts'
 import { findProject } from '../../store/projects/projects.ts'
-import { audited } from '../audited.ts'
-import { notThere, route, wrongFields } from '../route.ts'
+import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
 const EXPORTED_PER_READ = 200
@@ -53,10 +53,8 @@ export function conversationRoutes(app: FastifyInstance, world: World): void {
   exportRoutes(app, world)
 
   route(app, world, 'DELETE /api/projects/:project/conversations/:conversation', async (call) => {
-    const { db, project, params } = call
-    if (!(await deleteConversation(db, { projectId: project.id, id: params.conversation })))
-      throw notThere('conversation')
-    await audited(call, 'conversation.deleted', { subject: params.conversation })
+    const { db, actor, project, params } = call
+    await deleteConversation(db, actor, { project, conversationId: params.conversation })
     return { done: true }
   })
 }

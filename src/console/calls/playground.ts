@@ -1,11 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { hkdfSync } from 'node:crypto'
-import type { Secrets } from '../../platform/secrets.ts'
-import { uuidv7 } from '../../platform/uuid.ts'
-import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf, type KeyPair } from '../../rules/projects/keys.ts'
+import { playgroundPairOf } from '../../actions/projects/playground-keys.ts'
+import type { KeyPair } from '../../rules/projects/keys.ts'
 import { snippetFor, type SnippetRequest } from '../../rules/calls/snippets.ts'
-import type { Db } from '../../store/database.ts'
-import { lockPlaygroundKey, upsertPlaygroundKey } from '../../store/projects/playground-keys.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -14,15 +10,12 @@ import type { World } from '../world.ts'
  * and logged like everybody else. The pair never leaves the servers.
  */
 
-const KEY_NAME = 'Playground'
-const KEY_LIFE_MS = 3_600_000
-/** A pair with less time than this is made anew, so that no clock that is a little off meets its end. */
-const KEY_LEFT_MS = 600_000
 const ERROR_BYTES_MAX = 64 * 1024
 
 export function playgroundRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'POST /api/projects/:project/playground', async ({ inTenant, project, body }) => {
-    const pair = await inTenant((db) => pairFor(db, world, project.id, Date.now()))
+    const keys = { projectId: project.id, secrets: world.secrets, cell: world.installation.cell, nowMs: Date.now() }
+    const pair = await inTenant((db) => playgroundPairOf(db, keys))
     return relayed(world.installation.gatewayInternalUrl, pair, requestOf(body))
   })
 
@@ -41,44 +34,6 @@ interface Asked extends Omit<SnippetRequest, 'temperature' | 'maxTokens'> {
 
 function requestOf({ temperature, maxTokens, ...rest }: Asked): SnippetRequest {
   return { ...rest, temperature: temperature ?? undefined, maxTokens: maxTokens ?? undefined }
-}
-
-/**
- * The project's pair, made or renewed when needed. The keys are derived from the installation's secret and the row's id
- * and end, so every console finds the same without any of them storing more than a digest.
- */
-export async function pairFor(
-  tx: Db,
-  { secrets, installation }: Pick<World, 'secrets' | 'installation'>,
-  projectId: string,
-  nowMs: number,
-): Promise<KeyPair> {
-  const row = await lockPlaygroundKey(tx, projectId)
-  if (row?.expires_at && row.expires_at.getTime() > nowMs + KEY_LEFT_MS && row.secret_version === secrets.version) {
-    const pair = derivedPair(secrets, installation.cell, row.id, row.expires_at)
-    // Made under another secret of the same number, or for another cell.
-    if (pair.publishable === row.publishable_key) return pair
-  }
-  const id = row?.id ?? uuidv7()
-  const expiresAt = new Date(nowMs + KEY_LIFE_MS)
-  const pair = derivedPair(secrets, installation.cell, id, expiresAt)
-  await upsertPlaygroundKey(tx, {
-    id,
-    projectId,
-    name: KEY_NAME,
-    publishableKey: pair.publishable,
-    secretDigest: secretDigestOf(pair.secret, secrets.keyFor('key-pair-pepper')),
-    secretVersion: secrets.version,
-    secretLast4: pair.secret.slice(-4),
-    expiresAt,
-  })
-  return pair
-}
-
-function derivedPair(secrets: Secrets, cell: string, id: string, expiresAt: Date): KeyPair {
-  const info = `${id}/${expiresAt.getTime()}`
-  const bytes = hkdfSync('sha512', secrets.keyFor('playground'), '', info, KEY_PAIR_RANDOM_BYTES)
-  return keyPairFrom(new Uint8Array(bytes), cell)
 }
 
 /**

@@ -1,21 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { randomBytes } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
-import { recordCheck } from '../../domains/record-check.ts'
+import { changeDomain, recordCheck } from '../../actions/projects/domains.ts'
+import { notThere } from '../../actions/refusals.ts'
 import { explainFile, explainRecord, explainStanding } from '../../rules/projects/domain-labels.ts'
-import {
-  domainNameOf,
-  domainStateOf,
-  lapsesAtOf,
-  PROOF_FILE_PATH,
-  proofRecordOf,
-  twinOf,
-} from '../../rules/projects/domains.ts'
+import { domainStateOf, lapsesAtOf, PROOF_FILE_PATH, proofRecordOf, twinOf } from '../../rules/projects/domains.ts'
 import type { Db } from '../../store/database.ts'
-import { findDomain, lockDomain, setDomainName, type Domain } from '../../store/projects/domains.ts'
-import { audited } from '../audited.ts'
-import type { Call } from '../console-request.ts'
-import { notThere, route, wrongFields } from '../route.ts'
+import { findDomain, type Domain } from '../../store/projects/domains.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { route } from '../route.ts'
 import { throttle } from '../throttle.ts'
 import type { World } from '../world.ts'
 
@@ -26,10 +18,13 @@ export function domainRoutes(app: FastifyInstance, world: World): void {
     viewOf(await domainOf(db, project.id)),
   )
   route(app, world, 'POST /api/projects/:project/domain/check', (call) => checkNow(world, call))
-  route(app, world, 'PATCH /api/projects/:project/domain', change)
+  route(app, world, 'PATCH /api/projects/:project/domain', async ({ db, actor, project, body }) => {
+    await changeDomain(db, actor, { project, name: body.name })
+    return viewOf(await domainOf(db, project.id))
+  })
 }
 
-async function checkNow(world: World, call: Call<'POST /api/projects/:project/domain/check'>) {
+async function checkNow(world: World, call: ConsoleRequest<'POST /api/projects/:project/domain/check'>) {
   const { project, publisher, inTenant } = call
   await throttle(world.db, [{ subject: `domain-check/${project.id}`, most: CHECKS_PER_MINUTE }])
   const { name, token } = await inTenant((tx) => domainOf(tx, project.id))
@@ -38,24 +33,6 @@ async function checkNow(world: World, call: Call<'POST /api/projects/:project/do
   const options = { secrets: world.secrets, consoleUrl: world.installation.consoleUrl }
   // Undefined: somebody changed the domain meanwhile, and what is there now was not checked.
   return viewOf(await inTenant(async (tx) => (await recordCheck(tx, options, check)) ?? domainOf(tx, project.id)))
-}
-
-async function change(call: Call<'PATCH /api/projects/:project/domain'>) {
-  const { db, project, body } = call
-  const name = domainNameOf(body.name)
-  if (name === undefined)
-    throw wrongFields([{ path: 'name', message: 'Write a domain that you own, like example.com or www.example.com.' }])
-  const before = await lockDomain(db, project.id)
-  if (before?.name === name)
-    throw wrongFields([{ path: 'name', message: 'This is the domain of the project already.' }])
-  await setDomainName(db, project.id, name, newVerificationToken())
-  await audited(call, 'domain.changed', { subject: name, details: { before: before?.name } })
-  return viewOf(await domainOf(db, project.id))
-}
-
-/** 128 bits: it is public once it stands in the DNS, but nobody can put it there before. */
-function newVerificationToken(): string {
-  return randomBytes(16).toString('hex')
 }
 
 async function domainOf(db: Db, projectId: string): Promise<Domain> {

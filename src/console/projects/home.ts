@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { dismissOnboarding } from '../../actions/projects/projects.ts'
 import { wordsOf } from '../../rules/calls/call-labels.ts'
 import { OUTCOMES } from '../../rules/billing/charging.ts'
 import { ParleyError } from '../../rules/errors.ts'
@@ -7,7 +8,7 @@ import { FAILURES } from '../../rules/billing/usage-counts.ts'
 import { momentsOf, spanBefore, type Span } from '../../rules/billing/usage-spans.ts'
 import { listCalls, type Budget, type CallRow } from '../../store/calls/calls.ts'
 import type { Db } from '../../store/database.ts'
-import { dismissOnboarding, findFirstSteps } from '../../store/projects/first-steps.ts'
+import { findFirstSteps } from '../../store/projects/first-steps.ts'
 import {
   findUsageProgress,
   listGroupNames,
@@ -16,7 +17,6 @@ import {
   sumUsageByTime,
 } from '../../store/billing/usage.ts'
 import { findWallet } from '../../store/billing/wallets.ts'
-import { audited } from '../audited.ts'
 import { route } from '../route.ts'
 import { detailsOf, sumsOf } from '../billing/usage-replies.ts'
 import type { World } from '../world.ts'
@@ -41,16 +41,12 @@ export function homeRoutes(app: FastifyInstance, world: World): void {
     }
   })
 
-  route(app, world, 'POST /api/projects/:project/onboarding/dismiss', async (call) => {
-    const { db, publisher, project } = call
+  route(app, world, 'POST /api/projects/:project/onboarding/dismiss', async ({ db, actor, publisher, project }) => {
     const { domainVerifiedAt, hasKeyPair, hasCredit, dismissedAt } = await findFirstSteps(db, project.id)
     const isDone = publisher.activatedAt !== null && domainVerifiedAt !== null && hasKeyPair && hasCredit
     if (!isDone || (await newestCall(db, project.id)) === null)
       throw new ParleyError('conflict', { message: 'The first steps can be put away when all of them are done.' })
-    if (dismissedAt === null) {
-      await dismissOnboarding(db, project.id)
-      await audited(call, 'onboarding.dismissed', { subject: project.name })
-    }
+    if (dismissedAt === null) await dismissOnboarding(db, actor, { project })
     return { done: true }
   })
 

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { ParleyError } from '../../rules/errors.ts'
-import type { MonetizationSettings } from '../../rules/recommendations/matching.ts'
-import { BLOCKED_ADVERTISERS_MAX, obstacleToOn, standingOf } from '../../rules/recommendations/monetization.ts'
-import { formatCredits } from '../../rules/money.ts'
+import {
+  changeMonetization,
+  changeMonetizationMode,
+  setAdvertiserBlocked,
+} from '../../actions/recommendations/monetization.ts'
+import { wrongFields } from '../../actions/refusals.ts'
+import { obstacleToOn, standingOf } from '../../rules/recommendations/monetization.ts'
 import { isOutcome, outcomeWordsOf, type OutcomeWords } from '../../rules/recommendations/outcome-labels.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import { LABELS } from '../../rules/recommendations/block.ts'
@@ -11,9 +14,7 @@ import {
   findMatchersNow,
   findMonetization,
   listAdvertisers,
-  lockMonetization,
   searchAdvertisers,
-  updateMonetization,
 } from '../../store/recommendations/monetization.ts'
 import {
   listRecommendations,
@@ -21,10 +22,8 @@ import {
   sumOutcomes,
   type RecommendationRow,
 } from '../../store/recommendations/reports.ts'
-import { audited } from '../audited.ts'
-import type { Call } from '../console-request.ts'
 import { previewOf } from './preview.ts'
-import { notThere, route, wrongFields } from '../route.ts'
+import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
 const HOUR_MS = 3_600_000
@@ -35,9 +34,18 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export function monetizationRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/monetization', ({ db, project }) => describe(world, db, project.id))
-  route(app, world, 'PUT /api/projects/:project/monetization/mode', (call) => changeMode(world, call))
-  route(app, world, 'PATCH /api/projects/:project/monetization', changeSettings)
-  route(app, world, 'PUT /api/projects/:project/monetization/blocked-advertisers', blockAdvertiser)
+  route(app, world, 'PUT /api/projects/:project/monetization/mode', async ({ db, actor, project, body }) => {
+    await changeMonetizationMode(db, actor, { project, mode: body.mode, safetyProof: world.safetyProof })
+    return { mode: body.mode }
+  })
+  route(app, world, 'PATCH /api/projects/:project/monetization', async ({ db, actor, project, body }) => {
+    return { mode: await changeMonetization(db, actor, { project, settings: body }) }
+  })
+  route(app, world, 'PUT /api/projects/:project/monetization/blocked-advertisers', async (call) => {
+    const { db, actor, project, body } = call
+    await setAdvertiserBlocked(db, actor, { project, advertiserId: body.advertiser, isBlocked: body.isBlocked })
+    return { done: true }
+  })
 
   route(app, world, 'GET /api/projects/:project/monetization/preview', (call) => previewOf(world, call))
 
@@ -65,24 +73,6 @@ export function monetizationRoutes(app: FastifyInstance, world: World): void {
   }))
 }
 
-async function blockAdvertiser(call: Call<'PUT /api/projects/:project/monetization/blocked-advertisers'>) {
-  const { db, project, body } = call
-  const [advertiser] = await listAdvertisers(db, [body.advertiser])
-  if (!advertiser) throw notThere('advertiser')
-  const { blockedAdvertisers: before } = await lockMonetization(db, project.id)
-  const others = before.filter((id) => id !== advertiser.id)
-  const blockedAdvertisers = body.isBlocked ? [...others, advertiser.id] : others
-  if (blockedAdvertisers.length === before.length) return { done: true as const }
-  if (blockedAdvertisers.length > BLOCKED_ADVERTISERS_MAX)
-    throw new ParleyError('conflict', {
-      message: `At most ${BLOCKED_ADVERTISERS_MAX} advertisers can be blocked. Unblock one first, or block a category.`,
-    })
-  await updateMonetization(db, project.id, { blockedAdvertisers })
-  const action = body.isBlocked ? 'monetization.advertiser_blocked' : 'monetization.advertiser_unblocked'
-  await audited(call, action, { subject: advertiser.name })
-  return { done: true as const }
-}
-
 async function describe(world: World, db: Db, projectId: string) {
   const settings = await findMonetization(db, projectId)
   return {
@@ -95,56 +85,6 @@ async function describe(world: World, db: Db, projectId: string) {
     matcher: standingOf(await findMatchersNow(db)),
     obstacle: obstacleToOn(settings, world.safetyProof()) ?? null,
   }
-}
-
-/** Off and test are always possible: only what readers would see has conditions. */
-async function changeMode(world: World, call: Call<'PUT /api/projects/:project/monetization/mode'>) {
-  const { db, project, body } = call
-  const settings = await lockMonetization(db, project.id)
-  if (settings.mode === body.mode) return { mode: body.mode }
-  const obstacle = body.mode === 'on' ? obstacleToOn(settings, world.safetyProof()) : undefined
-  if (obstacle !== undefined) throw new ParleyError('conflict', { message: obstacle })
-  await updateMonetization(db, project.id, { mode: body.mode })
-  const details = { before: settings.mode, after: body.mode }
-  await audited(call, 'monetization.mode_changed', { subject: project.name, details })
-  return { mode: body.mode }
-}
-
-/** Nobody switches it on for children by changing one word afterwards: another audience switches it off. */
-async function changeSettings(call: Call<'PATCH /api/projects/:project/monetization'>) {
-  const { db, project } = call
-  const before = await lockMonetization(db, project.id)
-  const isEnded = before.mode === 'on' && (call.body.audience ?? 'general') !== 'general'
-  const wanted: Partial<MonetizationSettings> = { ...call.body, ...(isEnded && { mode: 'off' }) }
-  const changes = changesOf(before, wanted)
-  if (Object.keys(changes).length === 0) return { mode: before.mode }
-  await updateMonetization(db, project.id, changes)
-  const details = Object.fromEntries(
-    Object.entries(changes).map(([name, after]) => [name, difference(before[name as keyof typeof before], after)]),
-  )
-  await audited(call, 'monetization.changed', { subject: project.name, details })
-  return { mode: changes.mode ?? before.mode }
-}
-
-function changesOf(before: MonetizationSettings, wanted: Partial<MonetizationSettings>): Partial<MonetizationSettings> {
-  const isOther = ([name, value]: [string, unknown]) =>
-    value !== undefined && plain(value) !== plain(before[name as keyof MonetizationSettings])
-  return Object.fromEntries(Object.entries(wanted).filter(isOther))
-}
-
-const AUDITED_MAX = 20
-
-/** For the log: of a list only what came and went. */
-function difference(before: unknown, after: unknown): unknown {
-  if (!Array.isArray(before) || !Array.isArray(after)) return `${plain(before)} → ${plain(after)}`
-  const added = after.filter((each) => !before.includes(each))
-  const removed = before.filter((each) => !after.includes(each))
-  return { added: added.slice(0, AUDITED_MAX), removed: removed.slice(0, AUDITED_MAX) }
-}
-
-function plain(value: unknown): string {
-  if (typeof value === 'bigint') return formatCredits(value)
-  return Array.isArray(value) ? JSON.stringify(value) : String(value)
 }
 
 const NEWER: OutcomeWords = {

@@ -1,11 +1,12 @@
+import { wrongFields } from '../../actions/refusals.ts'
 import { blocksOf, isCampaignBlocked, isOfferBlocked } from '../../rules/recommendations/eligibility.ts'
 import { labelOf, renderBlock, type Block } from '../../rules/recommendations/block.ts'
 import { TOKEN_CHARS } from '../../rules/recommendations/link-token.ts'
 import { answerGate } from '../../rules/recommendations/gates.ts'
 import { findMonetization } from '../../store/recommendations/monetization.ts'
 import { listLatestReplies, listPreviewOffers, type PreviewOffer } from '../../store/recommendations/reports.ts'
-import type { Call } from '../console-request.ts'
-import { wrongFields } from '../route.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+
 import type { World } from '../world.ts'
 
 /** A reply with a recommendation, as the gateway would have sent it. */
@@ -33,7 +34,7 @@ const SAMPLE_OFFER = {
 /** As long as a real one. The links of a preview lead nowhere. */
 const SAMPLE_TOKEN = 'preview'.padEnd(TOKEN_CHARS, '0')
 
-export async function previewOf(world: World, call: Call<'GET /api/projects/:project/monetization/preview'>) {
+export async function previewOf(world: World, call: ConsoleRequest<'GET /api/projects/:project/monetization/preview'>) {
   const { project, query } = call
   const { settings, replies } = await call.inTenant(async (db) => ({
     settings: await findMonetization(db, project.id),

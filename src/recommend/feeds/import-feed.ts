@@ -4,7 +4,7 @@
  */
 import { uuidv7 } from '../../platform/uuid.ts'
 import { judgeItem, type FeedTerms } from '../../rules/offers/feed-item.ts'
-import type { Db } from '../../store/database.ts'
+import type { Db, Tx } from '../../store/database.ts'
 import {
   createStaging,
   dropStaging,
@@ -44,6 +44,8 @@ export interface FeedImport {
   isDryRun?: boolean
   isRemovalConfirmed?: boolean
   onProgress?: (progress: Progress) => void
+  /** Joins the transaction that publishes. */
+  onPublished?: (tx: Tx, counts: RunCounts) => Promise<void>
 }
 
 export interface Progress {
@@ -102,6 +104,7 @@ async function importLocked(connection: Db, feed: Feed, options: FeedImport): Pr
       rejectionsMax: REJECTIONS_KEPT,
       isDryRun,
       isRemovalConfirmed,
+      onPublished: options.onPublished,
     })
     const refusal = refusalOf(result, isRemovalConfirmed)
     if (!result.isPublished && !isDryRun) {

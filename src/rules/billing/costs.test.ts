@@ -35,6 +35,14 @@ test('the credit lasts as long as days like these can be paid from it', () => {
   assert.equal(daysLeft(100n, 0n, 7), null)
 })
 
+test('credit lasts as long as it would at the pace of the last days', () => {
+  assert.equal(daysLeft(10n, 7n, 7), 10)
+  assert.equal(daysLeft(10n, 70n, 7), 1)
+  assert.equal(daysLeft(0n, 7n, 7), 0)
+  assert.equal(daysLeft(-5n, 7n, 7), 0)
+  assert.equal(daysLeft(10n, 0n, 7), null)
+})
+
 function mapped(counts: Record<(typeof TOKEN_CLASSES)[number], number>) {
   return Object.fromEntries(TOKEN_CLASSES.map((name) => [name, BigInt(counts[name])])) as Record<
     (typeof TOKEN_CLASSES)[number],

@@ -44,7 +44,7 @@ export function breakdownOf(parts: readonly Billed[]): Breakdown {
   return { classes, rounding: worth - whole, notCharged: worth - charged, charged }
 }
 
-/** Whole days that the credit lasts when each costs as much as the average of these; null when nothing was spent. */
+/** For how many days the credit lasts, in tenths, when each costs as much as the average of these; null: nothing was spent. */
 export function daysLeft(available: Nanos, spent: Nanos, days: number): number | null {
   if (spent <= 0n) return null
   return Math.max(Number((available * BigInt(days) * 10n) / spent) / 10, 0)

@@ -39,9 +39,3 @@ export function titleOfMovement(kind: LedgerKind, delta: Nanos): string {
   if (kind === 'refund' && delta < 0n) return 'Payment refunded'
   return TITLES[kind]
 }
-
-/** For how many whole days the credit lasts at this pace; undefined when nothing is spent. */
-export function daysLeft(available: Nanos, spent: Nanos, days: number): number | undefined {
-  if (spent <= 0n) return undefined
-  return available <= 0n ? 0 : Number((available * BigInt(days)) / spent)
-}

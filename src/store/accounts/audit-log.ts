@@ -3,7 +3,11 @@ import type { Db } from '../database.ts'
 
 /** Who changed what. The database numbers and chains the entries (migrations/0009_accounts.sql) and lets none be changed. */
 
+/** Stands for the publisher in entries about what belongs to none: no tenant can have this id, so none sees them. */
+export const INSTALLATION = '00000000-0000-0000-0000-000000000000'
+
 export interface AuditEntry {
+  /** Or INSTALLATION. */
   publisherId: string
   actorId: string | null
   actor: string

@@ -42,9 +42,14 @@ export async function setPublisherName(db: Db, id: string, name: string): Promis
   await db.updateTable('publishers').set({ name }).where('id', '=', id).execute()
 }
 
-/** Nobody else makes a project for it until the transaction ends. */
-export async function lockPublisher(tx: Db, id: string): Promise<void> {
-  await tx.selectFrom('publishers').select('id').where('id', '=', id).forUpdate().execute()
+/** Nobody else makes a project for it until the transaction ends. Undefined: there is no such publisher. */
+export async function lockPublisher(tx: Db, id: string) {
+  return tx
+    .selectFrom('publishers')
+    .select(['id', 'name', 'activated_at'])
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
 }
 
 /** Nobody is left to act for it: its requests are refused and its keys end. The ledger keeps what happened. */

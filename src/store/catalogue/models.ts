@@ -36,7 +36,7 @@ export function figureColumns({ image, file, tool, reasoning }: Partial<Figures>
   }
 }
 
-type ModelChange = Updateable<Omit<Models, 'id' | 'enabled' | 'created_at'>>
+export type ModelChange = Updateable<Omit<Models, 'id' | 'enabled' | 'created_at'>>
 
 /** Returns false when there is no such model. */
 export async function updateModel(db: Db, id: string, change: ModelChange): Promise<boolean> {
@@ -167,10 +167,15 @@ export async function insertDeployment(db: Db, deployment: NewDeployment): Promi
     .execute()
 }
 
-/** Returns false when there is no such deployment. */
-export async function setDeploymentEnabled(db: Db, id: string, enabled: boolean): Promise<boolean> {
-  const result = await db.updateTable('deployments').set({ enabled }).where('id', '=', id).executeTakeFirst()
-  return result.numUpdatedRows > 0n
+/** Returns its model; undefined when there is no such deployment. */
+export async function setDeploymentEnabled(db: Db, id: string, enabled: boolean): Promise<string | undefined> {
+  const row = await db
+    .updateTable('deployments')
+    .set({ enabled })
+    .where('id', '=', id)
+    .returning('model_id')
+    .executeTakeFirst()
+  return row?.model_id
 }
 
 export async function listDeployments(db: Db) {

@@ -6,7 +6,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { uuidv7 } from '../../platform/uuid.ts'
 import { contentHashOf, textHashOf, type FeedOffer } from '../../rules/offers/search-text.ts'
-import type { Db } from '../database.ts'
+import type { Db, Tx } from '../database.ts'
 import { endFeedRun, type Feed, type Rejection, type RunCounts } from './feeds.ts'
 
 export type StagedItem = { row: number } & (
@@ -112,6 +112,8 @@ export interface Publishing {
   rejectionsMax: number
   isDryRun: boolean
   isRemovalConfirmed: boolean
+  /** Joins the transaction that publishes. */
+  onPublished?: ((tx: Tx, counts: RunCounts) => Promise<void>) | undefined
 }
 
 export interface PublishResult {
@@ -142,6 +144,7 @@ export async function publishStaged(connection: Db, options: Publishing): Promis
       await sql`update feeds set campaign_id = ${feed.campaignId}, expires_at = now() + ${options.freshForDays} * interval '1 day'
         where id = ${feed.id}`.execute(tx)
       await endFeedRun(tx, { id: options.runId, state: 'published', reason: null, counts, rejections })
+      await options.onPublished?.(tx, counts)
     }
     return { isPublished, ...counted, rejections }
   })

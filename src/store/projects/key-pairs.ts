@@ -65,16 +65,20 @@ export async function countKeyPairs(tx: Db, projectId: string): Promise<number> 
 }
 
 /** Nobody else changes it until the transaction ends. */
-export async function lockKeyPair(tx: Db, projectId: string, id: string): Promise<KeyPairRow | undefined> {
-  return tx
+export async function lockKeyPair(
+  tx: Db,
+  projectId: string,
+  id: string,
+  { isPlaygroundToo = false } = {},
+): Promise<KeyPairRow | undefined> {
+  const query = tx
     .selectFrom('key_pairs')
     .select(COLUMNS)
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-    .where('purpose', '=', 'calls')
     .forUpdate()
-    .executeTakeFirst()
+  return (isPlaygroundToo ? query : query.where('purpose', '=', 'calls')).executeTakeFirst()
 }
 
 /**

@@ -115,15 +115,14 @@ export async function countKeyPairsBySecret(db: Db) {
     .execute()
 }
 
-/** Returns false when there is no such pair. */
-export async function setKeyPairActive(db: Db, publishableKey: string, active: boolean): Promise<boolean> {
-  const result = await db
-    .updateTable('key_pairs')
-    .set({ active })
+/** Of any purpose, for the operator who has only the key. */
+export async function findKeyPair(db: Db, publishableKey: string) {
+  return db
+    .selectFrom('key_pairs')
+    .select(['id', 'project_id as projectId'])
     .where('publishable_key', '=', publishableKey)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
 }
 
 export async function touchKeyPairs(db: Db, ids: readonly string[], at: Date): Promise<void> {

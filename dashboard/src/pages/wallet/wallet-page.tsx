@@ -101,7 +101,8 @@ function SpentNote({ nanos }: { nanos: string }) {
 const LONG_DAYS = 400
 
 function paceOf(days: number | null): string {
-  if (days === null) return 'Nothing spent in 7 days'
+  if (days === null) return 'Nothing spent in the last 7 full days'
   if (days > LONG_DAYS) return 'Lasts for more than a year'
-  return days === 0 ? 'Lasts for less than a day' : `Lasts about ${days} ${days === 1 ? 'day' : 'days'} at this pace`
+  const whole = Math.floor(days)
+  return whole === 0 ? 'Lasts for less than a day' : `Lasts about ${whole} ${whole === 1 ? 'day' : 'days'} at this pace`
 }

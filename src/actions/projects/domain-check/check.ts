@@ -5,7 +5,7 @@ import {
   type FileFinding,
   type Findings,
   type ProofRecord,
-} from '../rules/projects/domains.ts'
+} from '../../../rules/projects/domains.ts'
 import { createPublicFiles, type FetchedFile, type PublicFileOptions, type PublicFiles } from './public-file.ts'
 import { createDomainResolver, type DomainResolver } from './resolver.ts'
 

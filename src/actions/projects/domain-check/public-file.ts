@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { connect, type TLSSocket } from 'node:tls'
-import { isPublicAddress } from '../rules/accounts/addresses.ts'
-import { domainNameOf, type FileRefusal } from '../rules/projects/domains.ts'
+import { isPublicAddress } from '../../../rules/accounts/addresses.ts'
+import { domainNameOf, type FileRefusal } from '../../../rules/projects/domains.ts'
 import type { DomainResolver } from './resolver.ts'
 
 /**

@@ -18,6 +18,9 @@ const RETRIES = 2
 /** How old a signature may be: a recorded event cannot be sent again tomorrow. */
 const TOLERANCE_SECONDS = 300
 
+/** No page was made. Its message is a sentence for the operator. */
+export class CheckoutFailed extends Error {}
+
 export interface StripeAccount {
   secretKey: string
   /** Where the API is; Stripe's own address when undefined. */
@@ -53,7 +56,7 @@ export async function createCheckoutSession(account: StripeAccount, order: Check
     if (!session.url) throw new Error('Stripe made a checkout without a page')
     return { sessionId: session.id, url: session.url }
   } catch (error) {
-    throw new Error(sentenceOf(error), { cause: error })
+    throw new CheckoutFailed(sentenceOf(error), { cause: error })
   }
 }
 

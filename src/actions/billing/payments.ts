@@ -1,11 +1,9 @@
 import { uuidv7 } from '../../platform/uuid.ts'
-import type { Nanos } from '../../rules/money.ts'
 import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../../rules/billing/payments.ts'
 import type { Db } from '../../store/database.ts'
 import {
   creditPayment,
   findPaymentByIntent,
-  insertPayment,
   lockPayment,
   lockPaymentIntent,
   markExpired,
@@ -14,29 +12,11 @@ import {
   rememberReturn,
   settleReturns,
 } from '../../store/billing/payments.ts'
-import { createCheckoutSession, type StripeAccount } from './stripe.ts'
 
 /**
  * Payments become credit here. Events come twice, late, and in any order, so each is applied to what is known and not to
  * the event before it; whatever their order, a payment is credited once and what went back is taken back once.
  */
-
-export interface CheckoutPages {
-  successUrl: string
-  cancelUrl: string | undefined
-}
-
-/** The page is told only when its payment is known here: nobody can pay for what nobody would credit. */
-export async function openCheckout(
-  db: Db,
-  provider: StripeAccount & CheckoutPages,
-  order: { projectId: string; amount: Nanos },
-): Promise<{ sessionId: string; url: string }> {
-  const { successUrl, cancelUrl } = provider
-  const session = await createCheckoutSession(provider, { ...order, successUrl, cancelUrl })
-  await insertPayment(db, { ...order, sessionId: session.sessionId, currency: PAYMENT_CURRENCY })
-  return session
-}
 
 /** Why an event that Stripe did sign changed nothing although it says that money moved. */
 const REJECTIONS = ['unknown_session', 'wrong_payment', 'wrong_amount', 'wrong_currency'] as const

@@ -1,0 +1,81 @@
+import { appendAuditLog, INSTALLATION, type AuditEntry } from '../store/accounts/audit-log.ts'
+import type { Tx } from '../store/database.ts'
+import { listMemberships } from '../store/accounts/members.ts'
+import type { Actor, Person } from './actor.ts'
+
+/** Whose log an entry belongs to. */
+export interface Place {
+  publisherId: string
+  projectId?: string | undefined
+}
+
+export interface Change {
+  /** What was changed, as people call it: a name, an address. */
+  subject?: string
+  /** Before and after, counts, ids. Never a secret. */
+  details?: Record<string, unknown>
+}
+
+/** Writes who did what into a publisher's log, in the transaction of the change. Actions read like `key.created`. */
+export async function audit(
+  tx: Tx,
+  actor: Actor,
+  place: Place,
+  action: string,
+  { subject, details = {} }: Change = {},
+): Promise<void> {
+  await appendAuditLog(tx, {
+    publisherId: place.publisherId,
+    projectId: place.projectId ?? null,
+    action,
+    subject: subject ?? null,
+    ...columnsOf(actor, details),
+  })
+}
+
+/** The project that something is done to. */
+export interface ProjectAtHand {
+  id: string
+  name: string
+  publisherId: string
+}
+
+/** The same about a project, which is what was changed unless something else is named. */
+export async function auditProject(
+  tx: Tx,
+  actor: Actor,
+  { id: projectId, name, publisherId }: ProjectAtHand,
+  action: string,
+  { subject = name, details }: Change = {},
+): Promise<void> {
+  await audit(tx, actor, { publisherId, projectId }, action, { subject, ...(details && { details }) })
+}
+
+/** The same for what belongs to no publisher: the catalogue, advertisers, switches of the whole installation. */
+export async function auditInstallation(tx: Tx, actor: Actor, action: string, change: Change = {}): Promise<void> {
+  await audit(tx, actor, { publisherId: INSTALLATION }, action, change)
+}
+
+/** What people do with their own account concerns every publisher that they can act for. */
+export async function auditEverywhere(tx: Tx, person: Person, action: string): Promise<void> {
+  for (const { publisherId } of await listMemberships(tx, person.id)) await audit(tx, person, { publisherId }, action)
+}
+
+type ActorColumns = Pick<AuditEntry, 'actorId' | 'actor' | 'ip' | 'userAgent' | 'details'>
+
+function columnsOf(actor: Actor, details: Record<string, unknown>): ActorColumns {
+  switch (actor.kind) {
+    case 'person':
+      return { actorId: actor.id, actor: actor.name, ...actor.from, details }
+    case 'operator':
+      return {
+        ...NOBODY,
+        actor: 'operator',
+        details: { ...details, systemUser: actor.id, ...(actor.reason !== undefined && { reason: actor.reason }) },
+      }
+    case 'parley':
+      return { ...NOBODY, actor: 'Parley', details }
+  }
+}
+
+const NOBODY = { actorId: null, ip: null, userAgent: null }

@@ -1,0 +1,35 @@
+import { PAYMENT_CURRENCY } from '../../rules/billing/payments.ts'
+import { formatCredits, type Nanos } from '../../rules/money.ts'
+import { insertPayment } from '../../store/billing/payments.ts'
+import type { Tx } from '../../store/database.ts'
+import type { Actor } from '../actor.ts'
+import { auditProject, type ProjectAtHand } from '../audit.ts'
+import { createCheckoutSession, type StripeAccount } from './stripe.ts'
+
+export interface Checkout {
+  project: ProjectAtHand
+  amount: Nanos
+  stripe: StripeAccount
+  successUrl: string
+  cancelUrl: string | undefined
+}
+
+/**
+ * Asks the payment provider for a page. The page is told only when its payment is known here: nobody can pay for what nobody
+ * would credit. `inTransaction` opens one when the provider has answered, so that none waits for the network.
+ */
+export async function openCheckout(
+  inTransaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>,
+  actor: Actor,
+  { project, amount, stripe, successUrl, cancelUrl }: Checkout,
+): Promise<{ sessionId: string; url: string }> {
+  const order = { projectId: project.id, amount, successUrl, cancelUrl }
+  const session = await createCheckoutSession(stripe, order)
+  await inTransaction(async (tx) => {
+    const { sessionId } = session
+    await insertPayment(tx, { projectId: project.id, amount, sessionId, currency: PAYMENT_CURRENCY })
+    const details = { amount: formatCredits(amount), checkout: sessionId }
+    await auditProject(tx, actor, project, 'wallet.checkout_opened', { details })
+  })
+  return session
+}

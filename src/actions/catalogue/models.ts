@@ -1,0 +1,95 @@
+import { uuidv7 } from '../../platform/uuid.ts'
+import type { ImportPlan } from '../../rules/catalogue/price-import.ts'
+import { formatCredits } from '../../rules/money.ts'
+import { lockCatalogue } from '../../store/catalogue/catalogue.ts'
+import * as store from '../../store/catalogue/models.ts'
+import type { NewDeployment, NewModel, NewPrice } from '../../store/catalogue/models.ts'
+import { applyPriceImport } from '../../store/catalogue/price-import.ts'
+import type { Tx } from '../../store/database.ts'
+import type { Actor } from '../actor.ts'
+import { auditInstallation } from '../audit.ts'
+import { conflict, notThere } from '../refusals.ts'
+
+/** What callers can name, what it costs, and who answers it. */
+
+export async function addModel(
+  tx: Tx,
+  actor: Actor,
+  { model, price }: { model: NewModel; price: NewPrice },
+): Promise<void> {
+  if (await store.findModel(tx, model.id)) throw conflict(`There is already a model ${model.id}.`)
+  await store.upsertModel(tx, model)
+  await store.insertPrice(tx, price)
+  await auditInstallation(tx, actor, 'model.added', { subject: model.id, details: priceDetails(price) })
+}
+
+export async function changeModel(
+  tx: Tx,
+  actor: Actor,
+  { id, change }: { id: string; change: store.ModelChange },
+): Promise<void> {
+  if (!(await store.updateModel(tx, id, change))) throw notThere('model')
+  const details = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  await auditInstallation(tx, actor, 'model.changed', { subject: id, details })
+}
+
+export async function setModelEnabled(
+  tx: Tx,
+  actor: Actor,
+  { id, isEnabled }: { id: string; isEnabled: boolean },
+): Promise<void> {
+  if (!(await store.setModelEnabled(tx, id, isEnabled))) throw notThere('model')
+  await auditInstallation(tx, actor, isEnabled ? 'model.enabled' : 'model.disabled', { subject: id })
+}
+
+/** Prices are never edited: a new version takes effect beside the old one. Returns its number. */
+export async function addPrice(tx: Tx, actor: Actor, { price }: { price: NewPrice }): Promise<bigint> {
+  const version = await store.insertPrice(tx, price)
+  const details = { version: String(version), ...priceDetails(price) }
+  await auditInstallation(tx, actor, 'model.priced', { subject: price.modelId, details })
+  return version
+}
+
+/** Lets a provider answer a model. Returns the id of the new deployment. */
+export async function addDeployment(
+  tx: Tx,
+  actor: Actor,
+  { deployment, provider }: { deployment: Omit<NewDeployment, 'id'>; provider: string },
+): Promise<string> {
+  const id = uuidv7()
+  await store.insertDeployment(tx, { ...deployment, id })
+  const { modelId, upstreamModel, position, weight } = deployment
+  const details = { route: id, provider, upstreamModel, position, weight }
+  await auditInstallation(tx, actor, 'model.route_added', { subject: modelId, details })
+  return id
+}
+
+export async function removeDeployment(tx: Tx, actor: Actor, { id }: { id: string }): Promise<void> {
+  const modelId = await store.setDeploymentEnabled(tx, id, false)
+  if (modelId === undefined) throw notThere('route')
+  await auditInstallation(tx, actor, 'model.route_removed', { subject: modelId, details: { route: id } })
+}
+
+interface PriceImport {
+  plan: ImportPlan
+  /** Of the catalogue that the plan was made for. */
+  version: bigint
+  effectiveFrom: Date
+  /** The name of the price file. */
+  source: string
+}
+
+/** Applies what was shown and approved, or nothing. */
+export async function importPrices(tx: Tx, actor: Actor, input: PriceImport): Promise<void> {
+  const { plan, version, effectiveFrom, source } = input
+  if ((await lockCatalogue(tx)) !== version)
+    throw conflict('The catalogue was changed meanwhile, so nothing was imported. Run it again and look once more.')
+  await applyPriceImport(tx, { changes: plan.changes, effectiveFrom, source })
+  const details = { models: plan.changes.length, new: plan.changes.filter(({ isNew }) => isNew).length, effectiveFrom }
+  await auditInstallation(tx, actor, 'model.prices_imported', { subject: source, details })
+}
+
+function priceDetails({ input, cachedInput, cacheWrite, output, reasoning, effectiveFrom }: NewPrice) {
+  const perMillion = { input, cachedInput, cacheWrite, output, reasoning }
+  return { perMillion: Object.values(perMillion).map(formatCredits).join(' '), effectiveFrom }
+}

@@ -1,0 +1,64 @@
+import { uuidv7 } from '../../platform/uuid.ts'
+import { formatCredits } from '../../rules/money.ts'
+import type { Tx } from '../../store/database.ts'
+import {
+  insertCampaign,
+  updateCampaign,
+  type CampaignSettings,
+  type NewCampaign,
+} from '../../store/offers/campaigns.ts'
+import type { Actor } from '../actor.ts'
+import { auditInstallation } from '../audit.ts'
+import { conflict } from '../refusals.ts'
+
+interface CampaignAtHand {
+  id: string
+  name: string
+  advertiser: string
+  starts_at: Date | null
+  ends_at: Date | null
+}
+
+/** Returns its id. */
+export async function createCampaign(
+  tx: Tx,
+  actor: Actor,
+  {
+    advertiser,
+    campaign,
+  }: { advertiser: { id: string; name: string }; campaign: Omit<NewCampaign, 'id' | 'advertiser_id'> },
+): Promise<string> {
+  expectOrder(campaign.starts_at, campaign.ends_at)
+  const id = uuidv7()
+  await insertCampaign(tx, { ...campaign, id, advertiser_id: advertiser.id })
+  const { name, ...settings } = campaign
+  const details = { id, advertiser: advertiser.name, ...settingDetails(settings) }
+  await auditInstallation(tx, actor, 'campaign.created', { subject: name, details })
+  return id
+}
+
+export async function changeCampaign(
+  tx: Tx,
+  actor: Actor,
+  { campaign, settings }: { campaign: CampaignAtHand; settings: CampaignSettings },
+): Promise<void> {
+  const { starts_at: starts = campaign.starts_at, ends_at: ends = campaign.ends_at } = settings
+  expectOrder(starts, ends)
+  await updateCampaign(tx, campaign.id, settings)
+  const details = { id: campaign.id, advertiser: campaign.advertiser, ...settingDetails(settings) }
+  await auditInstallation(tx, actor, 'campaign.changed', { subject: campaign.name, details })
+}
+
+function expectOrder(starts: Date | null | undefined, ends: Date | null | undefined): void {
+  if (starts && ends && ends <= starts) throw conflict('A campaign ends after it begins. Correct --starts or --ends.')
+}
+
+/** Of hints their number: the log has no room for the advertiser's words. */
+function settingDetails(settings: CampaignSettings): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]: [string, unknown]) => {
+      if (typeof value === 'bigint') return [name.replace(/_nanos$/, ''), formatCredits(value)]
+      return [name, Array.isArray(value) ? value.length : value]
+    }),
+  )
+}

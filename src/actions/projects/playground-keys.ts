@@ -1,0 +1,40 @@
+import { hkdfSync } from 'node:crypto'
+import type { Secrets } from '../../platform/secrets.ts'
+import { uuidv7 } from '../../platform/uuid.ts'
+import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, type KeyPair } from '../../rules/projects/keys.ts'
+import type { Db } from '../../store/database.ts'
+import { lockPlaygroundKey, upsertPlaygroundKey } from '../../store/projects/playground-keys.ts'
+import { storedPairOf } from './key-pairs.ts'
+
+const KEY_NAME = 'Playground'
+const KEY_LIFE_MS = 3_600_000
+/** A pair with less time than this is made anew, so that no clock that is a little off meets its end. */
+const KEY_LEFT_MS = 600_000
+
+/**
+ * The pair that a project's playground calls with, made or renewed when needed. The keys are derived from the
+ * installation's secret and the row's id and end, so every console finds the same without any of them storing more than a
+ * digest. It opens nothing that its user could not do anyway and never leaves the servers, so the log does not name it.
+ */
+export async function playgroundPairOf(
+  tx: Db,
+  { projectId, secrets, cell, nowMs }: { projectId: string; secrets: Secrets; cell: string; nowMs: number },
+): Promise<KeyPair> {
+  const row = await lockPlaygroundKey(tx, projectId)
+  if (row?.expires_at && row.expires_at.getTime() > nowMs + KEY_LEFT_MS && row.secret_version === secrets.version) {
+    const pair = derivedPair(secrets, cell, row.id, row.expires_at)
+    // Made under another secret of the same number, or for another cell.
+    if (pair.publishable === row.publishable_key) return pair
+  }
+  const id = row?.id ?? uuidv7()
+  const expiresAt = new Date(nowMs + KEY_LIFE_MS)
+  const pair = derivedPair(secrets, cell, id, expiresAt)
+  await upsertPlaygroundKey(tx, storedPairOf(pair, secrets, { id, projectId, name: KEY_NAME, expiresAt }))
+  return pair
+}
+
+function derivedPair(secrets: Secrets, cell: string, id: string, expiresAt: Date): KeyPair {
+  const info = `${id}/${expiresAt.getTime()}`
+  const bytes = hkdfSync('sha512', secrets.keyFor('playground'), '', info, KEY_PAIR_RANDOM_BYTES)
+  return keyPairFrom(new Uint8Array(bytes), cell)
+}
