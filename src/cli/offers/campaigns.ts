@@ -52,9 +52,9 @@ export function addCampaignCommands(program: Command): void {
       .option('--advertiser <advertiser>', 'whose it is, if you give a name')
       .action(
         withStore(async ({ db, actor, change }: Session, which: string, options: { advertiser?: string }) => {
-          const campaign = await campaignOf(db, which, options.advertiser)
-          await change((tx) => changeCampaign(tx, actor, { campaign, settings: { status } }))
-          return output(await campaignOf(db, campaign.id))
+          const found = await campaignOf(db, which, options.advertiser)
+          await change((tx) => changeCampaign(tx, actor, { campaign: found, settings: { status } }))
+          return output(await campaignOf(db, found.id))
         }),
       )
   }

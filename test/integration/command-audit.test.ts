@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Command } from 'commander'
+import { createProgram } from '../../src/cli/program.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { INSTALLATION } from '../../src/store/accounts/audit-log.ts'
+import { recordTurn } from '../../src/store/calls/conversations.ts'
+import { killDuringAudit } from '../support/kill-during-audit.ts'
+import { here } from '../support/operator.ts'
+import { changesBetween, openCamera } from '../support/picture.ts'
+import { startStripe, STRIPE_KEY, type StripeStandIn } from '../support/stripe.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+/**
+ * Every command that changes something leaves exactly one entry, with the operator who ran it and why, and one that dies
+ * between the two leaves neither.
+ */
+
+let world: World
+let stripe: StripeStandIn
+let folder: string
+let takePicture: Awaited<ReturnType<typeof openCamera>>
+/** What earlier commands have made, by name. */
+const made: Record<string, string> = {}
+
+before(async () => {
+  world = await createWorld()
+  stripe = await startStripe()
+  folder = await mkdtemp(join(tmpdir(), 'parley-audit-'))
+  Object.assign(process.env, {
+    DATABASE_URL: String(world.env.DATABASE_URL),
+    PARLEY_SECRET: String(world.env.PARLEY_SECRET),
+    PARLEY_STRIPE_SECRET_KEY: STRIPE_KEY,
+    PARLEY_STRIPE_API_BASE: stripe.url,
+    PARLEY_CHECKOUT_SUCCESS_URL: 'https://a.example/',
+    SPARE_KEY: 'sk-the-spare-key-0001',
+    SUDO_USER: '',
+  })
+  takePicture = await openCamera(world.store.db, world.secrets)
+  const feed = {
+    items: [
+      { id: 'P1', title: 'Pot', link: 'https://pots.example.com/p1', price: '10.00 EUR', availability: 'in_stock' },
+    ],
+  }
+  await writeFile(join(folder, 'feed.json'), JSON.stringify(feed.items))
+  const price = { owned_by: 'x', input: '1', output: '2' }
+  const file = { as_of: '2026-01-01', providers: { spare: { 'imported-model': price } } }
+  await writeFile(join(folder, 'prices.json'), JSON.stringify(file))
+  const conversation = { projectId: world.project.id, id: 'talk' }
+  await recordTurn(world.store.db, { conversation, callId: uuidv7(), messages: [], retentionDays: 1 })
+})
+after(async () => {
+  await world.close()
+  await stripe.close()
+  await rm(folder, { recursive: true })
+})
+
+interface Step {
+  command: string
+  args: () => string[]
+  /** What the command's document has, and later commands need. */
+  keeps?: Record<string, string>
+  env?: () => Record<string, string>
+}
+
+const to = (command: string, args: () => string[] = () => [], more: Omit<Step, 'command' | 'args'> = {}): Step => {
+  return { command, args, ...more }
+}
+const NEW_SECRET = randomBytes(32).toString('base64')
+const shop = ['--advertiser', 'Pots']
+
+/** In an order in which each has something to change. */
+const STEPS: Step[] = [
+  to('publisher create', () => ['Example News'], { keeps: { publisher: 'id' } }),
+  to('publisher activate', () => [made.publisher!]),
+  to('publisher deactivate', () => [made.publisher!]),
+  to('project create', () => ['Site', '--publisher', made.publisher!, '--domain', 'one.example.com'], {
+    keeps: { project: 'id' },
+  }),
+  to('project set', () => [made.project!, '--content-retention-days', '3']),
+  to('domain set', () => [made.project!, 'two.example.com']),
+  to('domain verify', () => [made.project!]),
+  to('domain unverify', () => [made.project!]),
+  to('key create', () => [made.project!], { keeps: { key: 'publishable_key' } }),
+  to('key deactivate', () => [made.key!]),
+  to('key activate', () => [made.key!]),
+  to('wallet topup', () => [made.project!, '5', '--reference', 'first']),
+  to('wallet grant', () => [made.project!, '1', '--reference', 'second']),
+  to('wallet adjust', () => [made.project!, '0.5', '--reference', 'third']),
+  to('wallet refund', () => [made.project!, '1', '--reference', 'fourth']),
+  to('wallet reverse', () => [made.transfer!, '--reference', 'fifth']),
+  to('wallet checkout', () => [made.project!, '25']),
+  to('conversation delete', () => [world.project.id, 'talk']),
+  to('provider add', () => ['spare', '--base-url', 'https://spare.example/v1', '--api-key-env', 'SPARE_KEY']),
+  to('provider set', () => ['spare', '--base-url', 'https://spare.example/v2']),
+  to('provider disable', () => ['spare']),
+  to('provider enable', () => ['spare']),
+  to('provider key add', () => ['spare', 'second', '--api-key-env', 'SPARE_KEY']),
+  to('provider key disable', () => ['spare', 'second']),
+  to('provider key enable', () => ['spare', 'second']),
+  to('provider key remove', () => ['spare', 'second']),
+  to('model add', () => ['small', '--owned-by', 'us', '--input', '1', '--output', '2']),
+  to('model set', () => ['small', '--context-window', '1000']),
+  to('model price', () => ['small', '--input', '2', '--output', '3']),
+  to('model route', () => ['small', '--provider', 'spare', '--upstream-model', 'x'], { keeps: { route: 'id' } }),
+  to('model unroute', () => [made.route!]),
+  to('model disable', () => ['small']),
+  to('model enable', () => ['small']),
+  to('model import', () => ['--file', join(folder, 'prices.json'), '--yes']),
+  to('advertiser create', () => ['Pots', '--domain', 'pots.example.com']),
+  to('advertiser activate', () => ['Pots']),
+  to('advertiser suspend', () => ['Pots']),
+  to('campaign create', () => ['All', ...shop, '--bid', '0.4']),
+  to('campaign set', () => ['All', ...shop, '--bid', '0.5']),
+  to('campaign pause', () => ['All', ...shop]),
+  to('campaign resume', () => ['All', ...shop]),
+  to('offers import', () => [join(folder, 'feed.json'), ...shop, '--campaign', 'All', '--feed', 'main']),
+  to('offers review', () => ['reject', made.offer!]),
+  to('recommendations off'),
+  to('recommendations on'),
+  to('secrets rewrap', () => [], {
+    env: () => ({ PARLEY_SECRET: `2:${NEW_SECRET},1:${world.env.PARLEY_SECRET}` }),
+  }),
+]
+
+function leavesOf(command: Command, path: string[] = []): [path: string, leaf: Command][] {
+  const children = command.commands.filter((child) => child.name() !== 'help')
+  if (children.length === 0) return [[path.join(' '), command]]
+  return children.flatMap((child) => leavesOf(child, [...path, child.name()]))
+}
+
+/** They change nothing, or nothing that is somebody's: the schema, and who may sign in to the database. */
+const NOT_IN_THE_LOG =
+  /^(?:serve|migrate|database logins|doctor|audit|anomalies|receipt|\w+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list)$/
+
+test('every command is known to change something or not to', () => {
+  const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })
+  const leaves = leavesOf(program)
+  const changing = leaves.filter(([, leaf]) => leaf.options.some(({ long }) => long === '--reason'))
+  assert.deepEqual(changing.map(([path]) => path).toSorted(), STEPS.map(({ command }) => command).toSorted())
+  const others = leaves.map(([path]) => path).filter((path) => !STEPS.some(({ command }) => command === path))
+  assert.deepEqual(
+    others.filter((path) => !NOT_IN_THE_LOG.test(path)),
+    [],
+  )
+})
+
+async function entries() {
+  return world.store.db.selectFrom('audit_log').selectAll().orderBy('at').orderBy('seq').execute()
+}
+
+for (const { command, args, keeps = {}, env } of STEPS) {
+  test(`parley ${command} leaves one entry, and none without its change`, async () => {
+    const { db } = world.store
+    const offer = await db.selectFrom('offers').select('id').executeTakeFirst()
+    const transfer = await db.selectFrom('transfers').select('id').where('reference', '=', 'third').executeTakeFirst()
+    Object.assign(made, { offer: offer?.id, transfer: transfer?.id })
+    const line = [...command.split(' '), ...args(), '--reason', 'asked by phone', '--json']
+    const options = { env: env?.() ?? {} }
+    const picture = await takePicture()
+
+    const killed = await killDuringAudit(db, () => here(line, options))
+    assert.equal(killed.code, 1, killed.stdout)
+    assert.match(killed.stderr, /^The database/)
+    const left = changesBetween(picture, await takePicture())
+    // A feed and its failed run are told of, and are no offers yet.
+    assert.deepEqual(command === 'offers import' ? left.filter(isOffer) : left, [])
+
+    const before = (await entries()).length
+    const finished = await here(line, options)
+    assert.equal(finished.code, 0, `${finished.stdout}${finished.stderr}`)
+    const document = JSON.parse(finished.stdout) as Record<string, unknown>
+    for (const [name, field] of Object.entries(keeps)) made[name] = String(document[field])
+    const added = (await entries()).slice(before)
+    assert.equal(added.length, 1, JSON.stringify(added.map(({ action }) => action)))
+    const { actor, actor_id, details, publisher_id } = added[0]!
+    assert.deepEqual([actor, actor_id], ['operator', null])
+    assert.partialDeepStrictEqual(details, { systemUser: userInfo().username, reason: 'asked by phone' })
+    const isOfTenant = /^(?:publisher|project|domain|key|wallet|conversation) /.test(command)
+    assert.equal(publisher_id === INSTALLATION, !isOfTenant)
+  })
+}
+
+function isOffer(change: unknown): boolean {
+  return Object.keys(change as object)[0]!.endsWith(' offers')
+}
