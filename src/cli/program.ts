@@ -17,6 +17,7 @@ import { addModelCommands } from './catalogue/models.ts'
 import { addOfferCommands } from './offers/offers.ts'
 import { addProjectCommands } from './projects/projects.ts'
 import { addProviderCommands } from './catalogue/providers.ts'
+import { addAuditLogCommand } from './accounts/audit-log.ts'
 import { addPublisherCommands } from './accounts/publishers.ts'
 import { addReceiptCommand } from './billing/receipts.ts'
 import { addRecommendationCommands } from './offers/recommendations.ts'
@@ -62,6 +63,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addAuditCommand(program)
   addAnomalyCommand(program)
   addPublisherCommands(program)
+  addAuditLogCommand(program)
   addProjectCommands(program)
   addDomainCommands(program)
   addKeyCommands(program)

@@ -5,6 +5,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Command } from 'commander'
+import { sql } from 'kysely'
 import { createProgram } from '../../src/cli/program.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { INSTALLATION } from '../../src/store/accounts/audit-log.ts'
@@ -135,7 +136,7 @@ function leavesOf(command: Command, path: string[] = []): [path: string, leaf: C
 
 /** They change nothing, or nothing that is somebody's: the schema, and who may sign in to the database. */
 const NOT_IN_THE_LOG =
-  /^(?:serve|migrate|database logins|doctor|audit|anomalies|receipt|\w+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list)$/
+  /^(?:serve|migrate|database logins|doctor|audit|audit-log|anomalies|receipt|\w+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list)$/
 
 test('every command is known to change something or not to', () => {
   const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })
@@ -188,3 +189,24 @@ for (const { command, args, keeps = {}, env } of STEPS) {
 function isOffer(change: unknown): boolean {
   return Object.keys(change as object)[0]!.endsWith(' offers')
 }
+
+test('the log is shown with who and why, and says when somebody has altered it', async () => {
+  const { db } = world.store
+  const log = async (...args: string[]) => here(['audit-log', ...args])
+  const installation = await log('--limit', '3')
+  assert.equal(installation.code, 0)
+  assert.match(installation.stdout, /operator +secrets\.rewrapped +.*"reason":"asked by phone"/)
+  assert.match(installation.stdout, /\n\nThe log is whole\.$/m)
+  const publisher = await log('--publisher', made.publisher!)
+  assert.match(publisher.stdout, /operator +publisher\.created +Example News/)
+  await sql`alter table audit_log disable trigger user`.execute(db)
+  await db
+    .updateTable('audit_log')
+    .set({ actor: 'nobody' })
+    .where('publisher_id', '=', made.publisher!)
+    .where('seq', '=', 2n)
+    .execute()
+  const altered = await log('--publisher', made.publisher!)
+  assert.equal(altered.code, 1)
+  assert.match(altered.stdout, /Entry 2 was altered, or one before it removed\./)
+})
