@@ -65,7 +65,7 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
   activation: () => ({
     before: [
       'Hello,',
-      'confirm your address to activate your Parley account. You are asked for your password there, and can set a new one. The link works for one day.',
+      'Confirm your address to activate your Parley account. You are asked for your password there, and can set a new one. The link works for one day.',
     ],
     action: 'Confirm my address',
     after: [
@@ -75,23 +75,23 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
   known_address: () => ({
     before: [
       'Hello,',
-      'somebody, probably you, tried to sign up with this address. It has an account already: sign in, or ask there for a new password.',
+      'Somebody, probably you, tried to sign up with this address. It has an account already: sign in, or ask there for a new password.',
     ],
     action: 'Sign in',
     after: ['If it was not you, ignore this mail: nothing has changed.'],
   }),
   password_reset: () => ({
-    before: ['Hello,', 'here you can set a new password. The link works once, and for one hour.'],
+    before: ['Hello,', 'Here you can set a new password. The link works once, and for one hour.'],
     action: 'Set a new password',
     after: ['If you did not ask for it, ignore this mail: your password stays as it is.'],
   }),
   password_changed: () => ({
-    before: ['Hello,', 'your password was changed and you were signed out everywhere else.'],
+    before: ['Hello,', 'Your password was changed and you were signed out everywhere else.'],
     action: 'Sign in',
     after: ['If it was not you, ask for a new password on the sign-in page at once.'],
   }),
   passkey_added: () => ({
-    before: ['Hello,', 'a passkey was added to your account. It signs you in without your password.'],
+    before: ['Hello,', 'A passkey was added to your account. It signs you in without your password.'],
     action: 'See your passkeys',
     after: ['If it was not you, remove it there, set a new password and sign out everywhere else.'],
   }),
@@ -119,7 +119,7 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
   domain_lapsed: ({ domain }) => ({
     before: [
       'Hello,',
-      `the proof that ${domain} is yours was missing for seven days, so calls are now refused with status 403.`,
+      `The proof that ${domain} is yours was missing for seven days, so calls are now refused with status 403.`,
     ],
     action: 'See what is missing',
     after: ['Put the DNS record or the file back and check it on that page: calls are then served again at once.'],
@@ -148,7 +148,7 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
   low_balance: ({ project, balance, threshold }) => ({
     before: [
       'Hello,',
-      `the balance of the project ${quoted(project)} has fallen below ${threshold}: ${balance} is left. Calls that it does not cover are refused with status 403.`,
+      `The balance of the project ${quoted(project)} has fallen below ${threshold}: ${balance} is left. Calls that it does not cover are refused with status 403.`,
     ],
     action: 'Top up',
     after: [
