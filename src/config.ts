@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
 import { isAddressOrNetwork, isEveryAddress } from './rules/accounts/addresses.ts'
+import { HOUR_MS, MINUTE_MS } from './rules/durations.ts'
 import { LEASE_MS } from './rules/limits.ts'
 import { parseCredits } from './rules/money.ts'
 
@@ -21,7 +22,7 @@ const origin = webAddress.transform((text, context) => {
     context.addIssue('must be an address without a path, for example https://console.example.com')
   return url.origin
 })
-const milliseconds = z.coerce.number().int().min(0).max(3_600_000)
+const milliseconds = z.coerce.number().int().min(0).max(HOUR_MS)
 
 const databaseUrl = z
   .string('is required, for example postgres://parley:…@db.internal:5432/parley')
@@ -79,8 +80,8 @@ const schema = z.object({
   PARLEY_CALLS_MAX: z.coerce.number().int().min(1).max(1_000_000).default(10_000),
   PARLEY_AUTO_MIGRATE: z.stringbool().default(true),
   PARLEY_DRAIN_DELAY_MS: milliseconds.default(2_000),
-  PARLEY_DRAIN_GRACE_MS: milliseconds.default(60_000),
-  PARLEY_LEASE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(LEASE_MS),
+  PARLEY_DRAIN_GRACE_MS: milliseconds.default(MINUTE_MS),
+  PARLEY_LEASE_MS: z.coerce.number().int().min(3_000).max(HOUR_MS).default(LEASE_MS),
 })
 
 export type Config = z.output<typeof schema>

@@ -2,6 +2,7 @@
 import { useQuery, type QueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { Reply } from './api.ts'
+import { MINUTE_MS } from './durations.ts'
 import { mayActAs, type Role } from './page.ts'
 import { queryOf } from './queries.ts'
 
@@ -9,7 +10,7 @@ export type Me = Reply<'GET /api/me'>
 export type Membership = Me['publishers'][number]
 export type ProjectOfMine = Membership['projects'][number]
 
-export const meQuery = { ...queryOf('GET /api/me', {}), staleTime: 60_000 }
+export const meQuery = { ...queryOf('GET /api/me', {}), staleTime: MINUTE_MS }
 
 /** After a change of what the caller is a member of. */
 export function readMeAgain(client: QueryClient): Promise<Me> {

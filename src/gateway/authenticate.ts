@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { createLane, LaneFull, LaneTimeout } from '../platform/batch.ts'
 import type { Secrets } from '../platform/secrets.ts'
+import { MINUTE_MS } from '../rules/durations.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { isPublishableKey, isSameDigest, isSecretKey, secretDigestOf } from '../rules/projects/keys.ts'
 import { STORE_WAIT_MS } from '../rules/limits.ts'
@@ -22,7 +23,7 @@ export interface Keys {
 /** How old a cached answer may be. A completion's hold checks the truth again, so this bounds only models and receipts. */
 const FRESH_MS = 2_000
 /** How long a known pair is still believed while the store is away: a valid pair is never told 401 because of that. */
-const STALE_MS = 60_000
+const STALE_MS = MINUTE_MS
 const CACHED_MAX = 50_000
 /** When a wrong pair is refused: later than a look-up takes, so that nobody can measure whether and how there was one. */
 const REFUSED_AFTER_MS = 50

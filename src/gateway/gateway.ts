@@ -5,6 +5,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { createTransport, type TransportOptions } from '../providers/transport.ts'
+import { HOUR_MS } from '../rules/durations.ts'
 import { BEATS_PER_LEASE } from '../rules/limits.ts'
 import type { Db, Store } from '../store/database.ts'
 import { removeGateway } from '../store/billing/gateways.ts'
@@ -70,7 +71,7 @@ export interface GatewayOptions {
 }
 
 const CATALOGUE_POLL_MS = 1_000
-const PARTITIONS_EVERY_MS = 6 * 3_600_000
+const PARTITIONS_EVERY_MS = 6 * HOUR_MS
 const TOUCH_EVERY_MS = 30_000
 
 export function createGateway(options: GatewayOptions): Gateway {

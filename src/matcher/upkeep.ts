@@ -6,6 +6,7 @@ import { createCampaigns, type Campaigns } from '../recommend/campaigns/campaign
 import type { Embedder } from '../recommend/embedding/embedder.ts'
 import { createFollowing } from '../recommend/offer-index/following.ts'
 import type { OfferIndex } from '../recommend/offer-index/offer-index.ts'
+import { MINUTE_MS } from '../rules/durations.ts'
 import type { Db } from '../store/database.ts'
 
 /** Keeps what this process knows of offers and campaigns current, each at its own pace. */
@@ -31,7 +32,7 @@ export interface UpkeepOptions {
 const FOLLOW_EVERY_MS = 2_000
 const REFRESH_EVERY_MS = 2_000
 /** Asked for after every refresh too. */
-const HINTS_EVERY_MS = 60_000
+const HINTS_EVERY_MS = MINUTE_MS
 /** Without news for so long, a campaign that was paused or a switch that was turned may be unknown here. */
 const NEWS_OLD_MS = 10_000
 /** A first build may be in the middle of something that cannot be interrupted. */

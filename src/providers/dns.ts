@@ -2,6 +2,7 @@ import { Resolver, lookup as lookupOfSystem } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import { MINUTE_MS } from '../rules/durations.ts'
 import { UpstreamError } from './provider.ts'
 
 /**
@@ -33,11 +34,11 @@ const RESOLVE_MS_MAX = 2_000
 const TRY_MS = 600
 /** What the second family may take once the first has answered, as RFC 8305 has it. Some servers never answer for IPv6. */
 const OTHER_FAMILY_MS = 50
-const TTL_MS = { least: 1_000, most: 60_000 }
+const TTL_MS = { least: 1_000, most: MINUTE_MS }
 /** The system tells no TTL. */
 const SYSTEM_TTL_MS = 5_000
 /** An old address is better than none for this long, and is used when a new one does not come at once. */
-const STALE_MS = 60_000
+const STALE_MS = MINUTE_MS
 const STALE_AFTER_MS = 200
 /** A name that fails is not asked for again by every call that needs it. */
 const FAILURE_KEPT_MS = 1_000

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Secrets } from '../platform/secrets.ts'
+import { MINUTE_MS } from '../rules/durations.ts'
 import { MESSAGES_MAX } from '../rules/limits.ts'
 import {
   OUTCOMES,
@@ -17,7 +18,7 @@ export const REPLY_BYTES_MAX = 64 * 1024
 
 const amountNanos = z.string().regex(/^\d{1,15}$/)
 const uuid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-const deadlineMs = z.number().min(1).max(60_000)
+const deadlineMs = z.number().min(1).max(MINUTE_MS)
 
 const judgeRequest = z.object({
   turns: z

@@ -1,3 +1,5 @@
+import { DAY_MS, MINUTE_MS } from './durations.ts'
+
 /** Every limit and timer of the data plane, in one place. Those a deployment may override say so. */
 
 export const BODY_BYTES_MAX = 8 * 1024 * 1024
@@ -34,9 +36,9 @@ export interface UpstreamTimers {
 }
 export const UPSTREAM_TIMERS: UpstreamTimers = {
   connectMs: 3_000,
-  firstTokenMs: 60_000,
+  firstTokenMs: MINUTE_MS,
   idleMs: 30_000,
-  totalMs: 15 * 60_000,
+  totalMs: 15 * MINUTE_MS,
 }
 
 /** One server-sent event, or one error body, of a provider. */
@@ -47,7 +49,7 @@ export const HEARTBEAT_MS = 15_000
 /** A caller that reads nothing for this long while data waits for it is treated as gone. */
 export const SLOW_READER_MS = 30_000
 /** … and so is one that reads now and then, when all its breaks together have come to this. */
-export const SLOW_READER_TOTAL_MS = 10 * 60_000
+export const SLOW_READER_TOTAL_MS = 10 * MINUTE_MS
 /** What is kept for a caller that does not read: more than a model writes in the time that it may take. */
 export const UNREAD_CHARACTERS_MAX = 1024 * 1024
 /** After so long a break, a provider that has given up has given up on the caller. */
@@ -58,7 +60,7 @@ export const STALL_BLAMED_MS = 3_000
  * nobody else can know (hidden thoughts, images, files), or, if the caller was not reading, until the buffers on the way are
  * empty.
  */
-export const READ_ON_MS = { unknown: 60_000, stalled: 15_000 }
+export const READ_ON_MS = { unknown: MINUTE_MS, stalled: 15_000 }
 
 /** More calls than any model makes at once. Those beyond it are not passed on, and charged like the rest of the answer. */
 export const TOOL_CALLS_MAX = 128
@@ -71,11 +73,11 @@ export const EXTEND_WAIT_MS = 10_000
 export const SETTLE_WAIT_MS = 30_000
 
 /** How long an Idempotency-Key is remembered. */
-export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000
+export const IDEMPOTENCY_KEPT_MS = DAY_MS
 
 /** A gateway's holds are swept when it has been silent for the lease (PARLEY_LEASE_MS). */
-export const LEASE_MS = 60_000
+export const LEASE_MS = MINUTE_MS
 /** How often a gateway says that it lives, and a worker looks for those that do not. */
 export const BEATS_PER_LEASE = 12
 /** No call runs longer than the total timer and its caller's breaks allow; a hold this old belongs to nobody. */
-export const LONGEST_CALL_MS = UPSTREAM_TIMERS.totalMs * 4 + SLOW_READER_TOTAL_MS + READ_ON_MS.unknown + 60_000
+export const LONGEST_CALL_MS = UPSTREAM_TIMERS.totalMs * 4 + SLOW_READER_TOTAL_MS + READ_ON_MS.unknown + MINUTE_MS

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { MINUTE_MS } from '../rules/durations.ts'
 import { nameOfHolder, watchLocks, type LockHolder } from './lock-waits.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
@@ -89,7 +90,7 @@ const CANCELLED = '57014'
  * shorter than a new call waits for the store (STORE_WAIT_MS): nobody is refused because a migration waits.
  */
 const LOCK_TIMEOUT_MS = 500
-const PATIENCE: MigrationPatience = { pauseMs: 5_000, giveUpAfterMs: 5 * 60_000 }
+const PATIENCE: MigrationPatience = { pauseMs: 5_000, giveUpAfterMs: 5 * MINUTE_MS }
 
 /**
  * Applies what is missing, in order, each in its own transaction, one process at a time. One that cannot get its locks is

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { MINUTE_MS } from '../rules/durations.ts'
 
 /** What is notified by the store's triggers. */
 export type Channel = 'parley_catalogue'
@@ -18,7 +19,7 @@ export interface Listening {
   stop(): Promise<void>
 }
 
-const RETRY_MS_MAX = 60_000
+const RETRY_MS_MAX = MINUTE_MS
 /** A server that is gone without a word is noticed by asking it. */
 const ASK_EVERY_MS = 30_000
 const ANSWER_WITHIN_MS = 5_000

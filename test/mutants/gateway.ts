@@ -112,8 +112,8 @@ const CREDIT: Mutant[] = [
   {
     bug: 'a pair that was once valid is believed for hours while the store is away',
     file: 'src/gateway/authenticate.ts',
-    from: 'const STALE_MS = 60_000',
-    to: 'const STALE_MS = 60_000_000',
+    from: 'const STALE_MS = MINUTE_MS',
+    to: 'const STALE_MS = 1_000 * MINUTE_MS',
     test: 'test/conformance/unavailable.test.ts',
     title: 'order-store-not-401: A valid pair is never answered 401 because a database is down: that is 503.',
   },

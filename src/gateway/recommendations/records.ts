@@ -2,6 +2,7 @@ import { createLane, type Lane } from '../../platform/batch.ts'
 import { every } from '../../platform/every.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import type { Outcome } from '../../rules/recommendations/matching.ts'
 import { isUnavailable, type Db } from '../../store/database.ts'
 import {
@@ -34,7 +35,6 @@ const WRITE_EVERY_MS = 250
 /** What the store does not take for so long is given up, and counted: gateways do not grow with its absence. */
 const WAITING_MAX = 10_000
 const PER_STATEMENT_MAX = 1_000
-const HOUR_MS = 3_600_000
 
 export function createRecommendationRecords(options: { db: Db; log: Log; metrics: Metrics }): RecommendationRecords {
   const { db, log, metrics } = options

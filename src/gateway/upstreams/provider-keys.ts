@@ -1,6 +1,7 @@
 import { errorFields, type Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import type { UpstreamError } from '../../providers/provider.ts'
+import { MINUTE_MS } from '../../rules/durations.ts'
 import {
   UNLIMITED,
   hasRoom,
@@ -44,7 +45,7 @@ export interface ProviderKeysOptions {
 }
 
 /** A refused key is tried by one call after so long, then after twice as long, and so on. */
-const REFUSED_MS = { first: 10_000, most: 10 * 60_000 }
+const REFUSED_MS = { first: 10_000, most: 10 * MINUTE_MS }
 /** No permission for this model, or what a prompt is answered that somebody's filter dislikes. 401 and 402 are about the key. */
 const STATUS_OF_ONE_MODEL = 403
 /** When a call will end is not known. */

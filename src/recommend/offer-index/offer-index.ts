@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Connection, Table } from '@lancedb/lancedb'
 import type { Table as Rows } from 'apache-arrow'
+import { MINUTE_MS } from '../../rules/durations.ts'
 import { cosineInt8, toInt8 } from '../../rules/recommendations/vectors.ts'
 import { loadEngine, type Engine } from './engine.ts'
 import { schemaOf, tableOf, unpack, type IndexedOffer, type StoredOffer } from './rows.ts'
@@ -58,7 +59,7 @@ export const VECTOR_INDEX_FROM_ROWS = 50_000
 const GROUPS_LOOKED_AT = 16
 const REMOVED_AT_ONCE = 500
 /** Searches that run see the version that they began with; none of them runs for a minute. */
-const KEEP_VERSIONS_MS = 60_000
+const KEEP_VERSIONS_MS = MINUTE_MS
 
 /** Undefined: there is none in this directory. */
 export async function openOfferIndex(directory: string): Promise<OfferIndex | undefined> {

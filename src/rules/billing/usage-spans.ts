@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from '../durations.ts'
+
 /** Spans of time for usage: full hours or full days in UTC, and never so many that a reply would be huge. */
 
 export interface Span {
@@ -6,8 +8,6 @@ export interface Span {
   every: 'hour' | 'day'
 }
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 export const DAYS_MAX = 400
 export const HOURS_MAX = 14 * 24
 const DEFAULT_DAYS = 30

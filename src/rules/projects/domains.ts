@@ -1,4 +1,5 @@
 import { parse } from 'tldts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../durations.ts'
 
 /** Names that mean something only inside a network: nobody can own one in the DNS that everybody asks. */
 const INSIDE_ONLY = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion|invalid)$/
@@ -99,9 +100,6 @@ export function domainStateOf(standing: Pick<DomainStanding, 'verifiedAt' | 'fai
   return standing.lapsedAt ? 'lapsed' : 'pending'
 }
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 /** Somebody sits before the page at first, and later waits for their DNS. */
 const PENDING_WAITS_MS = [MINUTE_MS, 2 * MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS]
 const PENDING_FOR_MS = 7 * DAY_MS

@@ -1,3 +1,5 @@
+import { MINUTE_MS } from '../durations.ts'
+
 /**
  * When to stop asking a deployment that fails, and how to notice that it works again. Closed: everybody may ask. Open:
  * nobody may, for a while. Half open: one asks, and the others wait for what becomes of it.
@@ -33,7 +35,7 @@ const IN_A_ROW_MAX = 5
 const WINDOW_SECONDS = 10
 const WINDOW_ATTEMPTS_MIN = 20
 const OPEN_MS = 15_000
-const OPEN_MS_MAX = 5 * 60_000
+const OPEN_MS_MAX = 5 * MINUTE_MS
 /** While a probe is under way nobody knows when the next is due. */
 const PROBED_WAIT_MS = 1_000
 

@@ -1,6 +1,8 @@
+import { MINUTE_MS } from '../durations.ts'
+
 /** How long a key is left alone after a 429. */
 
-const COOLDOWN_MS_MAX = 60_000
+const COOLDOWN_MS_MAX = MINUTE_MS
 const GUESS_MS = { first: 1_000, most: 30_000 }
 
 /**

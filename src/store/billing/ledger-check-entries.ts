@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Finding } from '../../rules/billing/invariants.ts'
+import { HOUR_MS, MINUTE_MS } from '../../rules/durations.ts'
 import {
   findBroken,
   findStrayCalls,
@@ -47,8 +48,6 @@ const FOREVER = sql`'infinity'::timestamptz`
 const BLOCKS_PER_STATEMENT = 16_384
 /** Fewer, because each looks for its call. */
 const CHARGES_PER_STATEMENT = 200_000
-const MINUTE_MS = 60_000
-const HOUR_MS = 3_600_000
 
 export async function listPartitions(tx: Db): Promise<Partition[]> {
   const { rows } = await sql<PartitionRow>`

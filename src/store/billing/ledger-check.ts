@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { LONGEST_CALL_MS } from '../../rules/limits.ts'
 import { INVARIANTS, mergeFindings, type Finding, type Invariant } from '../../rules/billing/invariants.ts'
+import { DAY_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { findBroken } from './ledger-check-charges.ts'
 import { findBoundary, findCheckpoint, saveCheckpoint, type Checkpoint, type Sums } from './ledger-check-checkpoint.ts'
 import {
@@ -43,10 +44,10 @@ export interface AuditOptions {
   marginMs?: number
 }
 
-const MARGIN_MS = 5 * 60_000
-const FULL_EVERY_MS = 24 * 3_600_000
+const MARGIN_MS = 5 * MINUTE_MS
+const FULL_EVERY_MS = DAY_MS
 /** How long a worker may take to release a hold whose lease has ended. */
-const SWEPT_WITHIN_MS = 60_000
+const SWEPT_WITHIN_MS = MINUTE_MS
 
 export async function audit(db: Db, options: AuditOptions): Promise<Audit> {
   const startedMs = performance.now()

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { LedgerKind } from '../../rules/billing/ledger-labels.ts'
+import { DAY_MS } from '../../rules/durations.ts'
 import type { Nanos } from '../../rules/money.ts'
 import type { Db } from '../database.ts'
 
@@ -40,7 +41,7 @@ export interface LedgerSearch {
 }
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-const DAY_US = 86_400_000_000n
+const DAY_US = BigInt(DAY_MS) * 1_000n
 const ROWS_PER_STATEMENT = 200
 /** A kind that hardly occurs is searched this far; then the page ends and `next` goes on. */
 const STATEMENTS_MAX = 25

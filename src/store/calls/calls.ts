@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Outcome } from '../../rules/billing/charging.ts'
+import { DAY_MS } from '../../rules/durations.ts'
 import type { Db } from '../database.ts'
 
 /**
@@ -67,7 +68,6 @@ export interface FoundCalls {
 const BUDGET: Budget = { rowsPerStatement: 10_000, ms: 120 }
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-const DAY_MS = 86_400_000
 /** Most pages are within a day; a quiet project's are found with two more statements. */
 const WINDOWS_MS = [DAY_MS, 8 * DAY_MS, 64 * DAY_MS]
 

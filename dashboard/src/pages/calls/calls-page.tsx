@@ -10,6 +10,7 @@ import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { DAY_MS, HOUR_MS } from '../../durations.ts'
 import { useFilters, type Filters as Chosen } from '../../filters.ts'
 import { formatTime } from '../../formats.ts'
 import { useApi } from '../../queries.ts'
@@ -30,8 +31,7 @@ const FILTERS = [
   'to',
   'live',
 ] as const
-const DAY_MS = 86_400_000
-const SINCE: Record<string, number> = { '1h': DAY_MS / 24, '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS }
+const SINCE: Record<string, number> = { '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS }
 
 export function CallsPage() {
   const project = useProject()

@@ -7,6 +7,7 @@ import { PageHeader } from '../../components/page-header.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { toast, toastError } from '../../components/toast.tsx'
+import { MINUTE_MS } from '../../durations.ts'
 import { useApi, useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { ChangeDomainDialog } from './change-domain-dialog.tsx'
@@ -16,7 +17,7 @@ import { StandingCard } from './standing-card.tsx'
 
 /** Somebody may be looking at the page until it turns green. */
 const WAITING_EVERY_MS = 5_000
-const SETTLED_EVERY_MS = 60_000
+const SETTLED_EVERY_MS = MINUTE_MS
 
 export function DomainPage() {
   const project = useProject()

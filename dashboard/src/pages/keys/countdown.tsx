@@ -1,8 +1,7 @@
 import { useSyncExternalStore } from 'react'
+import { SECOND_MS } from '../../durations.ts'
 import { formatTime } from '../../formats.ts'
 import { timeLeft } from './time-left.ts'
-
-const SECOND_MS = 1_000
 
 /** `ends in 23 h 12 min`, and in the last minutes with its seconds. */
 export function Countdown({ until }: { until: string }) {

@@ -1,9 +1,8 @@
 import { useState } from 'react'
 import { Input } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
+import { DAY_MS } from '../../durations.ts'
 import { isoDate, RANGE_OPTIONS, rangeOf, type RangeFilters } from './ranges.ts'
-
-const DAY_MS = 86_400_000
 
 /** A named range, or two dates. Days are days in UTC, and say so. */
 export function RangeFilter({ filters, onChange }: { filters: RangeFilters; onChange(changes: RangeFilters): void }) {

@@ -1,10 +1,10 @@
 import type { Option } from '../../components/select.tsx'
+import { DAY_MS, HOUR_MS } from '../../durations.ts'
 
 /** What the address may say about time: a named range up to now, or two dates in UTC. */
 export const RANGE_FILTERS = ['range', 'from', 'to'] as const
 export type RangeFilters = Partial<Record<(typeof RANGE_FILTERS)[number], string>>
 
-const HOUR_MS = 3_600_000
 const LAST_30_DAYS = { label: 'Last 30 days', hours: 30 * 24, every: 'day' as const }
 const RANGES: Record<string, { label: string; hours: number; every: 'hour' | 'day' }> = {
   '24h': { label: 'Last 24 hours', hours: 24, every: 'hour' },
@@ -30,7 +30,7 @@ export interface Span {
 export function spanOf({ range = DEFAULT_RANGE, from, to }: RangeFilters, nowMs: number): Span {
   if (range === 'custom' && from) return { from, ...(to && { to }) }
   const { hours, every } = RANGES[range] ?? LAST_30_DAYS
-  const unitMs = every === 'hour' ? HOUR_MS : 24 * HOUR_MS
+  const unitMs = every === 'hour' ? HOUR_MS : DAY_MS
   const firstMs = Math.floor(nowMs / unitMs) * unitMs + unitMs - hours * HOUR_MS
   return { from: new Date(firstMs).toISOString(), every }
 }

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../durations.ts'
+
 /** How far back the ledger goes: so many days in UTC, of which today is one. */
 export const PERIODS = [
   { value: '7', label: 'Last 7 days' },
@@ -5,7 +7,6 @@ export const PERIODS = [
   { value: '90', label: 'Last 90 days' },
   { value: '365', label: 'Last 12 months' },
 ]
-const DAY_MS = 86_400_000
 
 /** Whole days, so that the same choice is the same request. */
 export function fromOf(days: string | undefined, nowMs: number): { from?: string } {
