@@ -1,7 +1,12 @@
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import { MINUTE_MS } from '../rules/durations.ts'
 import { audit } from '../store/billing/ledger-check.ts'
 import type { Db } from '../store/database.ts'
+import type { Job } from './job.ts'
+
+/** A broken ledger goes unnoticed for no longer than this. */
+const CHECK_EVERY_MS = MINUTE_MS
 
 export interface AuditJobOptions {
   db: Db
@@ -10,6 +15,18 @@ export interface AuditJobOptions {
   leaseMs: number
   /** A pass over a large ledger must not delay the end of the process. */
   signal: AbortSignal
+}
+
+export function checkLedgerJob({ sweepHolds, ...options }: AuditJobOptions & { sweepHolds: Job['run'] }): Job {
+  return {
+    name: 'audit',
+    everyMs: CHECK_EVERY_MS,
+    async run() {
+      // What nobody swept while no worker ran, or while the store was away, is no defect of the ledger.
+      await sweepHolds().catch(() => {}) // its own job tells of it
+      await auditLedger(options)
+    },
+  }
 }
 
 /** Checks the ledger and says so in the metrics; whoever watches them also notices when it is no longer checked. */

@@ -1,14 +1,22 @@
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import { HOUR_MS, MINUTE_MS } from '../rules/durations.ts'
 import type { Db } from '../store/database.ts'
 import { sumAnomalies } from '../store/billing/usage-anomalies.ts'
+import type { Job } from './job.ts'
 
-const WINDOW_MS = 3_600_000
+const REPORT_EVERY_MS = MINUTE_MS
+/** What counts: the metrics say that it is the last hour. */
+const WINDOW_MS = HOUR_MS
 
 export interface AnomalyJobOptions {
   db: Db
   log: Log
   metrics: Pick<Metrics, 'anomalousCalls' | 'anomalousProjects'>
+}
+
+export function reportAnomaliesJob(options: AnomalyJobOptions): Job {
+  return { name: 'usage anomalies', everyMs: REPORT_EVERY_MS, run: createAnomalyAlert(options) }
 }
 
 /**

@@ -1,11 +1,15 @@
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../rules/durations.ts'
 import type { Db } from '../store/database.ts'
 import { findSettledBoundary, rollUpStep } from '../store/billing/usage-roll-up.ts'
+import type { Job } from './job.ts'
 
+/** Charts and lists of the console are behind by so much. */
+const ROLL_UP_EVERY_MS = 10 * SECOND_MS
 /** Clocks that are set back a little must not hide a settled call. */
-const MARGIN_MS = 3_000
-const STEP_MIN_MS = 1_000
-const STEP_MAX_MS = 24 * 3_600_000
-const FIRST_STEP_MS = 60_000
+const MARGIN_MS = 3 * SECOND_MS
+const STEP_MIN_MS = SECOND_MS
+const STEP_MAX_MS = DAY_MS
+const FIRST_STEP_MS = MINUTE_MS
 /** Well below the store's statement timeout; steps grow and shrink towards it. */
 const STATEMENT_MS = 800
 const QUERY_CANCELED = '57014'
@@ -14,6 +18,10 @@ export interface RollUpOptions {
   db: Db
   signal: AbortSignal
   marginMs?: number
+}
+
+export function rollUpUsageJob(options: RollUpOptions): Job {
+  return { name: 'roll up usage', everyMs: ROLL_UP_EVERY_MS, run: () => rollUpUsage(options) }
 }
 
 /**

@@ -1,16 +1,18 @@
 import { createTransport, type Transporter } from 'nodemailer'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
+import { SECOND_MS } from '../rules/durations.ts'
 import { isMailTemplate, renderMail, type MailData } from '../rules/accounts/mails.ts'
 import type { Db } from '../store/database.ts'
 import { claimMails, giveUpMail, markMailSent, type OutgoingMail } from '../store/accounts/mails.ts'
+import type { Job } from './job.ts'
 
-/** Sends what is in the outbox. A mail may be sent twice, should the process end right after sending; never not at all. */
-
+/** A person waits for it. */
+const SEND_EVERY_MS = SECOND_MS
 const MAILS_PER_RUN = 20
 /** About a day and a half of waiting; then whoever asked for it has asked again. */
 const ATTEMPTS_MAX = 40
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 20 * SECOND_MS
 
 export interface MailSettings {
   /** Without it, mails wait. */
@@ -23,7 +25,25 @@ export interface Mailer {
   close(): void
 }
 
-export function createMailer(options: { db: Db; log: Log; secrets: Secrets; settings: MailSettings }): Mailer {
+export interface MailerOptions {
+  db: Db
+  log: Log
+  secrets: Secrets
+  settings: MailSettings
+}
+
+/** Sends what is in the outbox. A mail may be sent twice, should the process end right after sending; never not at all. */
+export function sendMailsJob({
+  mail,
+  signal,
+  ...options
+}: Omit<MailerOptions, 'settings'> & { mail: MailSettings; signal: AbortSignal }): Job {
+  const mailer = createMailer({ ...options, settings: mail })
+  signal.addEventListener('abort', () => mailer.close(), { once: true })
+  return { name: 'send mails', everyMs: SEND_EVERY_MS, run: () => mailer.sendDue() }
+}
+
+export function createMailer(options: MailerOptions): Mailer {
   const { db, log, settings } = options
   const transport =
     settings.smtpUrl === undefined
@@ -54,7 +74,7 @@ export function createMailer(options: { db: Db; log: Log; secrets: Secrets; sett
 }
 
 async function sendOne(
-  { db, log, secrets, settings }: Parameters<typeof createMailer>[0],
+  { db, log, secrets, settings }: MailerOptions,
   transport: Pick<Transporter, 'sendMail'>,
   mail: OutgoingMail,
 ): Promise<void> {

@@ -1,10 +1,14 @@
 import type { Secrets } from '../platform/secrets.ts'
+import { SECOND_MS } from '../rules/durations.ts'
 import { formatCredits } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
 import { mailOwners } from '../actions/mails.ts'
 import { withTenant, type Tenants } from '../store/tenancy.ts'
 import { listDueAlerts, markTold, rearmAlerts, type DueAlert } from '../store/billing/wallet-alerts.ts'
+import type { Job } from './job.ts'
 
+/** Between a call that empties the wallet and the mail about it. */
+const TELL_EVERY_MS = 10 * SECOND_MS
 const ALERTS_PER_RUN = 500
 
 export interface LowBalanceOptions {
@@ -12,6 +16,10 @@ export interface LowBalanceOptions {
   tenants: Tenants
   secrets: Secrets
   consoleUrl: string
+}
+
+export function tellLowBalancesJob(options: LowBalanceOptions): Job {
+  return { name: 'low balances', everyMs: TELL_EVERY_MS, run: () => tellLowBalances(options) }
 }
 
 /** Tells the owners of every project whose balance has fallen below the amount that they chose. */

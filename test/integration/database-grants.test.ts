@@ -273,7 +273,7 @@ test('the worker may do everything that its jobs do', async () => {
   assert.equal(await expireProofs(db, 10), 1)
   assert.equal(await grantDueTrialCredits(db, 10), 0)
   assert.deepEqual(await sumAnomalies(db, { sinceMs: 1_000 }), [])
-  await forgetDeadGateways(db)
+  await forgetDeadGateways(db, 1_000)
   assert.equal((await client.query('select from gateways')).rowCount, 0)
   const job = { db, log: createLog('silent'), metrics: createMetrics(), leaseMs: 1_000 }
   await auditLedger({ ...job, signal: new AbortController().signal })

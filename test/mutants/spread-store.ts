@@ -150,7 +150,7 @@ export const SPREAD_STORE: Mutant[] = [
   {
     bug: 'the job that shortens the time of stored text is never run',
     file: 'src/worker/worker.ts',
-    from: `    repeat(EXPIRE_EVERY_MS, cutRetention, 'cut retention', log),
+    from: `    cutRetentionJob(parts),
 `,
     to: '',
     test: 'test/integration/worker.test.ts',

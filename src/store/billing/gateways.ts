@@ -32,9 +32,9 @@ export async function findOldHolds(
   )
 }
 
-/** Forgets gateways that have been silent for a day and hold nothing. */
-export async function forgetDeadGateways(db: Db): Promise<void> {
+/** Forgets gateways that have been silent for so long and hold nothing. */
+export async function forgetDeadGateways(db: Db, silentMs: number): Promise<void> {
   await sql`
-    delete from gateways g where g.beat_at < now() - interval '1 day'
+    delete from gateways g where g.beat_at < now() - ${silentMs} * interval '1 ms'
       and not exists (select 1 from holds h where h.gateway_id = g.id)`.execute(db)
 }

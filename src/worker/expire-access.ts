@@ -1,0 +1,13 @@
+import { HOUR_MS } from '../rules/durations.ts'
+import { expireProofs } from '../store/accounts/users.ts'
+import type { Db } from '../store/database.ts'
+import { untilNoneIsLeft, type Job } from './job.ts'
+
+/** Deletes sessions and short-lived proofs that have ended. Nobody could use them since: this only makes room. */
+export function expireAccessJob({ db }: { db: Db }): Job {
+  return {
+    name: 'expire sessions',
+    everyMs: HOUR_MS,
+    run: () => untilNoneIsLeft((most) => expireProofs(db, most)),
+  }
+}

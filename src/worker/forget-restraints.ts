@@ -1,0 +1,13 @@
+import { MINUTE_MS } from '../rules/durations.ts'
+import type { Db } from '../store/database.ts'
+import { expireRestraints } from '../store/recommendations/records.ts'
+import { untilNoneIsLeft, type Job } from './job.ts'
+
+/** Forgets what conversations are spared (what they were shown, that they are sensitive) once that is over. */
+export function forgetRestraintsJob({ db }: { db: Db }): Job {
+  return {
+    name: 'forget restraints',
+    everyMs: MINUTE_MS,
+    run: () => untilNoneIsLeft((most) => expireRestraints(db, most)),
+  }
+}
