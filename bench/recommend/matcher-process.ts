@@ -5,7 +5,7 @@
 import { createMatcher } from '../../src/matcher/matcher.ts'
 import { createMatcherServer } from '../../src/matcher/server.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { createMetrics } from '../../src/platform/metrics.ts'
+import { createMetrics } from '../../src/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { matcherTokenOf } from '../../src/recommend/wire.ts'
 import { openStore } from '../../src/store/database.ts'

@@ -2,7 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { STATUS_CODES } from 'node:http'
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import { errorFields, type Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { createPasswords, type PasswordCost } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'

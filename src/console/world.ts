@@ -1,6 +1,6 @@
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Passwords } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { SafetyProof } from '../rules/recommendations/monetization.ts'

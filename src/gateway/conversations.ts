@@ -1,6 +1,6 @@
 import { createLane } from '../platform/batch.ts'
 import { errorFields, type Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
 import { isConversationId, numberOccurrences } from '../rules/calls/conversations.ts'
 import { ParleyError } from '../rules/errors.ts'

@@ -1,7 +1,7 @@
 import { createChance } from '../platform/chance.ts'
 import { every } from '../platform/every.ts'
 import { errorFields, type Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { createTransport, type TransportOptions } from '../providers/transport.ts'

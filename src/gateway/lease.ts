@@ -1,4 +1,4 @@
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { NO_USAGE } from '../rules/billing/usage.ts'
 import type { Db } from '../store/database.ts'
 import { beat, findOldHolds } from '../store/billing/gateways.ts'

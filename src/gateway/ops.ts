@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 
 /** What balancers and monitoring ask, on a port of its own that the internet does not reach. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../platform/log.ts'
-import { createMetrics } from '../platform/metrics.ts'
+import { createMetrics } from '../metrics.ts'
 import type { Gateway } from './gateway.ts'
 import { createServer } from './server.ts'
 

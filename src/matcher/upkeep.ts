@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { createCampaigns, type Campaigns } from '../recommend/campaigns/campaigns.ts'
 import type { Embedder } from '../recommend/embedding/embedder.ts'
 import { createFollowing } from '../recommend/offer-index/following.ts'

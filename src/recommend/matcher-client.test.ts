@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, test } from 'node:test'
-import { createMetrics } from '../platform/metrics.ts'
+import { createMetrics } from '../metrics.ts'
 import type { MatchRequest } from '../rules/recommendations/matching.ts'
 import { createMatcherClient, type MatcherClient } from './matcher-client.ts'
 

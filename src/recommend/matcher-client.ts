@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
 import { judgeReplySchema, matchReplySchema, REPLY_BYTES_MAX } from './wire.ts'
 

@@ -1,5 +1,5 @@
 import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { audit } from '../store/billing/ledger-check.ts'
 import type { Db } from '../store/database.ts'

@@ -1,4 +1,4 @@
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { expireContent } from '../store/calls/conversations.ts'
 import type { Db } from '../store/database.ts'

@@ -1,5 +1,5 @@
 import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { HOUR_MS, MINUTE_MS } from '../rules/durations.ts'
 import type { Db } from '../store/database.ts'
 import { sumAnomalies } from '../store/billing/usage-anomalies.ts'

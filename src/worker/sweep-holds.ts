@@ -1,4 +1,4 @@
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { BEATS_PER_LEASE, LONGEST_CALL_MS } from '../rules/limits.ts'
 import { sweepHolds } from '../store/billing/wallets.ts'
 import type { Db } from '../store/database.ts'

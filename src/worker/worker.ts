@@ -1,7 +1,7 @@
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import { every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { Db } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
-import { createMetrics } from '../../src/platform/metrics.ts'
+import { createMetrics } from '../../src/metrics.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Anomaly } from '../../src/rules/billing/usage-report.ts'
 import { completionIdOf } from '../../src/rules/billing/receipts.ts'

@@ -7,7 +7,7 @@ import { contract } from '../../src/console/contract.ts'
 import { createConsoleServer, type ConsoleOptions } from '../../src/console/server.ts'
 import { createCheckDomain } from '../../src/actions/projects/domain-check/check.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { createMetrics } from '../../src/platform/metrics.ts'
+import { createMetrics } from '../../src/metrics.ts'
 import {
   createConsoleWorld,
   must,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createConsoleServer } from '../../src/console/server.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { createMetrics } from '../../src/platform/metrics.ts'
+import { createMetrics } from '../../src/metrics.ts'
 import type { SafetyProof } from '../../src/rules/recommendations/monetization.ts'
 import { ORIGIN, type ConsoleWorld } from './console.ts'
 import { openTestStore } from './database.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics.ts'
+import type { Metrics } from '../../metrics.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import type { Db } from '../../store/database.ts'
 import { applyPaymentEvent, isRejection, type Verdict } from '../../actions/billing/payments.ts'

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { createLane } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics.ts'
+import type { Metrics } from '../../metrics.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
 import { createMatcherClient } from '../../recommend/matcher-client.ts'

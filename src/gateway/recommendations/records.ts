@@ -1,7 +1,7 @@
 import { createLane, type Lane } from '../../platform/batch.ts'
 import { every } from '../../platform/every.ts'
 import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics.ts'
+import type { Metrics } from '../../metrics.ts'
 import { HOUR_MS } from '../../rules/durations.ts'
 import type { Outcome } from '../../rules/recommendations/matching.ts'
 import { isUnavailable, type Db } from '../../store/database.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../platform/log.ts'
-import { createMetrics } from '../../platform/metrics.ts'
+import { createMetrics } from '../../metrics.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../../providers/provider.ts'
 import type { ChatRequest } from '../../rules/calls/chat-request.ts'
 import type { Chunk } from '../../rules/calls/chunk.ts'

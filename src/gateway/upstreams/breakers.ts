@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics.ts'
+import type { Metrics } from '../../metrics.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../../providers/provider.ts'
 import {
   CLOSED,

@@ -1,5 +1,5 @@
 import { errorFields, type Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics.ts'
+import type { Metrics } from '../../metrics.ts'
 import type { UpstreamError } from '../../providers/provider.ts'
 import { MINUTE_MS } from '../../rules/durations.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics.ts'
+import type { Metrics } from '../../metrics.ts'
 import { newRetryBudget, withCall, withRepeat } from '../../rules/upstreams/retry-budget.ts'
 import { orderOf } from '../../rules/upstreams/routing.ts'
 import { createBreakers, type AttemptEnd } from './breakers.ts'

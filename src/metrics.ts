@@ -4,7 +4,10 @@ const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const MATCH_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.25, 1]
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/** Everything that is measured, with its labels: bounded sets only (models, outcomes, codes), never ids of callers. */
+/**
+ * Everything that is measured, of every plane, with its labels: bounded sets only (models, outcomes, codes), never ids of
+ * callers. A new metric is a line here. Planes get it from the wiring and import only the type.
+ */
 export type Metrics = ReturnType<typeof createMetrics>
 
 export function createMetrics() {
