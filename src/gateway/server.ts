@@ -2,7 +2,7 @@ import fastify, { type ConnectionError, type FastifyInstance, type FastifyReply,
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { JsonError, parseJson } from '../platform/json.ts'
-import { errorFields } from '../platform/log.ts'
+import { errorFields, framesOf } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { asParleyError, ParleyError, type ErrorCode } from '../rules/errors.ts'
 import { BODY_BYTES_MAX, CLIENT_LIMITS, CLIENT_LINGER_MS, JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
@@ -98,6 +98,9 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
   return app
 }
 
+/** Of an error that nobody foresaw; what lies deeper is Fastify's. */
+const FRAMES_LOGGED = 8
+
 async function answerCompletion(
   gateway: Gateway,
   options: ServerOptions,
@@ -133,8 +136,10 @@ async function answerCompletion(
   } catch (error) {
     if (!(error instanceof HungUp)) {
       failure = asParleyError(error)
-      if (failure.code === 'internal')
-        gateway.log.error({ requestId: call.requestId, ...errorFields(error), stack: stackOf(error) }, 'unexpected')
+      if (failure.code === 'internal') {
+        const stack = framesOf(error).slice(0, FRAMES_LOGGED).join('\n')
+        gateway.log.error({ requestId: call.requestId, ...errorFields(error), stack }, 'unexpected')
+      }
       sendError(res, failure, formatOf(request))
     }
   } finally {
@@ -238,14 +243,4 @@ function refuseMalformed(error: ConnectionError, socket: Socket): void {
 const CLIENT_ERRORS: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'body_too_slow',
-}
-
-/** Where it happened, without its message, which may quote what a user wrote. */
-function stackOf(error: unknown): string {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
-  return stack
-    .split('\n')
-    .filter((line) => line.startsWith('    at '))
-    .slice(0, 8)
-    .join('\n')
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLog, errorFields } from './log.ts'
+import { createLog, errorFields, framesOf } from './log.ts'
 
 function logged(level: string, write: (log: ReturnType<typeof createLog>) => void): string[] {
   const lines: string[] = []
@@ -88,4 +88,12 @@ test('refusals of the store that no repetition mends are said in a sentence, nev
   assert.equal(problemOf('53100'), "the database's disk is full")
   assert.equal(problemOf('53300'), undefined)
   assert.equal(problemOf('2800'), undefined)
+})
+
+test('where an error arose is told by its frames, also when its text has lines that look like some', () => {
+  const error = new Error('the prompt was: my secret\n    at home, said the user')
+  const frames = framesOf(error)
+  assert.match(frames[0] ?? '', /^at .*log\.test\.ts/)
+  assert.doesNotMatch(frames.join('\n'), /secret|home/)
+  assert.deepEqual(framesOf('a text that was thrown'), [])
 })

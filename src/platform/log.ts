@@ -44,6 +44,18 @@ export function errorFields(error: unknown): ErrorFields {
   }
 }
 
+/** Where an error arose, without its text, which may quote a prompt or a key. */
+export function framesOf(error: unknown): string[] {
+  if (!(error instanceof Error) || error.stack === undefined) return []
+  // A text of several lines may have one that looks like a frame.
+  const afterText = error.stack.indexOf(error.message) + error.message.length
+  return error.stack
+    .slice(afterText)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('at '))
+}
+
 /** Refusals of the store that no repetition mends. `urlFrom`: the variable that names the login, as the store says. */
 function storeProblemOf(error: Error & { code?: unknown; urlFrom?: unknown }): string | undefined {
   const { code, urlFrom } = error

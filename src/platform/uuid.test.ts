@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { uuidv7 } from './uuid.ts'
+import { FIRST_UUID, isUuid, isUuidv7, LAST_UUID, timeOfUuid, uuidv7 } from './uuid.ts'
 
 test('a uuid has the version and variant of a uuid 7', () => {
   for (let i = 0; i < 1_000; i++) {
@@ -41,4 +41,29 @@ test('each of the 74 random bits is as often 1 as 0', () => {
   const isEven = (count: number) => Math.abs(count - runs / 2) < 7 * Math.sqrt(runs / 4)
   const random = ones.filter(isEven).length
   assert.equal(random, 74)
+})
+
+test('a uuid is known by its form, in small letters: capitals would sort elsewhere', () => {
+  for (const id of [uuidv7(), FIRST_UUID, LAST_UUID]) assert.ok(isUuid(id))
+  const id = uuidv7()
+  const wrong = [
+    '',
+    id.slice(1),
+    `${id}0`,
+    `${id}\n`,
+    ` ${id}`,
+    id.replaceAll('-', ''),
+    id.replace('-', '_'),
+    `g${id.slice(1)}`,
+  ]
+  for (const text of [...wrong, LAST_UUID.toUpperCase()]) assert.ok(!isUuid(text), text)
+})
+
+test('when a uuid of version 7 was made can be read from it, and from no other', () => {
+  for (const ms of [0, 1, Date.parse('2025-06-01T12:00:00.123Z')]) {
+    const id = uuidv7(ms)
+    assert.ok(isUuidv7(id))
+    assert.equal(timeOfUuid(id).getTime(), ms)
+  }
+  for (const id of [FIRST_UUID, LAST_UUID, uuidv7().replace(/-7/, '-4')]) assert.ok(!isUuidv7(id))
 })

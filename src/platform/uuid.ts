@@ -1,5 +1,26 @@
 import { randomFillSync } from 'node:crypto'
 
+/** Before and behind all others. */
+export const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
+
+/** In small letters, as we and PostgreSQL write them: ids are compared as texts, and capitals would sort elsewhere. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
+/** Whether its first 48 bits are the time. */
+export function isUuidv7(text: string): boolean {
+  return isUuid(text) && text[14] === '7'
+}
+
+/** When a uuid of version 7 was made. */
+export function timeOfUuid(id: string): Date {
+  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
+}
+
 const POOL_BYTES = 10 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)
 let used = POOL_BYTES

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Secrets } from '../platform/secrets.ts'
+import { isUuid } from '../platform/uuid.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { MESSAGES_MAX } from '../rules/limits.ts'
 import {
@@ -17,7 +18,7 @@ export const REQUEST_BYTES_MAX = 4 * 1024 * 1024
 export const REPLY_BYTES_MAX = 64 * 1024
 
 const amountNanos = z.string().regex(/^\d{1,15}$/)
-const uuid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+const uuid = z.string().refine(isUuid)
 const deadlineMs = z.number().min(1).max(MINUTE_MS)
 
 const judgeRequest = z.object({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { NANOS_PER_CREDIT, divideUp, formatCredits, parseCredits } from './money.ts'
+import { NANOS_PER_CREDIT, divideUp, formatAmount, formatCredits, parseCredits } from './money.ts'
 
 const CREDITS_MAX = 999_999_999n
 const amounts = fc.bigInt({ min: 0n, max: CREDITS_MAX * NANOS_PER_CREDIT + (NANOS_PER_CREDIT - 1n) })
@@ -18,6 +18,12 @@ test('an amount is written with two decimals, and with more only where it needs 
   assert.equal(formatCredits(1_000_000_000_000_000_000n), '$1000000000.00')
   assert.equal(formatCredits(-1_500_000_000n), '-$1.50')
   assert.equal(formatCredits(-1n), '-$0.000000001')
+})
+
+test('for spreadsheets an amount is written without the dollar sign, and otherwise the same', () => {
+  for (const nanos of [0n, 1n, 42_000n, 12_500_000_000n, -1n, -1_500_000_000n])
+    assert.equal(formatAmount(nanos), formatCredits(nanos).replace('$', ''))
+  assert.equal(formatAmount(-1_500_000_000n), '-1.50')
 })
 
 test('an amount is read with or without a dollar sign and decimals', () => {

@@ -15,10 +15,14 @@ export function parseCredits(text: string): Nanos {
   return BigInt(match[1] ?? '0') * NANOS_PER_CREDIT + BigInt((match[2] ?? '').padEnd(9, '0'))
 }
 
-/** `$12.50`, `$0.000042`: at least two decimals, and as many more as the amount needs to be exact. */
+/** `$12.50`, `-$0.000042`: at least two decimals, and as many more as the amount needs to be exact. */
 export function formatCredits(nanos: Nanos): string {
-  const sign = nanos < 0n ? '-' : ''
-  const size = nanos < 0n ? -nanos : nanos
-  const decimals = (size % NANOS_PER_CREDIT).toString().padStart(9, '0').replace(/0+$/, '').padEnd(2, '0')
-  return `${sign}$${size / NANOS_PER_CREDIT}.${decimals}`
+  return nanos < 0n ? `-$${formatAmount(-nanos)}` : `$${formatAmount(nanos)}`
+}
+
+/** The same without the dollar sign, as spreadsheets and programs read numbers. */
+export function formatAmount(nanos: Nanos): string {
+  if (nanos < 0n) return `-${formatAmount(-nanos)}`
+  const decimals = (nanos % NANOS_PER_CREDIT).toString().padStart(9, '0').replace(/0+$/, '').padEnd(2, '0')
+  return `${nanos / NANOS_PER_CREDIT}.${decimals}`
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { MINUTE_MS } from '../rules/durations.ts'
+import { textDigestOf } from '../rules/text-digest.ts'
 import { nameOfHolder, watchLocks, type LockHolder } from './lock-waits.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
@@ -25,7 +25,7 @@ export async function listMigrations(): Promise<Migration[]> {
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(new URL(name, FOLDER), 'utf8')
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+      return { name, sql, checksum: textDigestOf(sql).toString('hex') }
     }),
   )
 }

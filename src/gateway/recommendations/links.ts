@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Secrets } from '../../platform/secrets.ts'
 import { ParleyError } from '../../rules/errors.ts'
+import { escapeHtml } from '../../rules/html.ts'
 import { idOf } from '../../rules/recommendations/link-token.ts'
+import { textDigestOf } from '../../rules/text-digest.ts'
 import { isUnavailable, type Db } from '../../store/database.ts'
 import { findRecommendation } from '../../store/recommendations/records.ts'
 import { signingKeysOf } from './recommendations.ts'
@@ -48,7 +49,7 @@ const PRIVATE = { 'referrer-policy': 'no-referrer', 'cache-control': 'no-store',
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem;color:#1c2024;background:#fff}' +
   'h1{font-size:1.375rem}@media(prefers-color-scheme:dark){body{color:#edeef0;background:#18191b}}'
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+const POLICY = `default-src 'none'; style-src 'sha256-${textDigestOf(STYLE).toString('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 function sendPage(reply: FastifyReply, status: number, html: string) {
   const headers = { ...PRIVATE, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
@@ -56,11 +57,11 @@ function sendPage(reply: FastifyReply, status: number, html: string) {
 }
 
 function reasonPage(shown: { advertiser: string; domain: string; label: string }): string {
-  const advertiser = escaped(shown.advertiser)
+  const advertiser = escapeHtml(shown.advertiser)
   return page(
     'Why this ad?',
     `<h1>Why you saw this</h1>
-<p>The line marked “${escaped(shown.label)}” is an advertisement. <strong>${advertiser}</strong> (${escaped(shown.domain)}) pays for it when somebody follows its link.</p>
+<p>The line marked “${escapeHtml(shown.label)}” is an advertisement. <strong>${advertiser}</strong> (${escapeHtml(shown.domain)}) pays for it when somebody follows its link.</p>
 <p>It was chosen because an offer of ${advertiser} fits what this conversation was about at that moment, and for no other reason: there is no profile of you, no cookie, and nothing is remembered from other conversations. ${advertiser} was not told what was said.</p>
 <p>The answer above it was written without it: the model never sees advertisements.</p>`,
   )
@@ -70,7 +71,7 @@ function unavailablePage(advertiser: string): string {
   return page(
     'No longer available',
     `<h1>This offer is no longer available</h1>
-<p>You followed the link of an advertisement by ${escaped(advertiser)} that is no longer shown. The link does not lead anywhere any more.</p>`,
+<p>You followed the link of an advertisement by ${escapeHtml(advertiser)} that is no longer shown. The link does not lead anywhere any more.</p>`,
   )
 }
 
@@ -81,8 +82,4 @@ function page(title: string, main: string): string {
 ${main}
 </main></body></html>
 `
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

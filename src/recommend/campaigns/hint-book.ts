@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import type { Log } from '../../platform/log.ts'
 import { cosineInt8 } from '../../rules/recommendations/vectors.ts'
+import { textDigestOf } from '../../rules/text-digest.ts'
 import { readHints, type CampaignHints, type CampaignRow } from '../../store/offers/campaign-snapshot.ts'
 import type { Db } from '../../store/database.ts'
 import { findVectors } from '../../store/offers/text-vectors.ts'
@@ -89,7 +89,7 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
 
 /** In the order of the texts, which are few: by digest from the store, and made where nobody has yet. */
 async function vectorsOf(db: Db, embedder: Embedder, texts: readonly string[]): Promise<Int8Array[]> {
-  const asked = texts.map((text) => ({ text, digest: createHash('sha256').update(text).digest() }))
+  const asked = texts.map((text) => ({ text, digest: textDigestOf(text) }))
   const found = await findVectors(
     db,
     embedder.modelId,

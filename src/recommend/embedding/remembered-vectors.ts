@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { textDigestOf } from '../../rules/text-digest.ts'
 import type { Embedder } from './embedder.ts'
 
 /** 20,000 vectors of 1.5 kB: the last turns of as many conversations. */
@@ -16,7 +16,7 @@ export function rememberVectors(embedder: Embedder, max = REMEMBERED_MAX): Embed
     modelId: embedder.modelId,
     close: () => embedder.close(),
     async embed(texts) {
-      const digests = texts.map((text) => createHash('sha256').update(text).digest('base64'))
+      const digests = texts.map((text) => textDigestOf(text).toString('base64'))
       const missing = new Map<string, string>()
       digests.forEach((digest, n) => {
         if (!remembered.has(digest)) missing.set(digest, texts[n] ?? '')

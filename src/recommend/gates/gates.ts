@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { hasCrisisWords, sensitiveClassOf } from '../../rules/recommendations/lexicon.ts'
 import type { Turn } from '../../rules/recommendations/matching.ts'
 import { WINDOW_LIMITS, windowsOf } from '../../rules/recommendations/text-windows.ts'
+import { textDigestOf } from '../../rules/text-digest.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { scoresOf, type Heads } from './heads.ts'
 
@@ -78,7 +78,7 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
 
   /** The worst part of each text, in order; undefined when there is more to embed than one judgement may. */
   async function sensitivities(texts: readonly string[]): Promise<Sensitivity[] | undefined> {
-    const digests = texts.map(digestOf)
+    const digests = texts.map((text) => textDigestOf(text).toString('base64'))
     const missing = [...new Set(digests)].filter((digest) => !remembered.has(digest))
     const windows = missing.flatMap((digest) =>
       windowsOf(texts[digests.indexOf(digest)] ?? '').map((text) => ({ digest, text })),
@@ -165,8 +165,4 @@ function closed(
   sensitivity: number,
 ): Judgement {
   return { verdict, because, topic, sensitivity, commerce: 0 }
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64')
 }

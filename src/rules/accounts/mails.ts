@@ -1,3 +1,4 @@
+import { escapeHtml } from '../html.ts'
 import { quoted } from './names.ts'
 
 /**
@@ -160,7 +161,6 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
 export function renderMail<Template extends MailTemplate>(template: Template, data: MailData[Template]): RenderedMail {
   const { before, action, after } = LETTERS[template](data)
   const link = escapeHtml(data.link)
-  const paragraph = (text: string) => `<p>${escapeHtml(text)}</p>`
   return {
     subject: SUBJECTS[template],
     text: `${[...before, `${action}:\n${data.link}`, ...after].join('\n\n')}\n`,
@@ -174,10 +174,10 @@ export function renderMail<Template extends MailTemplate>(template: Template, da
   }
 }
 
-export function isMailTemplate(name: string): name is MailTemplate {
-  return Object.hasOwn(LETTERS, name)
+function paragraph(text: string): string {
+  return `<p>${escapeHtml(text)}</p>`
 }
 
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+export function isMailTemplate(name: string): name is MailTemplate {
+  return Object.hasOwn(LETTERS, name)
 }

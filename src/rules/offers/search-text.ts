@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { textDigestOf } from '../text-digest.ts'
 
 /** An item of a feed that may become an offer: what the feed says, cleaned, and what the rules think of it. */
 export interface FeedOffer extends SearchedFields {
@@ -51,15 +51,13 @@ export function wordIndexTextOf(offer: SearchedFields): string {
 }
 
 export function textHashOf(offer: SearchedFields): Buffer {
-  return createHash('sha256').update(searchTextOf(offer)).digest()
+  return textDigestOf(searchTextOf(offer))
 }
 
 /** Of everything, in one order: the same item brought again has the same. */
 export function contentHashOf(offer: FeedOffer): Buffer {
   const names = (Object.keys(offer) as (keyof FeedOffer)[]).toSorted()
-  return createHash('sha256')
-    .update(JSON.stringify(names.map((name) => [name, offer[name]])))
-    .digest()
+  return textDigestOf(JSON.stringify(names.map((name) => [name, offer[name]])))
 }
 
 /** The beginning of a text, at most so many characters, without half a word if that can be helped. */

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../platform/uuid.ts'
+import { textDigestOf } from '../../rules/text-digest.ts'
 import type { Db } from '../database.ts'
 
 export interface NewPasskey {
@@ -100,5 +100,5 @@ export async function consumeChallenge(db: Db, challenge: string, purpose: strin
 }
 
 function identifierOf(challenge: string): string {
-  return `passkey:${createHash('sha256').update(challenge).digest('base64url')}`
+  return `passkey:${textDigestOf(challenge).toString('base64url')}`
 }

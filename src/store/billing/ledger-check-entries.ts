@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
+import { FIRST_UUID, LAST_UUID } from '../../platform/uuid.ts'
 import type { Finding } from '../../rules/billing/invariants.ts'
 import { HOUR_MS, MINUTE_MS } from '../../rules/durations.ts'
 import {
@@ -41,8 +42,6 @@ export interface Reading {
 }
 
 const REVENUE = '00000000-0000-0000-0000-000000000001'
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const FOREVER = sql`'infinity'::timestamptz`
 /** No statement may run into its timeout: 128 MiB are some 600,000 charges, read in half a second. */
 const BLOCKS_PER_STATEMENT = 16_384
@@ -52,7 +51,7 @@ const CHARGES_PER_STATEMENT = 200_000
 export async function listPartitions(tx: Db): Promise<Partition[]> {
   const { rows } = await sql<PartitionRow>`
     select p.relname as parent, c.oid::text as oid, n.nspname as schema, c.relname as name,
-      coalesce(bound[1], ${FIRST_ID}) as lower, coalesce(bound[2], ${LAST_ID}) as upper,
+      coalesce(bound[1], ${FIRST_UUID}) as lower, coalesce(bound[2], ${LAST_UUID}) as upper,
       (pg_relation_size(c.oid) / current_setting('block_size')::int)::int as blocks
     from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_class c on c.oid = i.inhrelid
       join pg_namespace n on n.oid = c.relnamespace,
@@ -148,7 +147,7 @@ export async function readSettled(reading: Reading, from: Date, to: Date, isLast
   for (const minute of spansOf(from, to, MINUTE_MS, isLast)) {
     signal?.throwIfAborted()
     // A call's id is the time at which it began, so one that took very long is looked at only by the next full pass.
-    const ids = { lower: firstIdOf(minute.from), upper: minute.to ? firstIdOf(minute.to) : sql`${LAST_ID}::uuid` }
+    const ids = { lower: firstIdOf(minute.from), upper: minute.to ? firstIdOf(minute.to) : sql`${LAST_UUID}::uuid` }
     const where = sql`k.id >= ${ids.lower} and k.id < ${ids.upper}`
     entries.findings.push(...(await findStrayCalls(tx, sql.table('calls'), where, ids)))
   }

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
+import { LAST_UUID } from '../../platform/uuid.ts'
 import type { LedgerKind } from '../../rules/billing/ledger-labels.ts'
 import { DAY_MS } from '../../rules/durations.ts'
 import type { Nanos } from '../../rules/money.ts'
@@ -40,7 +41,6 @@ export interface LedgerSearch {
   most: number
 }
 
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const DAY_US = BigInt(DAY_MS) * 1_000n
 const ROWS_PER_STATEMENT = 200
 /** A kind that hardly occurs is searched this far; then the page ends and `next` goes on. */
@@ -91,10 +91,10 @@ async function findStart(db: Db, { projectId, to, after }: LedgerSearch): Promis
   const todayEndsUs = row.today + DAY_US - 1n
   const toUs = to && BigInt(to.getTime()) * 1_000n
   if (toUs !== undefined && toUs <= todayEndsUs)
-    return { place: { atUs: toUs, id: LAST_ID, balance: row.explained }, waiting: undefined }
+    return { place: { atUs: toUs, id: LAST_UUID, balance: row.explained }, waiting: undefined }
   const delta = row.balance - row.explained
   return {
-    place: { atUs: todayEndsUs + DAY_US, id: LAST_ID, balance: row.balance },
+    place: { atUs: todayEndsUs + DAY_US, id: LAST_UUID, balance: row.balance },
     waiting: delta < 0n ? { delta, todayEndsUs } : undefined,
   }
 }
@@ -106,7 +106,7 @@ function withWaiting(rows: Movement[], waiting: Waiting | undefined): Movement[]
   if (first?.kind === 'usage' && first.atUs >= waiting.todayEndsUs)
     return [{ ...first, delta: first.delta + waiting.delta }, ...others]
   const nothing = { reference: null, reason: null, corrects: null, calls: null }
-  return [{ kind: 'usage', id: LAST_ID, atUs: waiting.todayEndsUs, delta: waiting.delta, ...nothing }, ...rows]
+  return [{ kind: 'usage', id: LAST_UUID, atUs: waiting.todayEndsUs, delta: waiting.delta, ...nothing }, ...rows]
 }
 
 type Movement = Omit<LedgerRow, 'balanceAfter'>
@@ -125,7 +125,7 @@ async function readRows(db: Db, { projectId, from }: LedgerSearch, before: Ledge
       ${transfers('credit_account', sql`t.amount_nanos`)}
       union all ${transfers('debit_account', sql`-t.amount_nanos`)}
       union all
-      (select ${LAST_ID}::uuid, 'usage', -sum(d.charged_nanos)::int8, ${micros(sql`d.starts_at`)} + ${DAY_US}::int8 - 1,
+      (select ${LAST_UUID}::uuid, 'usage', -sum(d.charged_nanos)::int8, ${micros(sql`d.starts_at`)} + ${DAY_US}::int8 - 1,
         sum(d.calls)::int8, null, null, null
       from usage_days d where d.project_id = ${projectId} and d.starts_at < ${at} and d.starts_at >= ${since}
         and ${micros(sql`d.starts_at`)} + ${DAY_US}::int8 - 1 < ${before.atUs}::int8

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Outcome } from '../../rules/billing/charging.ts'
+import { FIRST_UUID, isUuidv7, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
 import { DAY_MS } from '../../rules/durations.ts'
 import type { Db } from '../database.ts'
 
@@ -66,8 +67,6 @@ export interface FoundCalls {
 }
 
 const BUDGET: Budget = { rowsPerStatement: 10_000, ms: 120 }
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** Most pages are within a day; a quiet project's are found with two more statements. */
 const WINDOWS_MS = [DAY_MS, 8 * DAY_MS, 64 * DAY_MS]
 
@@ -88,7 +87,7 @@ export async function listCalls(tx: Db, search: CallSearch): Promise<FoundCalls>
       // Without a filter, or with an index for it, a short page means that the window holds no more.
       const last = isFiltered ? await findLastRead(tx, search, { ...window, upper }, rowsPerStatement) : undefined
       if (last === undefined) break
-      if (performance.now() > deadlineMs) return { rows, next: last, searchedTo: timeOf(last) }
+      if (performance.now() > deadlineMs) return { rows, next: last, searchedTo: timeOfUuid(last) }
       upper = last
     }
   }
@@ -102,10 +101,10 @@ interface Window {
 }
 
 function* windowsOf({ filters, before }: CallSearch): Generator<Window> {
-  const lowest = filters.from === undefined ? FIRST_ID : firstIdAt(filters.from)
-  const end = filters.to === undefined ? LAST_ID : firstIdAt(filters.to)
+  const lowest = filters.from === undefined ? FIRST_UUID : firstIdAt(filters.from)
+  const end = filters.to === undefined ? LAST_UUID : firstIdAt(filters.to)
   let upper = before !== undefined && before < end ? before : end
-  const newest = Math.min(timeOf(upper).getTime(), Date.now() + DAY_MS)
+  const newest = Math.min(timeOfUuid(upper).getTime(), Date.now() + DAY_MS)
   for (const backMs of WINDOWS_MS) {
     const lower = firstIdAt(new Date(newest - backMs))
     if (lower <= lowest) break
@@ -209,7 +208,7 @@ export async function findCallsById(
 ): Promise<CallRow[]> {
   await goByIndexes(tx)
   // A request's id is made in the same second as its call's, so its time says where to look.
-  const madeAt = isUuidv7(requestId) ? timeOf(requestId) : undefined
+  const madeAt = isUuidv7(requestId) ? timeOfUuid(requestId) : undefined
   const near = (column: RawBuilder<unknown>) =>
     madeAt === undefined
       ? sql`true`
@@ -234,18 +233,8 @@ export async function findPriceDate(tx: Db, version: bigint): Promise<Date | nul
   return row?.effective_from ?? null
 }
 
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-function isUuidv7(text: string): boolean {
-  return UUID_V7.test(text)
-}
-
 /** The smallest id of a moment, as first_id_of in the migrations. */
 function firstIdAt(moment: Date): string {
   const hex = Math.max(moment.getTime(), 0).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`
-}
-
-function timeOf(id: string): Date {
-  return new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { FIRST_UUID } from '../../platform/uuid.ts'
 import type { Db } from '../database.ts'
 
 /**
@@ -70,7 +71,7 @@ export async function changedOffers(db: Db, asked: ChangesAsked): Promise<OfferC
   const { rows } = await sql<OfferChange>`
     select ${columns(languages)}, v.vector
     from offers o left join text_vectors v on v.model = ${model} and v.digest = o.text_hash
-    where (o.changed_in, o.id) > (${after?.changedIn ?? from}::xid8, ${after?.id ?? NIL}::uuid)
+    where (o.changed_in, o.id) > (${after?.changedIn ?? from}::xid8, ${after?.id ?? FIRST_UUID}::uuid)
       and o.changed_in < ${before}::xid8
     order by o.changed_in, o.id limit ${limit}`.execute(db)
   return rows
@@ -99,5 +100,3 @@ export async function offersOf(
     where o.id = any (${ids}::uuid[])`.execute(db)
   return rows
 }
-
-const NIL = '00000000-0000-0000-0000-000000000000'

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { LAST_UUID } from '../../platform/uuid.ts'
 import { goByIndexes } from '../calls/calls.ts'
 import type { Db } from '../database.ts'
 import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
@@ -32,15 +33,13 @@ export async function listRecommendations(
       r.relevance, r.price_nanos as "priceNanos", r.label, r.state, r.created_at as "createdAt"
     from (
       select * from recommendations where project_id = ${projectId} and state <> 'aborted'
-        and id < ${before ?? LAST_ID}::uuid
+        and id < ${before ?? LAST_UUID}::uuid
       order by id desc limit ${most}) r
       left join advertisers a on a.id = r.advertiser_id
       left join offers o on o.id = r.offer_id
     order by r.id desc`.execute(tx)
   return rows
 }
-
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export async function sumOutcomes(
   db: Db,
