@@ -21,7 +21,7 @@ export interface Page {
 }
 
 /** Each role includes those after it. */
-const ROLES: Role[] = ['owner', 'admin', 'developer', 'viewer']
+export const ROLES: Role[] = ['owner', 'admin', 'developer', 'viewer']
 
 export function mayActAs(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) <= ROLES.indexOf(needed)

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { createLane, LaneFull, LaneTimeout } from '../platform/batch.ts'
+import { LaneFull, LaneTimeout } from '../platform/batch.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
-import { ParleyError } from '../rules/errors.ts'
+import { ParleyError, storeUnavailable } from '../rules/errors.ts'
 import { isPublishableKey, isSameDigest, isSecretKey, secretDigestOf } from '../rules/projects/keys.ts'
 import { STORE_WAIT_MS } from '../rules/limits.ts'
-import { isUnavailable, type Db } from '../store/database.ts'
+import type { Db } from '../store/database.ts'
+import { createLookups } from '../store/lookups.ts'
 import { findKeyRecords, type KeyRecord } from '../store/projects/keys.ts'
 
 /** Who calls: a proven key pair of an activated publisher's project with a verified domain. */
@@ -64,7 +65,7 @@ export function createAuthenticate(db: Db, secrets: Secrets, waitMs = STORE_WAIT
       const record = await load(publishable).catch((error: unknown) => {
         if (believed) return believed
         const isAway = error instanceof LaneFull || error instanceof LaneTimeout
-        throw isAway ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error
+        throw isAway ? storeUnavailable() : error
       })
       if (isProvenTo(record, secret)) return record
       wrong.set(pair, true)
@@ -91,13 +92,7 @@ export function createAuthenticate(db: Db, secrets: Secrets, waitMs = STORE_WAIT
 /** One look-up per key at a time, however many requests wait for it. */
 function createLoad(db: Db, known: LRUCache<string, CachedRecord>, waitMs: number) {
   const loading = new Map<string, Promise<KeyRecord | undefined>>()
-  const lookups = createLane<string, KeyRecord | undefined>({
-    run: (publishableKeys) => findKeyRecords(db, publishableKeys),
-    batchMax: 256,
-    queueMax: 10_000,
-    isTransient: isUnavailable,
-    retryEveryMs: 100,
-  })
+  const lookups = createLookups((publishableKeys: readonly string[]) => findKeyRecords(db, publishableKeys))
   return (publishable: string): Promise<KeyRecord | undefined> => {
     let pending = loading.get(publishable)
     if (!pending) {

@@ -1,12 +1,12 @@
-import { createLane } from '../platform/batch.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
 import { isConversationId, numberOccurrences } from '../rules/calls/conversations.ts'
-import { ParleyError } from '../rules/errors.ts'
+import { ParleyError, storeUnavailable } from '../rules/errors.ts'
 import { STORE_WAIT_MS } from '../rules/limits.ts'
 import { areDeleted, recordTurn, type ConversationKey } from '../store/calls/conversations.ts'
-import { isUnavailable, type Db } from '../store/database.ts'
+import type { Db } from '../store/database.ts'
+import { createLookups } from '../store/lookups.ts'
 import type { Caller } from './authenticate.ts'
 import type { Call } from './call.ts'
 
@@ -32,20 +32,14 @@ export interface ConversationsOptions {
 export function createConversations(options: ConversationsOptions): Conversations {
   const { db, digestKey, log, metrics, storeWaitMs = STORE_WAIT_MS } = options
   const running = new Set<Promise<void>>()
-  const deletedLookups = createLane<ConversationKey, boolean>({
-    run: (keys) => areDeleted(db, keys),
-    batchMax: 256,
-    queueMax: 10_000,
-    isTransient: isUnavailable,
-    retryEveryMs: 100,
-  })
+  const deletedLookups = createLookups((keys: readonly ConversationKey[]) => areDeleted(db, keys))
 
   return {
     async check(caller, id) {
       if (id === undefined) return
       if (!isConversationId(id)) throw new ParleyError('conversation_not_found')
       const isDeleted = await deletedLookups.submit({ projectId: caller.projectId, id }, storeWaitMs).catch(() => {
-        throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+        throw storeUnavailable()
       })
       if (isDeleted) throw new ParleyError('conversation_not_found')
     },

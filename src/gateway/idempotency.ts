@@ -5,7 +5,7 @@ import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/cal
 import { ParleyError } from '../rules/errors.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../rules/limits.ts'
 import type { Usage } from '../rules/billing/usage.ts'
-import { isUnavailable, type Db } from '../store/database.ts'
+import { throwForCaller, type Db } from '../store/database.ts'
 import { claimKey, giveUpKey } from '../store/calls/idempotency.ts'
 import type { Call } from './call.ts'
 
@@ -79,9 +79,7 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
           leaseMs,
           IDEMPOTENCY_KEPT_MS,
         )
-        .catch((error: unknown) => {
-          throw isUnavailable(error) ? new ParleyError('store_unavailable', { retryAfterSeconds: 2 }) : error
-        })
+        .catch(throwForCaller)
       if (state === 'claimed') return undefined
       if (state === 'mismatch') throw new ParleyError('idempotency_mismatch', { param: 'Idempotency-Key' })
       if (state !== 'replay' && state !== 'running') throw new ParleyError(state)

@@ -1,11 +1,13 @@
 import type { AmazonBedrockProvider } from '@ai-sdk/amazon-bedrock'
 import {
   inlineDataOf,
+  stopsOf,
   type ChatRequest,
   type ContentPart,
   type InlineData,
   type Message,
 } from '../rules/calls/chat-request.ts'
+import { toolInputOf } from './tool-input.ts'
 
 /** How a chat request is said to a model of an `@ai-sdk` package, whichever provider is behind it. */
 
@@ -33,11 +35,6 @@ export function callOptionsOf(request: ChatRequest): CallOptions {
     tools: request.tools?.map(toolOf),
     toolChoice: request.tools && toolChoiceOf(request.tool_choice),
   }
-}
-
-/** An empty stop sequence stops nothing. */
-function stopsOf({ stop = [] }: ChatRequest): string[] {
-  return (typeof stop === 'string' ? [stop] : stop).filter((sequence) => sequence !== '')
 }
 
 function promptOf(messages: readonly Message[]): Prompt {
@@ -68,7 +65,7 @@ function turnsOf(message: Message, toolNames: ReadonlyMap<string, string>): Prom
     case 'assistant': {
       const content: AssistantPart[] = [...textsOf(message.content ?? ''), ...textsOf(message.refusal ?? '')]
       for (const { id, function: called } of message.tool_calls ?? []) {
-        const input = inputOf(called.arguments)
+        const input = toolInputOf(called.arguments)
         content.push({ type: 'tool-call', toolCallId: toolIdOf(id), toolName: called.name, input })
       }
       return content.length === 0 ? [] : [{ role: 'assistant', content }]
@@ -109,18 +106,6 @@ const TOOL_ID_CHARACTERS_MAX = 64
 /** Other providers write ids that are refused elsewhere. Call and result are changed alike; ids differ at their ends. */
 function toolIdOf(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(-TOOL_ID_CHARACTERS_MAX) || '_'
-}
-
-/** Must be an object. What a model wrote that is none is shown to it as it was. */
-function inputOf(written: string): unknown {
-  if (written.trim() === '') return {}
-  try {
-    const input: unknown = JSON.parse(written)
-    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
-  } catch {
-    // Falls through to the text itself.
-  }
-  return { arguments: written }
 }
 
 type Tool = NonNullable<ChatRequest['tools']>[number]

@@ -3,14 +3,15 @@ import {
   imageUrlsOf,
   inlineDataOf,
   plainTextOf,
+  stopsOf,
   type ChatRequest,
   type ContentPart,
   type FilePart,
   type Message,
   type OptionalField,
 } from '../rules/calls/chat-request.ts'
-import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
-import { parseJson } from '../platform/json.ts'
+import { isRecord } from '../rules/record.ts'
+import { toolInputOf } from './tool-input.ts'
 
 /** A chat request in the words of Anthropic's Messages, always streamed: timers, metering and cancelling work the same. */
 export function requestBodyOf(request: ChatRequest, upstreamModel: string, defaultMaxTokens: number) {
@@ -58,11 +59,6 @@ export function unhonouredIn(request: ChatRequest): OptionalField | undefined {
 /** One is the default of both, and newer models refuse these fields altogether: what changes nothing is left out. */
 function samplingOf(value: number | undefined): number | undefined {
   return value === 1 ? undefined : value
-}
-
-/** An empty stop sequence stops nothing. */
-function stopsOf({ stop = [] }: ChatRequest): string[] {
-  return (typeof stop === 'string' ? [stop] : stop).filter((sequence) => sequence !== '')
 }
 
 const USER_ID_CHARACTERS_MAX = 256
@@ -129,7 +125,7 @@ function blocksOf(message: Exclude<Message, { role: 'system' }>): Block[] {
         ...textsOf(message.refusal ?? ''),
         ...(message.tool_calls ?? []).map((call): Block => {
           const { name, arguments: written } = call.function
-          return { type: 'tool_use', id: toolIdOf(call.id), name, input: inputOf(written) }
+          return { type: 'tool_use', id: toolIdOf(call.id), name, input: toolInputOf(written) }
         }),
       ]
     case 'tool': {
@@ -198,21 +194,6 @@ function toolIdOf(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, '_') || '_'
 }
 
-/**
- * Models without a schema to hold them write arguments that are no JSON, and a conversation that contains such a call
- * must still be able to go on: the model is shown what was written.
- */
-function inputOf(written: string): unknown {
-  if (written.trim() === '') return {}
-  try {
-    const input = parseJson(Buffer.from(written), { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX })
-    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
-  } catch {
-    // Shown as it was written.
-  }
-  return { arguments: written }
-}
-
 function toolOf({ function: { name, description, parameters, strict } }: NonNullable<ChatRequest['tools']>[number]) {
   return {
     name,
@@ -257,8 +238,4 @@ function isClosed(schema: unknown): boolean {
   const isObject = [schema.type].flat().includes('object')
   if (isObject && schema.additionalProperties !== false) return false
   return Object.entries(schema).every(([keyword, value]) => VALUE_KEYWORDS.has(keyword) || isClosed(value))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
+import { isRecord } from '../rules/record.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
 import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
-import { createUsageSoFar } from './usage-so-far.ts'
+import { countOf, createUsageSoFar } from './usage-so-far.ts'
 
 /** Not the newest: 2026-10-21 answers the same, and refuses the sampling fields for the older models that have them. */
 const VERSION = '2023-06-01'
@@ -241,11 +242,6 @@ function usageOf(atStart: Counts, atEnd: Counts): Usage {
   }
 }
 
-/** What is not a number becomes NaN, which no plausibility check lets through. */
-function countOf(value: unknown): number {
-  return typeof value === 'number' ? value : Number.NaN
-}
-
 function parsed(data: string): Record<string, unknown> | undefined {
   try {
     return recordIn(JSON.parse(data))
@@ -255,9 +251,7 @@ function parsed(data: string): Record<string, unknown> | undefined {
 }
 
 function recordIn(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
+  return isRecord(value) ? value : undefined
 }
 
 function mustBeRecord(value: unknown): Record<string, unknown> {

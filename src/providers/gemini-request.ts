@@ -10,6 +10,7 @@ import {
   type OptionalField,
 } from '../rules/calls/chat-request.ts'
 import { UpstreamError } from './provider.ts'
+import { toolInputOf } from './tool-input.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
 
@@ -172,19 +173,7 @@ function textPartsOf(content: string | readonly { text: string }[]): Part[] {
 }
 
 function callPartOf({ id, function: { name, arguments: text } }: ToolCall, hasCallIds: boolean): Part {
-  return { functionCall: { ...(hasCallIds && { id }), name, args: argumentsIn(text) } }
-}
-
-/** They must be an object there. What a model left unfinished is handed back as it was. */
-function argumentsIn(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // Falls through to the text itself.
-  }
-  return { arguments: text }
+  return { functionCall: { ...(hasCallIds && { id }), name, args: toolInputOf(text) } }
 }
 
 const IMAGE_TYPES: Record<string, string> = {

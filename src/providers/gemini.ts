@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Chunk, ContentChunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
+import { fieldsIn, isRecord } from '../rules/record.ts'
 import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent } from './endings.ts'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
-import { readEvents, type EventReader } from './read-events.ts'
+import { jsonIn, readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
-import { createUsageSoFar } from './usage-so-far.ts'
+import { countOf, createUsageSoFar } from './usage-so-far.ts'
 
 export interface GeminiOptions {
   name: string
@@ -133,17 +134,8 @@ export function createReader(): EventReader {
 
 type Fields = Record<string, unknown>
 
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isRecordOrAbsent(value: unknown): value is Fields | null | undefined {
   return value == null || isRecord(value)
-}
-
-/** Of what may be anything. */
-function fieldsIn(value: unknown): Fields {
-  return isRecord(value) ? value : {}
 }
 
 function recordOf(value: unknown): Fields {
@@ -152,13 +144,7 @@ function recordOf(value: unknown): Fields {
 }
 
 function parseEvent(data: string): Fields {
-  let event: unknown
-  try {
-    event = JSON.parse(data)
-  } catch {
-    throw new UpstreamError('bad_event')
-  }
-  const fields = recordOf(event)
+  const fields = recordOf(jsonIn(data))
   if (fields.error != null) throw new UpstreamError(kindOfErrorEvent(fieldsIn(fields.error).code))
   return fields
 }
@@ -205,9 +191,4 @@ function usageOf(reported: Fields, hasOutput: boolean): Usage {
     output: countOf(reported.candidatesTokenCount ?? (hasOutput ? undefined : 0)),
     reasoning: countOf(reported.thoughtsTokenCount ?? 0),
   }
-}
-
-/** What is not a number becomes NaN, which no plausibility check lets through. */
-function countOf(value: unknown): number {
-  return typeof value === 'number' ? value : Number.NaN
 }

@@ -4,9 +4,9 @@ import type { Usage } from '../rules/billing/usage.ts'
 import { z } from 'zod'
 import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent, oddFinish, OPENAI_ENDINGS } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
-import { readEvents, type EventReader } from './read-events.ts'
+import { jsonIn, readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
-import { createUsageSoFar } from './usage-so-far.ts'
+import { countOf, createUsageSoFar } from './usage-so-far.ts'
 
 /** Far more than any model calls at once: an index beyond it is a provider's mistake. */
 const TOOL_CALL_INDEX_MAX = 100_000
@@ -203,13 +203,7 @@ type Delta = NonNullable<NonNullable<NonNullable<UpstreamEvent['choices']>[numbe
 type UpstreamUsage = NonNullable<UpstreamEvent['usage']>
 
 function parseEvent(data: string): UpstreamEvent {
-  let event: unknown
-  try {
-    event = JSON.parse(data)
-  } catch {
-    throw new UpstreamError('bad_event')
-  }
-  const result = upstreamEvent.safeParse(event)
+  const result = upstreamEvent.safeParse(jsonIn(data))
   if (!result.success) throw new UpstreamError('bad_event')
   return result.data
 }
@@ -276,9 +270,4 @@ function usageOf(reported: UpstreamUsage): Usage {
     output: isBeside ? completion : completion - reasoning,
     reasoning,
   }
-}
-
-/** What is not a number becomes NaN, which no plausibility check lets through. */
-function countOf(value: unknown): number {
-  return typeof value === 'number' ? value : Number.NaN
 }

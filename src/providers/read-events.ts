@@ -1,4 +1,5 @@
 import type { Chunk } from '../rules/calls/chunk.ts'
+import { UpstreamError } from './provider.ts'
 import type { EventsRequest, Transport } from './transport.ts'
 
 /** Turns the data of a provider's events, in order, into chunks. */
@@ -26,4 +27,13 @@ export async function* readEvents(
     yield* chunks
   }
   yield* reader.end()
+}
+
+/** For readers of formats in which all data is JSON. */
+export function jsonIn(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch {
+    throw new UpstreamError('bad_event')
+  }
 }

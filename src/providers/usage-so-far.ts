@@ -19,3 +19,8 @@ export function createUsageSoFar(): { after(chunks: Chunk[], usage: Usage | unde
 function isSame(usage: Usage, told: Usage): boolean {
   return usage.reasoning === told.reasoning && promptTokensOf(usage) === promptTokensOf(told)
 }
+
+/** What is not a number becomes NaN, which no plausibility check lets through. */
+export function countOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN
+}

@@ -130,6 +130,11 @@ export class ParleyError extends Error {
   }
 }
 
+/** What callers are told while the store does not answer, which seldom lasts longer. */
+export function storeUnavailable(): ParleyError {
+  return new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+}
+
 /** Anything that was not foreseen is `internal`; its text stays inside. */
 export function asParleyError(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, type Transaction } from 'kysely'
 import { DatabaseError, Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
+import { storeUnavailable } from '../rules/errors.ts'
 import { listen, type Channel, type Listening } from './notifications.ts'
 import type { Database as Schema } from './schema.gen.ts'
 import { createTenants, type Tenants } from './tenancy.ts'
@@ -178,4 +179,9 @@ export function isUnavailable(error: unknown): boolean {
   if (typeof code === 'string') return TRANSIENT_STATES.test(code) || code.startsWith('E')
   // node-postgres reports lost connections and its own timeouts by text alone.
   return /connection|timeout|terminated|closed/i.test(error.message)
+}
+
+/** For `catch`: to callers a store that is away is a 503, and everything else is what it was. */
+export function throwForCaller(error: unknown): never {
+  throw isUnavailable(error) ? storeUnavailable() : error
 }

@@ -266,7 +266,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
     bug: 'while the store is away, a deleted conversation goes on',
     file: 'src/gateway/conversations.ts',
     from: `.catch(() => {
-        throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+        throw storeUnavailable()
       })`,
     to: '.catch(() => false)',
     test: 'test/integration/store-trouble.test.ts',

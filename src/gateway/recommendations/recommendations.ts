@@ -1,5 +1,4 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { createLane } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Secrets } from '../../platform/secrets.ts'
@@ -20,13 +19,9 @@ import {
 } from '../../rules/recommendations/block.ts'
 import type { History } from '../../rules/recommendations/caps.ts'
 import { idOfLine, tokenOf, type KeyOf } from '../../rules/recommendations/link-token.ts'
-import { isUnavailable, type Db } from '../../store/database.ts'
-import {
-  countTurns,
-  findRecommended,
-  type ConversationDigest,
-  type RememberedRestraint,
-} from '../../store/recommendations/records.ts'
+import type { Db } from '../../store/database.ts'
+import { createLookups } from '../../store/lookups.ts'
+import { countTurns, findRecommended, type ConversationDigest } from '../../store/recommendations/records.ts'
 import type { Caller } from '../authenticate.ts'
 import type { Call } from '../call.ts'
 import { decide, open, type Decision, type Opening, type Situation, type Sources } from './decision.ts'
@@ -74,13 +69,7 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
   const { db, secrets, publicUrl, metrics, answerWaitMs = ANSWER_WAIT_MS } = options
   const matcher = createMatcherClient({ url: options.matcherUrl, token: matcherTokenOf(secrets), metrics })
   const records = createRecommendationRecords(options)
-  const restraints = createLane<ConversationDigest, RememberedRestraint>({
-    run: (keys) => countTurns(db, keys),
-    batchMax: 256,
-    queueMax: 10_000,
-    isTransient: isUnavailable,
-    retryEveryMs: 100,
-  })
+  const restraints = createLookups((keys: readonly ConversationDigest[]) => countTurns(db, keys))
   const sources: Sources = {
     matcher,
     restraintOf: (conversation) => restraints.submit(conversation, RESTRAINT_WAIT_MS),

@@ -4,7 +4,7 @@ import type { Transport } from '../../providers/transport.ts'
 import { errorFields, type Log } from '../../platform/log.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import { fieldsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
-import { ParleyError } from '../../rules/errors.ts'
+import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
 import type { Price } from '../../rules/billing/pricing.ts'
 import { isServed, priceAt, routesFor, type Deployment, type Model } from '../../rules/upstreams/routing.ts'
 import {
@@ -65,7 +65,7 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
   let providers = new Map<string, OpenProvider>()
 
   function current(): Catalogue {
-    if (!snapshot) throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+    if (!snapshot) throw storeUnavailable()
     return snapshot
   }
 

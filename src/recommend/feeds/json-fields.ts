@@ -1,4 +1,5 @@
 import type { FeedFields } from '../../rules/offers/feed-item.ts'
+import { isRecord } from '../../rules/record.ts'
 import { fieldNameOf } from './field-names.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -12,7 +13,7 @@ const PRODUCTS = new Set(['Product', 'ProductGroup', 'ProductModel', 'Individual
  * one, because a short text can hold very many.
  */
 export function* fieldsOfJson(value: unknown): Generator<FeedFields> {
-  if (!isObject(value)) return
+  if (!isRecord(value)) return
   const isSchemaOrg = '@type' in value || '@graph' in value || '@context' in value
   if (isSchemaOrg) yield* productsIn(value, DEPTH_MAX)
   else yield plainFields(value)
@@ -27,16 +28,16 @@ function plainFields(value: Json): FeedFields {
 function* productsIn(value: unknown, depth: number): Generator<FeedFields> {
   if (depth === 0) return
   if (Array.isArray(value)) for (const part of value) yield* productsIn(part, depth - 1)
-  if (!isObject(value)) return
+  if (!isRecord(value)) return
   const kinds = kindsOf(value)
   if (kinds.has('ListItem')) {
     yield* productsIn(value.item, depth - 1)
-  } else if (kinds.has('Offer') && isObject(value.itemOffered)) {
+  } else if (kinds.has('Offer') && isRecord(value.itemOffered)) {
     yield* productsIn({ ...value.itemOffered, offers: { ...value, itemOffered: undefined } }, depth - 1)
   } else if (kinds.has('ProductGroup') && Array.isArray(value.hasVariant)) {
     const { hasVariant, '@id': _, sku: __, offers: ___, ...shared } = value
     const group = value.productGroupID ?? value.sku ?? value['@id']
-    for (const variant of hasVariant.filter(isObject))
+    for (const variant of hasVariant.filter(isRecord))
       yield* productsIn({ inProductGroupWithID: group, ...shared, '@type': 'Product', ...variant }, depth - 1)
   } else if ([...kinds].some((kind) => PRODUCTS.has(kind))) {
     yield productFields(value)
@@ -78,7 +79,7 @@ function kindsOf(value: Json): Set<string> {
 /** The first object of one or many. */
 function firstOf(value: unknown): Json | undefined {
   const first: unknown = Array.isArray(value) ? value[0] : value
-  return isObject(first) ? first : undefined
+  return isRecord(first) ? first : undefined
 }
 
 /** A value as a spreadsheet would have it. An amount with its currency is "249.00 EUR". */
@@ -89,7 +90,7 @@ function textOf(value: unknown): string {
     return Number.isInteger(value) || !Number.isFinite(value) ? String(value) : decimal(value)
   if (typeof value === 'boolean') return String(value)
   if (Array.isArray(value)) return textOf(value[0])
-  if (!isObject(value)) return ''
+  if (!isRecord(value)) return ''
   const amount = value.value ?? value.amount
   if (amount === undefined) return textOf(value['@value'])
   return `${textOf(amount)} ${textOf(value.currency ?? value.currencyCode)}`.trim()
@@ -98,8 +99,4 @@ function textOf(value: unknown): string {
 function decimal(value: number): string {
   const exact = value.toFixed(2)
   return Math.abs(Number(exact) - value) < 1e-9 ? exact : value.toFixed(4)
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

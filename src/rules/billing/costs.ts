@@ -1,4 +1,5 @@
 import type { Nanos } from '../money.ts'
+import { TOKENS_PER_PRICE } from './pricing.ts'
 
 /** Where a charge comes from: the token classes, in the order in which people read them. */
 export const TOKEN_CLASSES = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as const
@@ -21,8 +22,6 @@ export interface Breakdown {
   notCharged: Nanos
   charged: Nanos
 }
-
-const TOKENS_PER_PRICE = 1_000_000n
 
 /**
  * Spend by token class, exactly: the classes plus the rounding, minus what was not charged, are what was charged. Prices

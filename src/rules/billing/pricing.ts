@@ -12,7 +12,7 @@ export interface Price {
   reasoning: bigint
 }
 
-const TOKENS_PER_PRICE = 1_000_000n
+export const TOKENS_PER_PRICE = 1_000_000n
 
 /** What these tokens cost. Rounds up once, at the end, and never per class. */
 export function costOf(usage: Usage, price: Omit<Price, 'version'>): Nanos {

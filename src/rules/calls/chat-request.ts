@@ -200,6 +200,11 @@ export function imageUrlsOf(request: ChatRequest): string[] {
   return contentPartsOf(request).flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []))
 }
 
+/** An empty stop sequence stops nothing. */
+export function stopsOf({ stop = [] }: ChatRequest): string[] {
+  return (typeof stop === 'string' ? [stop] : stop).filter((sequence) => sequence !== '')
+}
+
 export function filesOf(request: ChatRequest): FilePart[] {
   return contentPartsOf(request).filter((part) => part.type === 'file')
 }

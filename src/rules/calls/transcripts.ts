@@ -1,3 +1,4 @@
+import { fieldsIn } from '../record.ts'
 import { visibleText } from '../visible-text.ts'
 
 /** Stored messages as people read them. What was stored is whatever a caller or a model has said, so nothing is assumed. */
@@ -19,13 +20,13 @@ export type ReadablePart =
 const ADDRESS_LENGTH_MAX = 300
 
 export function readableOf(content: unknown): ReadableMessage {
-  const { content: said, refusal, tool_calls: calls, tool_call_id: toolCallId } = recordOf(content)
+  const { content: said, refusal, tool_calls: calls, tool_call_id: toolCallId } = fieldsIn(content)
   return {
     parts: partsOf(said),
     refusal: textOf(refusal),
     toolCalls: listOf(calls).map((call) => {
-      const { id, function: called } = recordOf(call)
-      const { name, arguments: given } = recordOf(called)
+      const { id, function: called } = fieldsIn(call)
+      const { name, arguments: given } = fieldsIn(called)
       return { id: textOf(id) ?? '', name: textOf(name) ?? '', arguments: textOf(given) ?? '' }
     }),
     toolCallId: textOf(toolCallId),
@@ -35,9 +36,9 @@ export function readableOf(content: unknown): ReadableMessage {
 function partsOf(said: unknown): ReadablePart[] {
   if (typeof said === 'string') return said === '' ? [] : [{ kind: 'text', text: said }]
   return listOf(said).map((part): ReadablePart => {
-    const { type, text, image_url: image } = recordOf(part)
+    const { type, text, image_url: image } = fieldsIn(part)
     if (type === 'text') return { kind: 'text', text: textOf(text) ?? '' }
-    if (type === 'image_url') return { kind: 'image', address: addressOf(textOf(recordOf(image).url) ?? '') }
+    if (type === 'image_url') return { kind: 'image', address: addressOf(textOf(fieldsIn(image).url) ?? '') }
     return { kind: 'other', text: textOf(type) ?? 'unknown' }
   })
 }
@@ -108,10 +109,6 @@ function fenced(text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence}json\n${text}\n${fence}`
-}
-
-function recordOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function listOf(value: unknown): unknown[] {

@@ -10,9 +10,9 @@ import {
   MARGIN_BPS_MAX,
   oddities,
   parseMargin,
-  PRICE_CLASSES,
   withMargin,
 } from './margins.ts'
+import { TOKEN_CLASSES } from '../billing/costs.ts'
 import { parseCredits } from '../money.ts'
 
 const COST = {
@@ -55,7 +55,7 @@ test('a class that is sold below its cost is named', () => {
 
 test('two prices are the same only when every class is', () => {
   assert.ok(isSamePrice(COST, { ...COST }))
-  for (const name of PRICE_CLASSES) assert.ok(!isSamePrice(COST, { ...COST, [name]: COST[name] + 1n }), name)
+  for (const name of TOKEN_CLASSES) assert.ok(!isSamePrice(COST, { ...COST, [name]: COST[name] + 1n }), name)
 })
 
 test('margins are read and shown in percent, down to a hundredth of one', () => {

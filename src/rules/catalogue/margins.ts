@@ -1,10 +1,9 @@
-import { divideUp } from '../money.ts'
+import { TOKEN_CLASSES, type TokenClass } from '../billing/costs.ts'
 import type { Price } from '../billing/pricing.ts'
+import { divideUp } from '../money.ts'
 
 /** Nanos per million tokens of each class, of a price or of what a provider asks. */
 export type Classes = Omit<Price, 'version'>
-export const PRICE_CLASSES = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as const
-export type PriceClass = (typeof PRICE_CLASSES)[number]
 
 /** One is a hundredth of a percent. */
 const WHOLE_BPS = 10_000n
@@ -21,15 +20,15 @@ export function dearestOf(costs: readonly Classes[]): Classes {
 }
 
 /** The classes that are sold below what they cost. */
-export function classesBelow(price: Classes, cost: Classes): PriceClass[] {
-  return PRICE_CLASSES.filter((name) => price[name] < cost[name])
+export function classesBelow(price: Classes, cost: Classes): TokenClass[] {
+  return TOKEN_CLASSES.filter((name) => price[name] < cost[name])
 }
 
 export function isSamePrice(one: Classes, other: Classes): boolean {
-  return PRICE_CLASSES.every((name) => one[name] === other[name])
+  return TOKEN_CLASSES.every((name) => one[name] === other[name])
 }
 
-export function classesFrom(valueOf: (name: PriceClass) => bigint): Classes {
+export function classesFrom(valueOf: (name: TokenClass) => bigint): Classes {
   return {
     input: valueOf('input'),
     cachedInput: valueOf('cachedInput'),
@@ -63,7 +62,7 @@ const PRICE_MAX = 10_000_000_000_000n
  */
 export function oddities(price: Classes, former: Classes | undefined): string[] {
   const odd: string[] = []
-  for (const name of PRICE_CLASSES) {
+  for (const name of TOKEN_CLASSES) {
     if (price[name] === 0n) odd.push(`${name} is free`)
     if (price[name] > PRICE_MAX) odd.push(`${name} is over 10000 dollars per million tokens`)
     if (former === undefined || former[name] === 0n) continue

@@ -1,14 +1,6 @@
+import { TOKEN_CLASSES, type TokenClass } from '../billing/costs.ts'
 import { NO_FIGURES, type Figures } from './figures.ts'
-import {
-  classesBelow,
-  dearestOf,
-  isSamePrice,
-  oddities,
-  PRICE_CLASSES,
-  withMargin,
-  type Classes,
-  type PriceClass,
-} from './margins.ts'
+import { classesBelow, dearestOf, isSamePrice, oddities, withMargin, type Classes } from './margins.ts'
 
 /** A model at a provider of this installation, as a price file describes it. */
 export interface Offer {
@@ -25,13 +17,8 @@ export interface Offer {
 }
 
 /** What the catalogue has of a model. */
-export interface KnownModel {
+export interface KnownModel extends Facts {
   id: string
-  ownedBy: string
-  contextWindow: number | null
-  maxOutputTokens: number | null
-  figures: Figures
-  marginBps: number
   /** In force when the import is to take effect. */
   price: Classes | undefined
   routes: readonly KnownRoute[]
@@ -197,8 +184,8 @@ export function changesOf({
 }: {
   from: Classes
   to: Classes
-}): { name: PriceClass; tenths: bigint | undefined }[] {
-  return PRICE_CLASSES.filter((name) => from[name] !== to[name]).map((name) => ({
+}): { name: TokenClass; tenths: bigint | undefined }[] {
+  return TOKEN_CLASSES.filter((name) => from[name] !== to[name]).map((name) => ({
     name,
     tenths: from[name] === 0n ? undefined : ((to[name] - from[name]) * 1_000n) / from[name],
   }))

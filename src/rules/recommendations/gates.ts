@@ -1,5 +1,6 @@
 import type { ChatRequest, Message } from '../calls/chat-request.ts'
 import type { FinishReason } from '../calls/chunk.ts'
+import { fieldsIn } from '../record.ts'
 import type { MonetizationSettings, Refusal, Turn } from './matching.ts'
 
 /**
@@ -41,12 +42,12 @@ const WANTS_NO_ADS =
 
 function isOptedOut(body: unknown, header: string | undefined): boolean {
   if (header !== undefined && header.trim().toLowerCase() !== 'on') return true
-  const { metadata } = recordOf(body)
-  return recordOf(metadata).monetization === 'off'
+  const { metadata } = fieldsIn(body)
+  return fieldsIn(metadata).monetization === 'off'
 }
 
 function isPlainChat(request: ChatRequest, body: unknown): boolean {
-  const { logprobs, top_logprobs: topLogprobs, modalities, audio, n, functions } = recordOf(body)
+  const { logprobs, top_logprobs: topLogprobs, modalities, audio, n, functions } = fieldsIn(body)
   if (logprobs != null && logprobs !== false) return false
   if (topLogprobs != null || modalities != null || audio != null || (n != null && n !== 1)) return false
   if (functions != null || request.tools !== undefined || request.tool_choice !== undefined) return false
@@ -189,8 +190,4 @@ function hasOpenElement(prose: string): boolean {
 
 function count(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0
-}
-
-function recordOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

@@ -99,13 +99,8 @@ export async function setModelEnabled(db: Db, id: string, enabled: boolean): Pro
   return result.numUpdatedRows > 0n
 }
 
-export interface NewPrice {
+export interface NewPrice extends Omit<Price, 'version'> {
   modelId: string
-  input: bigint
-  cachedInput: bigint
-  cacheWrite: bigint
-  output: bigint
-  reasoning: bigint
   effectiveFrom: Date
 }
 

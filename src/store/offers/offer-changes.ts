@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { FIRST_UUID } from '../../platform/uuid.ts'
+import type { SearchedFields } from '../../rules/offers/search-text.ts'
 import type { Db } from '../database.ts'
 
 /**
@@ -30,7 +31,7 @@ export async function followingPoint(db: Db): Promise<FollowingPoint> {
   return point
 }
 
-export interface OfferChange {
+export interface OfferChange extends SearchedFields {
   id: string
   changedIn: string
   /** May it be found at all: in stock, approved, there, and in a language that the gates judge. */
@@ -38,10 +39,6 @@ export interface OfferChange {
   campaignId: string
   feedId: string
   itemGroup: string | null
-  title: string
-  brand: string | null
-  category: string
-  description: string
   link: string
   headline: string
   benefit: string

@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Checkbox } from '../../components/toggles.tsx'
+import { saveText } from '../../save-text.ts'
 
 export function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClose(): void }) {
   const [isStored, setStored] = useState(false)
@@ -32,7 +33,7 @@ export function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClo
           <CopyButton text={text} label="Copy all codes">
             Copy
           </CopyButton>
-          <Button icon={<Download aria-hidden />} onClick={() => save('parley-recovery-codes.txt', `${text}\n`)}>
+          <Button icon={<Download aria-hidden />} onClick={() => saveText('parley-recovery-codes.txt', `${text}\n`)}>
             Download
           </Button>
         </div>
@@ -44,12 +45,4 @@ export function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClo
       </div>
     </Dialog>
   )
-}
-
-function save(name: string, text: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
 }

@@ -14,6 +14,7 @@ import { formatMoneyExactly } from '../../formats.ts'
 import { UnitPrice } from '../costs/unit-price.tsx'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { TOKEN_CLASSES } from '../../token-classes.ts'
 import { CallStatus } from './call-status.tsx'
 import { linesToCharge, type CallDetail, type CostLine } from './cost-lines.ts'
 import { Waterfall } from './waterfall.tsx'
@@ -173,14 +174,6 @@ function PriceNote({ call }: { call: CallDetail }) {
   )
 }
 
-const LINES = [
-  ['input', 'Input'],
-  ['cachedInput', 'Cached input'],
-  ['cacheWrite', 'Cache write'],
-  ['output', 'Output'],
-  ['reasoning', 'Reasoning'],
-] as const
-
 function CostLines({ call }: { call: CallDetail }) {
   return (
     <table className="w-full text-sm">
@@ -201,7 +194,7 @@ function CostLines({ call }: { call: CallDetail }) {
         </tr>
       </thead>
       <tbody>
-        {LINES.filter(([name]) => call.lines[name].tokens > 0).map(([name, label]) => (
+        {TOKEN_CLASSES.filter(([name]) => call.lines[name].tokens > 0).map(([name, label]) => (
           <tr key={name} className="border-t border-line">
             <td className="py-1.5">{label}</td>
             <td className="py-1.5 text-right">

@@ -17,6 +17,7 @@ import { useFilters } from '../../filters.ts'
 import { formatMoneyExactly } from '../../formats.ts'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { TOKEN_CLASSES } from '../../token-classes.ts'
 import { Count } from '../usage/count.tsx'
 import { RangeFilter } from '../usage/range-filter.tsx'
 import { RANGE_FILTERS } from '../usage/ranges.ts'
@@ -137,19 +138,11 @@ function Totals({ data }: { data: Costs | undefined }) {
   )
 }
 
-const CLASSES = [
-  ['input', 'Input'],
-  ['cachedInput', 'Cached input'],
-  ['cacheWrite', 'Cache write'],
-  ['output', 'Output'],
-  ['reasoning', 'Reasoning'],
-] as const
-
 function modelColumns(colours: Map<string, string>): Column<ModelCosts>[] {
   return [
     { label: 'Model', isTitle: true, cell: ({ model }) => <ModelName model={model} colours={colours} /> },
     { label: 'Calls', align: 'right', cell: ({ calls }) => <Count of={calls} /> },
-    ...CLASSES.map(([name, label]): Column<ModelCosts> => ({
+    ...TOKEN_CLASSES.map(([name, label]): Column<ModelCosts> => ({
       label,
       align: 'right',
       cell: ({ classes }) => (classes[name].tokens === 0 ? <Nothing /> : <ClassCost {...classes[name]} />),
@@ -189,7 +182,7 @@ function ClassCost({ tokens, nanos }: { tokens: number; nanos: string }) {
 
 /** The exact identity behind the rounded numbers: nothing is left unexplained. */
 function Sum({ data: { total } }: { data: Costs }) {
-  const classes = CLASSES.reduce((sum, [name]) => sum + BigInt(total.classes[name].nanos), 0n)
+  const classes = TOKEN_CLASSES.reduce((sum, [name]) => sum + BigInt(total.classes[name].nanos), 0n)
   return (
     <p className="text-sm text-muted">
       Exactly: {formatMoneyExactly(classes)} for tokens
@@ -239,7 +232,7 @@ function priceColumns(colours: Map<string, string>): Column<Price>[] {
   return [
     { label: 'Model', isTitle: true, cell: ({ model }) => <ModelName model={model} colours={colours} /> },
     { label: 'In effect from', cell: ({ effectiveFrom }) => <Time iso={effectiveFrom} /> },
-    ...CLASSES.map(([name, label]): Column<Price> => ({
+    ...TOKEN_CLASSES.map(([name, label]): Column<Price> => ({
       label,
       align: 'right',
       cell: ({ price }) => <UnitPrice nanos={price[name]} />,

@@ -7,6 +7,7 @@ import { CopyField } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Time } from '../../components/figures.tsx'
 import { Checkbox } from '../../components/toggles.tsx'
+import { saveText } from '../../save-text.ts'
 import { useProject } from '../../session.ts'
 import { handKeys } from '../quick-start/handed-keys.ts'
 import type { NewKeyPair } from './key-pair.ts'
@@ -68,7 +69,11 @@ export function ShownOnceDialog({ pair, onClose }: { pair: NewKeyPair; onClose()
           code={curlOf(pair)}
           shown={curlOf(shown)}
         />
-        <Button className="self-start" icon={<Download aria-hidden />} onClick={() => save('parley.env', envOf(pair))}>
+        <Button
+          className="self-start"
+          icon={<Download aria-hidden />}
+          onClick={() => saveText('parley.env', envOf(pair))}
+        >
           Download .env
         </Button>
       </div>
@@ -127,12 +132,4 @@ function Labelled({ label, aside, children }: { label: string; aside?: ReactNode
       {children}
     </div>
   )
-}
-
-function save(name: string, text: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
 }

@@ -6,12 +6,10 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { IconButton } from '../../components/icon-button.tsx'
 import { Menu, MenuDivider, MenuItem, MenuLabel } from '../../components/menu.tsx'
 import { toast, toastError } from '../../components/toast.tsx'
-import type { Role } from '../../page.ts'
+import { ROLES, type Role } from '../../page.ts'
 import { useChange } from '../../queries.ts'
 import { usePublisher } from '../../session.ts'
 import type { Member } from './team.ts'
-
-const ROLES: Role[] = ['owner', 'admin', 'developer', 'viewer']
 
 export interface MemberMenuProps {
   member: Member
