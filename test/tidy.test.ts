@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readTree, sourceFile } from './support/source-tree.ts'
 import { unusedAllowances, writesThroughActions } from './support/tidy-writes.ts'
+import { circleIn, folderSizes, SIDEWAYS, sidewaysImports } from './support/tidy-folders.ts'
 import * as tidy from './support/tidy.ts'
 
 type Files = Record<string, string>
@@ -33,6 +34,11 @@ function law(title: string, rule: tidy.Rule, examples: Examples): void {
 
 function corpus(files: Files) {
   return Object.entries(files).map(([path, text]) => sourceFile(path, text))
+}
+
+function filesIn(folder: string, count: number, ending = '.ts'): Files {
+  const names = Array.from({ length: count }, (_, n) => `f${String(n + 1).padStart(2, '0')}${ending}`)
+  return Object.fromEntries(names.map((name) => [`${folder}/${name}`, '']))
 }
 
 function linesOf(count: number, line = '  work()'): string {
@@ -146,6 +152,45 @@ law('a plane changes what is somebody’s through an action, and never by the st
 
 test('what a plane may write by itself, it writes', () => {
   assert.deepEqual(unusedAllowances(tree), [])
+})
+
+law('nouns of one layer stand beside each other, and build on each other only where that is said', sidewaysImports, {
+  breaches: [
+    ['src/store/accounts/a.ts:1', { 'src/store/accounts/a.ts': `import { b } from '../offers/b.ts'` }],
+    ['src/store/offers/a.ts:1', { 'src/store/offers/a.ts': `import { b } from '../recommendations/b.ts'` }],
+    ['src/rules/billing/a.ts:2', { 'src/rules/billing/a.ts': `\nimport type { B } from '../calls/b.ts'` }],
+    ['src/gateway/upstreams/a.ts:1', { 'src/gateway/upstreams/a.ts': `await import('../recommendations/b.ts')` }],
+    ['src/novel/one/a.ts:1', { 'src/novel/one/a.ts': `import '../other/b.ts'` }],
+  ],
+  lawful: {
+    'src/store/recommendations/a.ts': `import '../offers/b.ts'\nimport '../database.ts'\nimport './c.ts'`,
+    'src/store/accounts/a.test.ts': `import '../offers/b.ts'`,
+    'src/store/database.ts': `import './accounts/a.ts'`,
+    'src/console/accounts/a.ts': `import '../../store/accounts/a.ts'\nimport '../../rules/billing/a.ts'`,
+    'src/gateway/gateway.ts': `import './upstreams/a.ts'\nimport './recommendations/a.ts'`,
+    'src/recommend/feeds/deep/a.ts': `import '../b.ts'`,
+  },
+})
+
+test('what builds on what leads nowhere back', () => {
+  for (const nouns of Object.values(SIDEWAYS)) assert.equal(circleIn(nouns), undefined)
+  assert.deepEqual(circleIn({ a: ['b'], b: ['c'], c: ['d', 'b'] }), ['b', 'c', 'b'])
+  assert.deepEqual(circleIn({ a: ['a'] }), ['a', 'a'])
+})
+
+law('a folder of src has at most 21 files beside tests', folderSizes, {
+  breaches: [
+    ['src/store/f22.ts:1', filesIn('src/store', 22)],
+    ['src/rules/billing/f22.ts:1', { ...filesIn('src/rules/billing', 22), ...filesIn('src/rules', 21) }],
+  ],
+  lawful: {
+    ...filesIn('src/store', 21),
+    ...filesIn('src/store/accounts', 21),
+    ...filesIn('src/store', 30, '.test.ts'),
+    ...filesIn('test/integration', 30),
+    ...filesIn('dashboard/src/components', 30),
+    'src/store/heads.json': '{}',
+  },
 })
 
 law('no import leads back to the file that it started from', tidy.importCycles, {

@@ -312,7 +312,7 @@ interface Breach {
   why: string
 }
 
-function breaches(
+export function breaches(
   files: SourceFile[],
   applies: (file: SourceFile) => boolean,
   check: (file: SourceFile) => Breach[],
@@ -326,7 +326,7 @@ function matches(text: string, pattern: RegExp): { offset: number; text: string 
   return [...text.matchAll(pattern)].map((match) => ({ offset: match.index, text: match[0] }))
 }
 
-function inFolders(...folders: string[]): (file: SourceFile) => boolean {
+export function inFolders(...folders: string[]): (file: SourceFile) => boolean {
   return (file) => folders.some((folder) => file.path.startsWith(`${folder}/`))
 }
 
@@ -336,7 +336,7 @@ function isCode(file: SourceFile): boolean {
   return /\.tsx?$/.test(file.path) && !generated && folders(file)
 }
 
-function isTest(file: SourceFile): boolean {
+export function isTest(file: SourceFile): boolean {
   return file.path.endsWith('.test.ts')
 }
 

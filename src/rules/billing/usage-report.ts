@@ -1,4 +1,3 @@
-import type { Figures } from '../catalogue/figures.ts'
 import { completionTokensOf, promptTokensOf, type Usage } from './usage.ts'
 
 /**
@@ -55,14 +54,14 @@ const ANSWER_TOKENS = 64
 const TOKENS_PER_TOOL_CALL = 64
 
 /**
- * A token has at least one byte. A model that may think unseen is held to what it was allowed in all, because some
- * providers count thoughts without telling them apart.
+ * A token has at least one byte. A model that may think unseen (its figure of reasoning is not 0) is held to what it was
+ * allowed in all, because some providers count thoughts without telling them apart.
  */
 export function usageBounds(
   promptMax: number,
   outputMax: number,
   { bytes, thoughtBytes, toolCalls }: SeenAnswer,
-  { reasoning }: Figures,
+  { reasoning }: { reasoning: number | undefined },
 ): UsageBounds {
   const isShown = reasoning === 0
   const isAnswered = bytes + thoughtBytes + toolCalls > 0

@@ -3,6 +3,7 @@ import type { Outcome } from '../../rules/billing/charging.ts'
 import { FIRST_UUID, isUuidv7, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
 import { DAY_MS } from '../../rules/durations.ts'
 import type { Db } from '../database.ts'
+import { goByIndexes } from '../planner.ts'
 
 /**
  * The calls log of one project, newest first. Calls and charges are partitioned by day, and a busy project has millions:
@@ -112,18 +113,6 @@ function* windowsOf({ filters, before }: CallSearch): Generator<Window> {
     upper = lower
   }
   if (lowest < upper) yield { lower: lowest, upper }
-}
-
-/**
- * Pages are read through the index that begins with the project. Left alone, the planner prefers the one by time for a
- * project with many calls; should that project have gone quiet, it would read everybody else's calls of the day. With
- * pages that cost nothing, only the number of rows decides.
- */
-export async function goByIndexes(tx: Db): Promise<void> {
-  await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-    set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-    set_config('enable_sort', 'off', true), set_config('jit', 'off', true), set_config('seq_page_cost', '0', true),
-    set_config('random_page_cost', '0', true), set_config('max_parallel_workers_per_gather', '0', true)`.execute(tx)
 }
 
 const CALL_COLUMNS = sql`c.id, time_of_id(c.id) as began_at, c.request_id, c.conversation_id, c.key_pair_id, c.model_id,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { LAST_UUID } from '../../platform/uuid.ts'
-import { goByIndexes } from '../calls/calls.ts'
 import type { Db } from '../database.ts'
 import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
+import { goByIndexes } from '../planner.ts'
 
 /** What was recommended in a project, and why so often nothing was, as its publisher looks at it. */
 

@@ -1,0 +1,86 @@
+/** The rules about the folders of src, as in tidy.ts: which stand beside each other, and how full they are. */
+import { posix } from 'node:path'
+import { breaches, inFolders, isTest, type Rule } from './tidy.ts'
+
+/**
+ * Which folders of a layer build on which others. All that are not named here stand alone, so that a noun can be read and
+ * changed without its neighbours. Nothing leads back: `circleIn` sees to it. What two nouns share without building on each
+ * other belongs beside their folders, or a layer below.
+ */
+export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
+  rules: {
+    // A model's margin is about its price.
+    catalogue: ['billing'],
+    // What a call is made of has a usage, and is counted by the figures of its model.
+    calls: ['billing', 'catalogue'],
+    // A route has prices and figures, and takes some requests and not others.
+    upstreams: ['billing', 'calls', 'catalogue'],
+    // The gates read what was said.
+    recommendations: ['calls'],
+    // An offer's words must not look like the line that we make of it.
+    offers: ['recommendations'],
+  },
+  store: {
+    // What is recommended is an offer that may be advertised.
+    recommendations: ['offers'],
+    // A key's record has its project's monetization; a project that ends takes its alert and its text with it.
+    projects: ['billing', 'calls', 'recommendations'],
+  },
+  recommend: { campaigns: ['embedding'], gates: ['embedding'], 'offer-index': ['embedding'] },
+  console: {
+    // The first page of a project shows its usage.
+    projects: ['billing'],
+    // Who signs up is told of their projects.
+    accounts: ['projects'],
+  },
+  cli: { billing: ['catalogue'], calls: ['projects'], doctor: ['catalogue'] },
+}
+
+/** More than this and nobody reads the list of names: it holds two nouns. */
+const FILES_PER_FOLDER_MAX = 21
+
+export const sidewaysImports: Rule = (files) =>
+  breaches(
+    files,
+    (file) => inFolders('src')(file) && !isTest(file),
+    (file) =>
+      file.imports.flatMap(({ target, offset }) => {
+        const [from, to] = [nounOf(file.path), nounOf(target ?? '')]
+        if (!from || !to || from.layer !== to.layer || from.noun === to.noun) return []
+        if (SIDEWAYS[from.layer]?.[from.noun]?.includes(to.noun)) return []
+        const why = `${from.noun} of ${from.layer} does not build on ${to.noun} (test/support/tidy-folders.ts)`
+        return [{ offset, why: `imports ${target}: ${why}` }]
+      }),
+  )
+
+export const folderSizes: Rule = (files) => {
+  const folders = Map.groupBy(
+    files.filter((file) => inFolders('src')(file) && file.path.endsWith('.ts') && !isTest(file)),
+    ({ path }) => posix.dirname(path),
+  )
+  return [...folders].flatMap(([folder, within]) => {
+    const beyond = within.toSorted((a, b) => (a.path < b.path ? -1 : 1))[FILES_PER_FOLDER_MAX]
+    const why = `${folder} has ${within.length} files beside tests, at most ${FILES_PER_FOLDER_MAX}: it holds two nouns`
+    return beyond === undefined ? [] : [`${beyond.path}:1 is one too many, ${why}`]
+  })
+}
+
+/** The nouns that lead back to the first of them, if any do. */
+export function circleIn(
+  nouns: Record<string, readonly string[]>,
+  trail: readonly string[] = [],
+): string[] | undefined {
+  const here = trail.at(-1)
+  if (here !== undefined && trail.indexOf(here) < trail.length - 1) return trail.slice(trail.indexOf(here))
+  for (const next of here === undefined ? Object.keys(nouns) : (nouns[here] ?? [])) {
+    const circle = circleIn(nouns, [...trail, next])
+    if (circle) return circle
+  }
+  return undefined
+}
+
+/** `src/store/projects/keys.ts` is of the noun `projects`; what stands beside the folders is of none. */
+function nounOf(path: string): { layer: string; noun: string } | undefined {
+  const [, layer, noun] = /^src\/([^/]+)\/([^/]+)\//.exec(path) ?? []
+  return layer === undefined || noun === undefined ? undefined : { layer, noun }
+}
