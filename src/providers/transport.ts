@@ -1,10 +1,11 @@
 import { isIP, type Socket } from 'node:net'
 import { createParser } from 'eventsource-parser'
 import { Pool, buildConnector, type Dispatcher } from 'undici'
-import { createWatchdog } from '../platform/timer.ts'
-import { EVENT_BYTES_MAX, STALL_BLAMED_MS, type UpstreamTimers } from '../rules/limits.ts'
+import { EVENT_BYTES_MAX, type UpstreamTimers } from '../rules/limits.ts'
+import { createCallClock } from './call-clock.ts'
 import { createDns, type Dns, type DnsOptions } from './dns.ts'
-import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
+import { UpstreamError } from './provider.ts'
+import { refuseUnlessAnswer, upstreamErrorOf, type ExpectedAnswer } from './upstream-failures.ts'
 
 /** POSTs to providers and reads server-sent events back. Owns the sockets and the four timers; knows no wire format. */
 export interface Transport {
@@ -15,7 +16,7 @@ export interface Transport {
   close(): Promise<void>
 }
 
-export interface UpstreamRequest {
+export interface UpstreamRequest extends Pick<ExpectedAnswer, 'kindOfRefusal'> {
   url: string
   headers: Record<string, string>
   body: string
@@ -24,8 +25,6 @@ export interface UpstreamRequest {
   onSent?: (() => void) | undefined
   /** Asked after each piece: whether it brought anything of the answer. Until then the first-token timer runs. */
   hasBegun(): boolean
-  /** What a status means at this provider, where it differs from what it means everywhere. `body` is cut at 16 KiB. */
-  kindOfRefusal?(status: number, body: string): UpstreamErrorKind | undefined
 }
 
 export interface EventsRequest extends UpstreamRequest {
@@ -33,18 +32,12 @@ export interface EventsRequest extends UpstreamRequest {
   isLast(data: string): boolean
 }
 
-export interface BytesRequest extends UpstreamRequest {
-  /** The content type that is asked for and expected. */
-  contentType: string
-}
+export type BytesRequest = UpstreamRequest & ExpectedAnswer
 
 /** One undici pool is quadratic when thousands of its streams abort at once (5 s for 8,000), so each origin gets several. */
 const POOLS_PER_ORIGIN = 16
 /** What an upstream may take to close its side after the last event, so that the connection can be used again. */
 const TRAILER_MS = 250
-/** How soon after a break of its reader an upstream is found to have given up, if it did so because of the break. What was
- * already on its way comes first, so only the time that is spent waiting for the upstream counts. */
-const FOUND_WITHIN_MS = 2_000
 
 export interface TransportOptions {
   keepAliveMs?: number
@@ -174,52 +167,11 @@ async function* readPieces<Piece>(
   } catch (error) {
     if (isOver) return
     if (stop.signal.aborted) throw stop.signal.reason as Error
-    throw clock.isAfterBreak() ? new UpstreamError('reader_stalled') : classified(error, isStarted)
+    throw clock.isAfterBreak() ? new UpstreamError('reader_stalled') : upstreamErrorOf(error, isStarted)
   } finally {
     clock.stop()
     signal.removeEventListener('abort', onHangUp)
     body?.destroy()
-  }
-}
-
-/** The timers of one exchange. A caller that reads slowly is not an upstream that is silent or slow: none of them runs
- * while a piece is with its reader. */
-function createCallClock(timers: UpstreamTimers, onExpire: (kind: UpstreamErrorKind) => void) {
-  const total = createWatchdog(timers.totalMs, () => onExpire('total_timeout'))
-  let silence = createWatchdog(timers.firstTokenMs, () => onExpire('first_token_timeout'))
-  let hasBegun = false
-  let pausedAtMs = 0
-  let resumedAtMs = performance.now()
-  let waitedSinceBreakMs = Infinity
-  return {
-    pause() {
-      pausedAtMs = performance.now()
-      waitedSinceBreakMs += pausedAtMs - resumedAtMs
-      total.pause(pausedAtMs)
-      silence.pause(pausedAtMs)
-    },
-    resume(hasBegunNow: boolean) {
-      const nowMs = performance.now()
-      if (nowMs - pausedAtMs >= STALL_BLAMED_MS) waitedSinceBreakMs = 0
-      resumedAtMs = nowMs
-      total.resume(nowMs)
-      if (hasBegun) silence.restart()
-      else if (hasBegunNow) {
-        hasBegun = true
-        silence.stop()
-        silence = createWatchdog(timers.idleMs, () => onExpire('idle_timeout'))
-      } else silence.resume(nowMs)
-    },
-    /** The reader has just come back from a long break. */
-    isAfterBreak: () => waitedSinceBreakMs + performance.now() - resumedAtMs < FOUND_WITHIN_MS,
-    stopAfter(ms: number, onEnd: () => void) {
-      silence.stop()
-      silence = createWatchdog(ms, onEnd)
-    },
-    stop() {
-      silence.stop()
-      total.stop()
-    },
   }
 }
 
@@ -272,77 +224,3 @@ export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<str
     ready = []
   }
 }
-
-async function refuseUnlessAnswer(response: Dispatcher.ResponseData<unknown>, request: BytesRequest): Promise<void> {
-  const { statusCode: status, headers } = response
-  if (status !== 200) {
-    const said = request.kindOfRefusal?.(status, await beginningOf(response.body))
-    throw new UpstreamError(said ?? kindOfStatus(status), {
-      status,
-      retryAfterSeconds: retryAfterOf(headers['retry-after']),
-    })
-  }
-  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
-    throw new UpstreamError('encoding')
-  // A 200 that is not a stream is an error in disguise: we asked for one.
-  if (!String(headers['content-type'] ?? '').startsWith(request.contentType))
-    throw new UpstreamError('error_in_200', { status })
-}
-
-function kindOfStatus(status: number): UpstreamErrorKind {
-  if (status === 429) return 'rate_limited'
-  if (status === 401 || status === 402 || status === 403) return 'key_rejected'
-  if (status >= 500) return 'server_error'
-  return status >= 400 ? 'rejected' : status >= 300 ? 'redirect' : 'protocol'
-}
-
-const REFUSAL_BYTES_MAX = 16 * 1024
-const REFUSAL_MS = 500
-
-/** A refusal that does not end in time is judged by what has come of it. */
-async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
-  let text = ''
-  const timer = setTimeout(() => body.destroy(), REFUSAL_MS)
-  try {
-    const decoder = new TextDecoder()
-    for await (const bytes of body as AsyncIterable<Buffer>) {
-      text += decoder.decode(bytes, { stream: true })
-      if (text.length >= REFUSAL_BYTES_MAX) break
-    }
-  } catch {
-    // The status stands, however the body ends.
-  } finally {
-    clearTimeout(timer)
-  }
-  return text
-}
-
-const RETRY_AFTER_SECONDS_MAX = 60
-
-function retryAfterOf(header: string | string[] | undefined): number | undefined {
-  const text = String(header ?? '')
-  const seconds = /^\d{1,10}$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
-  return Number.isFinite(seconds) ? Math.min(Math.max(Math.ceil(seconds), 1), RETRY_AFTER_SECONDS_MAX) : undefined
-}
-
-function classified(error: unknown, isStarted: boolean): Error {
-  if (error instanceof UpstreamError) return error
-  const cause = error instanceof Error && error.cause instanceof UpstreamError ? error.cause : undefined
-  if (cause) return cause
-  const { code, name } = error as { code?: unknown; name?: unknown }
-  // Some parser errors have a name and no code.
-  return new UpstreamError(kindOf(typeof code === 'string' ? code : String(name), isStarted))
-}
-
-function kindOf(code: string, isStarted: boolean): UpstreamErrorKind {
-  if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'refused'
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout'
-  if (TLS_CODES.test(code)) return 'tls'
-  if (/^HPE_|^HTTPParserError$|^UND_ERR_HEADERS_OVERFLOW$/.test(code)) return isStarted ? 'truncated' : 'protocol'
-  if (isStarted) return 'truncated'
-  return 'reset'
-}
-
-/** What OpenSSL and Node call a certificate, or a peer, that they do not accept. */
-const TLS_CODES =
-  /CERT|TLS|SSL|CRL|SIGNATURE|EPROTO|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/

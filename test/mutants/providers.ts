@@ -27,7 +27,7 @@ export const PROVIDERS: Mutant[] = [
   },
   {
     bug: 'time in which the caller does not read counts as silence of the upstream',
-    file: 'src/providers/transport.ts',
+    file: 'src/providers/call-clock.ts',
     from: '      silence.pause(pausedAtMs)\n',
     to: '',
     test: 'src/providers/transport.test.ts',
@@ -35,7 +35,7 @@ export const PROVIDERS: Mutant[] = [
   },
   {
     bug: 'time in which the caller does not read counts towards the total',
-    file: 'src/providers/transport.ts',
+    file: 'src/providers/call-clock.ts',
     from: '      total.pause(pausedAtMs)\n',
     to: '',
     test: 'src/providers/transport.test.ts',

@@ -1,0 +1,48 @@
+import { createWatchdog } from '../platform/timer.ts'
+import { STALL_BLAMED_MS, type UpstreamTimers } from '../rules/limits.ts'
+import type { UpstreamErrorKind } from './provider.ts'
+
+/** How soon after a break of its reader an upstream is found to have given up, if it did so because of the break. What was
+ * already on its way comes first, so only the time that is spent waiting for the upstream counts. */
+const FOUND_WITHIN_MS = 2_000
+
+/** The timers of one exchange. A caller that reads slowly is not an upstream that is silent or slow: none of them runs
+ * while a piece is with its reader. */
+export function createCallClock(timers: UpstreamTimers, onExpire: (kind: UpstreamErrorKind) => void) {
+  const total = createWatchdog(timers.totalMs, () => onExpire('total_timeout'))
+  let silence = createWatchdog(timers.firstTokenMs, () => onExpire('first_token_timeout'))
+  let hasBegun = false
+  let pausedAtMs = 0
+  let resumedAtMs = performance.now()
+  let waitedSinceBreakMs = Infinity
+  return {
+    pause() {
+      pausedAtMs = performance.now()
+      waitedSinceBreakMs += pausedAtMs - resumedAtMs
+      total.pause(pausedAtMs)
+      silence.pause(pausedAtMs)
+    },
+    resume(hasBegunNow: boolean) {
+      const nowMs = performance.now()
+      if (nowMs - pausedAtMs >= STALL_BLAMED_MS) waitedSinceBreakMs = 0
+      resumedAtMs = nowMs
+      total.resume(nowMs)
+      if (hasBegun) silence.restart()
+      else if (hasBegunNow) {
+        hasBegun = true
+        silence.stop()
+        silence = createWatchdog(timers.idleMs, () => onExpire('idle_timeout'))
+      } else silence.resume(nowMs)
+    },
+    /** The reader has just come back from a long break. */
+    isAfterBreak: () => waitedSinceBreakMs + performance.now() - resumedAtMs < FOUND_WITHIN_MS,
+    stopAfter(ms: number, onEnd: () => void) {
+      silence.stop()
+      silence = createWatchdog(ms, onEnd)
+    },
+    stop() {
+      silence.stop()
+      total.stop()
+    },
+  }
+}
