@@ -1,20 +1,20 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { databaseUrlOf, LOGIN_VARIABLES, loginsFor, type Config } from './config.ts'
+import type { Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
 import { createCheckDomain } from './actions/projects/domain-check/check.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer, type Health } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
-import { errorFields, type Log } from './platform/log.ts'
+import type { Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PasswordCost } from './platform/passwords.ts'
 import { createSecrets, type Secrets } from './platform/secrets.ts'
 import { matcherTokenOf } from './recommend/wire.ts'
-import { openStore, type Db, type Store, type StoreOptions } from './store/database.ts'
+import type { Db } from './store/database.ts'
 import { createReachability } from './store/health.ts'
-import { complaintOf, findStanding } from './store/database-logins.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
+import { openStores, type Stores } from './stores.ts'
 import { createWorker } from './worker/worker.ts'
 
 export const ROLES = ['gateway', 'worker', 'console', 'matcher'] as const
@@ -54,7 +54,7 @@ export async function serve(
 ): Promise<Running> {
   if (config.PARLEY_AUTO_MIGRATE) await migrateFirst(config.DATABASE_URL, log)
   const metrics = createMetrics()
-  const stores = openStores(config, roles, log, options)
+  const stores = openStores(config, roles, log, options.poolWaitMs)
   const secrets = createSecrets(config.PARLEY_SECRET)
   const gateway = roles.includes('gateway')
     ? createGateway({
@@ -142,32 +142,6 @@ async function migrateFirst(databaseUrl: string, log: Log): Promise<void> {
   })
 }
 
-interface Stores {
-  of(role: Role): Store
-  close(): Promise<void>
-}
-
-/** One for each login: roles that have none of their own share the owner's. */
-function openStores(config: Config, roles: readonly Role[], log: Log, { poolWaitMs }: ServeOptions): Stores {
-  const urls = new Set(roles.map((role) => databaseUrlOf(config, role)))
-  const stores = new Map(
-    [...urls].map((url) => [url, openStore({ ...storeOptionsOf(config, url, roles, log), poolWaitMs })]),
-  )
-  const storeOf = (role: Role) => {
-    const store = stores.get(databaseUrlOf(config, role))
-    if (!store) throw new Error(`${role} does not run here`)
-    return store
-  }
-  const warned = warnOfLogins(roles, storeOf, log)
-  return {
-    of: storeOf,
-    async close() {
-      await warned
-      await Promise.all([...stores.values()].map((store) => store.close()))
-    },
-  }
-}
-
 /** Of a process without a gateway. A matcher answers from its own disk; the others need the store for everything. */
 function healthOf(roles: readonly Role[], stores: Stores): Health {
   const dbs = new Set(roles.filter((role) => role !== 'matcher').map((role) => stores.of(role).db))
@@ -177,48 +151,6 @@ function healthOf(roles: readonly Role[], stores: Stores): Health {
       return Promise.all(isReached.map((look) => look())).then((answers) => answers.every(Boolean))
     },
     isDraining: false,
-  }
-}
-
-/**
- * Says which roles run with a login that neither grants nor row security hold back, with that of another plane, or with one
- * that the store refuses.
- */
-async function warnOfLogins(roles: readonly Role[], storeOf: (role: Role) => Store, log: Log): Promise<void> {
-  const forTenants = roles.includes('console') ? 'console' : 'worker'
-  for (const login of loginsFor(roles)) {
-    const { db } = login === 'tenant' ? storeOf(forTenants).tenants : storeOf(login)
-    try {
-      const standing = await findStanding(db, login)
-      const problem = complaintOf(standing, login)
-      if (problem === undefined) continue
-      const mend = `Set ${LOGIN_VARIABLES[login]} to a login of its own, as "parley database logins" makes them.`
-      const isMighty = standing.isSuperuser || standing.isOwner
-      log.warn(
-        { plane: login, problem, mend },
-        isMighty ? COULD_DO_ANYTHING : 'a plane has a login that is not its own',
-      )
-    } catch (error) {
-      // The store may be away just now, and whoever starts it has other worries.
-      const fields = errorFields(error)
-      if (fields.problem !== undefined) log.error({ plane: login, ...fields }, 'a plane cannot use the database')
-    }
-  }
-}
-
-const COULD_DO_ANYTHING = 'a hostile statement could do anything to the database'
-
-function storeOptionsOf(config: Config, url: string, roles: readonly Role[], log: Log): StoreOptions {
-  const tenantUrl = databaseUrlOf(config, 'tenant')
-  const own = roles.find((role) => config[LOGIN_VARIABLES[role]] === url)
-  return {
-    url,
-    // A plane's own login may not act for tenants: where they have none, the owner does.
-    tenantUrl: tenantUrl === url ? undefined : tenantUrl,
-    urlFrom: own ? LOGIN_VARIABLES[own] : 'DATABASE_URL',
-    tenantUrlFrom: config.PARLEY_TENANT_DATABASE_URL === undefined ? 'DATABASE_URL' : LOGIN_VARIABLES.tenant,
-    applicationName: `parley ${roles.join(' ')}`,
-    onConnectionError: (error) => log.warn(errorFields(error), 'lost a connection to the store'),
   }
 }
 

@@ -97,6 +97,8 @@ law(
       ['src/metrics.ts:1', { 'src/metrics.ts': `import { a } from './gateway/a.ts'` }],
       ['src/cli/a.ts:1', { 'src/cli/a.ts': `import { main } from '../main.ts'` }],
       ['src/cli/a.ts:1', { 'src/cli/a.ts': `import { serve } from '../serve.ts'` }],
+      ['src/worker/a.ts:1', { 'src/worker/a.ts': `import { openStores } from '../stores.ts'` }],
+      ['src/stores.ts:1', { 'src/stores.ts': `import { a } from './worker/a.ts'` }],
       ['src/novel/a.ts:1', { 'src/novel/a.ts': `import { b } from '../rules/b.ts'` }],
       ['src/main.ts:1', { 'src/main.ts': `import { seed } from '../scripts/seed.ts'` }],
       ['src/store/a.test.ts:1', { 'src/store/a.test.ts': `const { b } = await import('../../test/support/b.ts')` }],
@@ -108,6 +110,8 @@ law(
     lawful: {
       'src/main.ts': `import './cli/a.ts'\nimport './serve.ts'\nimport './store/a.ts'`,
       'src/serve.ts': `import './config.ts'\nimport './gateway/a.ts'\nimport './worker/a.ts'\nimport './store/a.ts'`,
+      'src/serve.test.ts': `import './stores.ts'`,
+      'src/stores.ts': `import './config.ts'\nimport './store/a.ts'`,
       'src/gateway/a.ts': `import './b.ts'\nimport '../store/a.ts'\nimport '../providers/a.ts'\nimport '../rules/a.ts'`,
       'src/cli/a.ts': `import '../config.ts'\nimport '../recommend/a.ts'`,
       'src/worker/a.ts': `import '../actions/a.ts'\nimport type { Metrics } from '../metrics.ts'`,

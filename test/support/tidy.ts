@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   platform: [],
   config: ['rules', 'platform'],
   metrics: [],
+  stores: ['config', 'store', 'platform'],
 }
 
 const IN_STORE = /^src\/store\//
