@@ -224,7 +224,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a gateway that cannot write calls itself ready again after ten seconds',
-    file: 'src/store/billing/ledger.ts',
+    file: 'src/store/billing/ledger-write-state.ts',
     from: `        failing.lastMs = nowMs
 `,
     to: '',

@@ -1,12 +1,13 @@
 import type { Pool, PoolClient } from 'pg'
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../../platform/batch.ts'
 import type { Outcome, UsageSource } from '../../rules/billing/charging.ts'
-import { ParleyError, type ErrorCode } from '../../rules/errors.ts'
+import { ParleyError, storeUnavailable, type ErrorCode } from '../../rules/errors.ts'
 import { EXTEND_WAIT_MS, SETTLE_WAIT_MS, STORE_WAIT_MS } from '../../rules/limits.ts'
 import type { Nanos } from '../../rules/money.ts'
 import type { Anomaly } from '../../rules/billing/usage-report.ts'
 import type { Usage } from '../../rules/billing/usage.ts'
 import { isUnavailable } from '../database.ts'
+import { createWriteState, type LedgerEvents } from './ledger-write-state.ts'
 
 /**
  * The money path: every hold, extension and settle of this process goes through one lane, many to a statement. The
@@ -108,12 +109,6 @@ const RETRY_EVERY_MS = 200
 /** Applies a batch in one transaction and answers each item, in order. Must be harmless to repeat. */
 export type ApplyBatch = (items: readonly LedgerItem[]) => Promise<LedgerAnswer[]>
 
-/** Told once when the store stops writing, and once when it writes again. */
-export interface LedgerEvents {
-  onPutOff?(error: unknown): void
-  onRecovered?(): void
-}
-
 export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}, holdWaitMs = STORE_WAIT_MS): Ledger {
   const state = createWriteState(events)
   const lane: Lane<LedgerItem, LedgerAnswer> = createLane({
@@ -131,7 +126,7 @@ export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}, holdW
       return await lane.submit(item, waitMs)
     } catch (error) {
       if (error instanceof LaneFull) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
-      if (error instanceof LaneTimeout) throw new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+      if (error instanceof LaneTimeout) throw storeUnavailable()
       throw error
     }
   }
@@ -158,38 +153,6 @@ export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}, holdW
       return state.isWritable
     },
     idle: () => lane.idle(),
-  }
-}
-
-const UNWRITABLE_AFTER_MS = 5_000
-/** Nothing else than a call shows that the store writes again, and a gateway that is not ready gets none. */
-const TRIED_AGAIN_AFTER_MS = 10_000
-
-/** A full disk, for one, refuses what the ledger writes and nothing else. */
-function createWriteState({ onPutOff, onRecovered }: LedgerEvents) {
-  let failing: { sinceMs: number; lastMs: number } | undefined
-  return {
-    putOff(error: unknown): void {
-      const nowMs = performance.now()
-      if (failing) {
-        // Calls are tried again after a pause: they get as long as the first ones before they are kept away.
-        if (nowMs - failing.lastMs > TRIED_AGAIN_AFTER_MS) failing.sinceMs = nowMs
-        failing.lastMs = nowMs
-        return
-      }
-      failing = { sinceMs: nowMs, lastMs: nowMs }
-      onPutOff?.(error)
-    },
-    answered(): void {
-      if (!failing) return
-      failing = undefined
-      onRecovered?.()
-    },
-    get isWritable(): boolean {
-      if (!failing) return true
-      const nowMs = performance.now()
-      return nowMs - failing.sinceMs < UNWRITABLE_AFTER_MS || nowMs - failing.lastMs > TRIED_AGAIN_AFTER_MS
-    },
   }
 }
 
