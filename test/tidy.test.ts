@@ -109,8 +109,7 @@ law(
     ],
     lawful: {
       'src/main.ts': `import './cli/a.ts'\nimport './serve.ts'\nimport './store/a.ts'`,
-      'src/serve.ts': `import './config.ts'\nimport './gateway/a.ts'\nimport './worker/a.ts'\nimport './store/a.ts'`,
-      'src/serve.test.ts': `import './stores.ts'`,
+      'src/serve.ts': `import './config.ts'\nimport './gateway/a.ts'\nimport './store/a.ts'\nimport './stores.ts'`,
       'src/stores.ts': `import './config.ts'\nimport './store/a.ts'`,
       'src/gateway/a.ts': `import './b.ts'\nimport '../store/a.ts'\nimport '../providers/a.ts'\nimport '../rules/a.ts'`,
       'src/cli/a.ts': `import '../config.ts'\nimport '../recommend/a.ts'`,
@@ -315,14 +314,17 @@ law('a module exports by name, and only what it defines', tidy.namedExports, {
   lawful: { 'src/rules/a.ts': `export const a = 'export default'\nexport { b } from './b.ts'` },
 })
 
-law('a file is at most 400 lines long, and a test 600', tidy.fileLengths, {
+law('a file is at most 400 lines long, one of src 300, and a test 600', tidy.fileLengths, {
   breaches: [
-    ['src/rules/a.ts:401', { 'src/rules/a.ts': linesOf(401) }],
+    ['src/rules/a.ts:301', { 'src/rules/a.ts': linesOf(301) }],
+    ['simulator/a.ts:401', { 'simulator/a.ts': linesOf(401) }],
+    ['dashboard/src/a.tsx:401', { 'dashboard/src/a.tsx': linesOf(401) }],
     ['test/support/a.ts:401', { 'test/support/a.ts': linesOf(401) }],
     ['src/rules/a.test.ts:601', { 'src/rules/a.test.ts': linesOf(601) }],
   ],
   lawful: {
-    'src/rules/a.ts': linesOf(400),
+    'src/rules/a.ts': linesOf(300),
+    'simulator/a.ts': linesOf(400),
     'src/rules/a.test.ts': linesOf(600),
     'src/store/schema.gen.ts': linesOf(2_000),
     'docs/a.md': linesOf(2_000),

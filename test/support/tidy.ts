@@ -64,6 +64,7 @@ const IMPURE =
   /\bDate\.now\b|\bnew Date(?:\(\s*\)|(?!\s*\())|(?<!\bnew )\bDate\(|\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill\w*)\b|\bgetRandomValues\b|\bperformance\.now\b|\bhrtime\b/g
 
 const BANNED_NAMES = new Set(['utils', 'helpers', 'common', 'types', 'constants', 'index', 'misc'])
+const SRC_LINES_MAX = 300
 const FILE_LINES_MAX = 400
 const TEST_LINES_MAX = 600
 const FUNCTION_LINES_MAX = 70
@@ -178,7 +179,7 @@ export const namedExports: Rule = (files) =>
 export const fileLengths: Rule = (files) =>
   files.filter(isCode).flatMap((file) => {
     const lines = file.text.trimEnd().split('\n').length
-    const most = isTest(file) ? TEST_LINES_MAX : FILE_LINES_MAX
+    const most = isTest(file) ? TEST_LINES_MAX : inFolders('src')(file) ? SRC_LINES_MAX : FILE_LINES_MAX
     return lines <= most ? [] : [`${file.path}:${most + 1} is ${lines} lines long, at most ${most}: it holds two nouns`]
   })
 
