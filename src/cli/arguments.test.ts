@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvalidArgumentError } from 'commander'
 import {
+  domainOf,
   creditsOf,
   limitUpTo,
   listOf,
@@ -12,7 +13,6 @@ import {
   timeOf,
   wholeNumber,
 } from './arguments.ts'
-import { domainOf } from './projects/domains.ts'
 import { baseUrlOf } from './catalogue/providers.ts'
 
 function refuses(read: (text: string) => unknown, ...texts: string[]): void {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { parseMargin } from '../rules/catalogue/margins.ts'
+import { domainNameOf } from '../rules/projects/domains.ts'
 import { parseCredits, type Nanos } from '../rules/money.ts'
 
 /** Readers of what is typed on the command line. What they refuse is a mistake in usage. */
@@ -87,6 +88,14 @@ export function reasonOf(text: string): string {
   const reason = text.trim()
   if (reason === '' || reason.length > 500) throw new InvalidArgumentError('A reason has 1 to 500 characters.')
   return reason
+}
+
+/** The name as DNS knows it: lower case, and punycode for other scripts. */
+export function domainOf(text: string): string {
+  // A form takes what is pasted from the address bar; whoever types a command means what they type.
+  const name = text.includes('/') ? undefined : domainNameOf(text)
+  if (name !== undefined) return name
+  throw new InvalidArgumentError('Write a domain like example.com: one that somebody can own, without a path.')
 }
 
 export function upstreamModelOf(text: string): string {

@@ -1,3 +1,4 @@
+import { isUuid } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { isUnavailable } from '../store/database.ts'
 import { MigrationBusy, numberOf } from '../store/migrate.ts'
@@ -33,10 +34,9 @@ export function orUnknown(noun: Noun, id: string): (error: unknown) => never {
   }
 }
 
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
-
+/** Whoever types or pastes one may use capitals. */
 export function isId(text: string): boolean {
-  return UUID.test(text)
+  return isUuid(text.toLowerCase())
 }
 
 /** Checked here because the store would answer a malformed id with an error that names no remedy. */

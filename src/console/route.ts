@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { MINUTE_MS } from '../rules/durations.ts'
 import { ParleyError } from '../rules/errors.ts'
 import type { Person } from '../actions/actor.ts'
 import type { ProjectAtHand } from '../actions/audit.ts'
@@ -140,7 +141,7 @@ function publisherOf(membership: NonNullable<Awaited<ReturnType<typeof findMembe
 }
 
 /** Long enough to finish what one began, and too short for whoever finds the laptop, or the cookie, later. */
-const FRESH_FOR_MS = 10 * 60_000
+const FRESH_FOR_MS = 10 * MINUTE_MS
 
 function isFresh(provenAt: Date): boolean {
   return Date.now() - provenAt.getTime() < FRESH_FOR_MS

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { MINUTE_MS } from '../rules/durations.ts'
+import { textDigestOf } from '../rules/text-digest.ts'
 import { ParleyError } from '../rules/errors.ts'
 import type { Db } from '../store/database.ts'
 import { countAttempts, forgetAttempts, forgetOneAttempt } from '../store/accounts/throttles.ts'
@@ -13,12 +14,10 @@ export interface Limit {
   advice?: string
 }
 
-const MINUTE_MS = 60_000
-
 export async function throttle(db: Db, limits: readonly Limit[], windowMs: number = MINUTE_MS): Promise<void> {
   const counted = await countAttempts(
     db,
-    limits.map(({ subject }) => digestOf(subject)),
+    limits.map(({ subject }) => textDigestOf(subject)),
     windowMs,
   )
   const reached = limits.flatMap(({ most, advice }, n) => {
@@ -34,20 +33,16 @@ export async function throttle(db: Db, limits: readonly Limit[], windowMs: numbe
 
 /** Whether this is the first time in the window; where it is not, one does nothing and says nothing. */
 export async function isFirst(db: Db, subject: string, windowMs: number = MINUTE_MS): Promise<boolean> {
-  const [counted] = await countAttempts(db, [digestOf(subject)], windowMs)
+  const [counted] = await countAttempts(db, [textDigestOf(subject)], windowMs)
   return counted?.attempts === 1
 }
 
 /** After a success: who knows the password has not been guessing. */
 export async function forgive(db: Db, subjects: readonly string[]): Promise<void> {
-  await forgetAttempts(db, subjects.map(digestOf))
+  await forgetAttempts(db, subjects.map(textDigestOf))
 }
 
 /** After a success: it was no guess, and those before it stay counted. */
 export async function uncount(db: Db, subject: string): Promise<void> {
-  await forgetOneAttempt(db, digestOf(subject))
-}
-
-function digestOf(subject: string): Buffer {
-  return createHash('sha256').update(subject).digest()
+  await forgetOneAttempt(db, textDigestOf(subject))
 }

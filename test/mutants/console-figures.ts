@@ -108,8 +108,8 @@ export const CONSOLE_FIGURES: Mutant[] = [
   {
     bug: 'what was not charged is added in the file, and not taken away',
     file: 'src/console/billing/usage.ts',
-    from: 'plain(-notCharged)',
-    to: 'plain(notCharged)',
+    from: 'formatAmount(-notCharged)',
+    to: 'formatAmount(notCharged)',
     test: 'test/integration/console-usage.test.ts',
     title: 'usage and costs are the same on the page and in the file, cell by cell',
   },
@@ -172,8 +172,8 @@ export const CONSOLE_FIGURES: Mutant[] = [
   {
     bug: 'the ledger’s file has in and out in each other’s column',
     file: 'src/console/billing/wallet.ts',
-    from: "deltaNanos > 0n ? dollars(deltaNanos) : ''",
-    to: "deltaNanos < 0n ? dollars(-deltaNanos) : ''",
+    from: "deltaNanos > 0n ? formatAmount(deltaNanos) : ''",
+    to: "deltaNanos < 0n ? formatAmount(-deltaNanos) : ''",
     test: 'test/integration/console-wallet.test.ts',
     title:
       'usage is one row a day, movements are listed one by one, and each balance is the sum of everything below it',

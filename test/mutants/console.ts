@@ -242,8 +242,8 @@ export const CONSOLE: Mutant[] = [
   {
     bug: 'an invitation can be accepted for a year',
     file: 'src/actions/accounts/members.ts',
-    from: 'const INVITATION_MS = 7 * 24 * 3_600_000',
-    to: 'const INVITATION_MS = 365 * 24 * 3_600_000',
+    from: 'const INVITATION_MS = 7 * DAY_MS',
+    to: 'const INVITATION_MS = 365 * DAY_MS',
     test: 'test/integration/console-team.test.ts',
     title: 'an invitation can be accepted for seven days',
   },

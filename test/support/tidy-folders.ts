@@ -33,7 +33,7 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
     // Who signs up is told of their projects.
     accounts: ['projects'],
   },
-  cli: { billing: ['catalogue'], calls: ['projects'], doctor: ['catalogue'] },
+  cli: { billing: ['catalogue'], doctor: ['catalogue'] },
 }
 
 /** More than this and nobody reads the list of names: it holds two nouns. */

@@ -1,5 +1,6 @@
 import { uuidv7 } from '../../platform/uuid.ts'
 import type { Secrets } from '../../platform/secrets.ts'
+import { DAY_MS } from '../../rules/durations.ts'
 import { invitableRoles, type MemberRole } from '../../rules/accounts/roles.ts'
 import {
   deleteInvitation,
@@ -26,7 +27,7 @@ import { conflict, notThere, requireRole, wrongField } from '../refusals.ts'
 
 /** Who may act for a publisher, and who is invited to. */
 
-const INVITATION_MS = 7 * 24 * 3_600_000
+const INVITATION_MS = 7 * DAY_MS
 const INVITATIONS_MAX = 100
 
 interface PublisherAtHand {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../../platform/secrets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
+import { DAY_MS } from '../../rules/durations.ts'
 import type { MailData } from '../../rules/accounts/mails.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { keyStatusOf } from '../../rules/projects/key-status.ts'
@@ -15,7 +16,6 @@ import { mailOwners } from '../mails.ts'
 import { conflict, notThere } from '../refusals.ts'
 
 const PAIRS_MAX = 100
-const DAY_MS = 24 * 3_600_000
 
 /** What of the installation goes into a pair and into the mails about it. */
 export interface KeyPairInstallation {

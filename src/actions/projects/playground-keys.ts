@@ -1,13 +1,14 @@
 import { hkdfSync } from 'node:crypto'
 import type { Secrets } from '../../platform/secrets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, type KeyPair } from '../../rules/projects/keys.ts'
 import type { Db } from '../../store/database.ts'
 import { lockPlaygroundKey, upsertPlaygroundKey } from '../../store/projects/playground-keys.ts'
 import { storedPairOf } from './key-pairs.ts'
 
 const KEY_NAME = 'Playground'
-const KEY_LIFE_MS = 3_600_000
+const KEY_LIFE_MS = HOUR_MS
 /** A pair with less time than this is made anew, so that no clock that is a little off meets its end. */
 const KEY_LEFT_MS = 600_000
 

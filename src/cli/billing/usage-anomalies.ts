@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
+import { HOUR_MS } from '../../rules/durations.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import { listAnomalies, sumAnomalies } from '../../store/billing/usage-anomalies.ts'
 import { rowsOf, wholeNumber } from '../arguments.ts'
 import { expectId } from '../failures.ts'
 import { table, type Output } from '../print.ts'
 import { addCommand, withStore, type Session } from '../session.ts'
-
-const HOUR_MS = 3_600_000
 
 interface Options {
   hours: number

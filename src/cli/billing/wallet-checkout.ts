@@ -6,7 +6,7 @@ import { creditsOf } from '../arguments.ts'
 import { CliError } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
 import { addChange, EXAMPLE_ID, withStore, type Session } from '../session.ts'
-import { projectAtHand, projectOf } from '../projects/project-at-hand.ts'
+import { projectAtHand, projectOf } from '../project-at-hand.ts'
 
 export function addCheckoutCommand(wallet: Command): void {
   addChange(wallet, 'checkout', 'make a Stripe page on which credit is paid', `parley wallet checkout ${EXAMPLE_ID} 25`)

@@ -9,7 +9,7 @@ import { creditsOf, signedCreditsOf } from '../arguments.ts'
 import { CliError, expectId, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
-import { projectAtHand, projectOf } from '../projects/project-at-hand.ts'
+import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { walletOf } from './wallet-state.ts'
 
 /** Money that an operator moves. Nothing is edited: what was wrong is corrected by another movement. */

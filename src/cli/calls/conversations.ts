@@ -4,7 +4,7 @@ import { listConversations, listMessages } from '../../store/calls/conversations
 import { rowsOf } from '../arguments.ts'
 import { orUnknown, unknownId } from '../failures.ts'
 import { table, type Output } from '../print.ts'
-import { projectAtHand, projectOf } from '../projects/project-at-hand.ts'
+import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 export function addConversationCommands(program: Command): void {

@@ -1,4 +1,5 @@
 import type { Secrets } from '../../platform/secrets.ts'
+import { DAY_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { LONGEST_CALL_MS } from '../../rules/limits.ts'
 import { classesBelow } from '../../rules/catalogue/margins.ts'
 import { priceAt } from '../../rules/upstreams/routing.ts'
@@ -27,7 +28,7 @@ const MAJOR_MIN = 15
 const CLOCK_DIFFERENCE_MS_MAX = 5_000
 const PARTITION_DAYS_MIN = 3
 /** A worker sweeps every few seconds; what is still there this long after its lease, nobody sweeps. */
-const SWEPT_WITHIN_MS = 60_000
+const SWEPT_WITHIN_MS = MINUTE_MS
 
 export async function checkStore(db: Db): Promise<Finding[]> {
   const askedMs = Date.now()
@@ -216,8 +217,6 @@ export async function checkHolds(db: Db, leaseMs: number): Promise<Finding[]> {
     ),
   ]
 }
-
-const DAY_MS = 24 * 3_600_000
 
 /** Fewer of one provider and kind are oddities, which a day passes by. */
 const ODD_REPORTS_MANY = 10

@@ -4,10 +4,9 @@ import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
 import { findAdvertiser, listAdvertisers, type AdvertiserStatus } from '../../store/offers/advertisers.ts'
 import type { Db } from '../../store/database.ts'
-import { nameOf } from '../arguments.ts'
+import { domainOf, nameOf } from '../arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
-import { domainOf } from '../projects/domains.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 export function addAdvertiserCommands(program: Command): void {

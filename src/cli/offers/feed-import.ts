@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
+import { MINUTE_MS } from '../../rules/durations.ts'
 import { recordPublishedFeed } from '../../actions/offers/feeds.ts'
 import { FEED_FORMATS, FEED_FORMAT_WORDS, type FeedFormat } from '../../recommend/feeds/feed-format.ts'
 import { FeedError } from '../../recommend/feeds/feed-item.ts'
@@ -15,7 +16,7 @@ import { addChange, withStore, type Session } from '../session.ts'
 const REJECTIONS_SHOWN = 20
 const PROGRESS_EVERY_MS = 1_000
 /** Publishing a million offers is one statement after another, each of up to a minute. */
-const STATEMENT_TIMEOUT_MS = 30 * 60_000
+const STATEMENT_TIMEOUT_MS = 30 * MINUTE_MS
 
 export function addOfferImportCommand(offers: Command): void {
   addChange(

@@ -1,10 +1,11 @@
-import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { Argument, type Command } from 'commander'
 import { changeDomain, setDomainVerified } from '../../actions/projects/domains.ts'
-import { domainNameOf, domainStateOf, proofRecordOf, type DomainState } from '../../rules/projects/domains.ts'
+import { domainStateOf, proofRecordOf, type DomainState } from '../../rules/projects/domains.ts'
 import { findDomain } from '../../store/projects/domains.ts'
+import { domainOf } from '../arguments.ts'
 import { expectId, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
-import { projectAtHand, projectOf } from './project-at-hand.ts'
+import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 const STATES: Record<DomainState, string> = {
@@ -34,13 +35,6 @@ export function addDomainCommands(program: Command): void {
   addChange(domain, 'unverify', 'refuse requests again (403)', `parley domain unverify ${EXAMPLE_ID}`)
     .argument('<project>')
     .action(withStore((session, project: string) => setVerified(session, project, false)))
-}
-
-/** The name as DNS knows it: lower case, and punycode for other scripts. */
-export function domainOf(text: string): string {
-  const name = domainNameOf(text)
-  if (name !== undefined) return name
-  throw new InvalidArgumentError('Write a domain like example.com: one that somebody can own, without a path.')
 }
 
 async function show({ db }: Session, projectId: string): Promise<Output> {

@@ -8,7 +8,7 @@ import { nameOf } from '../arguments.ts'
 import { curlFor, gatewayUrlOf } from '../curl.ts'
 import { CliError, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
-import { projectAtHand, projectOf } from './project-at-hand.ts'
+import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { obstaclesOf } from './projects.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 

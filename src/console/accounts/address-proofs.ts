@@ -6,6 +6,7 @@ import { postMail } from '../../actions/mails.ts'
 import { wrongFields } from '../../actions/refusals.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import { isSigned, sign, valueIn } from '../../platform/signed.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
 import { findAccount, type Account } from '../../store/accounts/credentials.ts'
 import { inTransaction, type Db } from '../../store/database.ts'
@@ -26,7 +27,6 @@ import { signInWithPassword } from './sign-in.ts'
 
 type LinkKind = 'confirm' | 'reset'
 
-const HOUR_MS = 3_600_000
 const GOOD_FOR_MS: Record<LinkKind, number> = { confirm: 24 * HOUR_MS, reset: HOUR_MS }
 const MAILS_PER_MINUTE = 10
 const LINKS_PER_MINUTE = 30

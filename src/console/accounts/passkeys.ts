@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { addPasskey, removePasskey, renamePasskey } from '../../actions/accounts/passkeys.ts'
 import { recordProof, recordSignIn } from '../../actions/accounts/people.ts'
+import { HOUR_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { findAccount } from '../../store/accounts/credentials.ts'
@@ -28,9 +29,9 @@ import type { World } from '../world.ts'
 
 const PASSKEYS_MAX = 20
 const SIGN_INS_PER_MINUTE = 30
-const TIMEOUT_MS = 5 * 60_000
+const TIMEOUT_MS = 5 * MINUTE_MS
 /** A sign-in page offers passkeys for as long as it stands there. */
-const SIGN_IN_WITHIN_MS = 3_600_000
+const SIGN_IN_WITHIN_MS = HOUR_MS
 /** EdDSA, ES256, RS256: what authenticators have. */
 const ALGORITHMS = [-8, -7, -257]
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { wrongFields } from '../../actions/refusals.ts'
 import { recordProof, recordSignIn, removeSecondFactor } from '../../actions/accounts/people.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { findAccount } from '../../store/accounts/credentials.ts'
 import { inTransaction } from '../../store/database.ts'
@@ -13,7 +14,6 @@ import type { World } from '../world.ts'
 
 /** Codes of authenticator apps, and the proof of identity that changes which matter ask for. */
 
-const HOUR_MS = 3_600_000
 const PROOFS_PER_MINUTE = 5
 const PROOFS_PER_HOUR = 30
 /** The library wants one and is told that it is right; see `afterProof`. */

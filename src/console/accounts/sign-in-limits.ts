@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../rules/durations.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
 import { findAccount } from '../../store/accounts/credentials.ts'
 import type { RequestFacts } from '../console-request.ts'
@@ -5,7 +6,6 @@ import { knownDevice } from './devices.ts'
 import { forgive, throttle, uncount } from '../throttle.ts'
 import type { World } from '../world.ts'
 
-const DAY_MS = 24 * 3_600_000
 const NETWORK_PER_MINUTE = 10
 const ACCOUNT_AND_NETWORK_PER_MINUTE = 5
 const ACCOUNT_AND_NETWORK_PER_DAY = 20

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { signUp } from '../../actions/accounts/people.ts'
 import { postMail } from '../../actions/mails.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
 import { inTransaction } from '../../store/database.ts'
 import type { ConsoleRequest } from '../console-request.ts'
@@ -10,7 +11,6 @@ import type { World } from '../world.ts'
 import { postConfirmation } from './address-proofs.ts'
 import { hashOfNew } from './new-passwords.ts'
 
-const HOUR_MS = 3_600_000
 const SIGN_UPS_PER_HOUR = 10
 
 export function signUpRoutes(app: FastifyInstance, world: World): void {

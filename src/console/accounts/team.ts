@@ -9,6 +9,7 @@ import {
   withdrawInvitation,
 } from '../../actions/accounts/members.ts'
 import { notThere } from '../../actions/refusals.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import type { MemberRole } from '../../rules/accounts/roles.ts'
 import type { Db } from '../../store/database.ts'
 import { listInvitations, listInvitationsTo } from '../../store/accounts/invitations.ts'
@@ -22,7 +23,6 @@ import type { World } from '../world.ts'
 const INVITATIONS_PER_HOUR = 30
 /** Whoever sends them: the address may be of somebody who wants none. */
 const INVITATIONS_TO_ONE_PER_HOUR = 5
-const HOUR_MS = 3_600_000
 
 export function teamRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/publishers/:publisher/team', async ({ db, publisher, user }) => {

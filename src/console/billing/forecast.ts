@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../rules/durations.ts'
 import { daysLeft } from '../../rules/billing/costs.ts'
 import { sumUsageBriefly } from '../../store/billing/usage.ts'
 import { findWallet } from '../../store/billing/wallets.ts'
 import type { Db } from '../../store/database.ts'
 
-const DAY_MS = 86_400_000
 const FORECAST_DAYS = 7
 
 /** How long the credit lasts, by the last full days in UTC: every page that says it says the same. */

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { wrongFields } from '../../actions/refusals.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { breakdownOf, TOKEN_CLASSES, type Breakdown } from '../../rules/billing/costs.ts'
-import { formatCredits } from '../../rules/money.ts'
+import { formatAmount } from '../../rules/money.ts'
 import { spanBefore, spanOf, type AskedSpan, type Span } from '../../rules/billing/usage-spans.ts'
 import type { Db } from '../../store/database.ts'
 import { listProjects } from '../../store/projects/projects.ts'
@@ -96,7 +96,10 @@ async function usageCsv(db: Db, projectIds: string[], span: Span, by: UsageGroup
   const rows = points.map((point) => {
     const { calls, failed, tokens, chargedNanos } = sumsOf(point)
     const counts = [calls, failed, ...TOKEN_CLASSES.map((name) => tokens[name])].map(String)
-    return [point.at.toISOString(), point.group, labelOf(point.group, by, names)].concat(counts, plain(chargedNanos))
+    return [point.at.toISOString(), point.group, labelOf(point.group, by, names)].concat(
+      counts,
+      formatAmount(chargedNanos),
+    )
   })
   return csvOf(USAGE_HEADER, rows)
 }
@@ -165,16 +168,16 @@ function costsCsv(billed: readonly BilledAtPrice[]): string {
     const head = [part.modelId, String(part.version), part.effectiveFrom.toISOString(), String(part.calls)]
     return [
       ...TOKEN_CLASSES.map((name) =>
-        head.concat([name, String(classes[name].tokens), plain(part.price[name]), plain(classes[name].nanos)]),
+        head.concat([
+          name,
+          String(classes[name].tokens),
+          formatAmount(part.price[name]),
+          formatAmount(classes[name].nanos),
+        ]),
       ),
-      [...head, 'rounding up, per call', '', '', plain(rounding)],
-      [...head, 'not charged', '', '', notCharged === 0n ? '0.00' : plain(-notCharged)],
+      [...head, 'rounding up, per call', '', '', formatAmount(rounding)],
+      [...head, 'not charged', '', '', notCharged === 0n ? '0.00' : formatAmount(-notCharged)],
     ]
   })
   return csvOf(COSTS_HEADER, rows)
-}
-
-/** For spreadsheets: without the sign of the currency. */
-function plain(nanos: bigint): string {
-  return formatCredits(nanos).replace('$', '')
 }

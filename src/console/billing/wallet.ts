@@ -4,10 +4,11 @@ import { openCheckout } from '../../actions/billing/checkout.ts'
 import { CheckoutFailed } from '../../actions/billing/stripe.ts'
 import { changeAlert } from '../../actions/billing/wallets.ts'
 import { conflict, notThere, wrongField } from '../../actions/refusals.ts'
+import { DAY_MS } from '../../rules/durations.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { titleOfMovement, type LedgerKind } from '../../rules/billing/ledger-labels.ts'
-import { formatCredits } from '../../rules/money.ts'
+import { formatAmount, formatCredits } from '../../rules/money.ts'
 import { centsOf, TOP_UP_MAX, TOP_UP_MIN } from '../../rules/billing/payments.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import type { Db } from '../../store/database.ts'
@@ -21,7 +22,6 @@ import { throttle } from '../throttle.ts'
 import { forecastOf } from './forecast.ts'
 import type { World } from '../world.ts'
 
-const DAY_MS = 86_400_000
 const SPENT_DAYS = 7
 const CHECKOUTS_PER_MINUTE = 10
 const CSV_ROWS_MAX = 100_000
@@ -173,17 +173,13 @@ function cellsOf(row: LedgerRow): string[] {
   return [
     at.toISOString(),
     title,
-    deltaNanos > 0n ? dollars(deltaNanos) : '',
-    deltaNanos < 0n ? dollars(-deltaNanos) : '',
-    dollars(balanceAfterNanos),
+    deltaNanos > 0n ? formatAmount(deltaNanos) : '',
+    deltaNanos < 0n ? formatAmount(-deltaNanos) : '',
+    formatAmount(balanceAfterNanos),
     String(calls ?? ''),
     call ?? '',
     reference ?? '',
     reason ?? '',
     id,
   ]
-}
-
-function dollars(nanos: bigint): string {
-  return formatCredits(nanos).replace('$', '')
 }

@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { Readable } from 'node:stream'
 import { notThere, wrongFields } from '../../actions/refusals.ts'
+import { isUuid } from '../../platform/uuid.ts'
+import { DAY_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { phasesOf, wordsOf } from '../../rules/calls/call-labels.ts'
 import { OUTCOMES, type Outcome } from '../../rules/billing/charging.ts'
 import { breakdownOf } from '../../rules/billing/costs.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { ERRORS } from '../../rules/errors.ts'
-import { formatCredits, parseCredits } from '../../rules/money.ts'
+import { formatAmount, parseCredits } from '../../rules/money.ts'
 import { callIdOf, completionIdOf, recompute, type Receipt } from '../../rules/billing/receipts.ts'
 import { FAILURES } from '../../rules/billing/usage-counts.ts'
 import { findCallsById, findPriceDate, listCalls, type CallFilters, type CallRow } from '../../store/calls/calls.ts'
@@ -20,9 +22,8 @@ import type { World } from '../world.ts'
 const CSV_ROWS_MAX = 100_000
 const CSV_ROWS_PER_READ = 1_000
 /** A filter that matches rarely is given up after this. */
-const CSV_MS = 60_000
-const FILTERS_SINCE_MS = 400 * 86_400_000
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const CSV_MS = MINUTE_MS
+const FILTERS_SINCE_MS = 400 * DAY_MS
 
 export function callRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/calls', async ({ db, project, query }) => {
@@ -31,7 +32,7 @@ export function callRoutes(app: FastifyInstance, world: World): void {
       const rows = await findCallsById(db, project.id, { callId: callIdOf(query.id), requestId: query.id })
       return { items: rows.map((row) => callOf(row, names)), next: null, searchedTo: null }
     }
-    if (query.after !== undefined && !UUID.test(query.after))
+    if (query.after !== undefined && !isUuid(query.after))
       throw wrongFields([{ path: 'after', message: 'This is not where a list goes on.' }])
     const search = { projectId: project.id, filters: filtersOf(query), before: query.after, most: query.limit }
     const { rows, next, searchedTo } = await listCalls(db, search)
@@ -213,6 +214,6 @@ function cellsOf(row: CallRow, names: Map<string, string>): string[] {
     String(row.cache_write_tokens),
     String(row.output_tokens),
     String(row.reasoning_tokens),
-    formatCredits(row.charged_nanos).replace('$', ''),
+    formatAmount(row.charged_nanos),
   ]
 }

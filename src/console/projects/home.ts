@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { dismissOnboarding } from '../../actions/projects/projects.ts'
+import { DAY_MS, HOUR_MS } from '../../rules/durations.ts'
 import { wordsOf } from '../../rules/calls/call-labels.ts'
 import { OUTCOMES } from '../../rules/billing/charging.ts'
 import { ParleyError } from '../../rules/errors.ts'
@@ -21,8 +22,6 @@ import { route } from '../route.ts'
 import { detailsOf, sumsOf } from '../billing/usage-replies.ts'
 import type { World } from '../world.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const MODELS_MAX = 5
 const FAILURES_MAX = 5
 /** The first page shows what failed lately; who looks for more has the calls log. */

@@ -8,6 +8,7 @@ import {
   setKeyPairActive,
   type MintedKeyPair,
 } from '../../actions/projects/key-pairs.ts'
+import { DAY_MS } from '../../rules/durations.ts'
 import { explainKeyStatus, keyStatusOf, secretHintOf } from '../../rules/projects/key-status.ts'
 import { listServedModels } from '../../store/catalogue/served-models.ts'
 import type { Db } from '../../store/database.ts'
@@ -16,7 +17,6 @@ import { findProject } from '../../store/projects/projects.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
-const DAY_MS = 24 * 3_600_000
 const SPENT_DAYS = 30
 
 export function keyRoutes(app: FastifyInstance, world: World): void {

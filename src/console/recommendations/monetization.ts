@@ -5,6 +5,8 @@ import {
   setAdvertiserBlocked,
 } from '../../actions/recommendations/monetization.ts'
 import { wrongFields } from '../../actions/refusals.ts'
+import { isUuid } from '../../platform/uuid.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import { obstacleToOn, standingOf } from '../../rules/recommendations/monetization.ts'
 import { isOutcome, outcomeWordsOf, type OutcomeWords } from '../../rules/recommendations/outcome-labels.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
@@ -26,11 +28,9 @@ import { previewOf } from './preview.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
-const HOUR_MS = 3_600_000
 const RANGE_HOURS = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
 const FOUND_MAX = 20
 const CATEGORIES_MAX = 100
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export function monetizationRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/monetization', ({ db, project }) => describe(world, db, project.id))
@@ -54,7 +54,7 @@ export function monetizationRoutes(app: FastifyInstance, world: World): void {
   )
 
   route(app, world, 'GET /api/projects/:project/recommendations', async ({ db, project, query }) => {
-    if (query.after !== undefined && !UUID.test(query.after))
+    if (query.after !== undefined && !isUuid(query.after))
       throw wrongFields([{ path: 'after', message: 'Use the value of next of an earlier page.' }])
     const { blockedAdvertisers } = await findMonetization(db, project.id)
     const rows = await listRecommendations(db, project.id, { before: query.after, most: query.limit + 1 })

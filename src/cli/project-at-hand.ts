@@ -1,7 +1,7 @@
-import type { ProjectAtHand } from '../../actions/audit.ts'
-import type { Db } from '../../store/database.ts'
-import { findProject } from '../../store/projects/projects.ts'
-import { expectId, unknownId } from '../failures.ts'
+import type { ProjectAtHand } from '../actions/audit.ts'
+import type { Db } from '../store/database.ts'
+import { findProject } from '../store/projects/projects.ts'
+import { expectId, unknownId } from './failures.ts'
 
 export type Project = NonNullable<Awaited<ReturnType<typeof findProject>>>
 
