@@ -33,6 +33,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --no-audit --no-fund 
 
 # The server needs no build: Node runs its TypeScript sources as they are.
 COPY bin bin
+COPY functions functions
 COPY migrations migrations
 COPY prices prices
 COPY simulator simulator

@@ -72,8 +72,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   )
   started.push(() => postgres.stop())
   const databaseUrl = await createDatabase(postgres.url, flags.database)
-  const { applied, total } = await migrate(databaseUrl, { onWait: (wait) => say(sentenceOfWait(wait)) })
-  say(`database ${flags.database}: ${applied.length} of ${total} migrations applied now`)
+  await migrateDatabase(databaseUrl)
 
   const simulatorPort = await reservePort(SIMULATOR_PORT)
   await releasePorts()
@@ -125,6 +124,13 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
   const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`)
   await writeFile(join(stateDir, 'env'), lines.join(''), { mode: 0o600 })
   return { running, demo }
+}
+
+async function migrateDatabase(databaseUrl: string): Promise<void> {
+  const done = await migrate(databaseUrl, { onWait: (wait) => say(sentenceOfWait(wait)) })
+  const now = `${done.applied.length} of ${done.total} migrations and ${done.functions.length} functions applied now`
+  say(`database ${flags.database}: ${now}`)
+  for (const name of done.newerFunctions) say(`left function ${name}: a newer version has another one`)
 }
 
 async function seed(config: Config, databaseUrl: string, simulatorUrl: string): Promise<Demo> {

@@ -135,11 +135,15 @@ function gatewaySettingsOf(config: Config) {
 }
 
 async function migrateFirst(databaseUrl: string, log: Log): Promise<void> {
-  await migrate(databaseUrl, {
+  const { newerFunctions } = await migrate(databaseUrl, {
     onApplied: (migration) => log.info({ migration }, 'migrated'),
+    onFunctionApplied: (name) => log.info({ function: name }, 'applied a function'),
     onWait: (wait) => log.warn({ ...wait }, sentenceOfWait(wait)),
     onQueue: () => log.info('another process migrates the database: waiting for it to end'),
   })
+  if (newerFunctions.length > 0) {
+    log.warn({ functions: newerFunctions }, 'a newer version has other functions: they were left as they are')
+  }
 }
 
 /** Of a process without a gateway. A matcher answers from its own disk; the others need the store for everything. */

@@ -2,6 +2,7 @@ import { isUuid } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { isUnavailable } from '../store/database.ts'
 import { MigrationBusy, numberOf } from '../store/migrate.ts'
+import { BrokenFunction } from '../store/sql-functions.ts'
 
 /** Something an operator can mend: its message is one sentence that says what happened and what to do. */
 export class CliError extends Error {}
@@ -63,7 +64,7 @@ export const FOREIGN_KEY_VIOLATION = '23503'
 
 /** What an operator has to know of a failure: never a stack trace, never the password in the address. */
 export function sentenceOf(error: unknown, databaseUrl: string): string {
-  if (error instanceof CliError) return error.message
+  if (error instanceof CliError || error instanceof BrokenFunction) return error.message
   // What an action refuses. Its sentences are for people, and a command names no fields.
   if (error instanceof ParleyError) return error.options.fields?.[0]?.message ?? error.message
   return databaseProblemOf(error, databaseUrl) ?? `This failed: ${error instanceof Error ? error.message : 'unknown'}.`

@@ -1,37 +1,32 @@
-import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { MINUTE_MS } from '../rules/durations.ts'
-import { textDigestOf } from '../rules/text-digest.ts'
 import { nameOfHolder, watchLocks, type LockHolder } from './lock-waits.ts'
+import { appliedMigrations, listMigrations, MIGRATIONS_TABLE, pendingOf, type Migration } from './migrations.ts'
+import {
+  applyFunctions,
+  findDropped,
+  findFunctionStates,
+  FUNCTIONS_TABLE,
+  listFunctions,
+  type FunctionStates,
+} from './sql-functions.ts'
 
-const FOLDER = new URL('../../migrations/', import.meta.url)
 /** Any number, as long as every Parley process uses the same. */
 const LOCK = 7_253_941
-
-export interface Migration {
-  name: string
-  sql: string
-  checksum: string
-}
 
 export interface MigrationReport {
   applied: string[]
   total: number
-}
-
-export async function listMigrations(): Promise<Migration[]> {
-  const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).toSorted()
-  return Promise.all(
-    names.map(async (name) => {
-      const sql = await readFile(new URL(name, FOLDER), 'utf8')
-      return { name, sql, checksum: textDigestOf(sql).toString('hex') }
-    }),
-  )
+  /** The names of functions that were applied. */
+  functions: string[]
+  /** Those that a newer version than this one has replaced. They were left as they are. */
+  newerFunctions: string[]
 }
 
 /** A migration that could not get its locks, or lost them to others. It is rolled back as a whole. */
 export interface MigrationWait {
+  /** Its name; or, while functions are applied, `function ledger_apply`. */
   migration: string
   /** PostgreSQL's code for why. */
   code: string
@@ -43,6 +38,7 @@ export interface MigrationWait {
 /** Told as it happens. */
 export interface MigrationProgress {
   onApplied?(name: string): void
+  onFunctionApplied?(name: string): void
   onWait?(wait: MigrationWait): void
   /** Another process migrates: this one begins when that one has ended. */
   onQueue?(): void
@@ -93,8 +89,9 @@ const LOCK_TIMEOUT_MS = 500
 const PATIENCE: MigrationPatience = { pauseMs: 5_000, giveUpAfterMs: 5 * MINUTE_MS }
 
 /**
- * Applies what is missing, in order, each in its own transaction, one process at a time. One that cannot get its locks is
- * rolled back and tried again later, so that one long reader does not stop everybody else.
+ * Applies what is missing, in order, each migration in its own transaction, one process at a time. One that cannot get its
+ * locks is rolled back and tried again later, so that one long reader does not stop everybody else. Functions whose text is
+ * new come with the last migration, so that nobody meets its tables with the functions of the version before.
  */
 export async function migrate(
   databaseUrl: string,
@@ -108,17 +105,25 @@ export async function migrate(
   try {
     await noticeLostClients(client)
     await takeTurn(client, progress)
-    await client.query(
-      'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
-    )
+    await client.query(MIGRATIONS_TABLE)
+    await client.query(FUNCTIONS_TABLE)
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`)
     const migrations = await listMigrations()
     const pending = pendingOf(migrations, await appliedMigrations(client))
-    for (const migration of pending) {
-      await applyPatiently({ client, databaseUrl, migration, progress, patience })
-      progress.onApplied?.(migration.name)
+    const states = await findFunctionStates(client)
+    const functions: string[] = []
+    for (const step of stepsOf(pending, states)) {
+      const applied = await applyPatiently({ client, databaseUrl, step, progress, patience })
+      if (step.migration) progress.onApplied?.(step.migration.name)
+      for (const name of applied) progress.onFunctionApplied?.(name)
+      functions.push(...applied)
     }
-    return { applied: pending.map((migration) => migration.name), total: migrations.length }
+    return {
+      applied: pending.map(({ name }) => name),
+      total: migrations.length,
+      functions,
+      newerFunctions: states.replaced.map(({ name }) => name),
+    }
   } finally {
     // Ends the transaction and the lock too, whatever happened.
     await client.end()
@@ -139,30 +144,44 @@ async function takeTurn(client: Client, progress: MigrationProgress): Promise<vo
   await client.query('select pg_advisory_lock($1)', [LOCK])
 }
 
+/** What one transaction applies. */
+interface Step {
+  migration?: Migration
+  functions?: FunctionStates
+}
+
+function stepsOf(pending: readonly Migration[], functions: FunctionStates): Step[] {
+  const last = pending.at(-1)
+  const before = pending.slice(0, -1).map((migration) => ({ migration }))
+  if (last) return [...before, { migration: last, functions }]
+  return functions.pending.length > 0 ? [{ functions }] : []
+}
+
 interface Applying {
   client: Client
   databaseUrl: string
-  migration: Migration
+  step: Step
   progress: MigrationProgress
   patience: MigrationPatience
 }
 
-async function applyPatiently({ client, databaseUrl, migration, progress, patience }: Applying): Promise<void> {
+/** Returns the names of the functions that were applied. */
+async function applyPatiently({ client, databaseUrl, step, progress, patience }: Applying): Promise<string[]> {
+  let part = ''
   const giveUpAtMs = performance.now() + patience.giveUpAfterMs
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   for (;;) {
     const watch = watchLocks(databaseUrl, rows[0]?.pid ?? 0)
     try {
-      await applyOnce(client, migration)
-      return
+      return await applyOnce(client, step, (name) => (part = name))
     } catch (error) {
       const code = String((error as { code?: unknown }).code)
-      if (code === CANCELLED) throw new MigrationBusy(migration.name, code, error)
+      if (code === CANCELLED) throw new MigrationBusy(part, code, error)
       if (code !== LOCK_TIMEOUT && code !== DEADLOCK) throw error
       await client.query('rollback')
       const againInMs = patience.pauseMs
-      if (performance.now() + againInMs > giveUpAtMs) throw new MigrationBusy(migration.name, code, error)
-      progress.onWait?.({ migration: migration.name, code, holders: watch.holders, againInMs })
+      if (performance.now() + againInMs > giveUpAtMs) throw new MigrationBusy(part, code, error)
+      progress.onWait?.({ migration: part, code, holders: watch.holders, againInMs })
     } finally {
       await watch.stop()
     }
@@ -170,14 +189,26 @@ async function applyPatiently({ client, databaseUrl, migration, progress, patien
   }
 }
 
-async function applyOnce(client: Client, { name, sql, checksum }: Migration): Promise<void> {
+async function applyOnce(client: Client, step: Step, onPart: (name: string) => void): Promise<string[]> {
+  const { migration, functions } = step
   await client.query('begin')
-  await client.query(sql)
-  await client.query('insert into migrations (name, checksum) values ($1, $2)', [name, checksum])
+  if (migration) {
+    const { name, sql, checksum } = migration
+    onPart(name)
+    await client.query(sql)
+    await client.query('insert into migrations (name, checksum) values ($1, $2)', [name, checksum])
+  }
+  const dropped = migration && functions ? await findDropped(client, functions.current) : []
+  const applied = [...(functions?.pending ?? []), ...dropped]
+  await applyFunctions(client, applied, (name) => onPart(`function ${name}`))
   await client.query('commit')
+  return applied.map(({ name }) => name)
 }
 
-/** The names of migrations that the database still lacks. Throws when an applied one was edited afterwards. */
+/**
+ * What the database still lacks: names of migrations, and functions as `function ledger_apply`. Throws when an applied migration
+ * was edited afterwards.
+ */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
   const client = new Client({
     connectionString: databaseUrl,
@@ -186,27 +217,16 @@ export async function pendingMigrations(databaseUrl: string): Promise<string[]> 
   })
   await client.connect()
   try {
-    const exists = await client.query<{ found: boolean }>("select to_regclass('migrations') is not null as found")
-    const applied = exists.rows[0]?.found ? await appliedMigrations(client) : new Map<string, string>()
-    return pendingOf(await listMigrations(), applied).map((migration) => migration.name)
+    const { rows } = await client.query<{ migrations: boolean; functions: boolean }>(
+      `select to_regclass('migrations') is not null as migrations, to_regclass('applied_functions') is not null as functions`,
+    )
+    const applied = rows[0]?.migrations ? await appliedMigrations(client) : new Map<string, string>()
+    const functions = rows[0]?.functions ? (await findFunctionStates(client)).pending : await listFunctions()
+    return [
+      ...pendingOf(await listMigrations(), applied).map(({ name }) => name),
+      ...functions.map(({ name }) => `function ${name}`),
+    ]
   } finally {
     await client.end()
   }
-}
-
-async function appliedMigrations(client: Client): Promise<Map<string, string>> {
-  const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from migrations')
-  return new Map(rows.map((row) => [row.name, row.checksum]))
-}
-
-function pendingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
-  for (const { name, checksum } of migrations) {
-    const before = applied.get(name)
-    if (before !== undefined && before !== checksum) {
-      throw new Error(
-        `Migration ${name} was changed after it had been applied. Restore the file and add a new migration instead.`,
-      )
-    }
-  }
-  return migrations.filter((migration) => !applied.has(migration.name))
 }

@@ -17,6 +17,12 @@ export interface Advertisers {
   created_at: Generated<Date>
 }
 
+export interface AppliedFunctions {
+  name: string
+  checksum: string
+  applied_at: Generated<Date>
+}
+
 export interface AuditCheckpoint {
   only_row: Generated<boolean>
   through: Date
@@ -702,6 +708,7 @@ export interface Wallets {
 export interface Database {
   accounts: Accounts
   advertisers: Advertisers
+  applied_functions: AppliedFunctions
   audit_checkpoint: AuditCheckpoint
   audit_log: AuditLog
   audit_sums: AuditSums

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
-import { listMigrations, migrate } from '../../src/store/migrate.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { listMigrations } from '../../src/store/migrations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 /** Accounts and invitations from before 0017 and 0019, after them. */

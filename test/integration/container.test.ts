@@ -160,6 +160,12 @@ test('the image holds the pinned Node, runs without rights, and takes no secret 
   assert.ok(!isIgnored('src/rules/money.ts') && !isIgnored('scripts/seed.ts') && isIgnored('scripts/dev.ts'))
 })
 
+test('the image has every migration and every function of the database', () => {
+  for (const name of ['migrations', 'functions']) {
+    assert.deepEqual(readdirSync(within(name)), readdirSync(join(ROOT, name)), name)
+  }
+})
+
 test('what only builds or tests is not in the image: no such package, no source of the web app', () => {
   const { packages } = JSON.parse(fileOf('package-lock.json')) as LockFile
   const ours = Object.keys(packages).filter((path) => packages[path]?.dev || packages[path]?.devOptional)

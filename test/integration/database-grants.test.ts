@@ -23,12 +23,13 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 
 /**
  * Who may do what with each table and function. Something new is in neither list and fails here: decide who needs it, say
- * so in its migration (`grant …`), and write it down below. Letters: s select, i insert, u update, d delete; small ones are
+ * so in its migration or its file in functions/ (`grant …`), and write it down below. Letters: s select, i insert, u update, d delete; small ones are
  * for some columns only, capital ones for all.
  */
 const TABLES: Record<string, Partial<Record<string, string>>> = {
   accounts: { tenant: 'Si', worker: 'S' },
   advertisers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's' },
+  applied_functions: {},
   audit_checkpoint: { worker: 'SIUD' },
   audit_log: { console: 'SI', tenant: 'SI' },
   audit_sums: { worker: 'SIUD' },
@@ -96,8 +97,7 @@ const FUNCTIONS: Record<string, string[]> = {
   ensure_partitions: ['gateway', 'worker'],
   first_id_of: ['console', 'gateway', 'tenant', 'worker'],
   forbid_change: [],
-  'grant_trial_credit(uuid)': ['tenant', 'worker'],
-  'grant_trial_credit(uuid,uuid,text[])': ['tenant', 'worker'],
+  grant_trial_credit: ['tenant', 'worker'],
   idempotency_claim: ['gateway'],
   ledger_apply: ['gateway'],
   ledger_collect: [],
@@ -129,8 +129,7 @@ const FUNCTIONS: Record<string, string[]> = {
 /** Run with the owner's rights. `create or replace` forgets that unless it is said again. */
 const DEFINERS = [
   'ensure_partitions',
-  'grant_trial_credit(uuid)',
-  'grant_trial_credit(uuid,uuid,text[])',
+  'grant_trial_credit',
   'idempotency_claim',
   'ledger_apply',
   'ledger_credit_payment',

@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { STORE_WAIT_MS } from '../../src/rules/limits.ts'
 import {
-  listMigrations,
   migrate,
   MigrationBusy,
   pendingMigrations,
   sentenceOfWait,
   type MigrationWait,
 } from '../../src/store/migrate.ts'
+import { listMigrations } from '../../src/store/migrations.ts'
 import { ROOT, start } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/world.ts'

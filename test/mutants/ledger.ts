@@ -6,7 +6,7 @@ const OPERATIONS = 'test/integration/ledger-operations.test.ts'
 export const LEDGER: Mutant[] = [
   {
     bug: 'a late settle that was absorbed whole fails when it is sent again',
-    file: 'migrations/0003_ledger_functions.sql',
+    file: 'functions/ledger_settle_late.sql',
     from: `t.reference in (late_reference, 'absorbed:' || s.id)`,
     to: 't.reference in (late_reference)',
     test: TEST,
@@ -14,7 +14,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a late settle is charged although another call has taken over its idempotency key',
-    file: 'migrations/0003_ledger_functions.sql',
+    file: 'functions/ledger_settle_late.sql',
     from: '          paid := case when found then paid else 0 end;\n',
     to: '',
     test: TEST,
@@ -22,7 +22,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a call is let in when the tokens of the minute are just used up',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_hold.sql',
     from: 'when a.minute_tokens >= a.tokens_per_minute then',
     to: 'when a.minute_tokens > a.tokens_per_minute then',
     test: TEST,
@@ -30,7 +30,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'one request more than the limit is let in each minute',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_hold.sql',
     from: 'when requests >= a.requests_per_minute then',
     to: 'when requests > a.requests_per_minute then',
     test: TEST,
@@ -38,7 +38,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'requests of a batch are not counted before they are granted',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_hold.sql',
     from: '      requests := requests + 1;\n',
     to: '',
     test: TEST,
@@ -46,7 +46,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'holds that outlived the longest call are never swept while their gateway lives',
-    file: 'migrations/0003_ledger_functions.sql',
+    file: 'functions/ledger_sweep.sql',
     from: ' or h.held_at < now() - longest_call\n',
     to: '\n',
     test: 'test/integration/worker.test.ts',
@@ -54,7 +54,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'the end of a call carries the requests of one minute into the next',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_settle.sql',
     from: `minute_requests = case when w.minute_started_at = date_trunc('minute', now()) then w.minute_requests else 0 end,`,
     to: 'minute_requests = w.minute_requests,',
     test: TEST,
@@ -62,7 +62,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a call carries the requests of one minute into the next',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_hold.sql',
     from: 'minute_requests = t.calls + case when w.minute_started_at = this_minute then w.minute_requests else 0 end,',
     to: 'minute_requests = t.calls + w.minute_requests,',
     test: TEST,
@@ -70,7 +70,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'the end of a call carries the tokens of one minute into the next',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_settle.sql',
     from: `+ case when w.minute_started_at = date_trunc('minute', now()) then w.minute_tokens else 0 end`,
     to: '+ w.minute_tokens',
     test: TEST,
@@ -78,7 +78,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a call carries the tokens of one minute into the next',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_hold.sql',
     from: 'minute_tokens = case when w.minute_started_at = this_minute then w.minute_tokens else 0 end\n',
     to: 'minute_tokens = w.minute_tokens\n',
     test: TEST,
@@ -86,7 +86,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'more is taken back than is left of what was credited',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_take_owing.sql',
     from: 'due := greatest(least(amount, ledger_effect(project, credited)), 0);',
     to: 'due := greatest(amount, 0);',
     test: OPERATIONS,
@@ -94,7 +94,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a top-up that was taken back in part is reversed in full',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_reverse.sql',
     from: '(subject_takes and effect > 0) or (not subject_takes and effect < 0)',
     to: '(subject_takes and effect > 0)',
     test: OPERATIONS,
@@ -102,7 +102,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'the reference of one refund answers for that of another call',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_transfer.sql',
     from: 'earlier.kind, earlier.corrects)\n      is distinct from (debit, credit, amount, kind, corrects)',
     to: 'earlier.kind)\n      is distinct from (debit, credit, amount, kind)',
     test: OPERATIONS,
@@ -110,7 +110,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'an extension takes from the wallet of another project',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_extend.sql',
     from: 'from holds where id = e.id and project_id = e.project_id for update',
     to: 'from holds where id = e.id for update',
     test: TEST,
@@ -118,7 +118,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a gateway whose clock is two days behind is granted holds that may never be settled',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_hold.sql',
     from: "first_id uuid := first_id_of(now() - interval '36 hours');",
     to: "first_id uuid := first_id_of(now() - interval '48 hours');",
     test: 'test/integration/clock-skew.test.ts',
@@ -126,7 +126,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'only the wallet that owes is refused credit, not the other projects of its publisher',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_hold.sql',
     from: 'where p.publisher_id = a.publisher_id and w.owed_nanos > 0);',
     to: 'where p.id = a.project_id and w.owed_nanos > 0);',
     test: 'test/integration/ledger-operations.test.ts',
@@ -134,7 +134,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'reasoning tokens do not count towards the limit of tokens per minute',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_settle.sql',
     from: 'sum(p.input_tokens + p.cached_input_tokens + p.cache_write_tokens + p.output_tokens + p.reasoning_tokens) as tokens',
     to: 'sum(p.input_tokens + p.cached_input_tokens + p.cache_write_tokens + p.output_tokens) as tokens',
     test: 'test/integration/ledger.test.ts',
@@ -142,7 +142,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a payment whose dispute was won stays marked as refunded although its credit is back',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_settle_returns.sql',
     from: "where b.payment_intent = payment and not b.reinstated) then 'refunded' else 'paid' end",
     to: "where b.payment_intent = payment) then 'refunded' else 'paid' end",
     test: 'test/integration/stripe-returns.test.ts',
@@ -150,7 +150,7 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a gateway that is silent counts as alive for as long as its row exists, so its idempotency keys are not taken over',
-    file: 'migrations/0005_idempotency.sql',
+    file: 'functions/idempotency_claim.sql',
     from: 'where g.id = k.gateway_id and g.beat_at > now() - lease) into dead;',
     to: 'where g.id = k.gateway_id) into dead;',
     test: 'test/integration/ledger.test.ts',

@@ -45,7 +45,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'A hold no longer remembers which extension it was given last',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_extend.sql',
     from: 'update holds set amount_nanos = amount_nanos + granted, extension = e.extension where id = e.id;',
     to: 'update holds set amount_nanos = amount_nanos + granted where id = e.id;',
     test: 'test/integration/ledger.test.ts',
@@ -53,7 +53,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'of a late settle that the wallet could pay only in part, the whole bill is booked as absorbed on top of what was paid',
-    file: 'migrations/0003_ledger_functions.sql',
+    file: 'functions/ledger_settle_late.sql',
     from: `s.bill_nanos - paid, 'absorbed', 'absorbed:' || s.id, s.id);`,
     to: `s.bill_nanos, 'absorbed', 'absorbed:' || s.id, s.id);`,
     test: 'test/integration/ledger.test.ts',
@@ -61,7 +61,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: `what a payment provider takes back is taken from the wallet in full, also beyond what is left of that payment's credit`,
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_take_owing.sql',
     from: `  due := greatest(least(amount, ledger_effect(project, credited)), 0);
 `,
     to: `  due := greatest(amount, 0);
@@ -71,7 +71,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'new day partitions are made for charges and calls, but not for recommendations',
-    file: 'migrations/0020_database_logins.sql',
+    file: 'functions/ensure_partitions.sql',
     from: `foreach parent in array array['charges', 'calls', 'recommendations'] loop`,
     to: `foreach parent in array array['charges', 'calls'] loop`,
     test: 'test/integration/worker.test.ts',
@@ -79,7 +79,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'reversing a correction is checked against that correction alone and not against the call or transfer that it corrects',
-    file: 'migrations/0016_owed_and_anomalies.sql',
+    file: 'functions/ledger_reverse.sql',
     from: `  subject := coalesce(o.corrects, original);
 `,
     to: `  subject := original;
@@ -220,5 +220,54 @@ export const SPREAD_STORE: Mutant[] = [
     to: "    .where('told_at', 'is', null)\n",
     test: 'test/integration/console-wallet.test.ts',
     title: 'an alert that is changed while its mail is being written is not taken for told',
+  },
+  {
+    bug: 'a process of the version before puts its own functions back when it starts again',
+    file: 'src/store/sql-functions.ts',
+    from: 'texts.get(name)?.some((text) => text.checksum === checksum)',
+    to: 'texts.get(name)?.at(-1)?.checksum === checksum',
+    test: 'test/integration/sql-functions.test.ts',
+    title: 'a process of the version before that starts again does not put its functions back',
+  },
+  {
+    bug: 'functions come after the last migration, in a transaction of their own',
+    file: 'src/store/migrate.ts',
+    from: '[...before, { migration: last, functions }]',
+    to: '[...before, { migration: last }, { functions }]',
+    test: 'test/integration/sql-functions.test.ts',
+    title: 'a body that cannot be read fails the migrate, and everything is as it was: no function, no migration',
+  },
+  {
+    bug: 'a function that a migration has dropped with something else is gone',
+    file: 'src/store/migrate.ts',
+    from: '[...(functions?.pending ?? []), ...dropped]',
+    to: '[...(functions?.pending ?? [])]',
+    test: 'test/integration/sql-functions.test.ts',
+    title: 'a function that a migration has dropped is made again, although its file is as before',
+  },
+  {
+    bug: 'the bodies of functions are never checked',
+    file: 'src/store/sql-functions.ts',
+    from: 'for (const isChecked of [false, true]) {',
+    to: 'for (const isChecked of [false]) {',
+    test: 'test/integration/sql-functions.test.ts',
+    title:
+      'a body that names what is not there fails the migrate, and everything is as it was: no function, no migration',
+  },
+  {
+    bug: 'a function may only call those whose names come before its own',
+    file: 'src/store/sql-functions.ts',
+    from: 'for (const isChecked of [false, true]) {',
+    to: 'for (const isChecked of [true]) {',
+    test: 'test/integration/sql-functions.test.ts',
+    title: 'new functions may call each other, whatever their names, and are for those alone whom their files name',
+  },
+  {
+    bug: 'nobody is told of functions that the database lacks',
+    file: 'src/store/migrate.ts',
+    from: '      ...functions.map(({ name }) => `function ${name}`),\n',
+    to: '',
+    test: 'test/integration/sql-functions.test.ts',
+    title: 'a database that the version before has migrated gets all functions, and is then like a new one',
   },
 ]

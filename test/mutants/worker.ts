@@ -361,7 +361,7 @@ export const WORKER: Mutant[] = [
   },
   {
     bug: 'the duration of a call whose gateway died is recorded in seconds',
-    file: 'migrations/0003_ledger_functions.sql',
+    file: 'functions/ledger_sweep.sql',
     from: '(extract(epoch from now() - h.held_at) * 1000)::int as age_ms',
     to: 'extract(epoch from now() - h.held_at)::int as age_ms',
     test: TEST,

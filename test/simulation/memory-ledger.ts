@@ -26,7 +26,7 @@ import {
 } from './memory-tables.ts'
 
 /**
- * What the ledger's functions in migrations/ do, on tables in memory. Its parts can be replaced one by one: that is how
+ * What the ledger's functions in functions/ do, on tables in memory. Its parts can be replaced one by one: that is how
  * the simulation is shown bugs. test/integration/memory-ledger.test.ts compares it with PostgreSQL.
  */
 export interface Statement {

@@ -1,6 +1,6 @@
 /**
  * Real PostgreSQL for tests. Migrating takes longer than most test files, so a template is migrated once for each day
- * and state of migrations/, and every test file works on its own copy.
+ * and state of migrations/ and functions/, and every test file works on its own copy.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -20,8 +20,10 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-const MIGRATIONS_DIR = join(import.meta.dirname, '../../migrations')
-const MIGRATE_PATH = join(import.meta.dirname, '../../src/store/migrate.ts')
+const ROOT = join(import.meta.dirname, '../..')
+/** What a template is made of, and what makes it. */
+const FOLDERS = ['migrations', 'functions']
+const MAKERS = ['src/store/migrate.ts', 'src/store/migrations.ts', 'src/store/sql-functions.ts']
 /** One number that all test processes know, so that only one of them builds a template at a time. */
 const BUILD_LOCK = 7_275_391
 const ADMIN_TIMEOUT_MS = 60_000
@@ -168,17 +170,18 @@ async function retry(sqlStates: string[], work: () => Promise<unknown>): Promise
 }
 
 /**
- * Of everything that shapes a template: the migrations, what applies them, and the day, because migrations create the
- * partitions around today and a template of last week would lack today's.
+ * Of everything that shapes a template: the migrations and functions, what applies them, and the day, because migrations
+ * create the partitions around today and a template of last week would lack today's.
  */
 async function hashOfMigrations(): Promise<string> {
-  const hash = createHash('sha256')
-    .update(new Date().toISOString().slice(0, 10))
-    .update(await readFile(MIGRATE_PATH))
-  for (const name of (await readdir(MIGRATIONS_DIR)).toSorted()) {
+  const hash = createHash('sha256').update(new Date().toISOString().slice(0, 10))
+  const folders = await Promise.all(
+    FOLDERS.map(async (folder) => (await readdir(join(ROOT, folder))).toSorted().map((name) => join(folder, name))),
+  )
+  for (const path of [...MAKERS, ...folders.flat()]) {
     hash
-      .update(`${name}\0`)
-      .update(await readFile(join(MIGRATIONS_DIR, name)))
+      .update(`${path}\0`)
+      .update(await readFile(join(ROOT, path)))
       .update('\0')
   }
   return hash.digest('hex').slice(0, 12)

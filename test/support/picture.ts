@@ -13,7 +13,15 @@ export type Row = Record<string, unknown>
 export type Picture = Map<string, { table: string; row: Row }>
 
 /** Background work and secrets of the installation, which requests do not change. */
-const LEFT_OUT = ['gateways', 'matchers', 'migrations', 'tenant_key', 'catalogue_version', 'usage_progress']
+const LEFT_OUT = [
+  'applied_functions',
+  'gateways',
+  'matchers',
+  'migrations',
+  'tenant_key',
+  'catalogue_version',
+  'usage_progress',
+]
 
 /** Takes pictures of the whole database. Mails are opened: what somebody will read is part of what happened. */
 export async function openCamera(db: Db, secrets: Secrets): Promise<() => Promise<Picture>> {

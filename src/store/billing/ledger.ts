@@ -11,7 +11,7 @@ import { createWriteState, type LedgerEvents } from './ledger-write-state.ts'
 
 /**
  * The money path: every hold, extension and settle of this process goes through one lane, many to a statement. The
- * statement (ledger_apply, in migrations/) is idempotent by call id, so a batch whose answer was lost is sent again.
+ * statement (functions/ledger_apply.sql) is idempotent by call id, so a batch whose answer was lost is sent again.
  */
 export interface Ledger {
   /** Returns what was granted, between `min` and `want`. Throws 401, 403, 429 or 503. */

@@ -222,7 +222,7 @@ export async function findPriceDate(tx: Db, version: bigint): Promise<Date | nul
   return row?.effective_from ?? null
 }
 
-/** The smallest id of a moment, as first_id_of in the migrations. */
+/** The smallest id of a moment, as functions/first_id_of.sql. */
 function firstIdAt(moment: Date): string {
   const hex = Math.max(moment.getTime(), 0).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`

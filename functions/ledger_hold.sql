@@ -1,0 +1,100 @@
+-- New holds: [{n, id, project_id, key_pair_id, model_id, price_version_id, want_nanos, min_nanos, has_key}], in arrival
+-- order; n counts them from 1.
+-- Key pair, account, domain and limits are checked here again, against the truth: what a gateway has cached may be
+-- seconds old, and limits must hold across all gateways. The limits of a minute (requests, tokens) are those of the
+-- clock's minute, counted in the wallet's row, which is locked anyway.
+-- Nothing is granted while any wallet of the publisher owes: otherwise who owes goes on with another project. That is
+-- asked once for each project of a batch.
+-- A gateway that was paused may ask late: if another call took over its call's idempotency key meanwhile, that other
+-- call is the one that runs.
+-- An id carries the time of its gateway's clock. If that is days off, there may be no partition for the call's charge:
+-- the call could never be settled, and its hold would fail every sweep.
+create or replace function ledger_hold(gateway uuid, asked json) returns setof ledger_answer language plpgsql as $$
+#variable_conflict use_column
+declare
+  a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text; owes boolean;
+  this_minute timestamptz := date_trunc('minute', now());
+  grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
+  first_id uuid := first_id_of(now() - interval '36 hours');
+  last_id uuid := first_id_of(now() + interval '36 hours');
+begin
+  for a in
+    select n.n, n.id, n.project_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos, p.publisher_id,
+      w.open_holds as wallet_open_holds,
+      case when w.minute_started_at = this_minute then w.minute_requests else 0 end as minute_requests,
+      case when w.minute_started_at = this_minute then w.minute_tokens else 0 end as minute_tokens,
+      p.requests_per_minute, p.tokens_per_minute, p.concurrent_calls, h.amount_nanos as already_held,
+      case
+        when k.active is not true or k.expires_at <= now() then 'key_inactive'
+        when u.activated_at is null then 'account_not_activated'
+        when d.verified_at is null then 'domain_not_verified'
+        when w.project_id is null then 'credit_insufficient'
+      end as standing, n.has_key
+    from json_to_recordset(asked) as n (
+        n int, id uuid, project_id uuid, key_pair_id uuid, want_nanos int8, min_nanos int8, has_key boolean)
+      left join key_pairs k on k.id = n.key_pair_id and k.project_id = n.project_id
+      left join projects p on p.id = n.project_id
+      left join publishers u on u.id = p.publisher_id
+      left join domains d on d.project_id = n.project_id
+      left join wallets w on w.project_id = n.project_id
+      left join holds h on h.id = n.id
+    order by n.project_id, n.n
+  loop
+    if project is distinct from a.project_id then
+      project := a.project_id;
+      available := a.balance_nanos - a.held_nanos;
+      open_holds := a.wallet_open_holds;
+      requests := a.minute_requests;
+      owes := exists (select from projects p join wallets w on w.project_id = p.id
+        where p.publisher_id = a.publisher_id and w.owed_nanos > 0);
+    end if;
+    if a.already_held is not null then
+      return query select a.id, 'hold', a.already_held, null::text;
+      continue;
+    end if;
+    granted := least(a.want_nanos, available);
+    if a.has_key then
+      -- Locked, so that nobody takes the key over between this look at it and the hold.
+      perform 1 from idempotency_keys k where k.call_id = a.id for share;
+    end if;
+    refusal := case
+      when a.id not between first_id and last_id then 'clock_wrong'
+      when a.has_key and not found then 'idempotency_running'
+      when a.standing is not null then a.standing
+      when requests >= a.requests_per_minute then 'rate_limited'
+      when a.minute_tokens >= a.tokens_per_minute then 'rate_limited'
+      when open_holds >= a.concurrent_calls then 'concurrency_limited'
+      when owes then 'credit_owed'
+      when granted > 0 and granted >= a.min_nanos then null
+      when a.balance_nanos >= greatest(a.min_nanos, 1) then 'credit_held'
+      else 'credit_insufficient'
+    end;
+    if refusal is null then
+      available := available - granted;
+      open_holds := open_holds + 1;
+      requests := requests + 1;
+      grants[a.n] := granted;
+    end if;
+    return query select a.id, 'hold', case when refusal is null then granted else 0 end, refusal;
+  end loop;
+
+  with granted as (
+    insert into holds (id, project_id, key_pair_id, model_id, price_version_id, gateway_id, amount_nanos)
+    select n.id, n.project_id, n.key_pair_id, n.model_id, n.price_version_id, gateway, grants[n.n]
+    from json_to_recordset(asked) as n (
+      n int, id uuid, project_id uuid, key_pair_id uuid, model_id text, price_version_id int8)
+    where grants[n.n] > 0
+    returning project_id, amount_nanos
+  )
+  update wallets w set
+    held_nanos = w.held_nanos + t.held, open_holds = w.open_holds + t.calls,
+    minute_started_at = this_minute,
+    minute_requests = t.calls + case when w.minute_started_at = this_minute then w.minute_requests else 0 end,
+    minute_tokens = case when w.minute_started_at = this_minute then w.minute_tokens else 0 end
+  from (
+    select project_id, sum(amount_nanos)::int8 as held, count(*)::int as calls from granted group by project_id
+  ) t
+  where w.project_id = t.project_id;
+end $$;
+
+revoke execute on function ledger_hold from public;
