@@ -270,4 +270,20 @@ export const SPREAD_STORE: Mutant[] = [
     test: 'test/integration/sql-functions.test.ts',
     title: 'a database that the version before has migrated gets all functions, and is then like a new one',
   },
+  {
+    bug: 'a tenant that the version before has signed is refused',
+    file: 'functions/tenant_context.sql',
+    from: `convert_to(parts[1] || '/' || parts[2] || '/' || parts[3], 'UTF8')`,
+    to: `convert_to('v2/' || parts[1] || '/' || parts[2] || '/' || parts[3], 'UTF8')`,
+    test: 'test/integration/version-before.test.ts',
+    title: 'what the version before asks of tenant_context is answered as it expects',
+  },
+  {
+    bug: 'a key that was used for another body is told to the version before in a word that it does not know',
+    file: 'functions/idempotency_claim.sql',
+    from: `return row('mismatch', null, k.call_id)::idempotency_answer;`,
+    to: `return row('another_body', null, k.call_id)::idempotency_answer;`,
+    test: 'test/integration/version-before.test.ts',
+    title: 'what the version before asks of idempotency_claim is answered as it expects',
+  },
 ]
