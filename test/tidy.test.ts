@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { readTree, sourceFile } from './support/source-tree.ts'
 import { unusedAllowances, writesThroughActions } from './support/tidy-writes.ts'
 import { circleIn, folderSizes, SIDEWAYS, sidewaysImports } from './support/tidy-folders.ts'
+import { oneBodyPerFunction } from './support/tidy-sql.ts'
 import * as tidy from './support/tidy.ts'
 
 type Files = Record<string, string>
@@ -367,6 +368,30 @@ law('SQL lives in src/store', tidy.sqlInStore, {
     'src/gateway/a.ts': 'const a = `cannot select ${model} from these routes, nor update or set them`',
     'src/gateway/a.test.ts': 'const a = `select id from keys`',
     'scripts/a.ts': 'const a = `select id from keys`',
+  },
+})
+
+const DEFINES = (name: string) =>
+  `-- Why.\ncreate or replace function ${name}() returns int language sql as $$ select 1 $$;\n`
+
+law('an SQL function has one body, in the file of functions/ that has its name', oneBodyPerFunction, {
+  breaches: [
+    ['migrations/0021_a.sql:2', { 'migrations/0021_a.sql': `\n${DEFINES('a').slice('-- Why.\n'.length)}` }],
+    ['migrations/0022_a.sql:1', { 'migrations/0022_a.sql': `do $$ begin execute 'Create  Function a()'; end $$;` }],
+    ['migrations/1000_a.sql:1', { 'migrations/1000_a.sql': 'create procedure a() language sql as $$ $$;' }],
+    ['functions/a.sql:4', { 'functions/a.sql': DEFINES('a') + DEFINES('b') }],
+    ['functions/a.sql:2', { 'functions/a.sql': DEFINES('b') }],
+    ['functions/b.sql:2', { 'functions/a.sql': DEFINES('a'), 'functions/b.sql': DEFINES('a') }],
+    ['functions/a.sql:1', { 'functions/a.sql': 'grant execute on function a to parley_worker;' }],
+    ['functions/a.sql:2', { 'functions/a.sql': DEFINES('a').replace('or replace ', '') }],
+    ['functions/a.sql:1', { 'functions/a.sql': DEFINES('a').slice('-- Why.\n'.length) }],
+    ['functions/ledger/a.sql:1', { 'functions/ledger/a.sql': DEFINES('a') }],
+  ],
+  lawful: {
+    'migrations/0020_a.sql': DEFINES('a'),
+    'migrations/0021_a.sql': '-- create function a() is in functions/.\ndrop function a(int);',
+    'functions/a.sql': `${DEFINES('a')}grant execute on function a to parley_worker;\n`,
+    'functions/b.sql': DEFINES('b').replace('select 1', `select 'create function a()'::text::int`),
   },
 })
 
