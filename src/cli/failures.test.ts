@@ -4,7 +4,7 @@ import { UpstreamError } from '../providers/provider.ts'
 import { MigrationBusy } from '../store/migrate.ts'
 import { sentenceOf } from './failures.ts'
 import { reasonOf } from './catalogue/probe.ts'
-import { framesOf } from './operations/serve.ts'
+import { framesOf } from '../platform/log.ts'
 
 const URL = 'postgres://parley:hidden@db.example:5432/parley'
 

@@ -9,7 +9,7 @@ import { notThere, requireRole, wrongFields } from '../actions/refusals.ts'
 import type { Db, Tx } from '../store/database.ts'
 import { findMembership, findMembershipOfProject } from '../store/accounts/members.ts'
 import { withTenant, type Tenant } from '../store/tenancy.ts'
-import { asked } from './accounts/auth-errors.ts'
+import { callAuthLibrary } from './accounts/auth-errors.ts'
 import { SESSION_LONGEST_MS } from './accounts/auth.ts'
 import {
   factsOf,
@@ -86,7 +86,7 @@ export async function findSession(
   world: World,
   facts: RequestFacts,
 ): Promise<{ user: User; cookies: Headers } | undefined> {
-  const { response, headers } = await asked(world.db, () =>
+  const { response, headers } = await callAuthLibrary(world.db, () =>
     world.auth.api.getSession({ headers: facts.headers, returnHeaders: true }),
   )
   if (!response) return undefined

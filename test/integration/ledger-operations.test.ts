@@ -14,7 +14,7 @@ import {
   listEntries,
   refundCall,
   refundWallet,
-  refusalOf,
+  movementRefusalOf,
   reverseTransfer,
   sweepHolds,
   type Movement,
@@ -85,7 +85,7 @@ async function wallet(nanos: bigint) {
 
 function isRefused(why: string): (error: unknown) => boolean {
   return (error) => {
-    assert.equal(refusalOf(error), why, String(error))
+    assert.equal(movementRefusalOf(error), why, String(error))
     return true
   }
 }
@@ -103,7 +103,7 @@ async function tally(movements: Promise<boolean>[]): Promise<Record<string, numb
         ? result.value
           ? 'posted'
           : 'replayed'
-        : (refusalOf(result.reason) ?? String(result.reason))
+        : (movementRefusalOf(result.reason) ?? String(result.reason))
     counts[name] = (counts[name] ?? 0) + 1
   }
   return counts
@@ -401,7 +401,7 @@ test('movements of all kinds among running calls wait for each other and never i
     () => refund(2n, `r-${n % 3}`),
     () => refundCall(callId, 10n, `c-${n % 5}`).catch(() => false),
     () => adjust(n % 2 === 0 ? 1n : -1n),
-    () => reverse(id).catch((error: unknown) => assert.equal(refusalOf(error), 'not_available')),
+    () => reverse(id).catch((error: unknown) => assert.equal(movementRefusalOf(error), 'not_available')),
   ])
   await Promise.all(work.map((run) => run()))
   // 100 charged and 50 more; three refunds of 2; five calls refunded; adjustments cancel out.

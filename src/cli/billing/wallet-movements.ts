@@ -4,7 +4,13 @@ import { uuidv7 } from '../../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import { callIdOf } from '../../rules/billing/receipts.ts'
 import { isLoginRefused, isUnavailable, type Db } from '../../store/database.ts'
-import { effectOf, findTransfer, refusalOf, type Movement, type MovementRefusal } from '../../store/billing/wallets.ts'
+import {
+  effectOf,
+  findTransfer,
+  movementRefusalOf,
+  type Movement,
+  type MovementRefusal,
+} from '../../store/billing/wallets.ts'
 import { creditsOf, signedCreditsOf } from '../arguments.ts'
 import { CliError, expectId, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
@@ -156,7 +162,7 @@ async function postOnce({ reference }: Movement, work: () => Promise<boolean>, r
         `The database went away and may or may not have posted it. Run it again with --reference "${reference}": it counts once.`,
       )
     }
-    const refusal = refusalOf(error)
+    const refusal = movementRefusalOf(error)
     if (refusal === 'reference_taken') {
       throw new CliError(
         `Reference ${reference} was already used for another amount or wallet, nothing changed. Use another reference.`,

@@ -91,13 +91,13 @@ export function keyLabel({ name, last4 }: Pick<ProviderKey, 'name' | 'last4'>): 
 }
 
 /** `refused with 401, 5 minutes ago`. Undefined: it was not, since it is in use. */
-export function refusalOf({ rejected_at, rejected_status }: ProviderKey): string | undefined {
+export function keyRefusalText({ rejected_at, rejected_status }: ProviderKey): string | undefined {
   if (rejected_at === null) return undefined
   return `refused${rejected_status === null ? '' : ` with ${rejected_status}`}, ${ago(new Date(rejected_at))}`
 }
 
 export function keyStateOf(key: ProviderKey): string {
-  return [key.enabled ? 'in use' : 'disabled', refusalOf(key)].filter((part) => part !== undefined).join(', ')
+  return [key.enabled ? 'in use' : 'disabled', keyRefusalText(key)].filter((part) => part !== undefined).join(', ')
 }
 
 /** Field by field, so that a sealed key never gets out with the row. */

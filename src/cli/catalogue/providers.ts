@@ -11,7 +11,7 @@ import {
   keyDocument,
   keyLabel,
   providerOf,
-  refusalOf,
+  keyRefusalText,
   slugOf,
   type Provider,
 } from './provider-keys.ts'
@@ -168,7 +168,7 @@ async function setEnabled({ db, actor, change }: Session, name: string, isEnable
 function keysOf({ keys }: Provider): string[] {
   if (keys.length === 0) return ['none']
   return keys.map((key) => {
-    const notes = [key.enabled ? undefined : 'disabled', refusalOf(key)].filter((note) => note !== undefined)
+    const notes = [key.enabled ? undefined : 'disabled', keyRefusalText(key)].filter((note) => note !== undefined)
     return notes.length === 0 ? keyLabel(key) : `${keyLabel(key)} (${notes.join(', ')})`
   })
 }

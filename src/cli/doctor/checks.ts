@@ -13,7 +13,7 @@ import { listProviders } from '../../store/catalogue/providers.ts'
 import { sumAnomalies } from '../../store/billing/usage-anomalies.ts'
 import { CliError } from '../failures.ts'
 import { apiKeyOf, probe } from '../catalogue/probe.ts'
-import { refusalOf, type Provider } from '../catalogue/provider-keys.ts'
+import { keyRefusalText, type Provider } from '../catalogue/provider-keys.ts'
 
 /** One line of `parley doctor`. A hint is no problem: an installation without a caller yet is healthy. */
 export interface Finding {
@@ -159,7 +159,7 @@ async function checkProvider(
 
 function refusedKeys({ name, keys }: Provider): Finding[] {
   return keys.flatMap((key) => {
-    const refusal = key.enabled ? refusalOf(key) : undefined
+    const refusal = key.enabled ? keyRefusalText(key) : undefined
     if (refusal === undefined) return []
     const mend = `Put another in its place: parley provider key add ${name} ${key.name}`
     return [verdict(`key ${name}/${key.name}`, false, refusal, mend)]

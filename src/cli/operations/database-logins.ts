@@ -92,12 +92,12 @@ async function change(
       )
     }
     await draft?.discard()
-    if (error instanceof LoginsExist) throw new CliError(refusalOf(error, options.prefix))
+    if (error instanceof LoginsExist) throw new CliError(existingLoginsSentence(error, options.prefix))
     throw new CliError(`${sentenceOf(error, config.DATABASE_URL)} No password was changed.`)
   }
 }
 
-function refusalOf({ names, connections, databases }: LoginsExist, prefix: string): string {
+function existingLoginsSentence({ names, connections, databases }: LoginsExist, prefix: string): string {
   const used = connections === 1 ? '1 connection' : `${connections === 0 ? 'no' : connections} connections`
   const where = databases.length === 0 ? '' : `, database ${databases.join(', ')}`
   return [

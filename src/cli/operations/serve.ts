@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { readConfig, type Config, type LoginOf } from '../../config.ts'
-import { createLog, errorFields, type Log } from '../../platform/log.ts'
+import { createLog, errorFields, framesOf, type Log } from '../../platform/log.ts'
 import { sentenceOf, codeOf } from '../failures.ts'
 
 /** The servers, which this plane does not know: main.ts hands them in. */
@@ -85,17 +85,6 @@ async function serveUntilSignal<Role extends LoginOf>(serving: Serving<Role>, ro
     // Part of it may be listening already, and would keep a process that serves nothing alive.
     process.exit(1)
   }
-}
-
-/** Where an error arose, without its text, which may quote a prompt or a key. */
-export function framesOf(error: unknown): string[] {
-  if (!(error instanceof Error) || error.stack === undefined) return []
-  const afterText = error.stack.indexOf(error.message) + error.message.length
-  return error.stack
-    .slice(afterText)
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line.startsWith('at '))
 }
 
 function variableOf(port: number | undefined, config: Config): string {

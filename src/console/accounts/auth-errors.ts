@@ -5,7 +5,7 @@ import type { Db } from '../../store/database.ts'
 import { expectReachable } from '../../store/health.ts'
 
 /** Calls the sign-in library and says its refusals in our words; its own texts never leave. */
-export async function asked<T>(db: Db, work: () => Promise<T>): Promise<T> {
+export async function callAuthLibrary<T>(db: Db, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../rules/durations.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { findAccount } from '../../store/accounts/credentials.ts'
 import { inTransaction } from '../../store/database.ts'
-import { asked, withPasswords } from './auth-errors.ts'
+import { callAuthLibrary, withPasswords } from './auth-errors.ts'
 import type { ConsoleRequest, User } from '../console-request.ts'
 import { route } from '../route.ts'
 import { CODE_GOOD_FOR_MS, codeOf } from './sign-in.ts'
@@ -24,7 +24,7 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'POST /api/me/proof', (call) => prove(world, call))
 
   route(app, world, 'POST /api/me/two-factor', async ({ request }) => {
-    const made = await asked(db, () =>
+    const made = await callAuthLibrary(db, () =>
       auth.afterProof(() =>
         auth.api.enableTwoFactor({ body: { ...PROVEN, method: 'totp' }, headers: request.headers }),
       ),
@@ -35,7 +35,7 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/me/two-factor/confirm', async ({ user, actor, body, request, setCookies }) => {
     await throttleProofs(world, user)
-    const { headers } = await asked(db, () =>
+    const { headers } = await callAuthLibrary(db, () =>
       auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }),
     )
     setCookies(headers)
@@ -45,7 +45,7 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
   })
 
   route(app, world, 'POST /api/me/two-factor/recovery-codes', async ({ actor, request }) => {
-    const { backupCodes } = await asked(db, () =>
+    const { backupCodes } = await callAuthLibrary(db, () =>
       auth.afterProof(() => auth.api.generateBackupCodes({ body: PROVEN, headers: request.headers })),
     )
     await inTransaction(db, (tx) => recordSignIn(tx, actor, 'user.recovery_codes_renewed'))
@@ -77,7 +77,7 @@ async function prove(world: World, { user, actor, body, request }: ConsoleReques
 
 async function proveByCode({ db, auth }: World, user: User, headers: Headers, code: string | undefined): Promise<void> {
   if (code === undefined) throw wrongCode('Write the six digits that your authenticator app shows.')
-  await asked(db, () => auth.api.verifyTOTP({ body: { code }, headers })).catch((error: unknown) => {
+  await callAuthLibrary(db, () => auth.api.verifyTOTP({ body: { code }, headers })).catch((error: unknown) => {
     throw error instanceof ParleyError && error.code === 'sign_in_failed' ? wrongCode(NOT_RIGHT) : error
   })
   if (!(await isFirst(db, codeOf(user.id, code), CODE_GOOD_FOR_MS))) throw wrongCode(NOT_RIGHT)

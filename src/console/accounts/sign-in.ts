@@ -5,7 +5,7 @@ import { ParleyError } from '../../rules/errors.ts'
 import { endPendingSteps, findAccount, isStillPassword } from '../../store/accounts/credentials.ts'
 import { deleteSession, deleteSessionOfToken } from '../../store/accounts/users.ts'
 import { inTransaction } from '../../store/database.ts'
-import { asked, usedBefore } from './auth-errors.ts'
+import { callAuthLibrary, usedBefore } from './auth-errors.ts'
 import type { ConsoleRequest, RequestFacts } from '../console-request.ts'
 import { rememberDevice } from './devices.ts'
 import { findSession, personOf, route } from '../route.ts'
@@ -23,7 +23,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/auth/two-factor/verify-totp', async ({ body, request, setCookies }) => {
     await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
-    const { headers, response } = await asked(db, () =>
+    const { headers, response } = await callAuthLibrary(db, () =>
       auth.api.verifyTOTP({ body, headers: withoutSession(request), returnHeaders: true }),
     )
     // A code that somebody saw being typed must not open a second session while it is still good.
@@ -39,7 +39,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/auth/two-factor/verify-backup-code', async ({ body, request, setCookies }) => {
     await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
-    const { headers, response } = await asked(db, () =>
+    const { headers, response } = await callAuthLibrary(db, () =>
       auth.api.verifyBackupCode({ body, headers: withoutSession(request), returnHeaders: true }),
     )
     setCookies(headers)
@@ -51,7 +51,9 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
   })
 
   route(app, world, 'POST /api/auth/sign-out', async ({ request, setCookies }) => {
-    const { headers } = await asked(db, () => auth.api.signOut({ headers: request.headers, returnHeaders: true }))
+    const { headers } = await callAuthLibrary(db, () =>
+      auth.api.signOut({ headers: request.headers, returnHeaders: true }),
+    )
     setCookies(headers)
     return { done: true }
   })
@@ -79,7 +81,7 @@ export async function signInWithPassword(
 ): Promise<boolean> {
   const { db, auth } = world
   const account = await findAccount(db, { email: credentials.email })
-  const { headers, response } = await asked(db, () =>
+  const { headers, response } = await callAuthLibrary(db, () =>
     auth.api.signInEmail({ body: credentials, headers: withoutSession(request), returnHeaders: true }),
   )
   const twoFactor = 'twoFactorRedirect' in response
@@ -105,7 +107,7 @@ export async function openSession(
   setCookies: (headers: Headers) => void,
 ): Promise<void> {
   const { auth } = world
-  const { headers } = await asked(world.db, () =>
+  const { headers } = await callAuthLibrary(world.db, () =>
     auth.api.openSession({ body: { userId }, headers: withoutSession(request), returnHeaders: true }),
   )
   await endSessionOf(world, request)

@@ -24,12 +24,12 @@ import type { World } from '../world.ts'
 
 export function usageRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/usage', ({ db, project, query }) =>
-    usageOf(db, [project.id], checkedSpan(query), query.by),
+    usageReplyOf(db, [project.id], checkedSpan(query), query.by),
   )
 
   route(app, world, 'GET /api/publishers/:publisher/usage', async ({ db, publisher, query }) => {
     const projects = await listProjects(db, publisher.id)
-    return usageOf(
+    return usageReplyOf(
       db,
       projects.map(({ id }) => id),
       checkedSpan(query),
@@ -57,7 +57,7 @@ function checkedSpan(asked: AskedSpan): Span {
   return span
 }
 
-async function usageOf(db: Db, projectIds: string[], span: Span, by: UsageGroup) {
+async function usageReplyOf(db: Db, projectIds: string[], span: Span, by: UsageGroup) {
   const asked = { projectIds, ...span }
   const names = await listGroupNames(db, by, projectIds)
   const groups = await sumUsageByGroup(db, asked, by)

@@ -64,7 +64,7 @@ async function* eventsOf(
   yield ': asking\n'
   try {
     const response = await ask(gatewayUrl, pair, request, signal)
-    if (!response.ok) yield eventWith({ error: await refusalOf(response) })
+    if (!response.ok) yield eventWith({ error: await readGatewayError(response) })
     else if (!request.stream) yield eventWith(await response.json())
     else for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) yield text
   } catch {
@@ -96,7 +96,7 @@ function ask(gatewayUrl: string, pair: KeyPair, request: SnippetRequest, signal:
 }
 
 /** The gateway's own sentence. What is not from a gateway is not passed on. */
-async function refusalOf(response: Response): Promise<object> {
+async function readGatewayError(response: Response): Promise<object> {
   const text = (await response.text()).slice(0, ERROR_BYTES_MAX)
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown; code?: unknown } }

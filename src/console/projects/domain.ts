@@ -15,27 +15,27 @@ const CHECKS_PER_MINUTE = 6
 
 export function domainRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/domain', async ({ db, project }) =>
-    viewOf(await domainOf(db, project.id)),
+    viewOf(await expectDomain(db, project.id)),
   )
   route(app, world, 'POST /api/projects/:project/domain/check', (call) => checkNow(world, call))
   route(app, world, 'PATCH /api/projects/:project/domain', async ({ db, actor, project, body }) => {
     await changeDomain(db, actor, { project, name: body.name })
-    return viewOf(await domainOf(db, project.id))
+    return viewOf(await expectDomain(db, project.id))
   })
 }
 
 async function checkNow(world: World, call: ConsoleRequest<'POST /api/projects/:project/domain/check'>) {
   const { project, publisher, inTenant } = call
   await throttle(world.db, [{ subject: `domain-check/${project.id}`, most: CHECKS_PER_MINUTE }])
-  const { name, token } = await inTenant((tx) => domainOf(tx, project.id))
+  const { name, token } = await inTenant((tx) => expectDomain(tx, project.id))
   const findings = await world.checkDomain({ name, token })
   const check = { publisherId: publisher.id, projectId: project.id, name, token, findings, isAsked: true }
   const options = { secrets: world.secrets, consoleUrl: world.installation.consoleUrl }
   // Undefined: somebody changed the domain meanwhile, and what is there now was not checked.
-  return viewOf(await inTenant(async (tx) => (await recordCheck(tx, options, check)) ?? domainOf(tx, project.id)))
+  return viewOf(await inTenant(async (tx) => (await recordCheck(tx, options, check)) ?? expectDomain(tx, project.id)))
 }
 
-async function domainOf(db: Db, projectId: string): Promise<Domain> {
+async function expectDomain(db: Db, projectId: string): Promise<Domain> {
   const domain = await findDomain(db, projectId)
   if (!domain) throw notThere('project')
   return domain

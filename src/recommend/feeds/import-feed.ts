@@ -106,7 +106,7 @@ async function importLocked(connection: Db, feed: Feed, options: FeedImport): Pr
       isRemovalConfirmed,
       onPublished: options.onPublished,
     })
-    const refusal = refusalOf(result, isRemovalConfirmed)
+    const refusal = removalRefusalOf(result, isRemovalConfirmed)
     if (!result.isPublished && !isDryRun) {
       const { counts, rejections } = result
       await endFeedRun(connection, { id: runId, state: 'refused', reason: refusal ?? null, counts, rejections })
@@ -145,7 +145,7 @@ async function* batched<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
   if (batch.length > 0) yield batch
 }
 
-function refusalOf({ counts, live }: PublishResult, isRemovalConfirmed: boolean): string | undefined {
+function removalRefusalOf({ counts, live }: PublishResult, isRemovalConfirmed: boolean): string | undefined {
   if (isRemovalConfirmed || counts.removed <= live * REMOVED_SHARE_MAX) return undefined
   const share = Math.round((counts.removed / live) * 100)
   return `This run would remove ${counts.removed} of ${live} offers (${share} %), so nothing was changed. If that is meant, say --confirm-removal.`

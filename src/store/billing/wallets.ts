@@ -88,7 +88,7 @@ export async function reverseTransfer(
 }
 
 /** Why the ledger refused a movement, by the rule that it would have broken; undefined: it was another failure. */
-export function refusalOf(error: unknown): MovementRefusal | undefined {
+export function movementRefusalOf(error: unknown): MovementRefusal | undefined {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown }
   if (code === 'P0002') return 'not_found'
   return typeof constraint === 'string' && Object.hasOwn(REFUSALS, constraint)

@@ -31,7 +31,7 @@ export async function insertDomain(
 
 export async function findDomain(db: Db, projectId: string): Promise<Domain | undefined> {
   const row = await db.selectFrom('domains').selectAll().where('project_id', '=', projectId).executeTakeFirst()
-  return row && domainOf(row)
+  return row && domainFromRow(row)
 }
 
 /** Nobody else changes it until the transaction ends. */
@@ -42,7 +42,7 @@ export async function lockDomain(tx: Db, projectId: string): Promise<Domain | un
     .where('project_id', '=', projectId)
     .forUpdate()
     .executeTakeFirst()
-  return row && domainOf(row)
+  return row && domainFromRow(row)
 }
 
 /** The operator's word, which no check takes back; or its end, after which a proof is needed. False: no such project. */
@@ -138,7 +138,7 @@ export async function claimDueDomains(db: Db, most: number): Promise<DueDomain[]
   return rows
 }
 
-function domainOf(row: {
+function domainFromRow(row: {
   project_id: string
   name: string
   verification_token: string
