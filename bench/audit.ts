@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { LEASE_MS } from '../src/rules/limits.ts'
-import { audit } from '../src/store/billing/ledger-check.ts'
+import { checkLedger } from '../src/store/billing/ledger-check.ts'
 import { openStore, type Store } from '../src/store/database.ts'
 import { createTestDatabase } from '../test/support/database.ts'
 import { loginUrl } from '../test/support/logins.ts'
@@ -41,7 +41,7 @@ try {
 }
 
 async function pass({ db }: Store, title: string, isFull: boolean, expected: number): Promise<void> {
-  const result = await audit(db, { isFull, leaseMs: LEASE_MS })
+  const result = await checkLedger(db, { isFull, leaseMs: LEASE_MS })
   const broken = result.verdicts.filter(({ violations }) => violations > 0)
   if (broken.length > 0) throw new Error(`the seeded ledger is not sound: ${JSON.stringify(broken)}`)
   const read = result.verdicts.find(({ of }) => of === 'charges')?.checked ?? 0

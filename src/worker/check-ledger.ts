@@ -1,14 +1,14 @@
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
-import { audit } from '../store/billing/ledger-check.ts'
+import { checkLedger } from '../store/billing/ledger-check.ts'
 import type { Db } from '../store/database.ts'
 import type { Job } from './job.ts'
 
 /** A broken ledger goes unnoticed for no longer than this. */
 const CHECK_EVERY_MS = MINUTE_MS
 
-export interface AuditJobOptions {
+export interface LedgerCheckJobOptions {
   db: Db
   log: Log
   metrics: Pick<Metrics, 'auditViolations' | 'auditSeconds' | 'auditFinished'>
@@ -17,21 +17,21 @@ export interface AuditJobOptions {
   signal: AbortSignal
 }
 
-export function checkLedgerJob({ sweepHolds, ...options }: AuditJobOptions & { sweepHolds: Job['run'] }): Job {
+export function checkLedgerJob({ sweepHolds, ...options }: LedgerCheckJobOptions & { sweepHolds: Job['run'] }): Job {
   return {
     name: 'audit',
     everyMs: CHECK_EVERY_MS,
     async run() {
       // What nobody swept while no worker ran, or while the store was away, is no defect of the ledger.
       await sweepHolds().catch(() => {}) // its own job tells of it
-      await auditLedger(options)
+      await reportLedgerCheck(options)
     },
   }
 }
 
 /** Checks the ledger and says so in the metrics; whoever watches them also notices when it is no longer checked. */
-export async function auditLedger({ db, log, metrics, leaseMs, signal }: AuditJobOptions): Promise<void> {
-  const result = await audit(db, { isFull: false, leaseMs, signal }).catch((error: unknown) => {
+export async function reportLedgerCheck({ db, log, metrics, leaseMs, signal }: LedgerCheckJobOptions): Promise<void> {
+  const result = await checkLedger(db, { isFull: false, leaseMs, signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error
   })
   if (!result) return

@@ -25,7 +25,7 @@
  * what was collected, and every broken invariant of the ledger.
  */
 import { sql } from 'kysely'
-import { audit } from '../../src/store/billing/ledger-check.ts'
+import { checkLedger } from '../../src/store/billing/ledger-check.ts'
 import type { Store } from '../../src/store/database.ts'
 import { auditOf } from '../support/ledger.ts'
 import type { Attempt } from './traffic.ts'
@@ -277,7 +277,7 @@ async function openHolds(store: Store): Promise<Case[]> {
 async function ownAuditOf(store: Store): Promise<string[]> {
   const found: string[] = []
   for (const isFull of [false, true]) {
-    const { verdicts } = await audit(store.db, { isFull, leaseMs: 0 })
+    const { verdicts } = await checkLedger(store.db, { isFull, leaseMs: 0 })
     for (const { invariant, examples } of verdicts)
       found.push(
         ...examples.map((example) => `${isFull ? 'full' : 'incremental'} ${invariant} ${JSON.stringify(example)}`),

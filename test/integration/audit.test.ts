@@ -12,12 +12,12 @@ import { billFor, type Outcome } from '../../src/rules/billing/charging.ts'
 import { INVARIANTS, type Invariant } from '../../src/rules/billing/invariants.ts'
 import type { Price } from '../../src/rules/billing/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/rules/billing/usage.ts'
-import { audit, type Audit } from '../../src/store/billing/ledger-check.ts'
+import { checkLedger, type LedgerCheck } from '../../src/store/billing/ledger-check.ts'
 import type { Db, Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/billing/gateways.ts'
 import type { Ledger } from '../../src/store/billing/ledger.ts'
 import { sweepHolds } from '../../src/store/billing/wallets.ts'
-import { auditLedger } from '../../src/worker/check-ledger.ts'
+import { reportLedgerCheck } from '../../src/worker/check-ledger.ts'
 import { parley } from '../support/commands.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
@@ -168,14 +168,14 @@ async function complete(
 }
 
 /** Without margin, everything that is there now is checkpointed. */
-async function check(pass: 'full' | 'incremental'): Promise<Audit> {
-  const result = await audit(workerStore.db, { isFull: pass === 'full', leaseMs: LEASE_MS, marginMs: 0 })
+async function check(pass: 'full' | 'incremental'): Promise<LedgerCheck> {
+  const result = await checkLedger(workerStore.db, { isFull: pass === 'full', leaseMs: LEASE_MS, marginMs: 0 })
   assert.equal(result.isFull, pass === 'full')
   return result
 }
 
 /** The invariants that are broken, each with the ids that break it. */
-function brokenOf({ verdicts }: Audit): Partial<Record<Invariant, string[]>> {
+function brokenOf({ verdicts }: LedgerCheck): Partial<Record<Invariant, string[]>> {
   return Object.fromEntries(
     verdicts
       .filter(({ violations }) => violations > 0)
@@ -183,7 +183,7 @@ function brokenOf({ verdicts }: Audit): Partial<Record<Invariant, string[]>> {
   )
 }
 
-function chargesReadBy({ verdicts }: Audit): number | undefined {
+function chargesReadBy({ verdicts }: LedgerCheck): number | undefined {
   return verdicts.find(({ of }) => of === 'charges')?.checked
 }
 
@@ -353,7 +353,7 @@ for (const [what, breachOf] of Object.entries(ROWS)) {
     await tamper(statement)
     // Nothing is older than the margin yet, so both read everything minute by minute.
     for (const isFull of [true, false]) {
-      assert.deepEqual(brokenOf(await audit(workerStore.db, { isFull, leaseMs: LEASE_MS })), expected)
+      assert.deepEqual(brokenOf(await checkLedger(workerStore.db, { isFull, leaseMs: LEASE_MS })), expected)
     }
   })
   test(`${what}, in what was read before: reported by the next full pass, and from then on`, async () => {
@@ -417,12 +417,12 @@ test('a wrong checkpoint is noticed, and a full pass puts it right', async () =>
 test('a day after the last full pass, and when the clock was set back, everything is read again unasked', async () => {
   await check('full')
   await sql`update audit_checkpoint set full_at = now() - interval '1 day' + interval '1 minute'`.execute(store.db)
-  assert.equal((await audit(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, false)
+  assert.equal((await checkLedger(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, false)
   await sql`update audit_checkpoint set full_at = now() - interval '1 day'`.execute(store.db)
-  assert.equal((await audit(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
+  assert.equal((await checkLedger(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
   await check('incremental')
   await sql`update audit_checkpoint set through = now() + interval '1 minute'`.execute(store.db)
-  assert.equal((await audit(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
+  assert.equal((await checkLedger(workerStore.db, { isFull: false, leaseMs: LEASE_MS, marginMs: 0 })).isFull, true)
   await check('incremental')
 })
 
@@ -452,7 +452,7 @@ test('passes that run at the same time leave a checkpoint that is right', async 
   for (let round = 0; round < 3; round++) {
     await complete({ ledger, project: books.project, keyPairId: books.keyPairId })
     const passes = [false, false, true, false].map((isFull) => {
-      return audit(workerStore.db, { isFull, leaseMs: LEASE_MS, marginMs: 0 })
+      return checkLedger(workerStore.db, { isFull, leaseMs: LEASE_MS, marginMs: 0 })
     })
     for (const pass of await Promise.all(passes)) assert.deepEqual(brokenOf(pass), {})
   }
@@ -461,7 +461,7 @@ test('passes that run at the same time leave a checkpoint that is right', async 
 
 test('a pass that is aborted ends at its next statement and leaves no checkpoint', async () => {
   const signal = AbortSignal.abort()
-  await assert.rejects(audit(workerStore.db, { isFull: true, leaseMs: LEASE_MS, signal }), { name: 'AbortError' })
+  await assert.rejects(checkLedger(workerStore.db, { isFull: true, leaseMs: LEASE_MS, signal }), { name: 'AbortError' })
   assert.equal(await store.db.selectFrom('audit_checkpoint').selectAll().executeTakeFirst(), undefined)
 })
 
@@ -499,7 +499,7 @@ test('the worker’s audit is in the metrics, and what it finds is in the log', 
   const lines: string[] = []
   const log = createLog('info', { write: (line) => lines.push(line) })
   const job = { db: workerStore.db, log, metrics, leaseMs: LEASE_MS, signal: new AbortController().signal }
-  await auditLedger(job)
+  await reportLedgerCheck(job)
   const sound = await metrics.registry.metrics()
   for (const invariant of Object.keys(INVARIANTS)) {
     assert.match(sound, new RegExp(`^parley_audit_violations{invariant="${invariant}"} 0$`, 'm'))
@@ -510,7 +510,7 @@ test('the worker’s audit is in the metrics, and what it finds is in the log', 
   assert.deepEqual(lines, [])
 
   await tamper(paid(books.project, 1))
-  await auditLedger(job)
+  await reportLedgerCheck(job)
   const broken = await metrics.registry.metrics()
   assert.match(broken, /^parley_audit_violations{invariant="I1"} 1$/m)
   assert.match(broken, /^parley_audit_violations{invariant="I2"} 0$/m)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { auditLedger } from '../../src/worker/check-ledger.ts'
+import { reportLedgerCheck } from '../../src/worker/check-ledger.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { expireContent } from '../../src/store/calls/conversations.ts'
@@ -275,6 +275,6 @@ test('the worker may do everything that its jobs do', async () => {
   await forgetDeadGateways(db, 1_000)
   assert.equal((await client.query('select from gateways')).rowCount, 0)
   const job = { db, log: createLog('silent'), metrics: createMetrics(), leaseMs: 1_000 }
-  await auditLedger({ ...job, signal: new AbortController().signal })
+  await reportLedgerCheck({ ...job, signal: new AbortController().signal })
   assert.equal((await client.query('select from audit_checkpoint')).rowCount, 1)
 })

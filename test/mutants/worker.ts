@@ -176,7 +176,7 @@ export const WORKER: Mutant[] = [
   {
     bug: 'the worker sweeps and does not audit',
     file: 'src/worker/check-ledger.ts',
-    from: '      await auditLedger(options)\n',
+    from: '      await reportLedgerCheck(options)\n',
     to: '',
     test: TEST,
     title: 'the ledger is audited: a wallet that is a nano off is counted and told, and no more once it is right',

@@ -37,7 +37,7 @@ const OWN_WRITES: Record<string, readonly string[]> = {
   ],
   // Jobs by the clock: sweeping, forgetting, adding up, sending, and marks of what was done.
   worker: [
-    'audit',
+    'checkLedger',
     'claimDueDomains',
     'claimMails',
     'cutSome',
@@ -58,7 +58,7 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'sweepHolds',
   ],
   matcher: ['beatMatcher', 'removeMatcher'],
-  cli: ['audit', 'migrate'],
+  cli: ['checkLedger', 'migrate'],
 }
 
 const PLANE_FILE = /^src\/(gateway|console|worker|matcher|cli)\//

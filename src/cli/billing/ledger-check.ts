@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { INVARIANTS } from '../../rules/billing/invariants.ts'
-import { audit, type Audit } from '../../store/billing/ledger-check.ts'
+import { checkLedger, type LedgerCheck } from '../../store/billing/ledger-check.ts'
 import { table, type Output } from '../print.ts'
 import { addCommand, withStore, type Session } from '../session.ts'
 
@@ -11,10 +11,10 @@ export function addAuditCommand(program: Command): void {
 }
 
 async function check({ config, db }: Session, options: { full?: boolean }): Promise<Output> {
-  return outputOf(await audit(db, { isFull: options.full ?? false, leaseMs: config.PARLEY_LEASE_MS }))
+  return outputOf(await checkLedger(db, { isFull: options.full ?? false, leaseMs: config.PARLEY_LEASE_MS }))
 }
 
-function outputOf({ verdicts, seconds, ...pass }: Audit): Output {
+function outputOf({ verdicts, seconds, ...pass }: LedgerCheck): Output {
   const broken = verdicts.filter(({ violations }) => violations > 0)
   const examples = broken.flatMap(({ invariant, examples: rows }) => rows.map((row) => ({ invariant, ...row })))
   return {
@@ -47,7 +47,7 @@ function outputOf({ verdicts, seconds, ...pass }: Audit): Output {
   }
 }
 
-function rangeOf({ since, fullAt, chargesBefore }: Pick<Audit, 'since' | 'fullAt' | 'chargesBefore'>): string {
+function rangeOf({ since, fullAt, chargesBefore }: Pick<LedgerCheck, 'since' | 'fullAt' | 'chargesBefore'>): string {
   if (!since) return 'Everything was read.'
   return (
     `Read what was settled since ${since.toISOString()}; ` +

@@ -19,7 +19,7 @@ import type { Db } from '../database.ts'
  * Checks the ledger while it is in use: one read-only snapshot, no lock on any row, and many statements that are short
  * each. Starts from what was read before, unless that is a day old or the caller asks for everything.
  */
-export interface Audit {
+export interface LedgerCheck {
   isFull: boolean
   /** What was settled up to here was not read again. */
   since: Date | undefined
@@ -36,7 +36,7 @@ export interface Verdict extends Finding {
   of: 'wallets' | 'charges' | 'open holds'
 }
 
-export interface AuditOptions {
+export interface LedgerCheckOptions {
   isFull: boolean
   leaseMs: number
   signal?: AbortSignal
@@ -49,7 +49,7 @@ const FULL_EVERY_MS = DAY_MS
 /** How long a worker may take to release a hold whose lease has ended. */
 const SWEPT_WITHIN_MS = MINUTE_MS
 
-export async function audit(db: Db, options: AuditOptions): Promise<Audit> {
+export async function checkLedger(db: Db, options: LedgerCheckOptions): Promise<LedgerCheck> {
   const startedMs = performance.now()
   const { boundary, now } = await findBoundary(db, options.marginMs ?? MARGIN_MS)
   const pass = await snapshot(db).execute((tx) => readLedger(db, tx, boundary, now, options))
@@ -90,7 +90,7 @@ async function tune(tx: Db): Promise<void> {
   await sql`set local max_parallel_workers_per_gather = 0`.execute(tx)
 }
 
-async function readLedger(db: Db, tx: Db, boundary: Date, now: Date, options: AuditOptions) {
+async function readLedger(db: Db, tx: Db, boundary: Date, now: Date, options: LedgerCheckOptions) {
   await tune(tx)
   const checkpoint = await findCheckpoint(tx)
   const before = checkpoint && !options.isFull && isUsable(checkpoint, boundary, now) ? checkpoint : undefined
