@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { billFor, OUTCOMES, type Outcome } from '../src/rules/billing/charging.ts'
@@ -50,4 +51,39 @@ test('docs/operations.md explains every kind of anomaly', async () => {
     rowsOf(table).map(([kind]) => kind),
     [...ANOMALIES],
   )
+})
+
+/** The folders that a drawing names, by indentation: `src/`, then `src/gateway/`, then `src/gateway/upstreams/`. */
+function drawnFolders(drawing: string): string[] {
+  const path: string[] = []
+  const lines = drawing.split('\n').filter((line) => line.trim() !== '')
+  return lines.flatMap((line) => {
+    const depth = line.search(/\S/) / 2
+    const names = /^ *((?:[\w.-]+(?:\/|\.ts) *)+)/.exec(line)?.[1]?.trim().split(/\s+/) ?? []
+    const folders = names.filter((name) => name.endsWith('/'))
+    path.length = depth
+    path[depth] = folders[0] ?? ''
+    return folders.map((name) => [...path.slice(0, depth), name].join(''))
+  })
+}
+
+function foldersIn(folder: string): string[] {
+  const entries = readdirSync(new URL(`../${folder}`, import.meta.url), { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${folder}${name}/`)
+}
+
+test('the drawing in docs/architecture.md has every folder that there is, and no other', async () => {
+  const [, drawing = ''] = (await read('docs/architecture.md')).split('```\n')
+  const ignored = (await read('.gitignore')).split('\n').map((line) => line.replace(/^\/|\/$/g, ''))
+  const top = foldersIn('').filter((name) => !name.startsWith('.') && !ignored.includes(name.slice(0, -1)))
+  const layers = foldersIn('src/')
+  const nouns = layers.flatMap((layer) => foldersIn(layer))
+  assert.deepEqual(drawnFolders(drawing).toSorted(), [...top, ...layers, ...nouns].toSorted())
+  assert.deepEqual(drawnFolders('src/\n  main.ts\n  a/  what it is\n    b/  c/\nd/'), [
+    'src/',
+    'src/a/',
+    'src/a/b/',
+    'src/a/c/',
+    'd/',
+  ])
 })
