@@ -12,7 +12,7 @@ export interface Call {
   readonly id: string
   readonly requestId: string
   readonly caller: Caller
-  /** The parsed JSON, not yet checked. */
+  /** The parsed JSON as it was sent, which says more than what is left of it after checks. */
   readonly body: unknown
   readonly conversationId: string | undefined
   /** A call that has one runs to its end even when its caller is gone: the retry is answered from its result. */

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../providers/provider.ts'
-import { parseChatRequest, type ChatRequest, type Message } from '../rules/calls/chat-request.ts'
+import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
 import type { Outcome } from '../rules/billing/charging.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
 import { ParleyError, asParleyError } from '../rules/errors.ts'
@@ -19,17 +19,17 @@ import { replyOf } from './wire.ts'
 import { holdFor, type Hold } from './hold.ts'
 
 /**
- * The request path, from the accepted keys to the last byte. Read this file first.
+ * The request path, from the checked request to the last byte. Read this file first.
  *
  * What throws before the first chunk becomes an HTTP status; what throws after it becomes an error event. Either way the
  * hold is settled, and also when the caller hangs up. It returns only after the charge is durable, so that a completed
  * answer is always a charged one.
  */
-export async function* chatCompletion(gateway: Gateway, call: Call): AsyncGenerator<ReplyChunk> {
-  const { request, history } = gateway.recommendations.strip(call.caller, parseChatRequest(call.body)) // 400, 422
+export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatRequest): AsyncGenerator<ReplyChunk> {
+  const { request, history } = gateway.recommendations.strip(call.caller, asked)
   await gateway.conversations.check(call.caller, call.conversationId) // 404, 503
   const route = gateway.catalogue.routeFor(call.caller, request) // 422
-  Object.assign(call.facts, { model: route.model.id, streamed: request.stream })
+  call.facts.model = route.model.id
   if (gateway.running.size > gateway.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
   const prompt = await meterPrompt(gateway, request, route.model) // 422
   const replay = await gateway.idempotency.claim(call) // 401, 403, 409, 422, 503

@@ -28,3 +28,35 @@ test('what nobody expected is logged with its name, its code and where it was, n
   assert.match(stack ?? '', /server\.test\.ts/)
   assert.doesNotMatch(lines.join(''), /hunter2/)
 })
+
+test('what is no request is refused with a status and a JSON body, whatever it says of streaming', async () => {
+  const gateway = {
+    log: createLog('silent'),
+    metrics: createMetrics(),
+    running: new Map(),
+    authenticate: () => Promise.resolve({ project: {} }),
+  } as unknown as Gateway
+  const app = createServer(gateway)
+  const messages = [{ role: 'user', content: 'hello' }]
+  const bodies: [status: number, body: unknown][] = [
+    [400, null],
+    [400, []],
+    [400, 'text'],
+    [400, {}],
+    [400, { stream: true }],
+    [400, { model: 7, messages, stream: true }],
+    [422, { model: 'm', messages, stream: 'true' }],
+    [422, { model: 'm', messages, stream: null }],
+    [422, { model: 'm', messages, stream: true, stream_options: true }],
+    [422, { model: 'm', messages, stream: true, stream_options: { include_usage: 1 } }],
+  ]
+  for (const [status, body] of bodies) {
+    const headers = { 'content-type': 'application/json' }
+    const reply = await app.inject({ method: 'POST', url: '/v1/chat/completions', headers, body: JSON.stringify(body) })
+    assert.equal(reply.statusCode, status, JSON.stringify(body))
+    assert.equal(reply.headers['content-type'], 'application/json; charset=utf-8')
+    assert.match(String(reply.headers['x-completion-id']), /^chatcmpl-/)
+    assert.equal(reply.json<{ statusCode: number }>().statusCode, status)
+  }
+  await app.close()
+})

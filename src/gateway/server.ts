@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { JsonError, parseJson } from '../platform/json.ts'
 import { errorFields, framesOf } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
+import { parseChatRequest } from '../rules/calls/chat-request.ts'
 import { asParleyError, ParleyError, type ErrorCode } from '../rules/errors.ts'
 import { BODY_BYTES_MAX, CLIENT_LIMITS, CLIENT_LINGER_MS, JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
 import type { Caller } from './authenticate.ts'
@@ -165,18 +166,19 @@ async function respond(
   request: FastifyRequest,
   res: ServerResponse,
 ): Promise<void> {
-  const wanted = call.body as { model?: unknown; stream?: unknown; stream_options?: { include_usage?: unknown } } | null
+  const asked = parseChatRequest(call.body) // 400, 422
   const headOf = () => ({
     id: completionIdOf(call.facts.replayed?.callId ?? call.id),
     created: call.facts.replayed?.created ?? Math.floor(call.createdAt.getTime() / 1000),
-    model: String(wanted?.model),
+    model: asked.model,
     isReplayed: call.facts.replayed !== undefined,
   })
-  const chunks = chatCompletion(gateway, call)
-  if (wanted?.stream !== true) return respondWithJson(res, chunks, headOf)
+  call.facts.streamed = asked.stream
+  const chunks = chatCompletion(gateway, call, asked)
+  if (!asked.stream) return respondWithJson(res, chunks, headOf)
   return respondWithEvents(res, chunks, headOf, {
     format: formatOf(request),
-    includeUsage: wanted.stream_options?.include_usage === true,
+    includeUsage: asked.includeUsage,
     heartbeatMs: options.heartbeatMs,
     onStall: (isStalled) => void (call.facts.isStalled = isStalled),
     onSlowReader: () => gateway.metrics.slowReaders.inc(),

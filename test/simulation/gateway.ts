@@ -1,5 +1,6 @@
 import { ShutDown, type Call } from '../../src/gateway/call.ts'
 import { chatCompletion } from '../../src/gateway/chat-completions.ts'
+import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import { every } from '../../src/platform/every.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Clock, Process } from './clock.ts'
@@ -50,7 +51,7 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
       const call = callOf(record, abort.signal, clock)
       const reader = createReader(clock, record, call.facts, abort)
       try {
-        for await (const chunk of chatCompletion(gateway, call)) {
+        for await (const chunk of chatCompletion(gateway, call, parseChatRequest(call.body))) {
           record.replayed = call.facts.replayed
           options.onChunk(record)
           record.answered.push(chunk)
