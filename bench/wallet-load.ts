@@ -2,7 +2,8 @@
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { NO_USAGE } from '../src/rules/billing/usage.ts'
 import { openStore } from '../src/store/database.ts'
-import { applyWith, createLedger, type HoldRequest, type Settlement } from '../src/store/billing/ledger.ts'
+import { applyWith } from '../src/store/billing/ledger-batch.ts'
+import { createLedger, type HoldRequest, type Settlement } from '../src/store/billing/ledger.ts'
 
 export interface Wallet {
   projectId: string
@@ -26,19 +27,14 @@ export function settlement({ projectId }: Wallet, callId: string): Settlement {
     usageSource: 'reported',
     outcome: 'completed',
     deploymentId: projectId,
-    conversationId: undefined,
     requestId: callId,
     streamed: true,
     status: 200,
     finishReason: 'stop',
-    errorCode: undefined,
     firstTokenMs: 210,
     durationMs: 2_400,
     attempts: [{ deployment: projectId, provider: 'bench', ms: 200, failed: undefined }],
-    anomalies: [],
-    reported: undefined,
     hasIdempotencyKey: false,
-    result: undefined,
   }
 }
 

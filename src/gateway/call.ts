@@ -1,9 +1,7 @@
 import type { Outcome, UsageSource } from '../rules/billing/charging.ts'
-import type { FinishReason } from '../rules/calls/chunk.ts'
 import type { Nanos } from '../rules/money.ts'
-import type { Anomaly } from '../rules/billing/usage-report.ts'
 import type { Usage } from '../rules/billing/usage.ts'
-import type { Attempt } from '../store/billing/ledger.ts'
+import type { CallFacts } from '../store/billing/ledger.ts'
 import type { Caller } from './authenticate.ts'
 
 /** One completion request, from the moment its keys were accepted. */
@@ -24,35 +22,24 @@ export interface Call {
   readonly startedMs: number
   /** Aborts when the caller is gone or the process must end. */
   readonly signal: AbortSignal
-  /** What becomes known along the way: for the log line, the metrics and the record of the call. */
+  /** What becomes known along the way, and is stored when the call is settled. */
   readonly facts: CallFacts
+  /** What else becomes known, for answering it, for the log line and the metrics. */
+  readonly progress: CallProgress
 }
 
-export interface CallFacts {
+export interface CallProgress {
   model?: string
-  streamed: boolean
-  attempts: Attempt[]
-  /** Who was sent the prompt and has not failed since. */
-  deploymentId?: string
-  firstTokenMs?: number
-  outcome?: Outcome
-  finishReason?: FinishReason
-  /** What the provider called an end that nobody asks for. */
-  oddEnding?: string
-  errorCode?: string
-  usage?: Usage
-  usageSource?: UsageSource
-  held?: Nanos
-  worth?: Nanos
-  charged?: Nanos
   /** This answer is a stored one, of an earlier call with the same Idempotency-Key. */
   replayed?: { callId: string; created: number }
-  /** What was wrong with the provider's report of its usage. */
-  anomalies?: readonly Anomaly[]
-  /** That report, as it was. */
-  reported?: Usage
   /** So much waits for the caller that nothing more is taken from the provider. */
   isStalled?: boolean
+  /** What the provider called an end that nobody asks for. */
+  oddEnding?: string | undefined
+  /** What it came to, from when it is settled. */
+  bill?: { outcome: Outcome; usage: Usage; usageSource: UsageSource; held: Nanos; worth: Nanos }
+  /** From when that is durable. */
+  charged?: Nanos
 }
 
 /** The calls of this process by id, each with the means to cut it off. */

@@ -29,7 +29,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
   const { request, history } = gateway.recommendations.strip(call.caller, asked)
   await gateway.conversations.check(call.caller, call.conversationId) // 404, 503
   const route = gateway.catalogue.routeFor(call.caller, request) // 422
-  call.facts.model = route.model.id
+  call.progress.model = route.model.id
   if (gateway.running.size > gateway.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
   const prompt = await meterPrompt(gateway, request, route.model) // 422
   const replay = await gateway.idempotency.claim(call) // 401, 403, 409, 422, 503
@@ -97,7 +97,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
 }
 
 function* replayed(call: Call, { callId, answer: stored }: Replay): Generator<ReplyChunk> {
-  call.facts.replayed = { callId, created: stored.created }
+  call.progress.replayed = { callId, created: stored.created }
   yield* chunksOf(stored)
 }
 
@@ -126,11 +126,11 @@ function meterFor(
 }
 
 /** How long the answer of a caller that is gone is read on. */
-function readOnMsOf({ statistics }: Gateway, { facts }: Call, { model }: ModelRoute, meter: Meter): number {
+function readOnMsOf({ statistics }: Gateway, { facts, progress }: Call, { model }: ModelRoute, meter: Meter): number {
   if (facts.deploymentId === undefined) return 0
   if (meter.isInTheDark || statistics.noteLeaving(model)) return READ_ON_MS.unknown
   // What the provider wrote while the caller did not read waits in the buffers on the way.
-  return facts.isStalled ? READ_ON_MS.stalled : 0
+  return progress.isStalled ? READ_ON_MS.stalled : 0
 }
 
 /** Whether a provider has done anything that somebody must pay for. */

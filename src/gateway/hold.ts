@@ -1,10 +1,9 @@
-import { billFor, type Bill, type Ending, type Outcome } from '../rules/billing/charging.ts'
+import { billFor, type Ending } from '../rules/billing/charging.ts'
 import type { ChatRequest } from '../rules/calls/chat-request.ts'
 import { OUTPUT_TOKENS_MAX_UNKNOWN, quote } from '../rules/billing/holds.ts'
 import type { Nanos } from '../rules/money.ts'
 import { costOf, outputTokensFor } from '../rules/billing/pricing.ts'
-import { NO_USAGE } from '../rules/billing/usage.ts'
-import type { Settlement } from '../store/billing/ledger.ts'
+import { NO_USAGE, type Usage } from '../rules/billing/usage.ts'
 import type { Call } from './call.ts'
 import type { ModelRoute, Route } from './upstreams/catalogue.ts'
 import type { Gateway } from './gateway.ts'
@@ -39,16 +38,9 @@ export async function holdFor(
     price,
   })
   const { projectId, keyPairId } = call.caller
-  const wanted = {
-    callId: call.id,
-    projectId,
-    keyPairId,
-    modelId: model.id,
-    priceVersion: price.version,
-    want: asked.want,
-    min: asked.min,
-    hasIdempotencyKey: call.idempotencyKey !== undefined,
-  }
+  const ids = { callId: call.id, projectId, hasIdempotencyKey: call.idempotencyKey !== undefined }
+  const frozen = { modelId: model.id, priceVersion: price.version }
+  const wanted = { ...ids, ...frozen, keyPairId, want: asked.want, min: asked.min }
   let amount = await ledger.hold(wanted).catch(async (error: unknown) => {
     await idempotency.giveUp(call)
     throw error
@@ -80,55 +72,21 @@ export async function holdFor(
       return grownBy >= want
     },
     async settle(ending, status = 200, result) {
-      const bill = billFor(ending, price)
-      const { facts } = call
-      facts.outcome = ending.outcome
-      facts.usage = bill.usage
-      facts.usageSource = bill.source
-      facts.held = amount
-      facts.worth = bill.worth
-      addUpstreamCost(call, routes, bill)
-      facts.charged = await ledger.settle(settlementOf(call, ending.outcome, bill, status, result))
+      const { usage, source: usageSource, worth, charge } = billFor(ending, price)
+      addUpstreamCost(call, routes, usage)
+      const bill = { outcome: ending.outcome, usage, usageSource, worth }
+      call.progress.bill = { ...bill, held: amount }
+      const { requestId, conversationId } = call
+      const rest = { requestId, conversationId, status, durationMs: Math.round(performance.now() - call.startedMs) }
+      const settlement = { ...call.facts, ...ids, ...bill, charge, ...rest, result }
+      call.progress.charged = await ledger.settle(settlement)
     },
   }
 }
 
 /** The last attempt is the one that answered, or broke midway: what it used is what the provider bills. */
-function addUpstreamCost({ facts }: Call, routes: readonly Route[], bill: Bill): void {
+function addUpstreamCost({ facts }: Call, routes: readonly Route[], usage: Usage): void {
   const attempt = facts.attempts.at(-1)
   const cost = routes.find(({ deployment }) => deployment.id === facts.deploymentId)?.deployment.cost
-  if (attempt && cost) attempt.costNanos = costOf(bill.usage, cost).toString()
-}
-
-function settlementOf(
-  call: Call,
-  outcome: Outcome,
-  bill: Bill,
-  status: number,
-  result: string | undefined,
-): Settlement {
-  const { facts } = call
-  return {
-    callId: call.id,
-    projectId: call.caller.projectId,
-    charge: bill.charge,
-    worth: bill.worth,
-    usage: bill.usage,
-    usageSource: bill.source,
-    outcome,
-    deploymentId: facts.deploymentId,
-    conversationId: call.conversationId,
-    requestId: call.requestId,
-    streamed: facts.streamed,
-    status,
-    finishReason: facts.finishReason,
-    errorCode: facts.errorCode,
-    firstTokenMs: facts.firstTokenMs,
-    durationMs: Math.round(performance.now() - call.startedMs),
-    attempts: facts.attempts,
-    anomalies: facts.anomalies ?? [],
-    reported: facts.reported,
-    hasIdempotencyKey: call.idempotencyKey !== undefined,
-    result,
-  }
+  if (attempt && cost) attempt.costNanos = costOf(usage, cost).toString()
 }

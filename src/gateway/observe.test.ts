@@ -12,7 +12,8 @@ test('latencies are counted in seconds, the first tokenâ€™s and the whole callâ€
     startedMs: performance.now() - 4_000,
     signal: new AbortController().signal,
     caller: {},
-    facts: { model: 'm', attempts: [], firstTokenMs: 1_500 },
+    facts: { attempts: [], firstTokenMs: 1_500 },
+    progress: { model: 'm' },
   } as unknown as Call
   observeCall({ log: createLog('silent'), metrics } as unknown as Gateway, call, 200, undefined)
   const sumOf = async (name: 'firstToken' | 'duration') =>

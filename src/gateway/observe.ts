@@ -30,8 +30,8 @@ export function observeCall(
   status: number,
   failure: ParleyError | undefined,
 ): void {
-  const { facts } = call
-  const model = facts.model ?? 'none'
+  const { facts, progress } = call
+  const { model = 'none', bill, charged = 0n } = progress
   const durationMs = Math.round(performance.now() - call.startedMs)
   metrics.requests.inc({ route: '/v1/chat/completions', status })
   if (failure) metrics.errors.inc({ code: failure.code })
@@ -40,12 +40,12 @@ export function observeCall(
   metrics.failovers.inc({ model }, failoversIn(facts.attempts))
   if (call.signal.aborted) metrics.clientAborts.inc({ phase: phaseOf(call) })
   const provider = facts.attempts.at(-1)?.provider ?? 'none'
-  if (facts.oddEnding !== undefined) metrics.oddEndings.inc({ provider, model })
-  if (facts.outcome !== undefined) {
-    metrics.outcomes.inc({ outcome: facts.outcome, model })
-    metrics.chargedNanos.inc({ model }, Number(facts.charged ?? 0n))
-    metrics.lostNanos.inc({ outcome: facts.outcome }, Number((facts.worth ?? 0n) - (facts.charged ?? 0n)))
-    if (facts.usageSource === 'estimated') metrics.usageEstimated.inc({ model })
+  if (progress.oddEnding !== undefined) metrics.oddEndings.inc({ provider, model })
+  if (bill) {
+    metrics.outcomes.inc({ outcome: bill.outcome, model })
+    metrics.chargedNanos.inc({ model }, Number(charged))
+    metrics.lostNanos.inc({ outcome: bill.outcome }, Number(bill.worth - charged))
+    if (bill.usageSource === 'estimated') metrics.usageEstimated.inc({ model })
     for (const kind of facts.anomalies ?? []) metrics.usageAnomalies.inc({ provider, model, kind })
   }
   log.info({
@@ -59,15 +59,15 @@ export function observeCall(
     keyPair: call.caller.keyPairId,
     model,
     streamed: facts.streamed,
-    replayOf: facts.replayed?.callId,
-    outcome: facts.outcome,
+    replayOf: progress.replayed?.callId,
+    outcome: bill?.outcome,
     finishReason: facts.finishReason,
-    oddEnding: facts.oddEnding,
-    usage: facts.usage,
-    usageSource: facts.usageSource,
+    oddEnding: progress.oddEnding,
+    usage: bill?.usage,
+    usageSource: bill?.usageSource,
     usageAnomalies: facts.anomalies?.length ? facts.anomalies : undefined,
-    heldNanos: facts.held?.toString(),
-    chargedNanos: facts.charged?.toString(),
+    heldNanos: bill?.held.toString(),
+    chargedNanos: progress.charged?.toString(),
     attempts: facts.attempts,
     firstTokenMs: facts.firstTokenMs,
     durationMs,

@@ -122,6 +122,7 @@ async function answerCompletion(
     startedMs: request.startedMs,
     signal: abort.signal,
     facts: { streamed: false, attempts: [] },
+    progress: {},
   }
   const res = takeOver(reply, call)
   // Not the request's `close`, which comes as soon as its body has been read.
@@ -168,10 +169,10 @@ async function respond(
 ): Promise<void> {
   const asked = parseChatRequest(call.body) // 400, 422
   const headOf = () => ({
-    id: completionIdOf(call.facts.replayed?.callId ?? call.id),
-    created: call.facts.replayed?.created ?? Math.floor(call.createdAt.getTime() / 1000),
+    id: completionIdOf(call.progress.replayed?.callId ?? call.id),
+    created: call.progress.replayed?.created ?? Math.floor(call.createdAt.getTime() / 1000),
     model: asked.model,
-    isReplayed: call.facts.replayed !== undefined,
+    isReplayed: call.progress.replayed !== undefined,
   })
   call.facts.streamed = asked.stream
   const chunks = chatCompletion(gateway, call, asked)
@@ -180,7 +181,7 @@ async function respond(
     format: formatOf(request),
     includeUsage: asked.includeUsage,
     heartbeatMs: options.heartbeatMs,
-    onStall: (isStalled) => void (call.facts.isStalled = isStalled),
+    onStall: (isStalled) => void (call.progress.isStalled = isStalled),
     onSlowReader: () => gateway.metrics.slowReaders.inc(),
   })
 }

@@ -27,7 +27,7 @@ export interface CallRecord {
   readonly granted: Nanos[]
   /** What its gateway sent to be settled; sent again, it is the same object. */
   readonly settlements: Set<Settlement>
-  replayed: Call['facts']['replayed']
+  replayed: Call['progress']['replayed']
 }
 
 /** One try at a provider, as the provider saw it. */

@@ -49,10 +49,10 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
       const abort = new AbortController()
       running.set(record.id, abort)
       const call = callOf(record, abort.signal, clock)
-      const reader = createReader(clock, record, call.facts, abort)
+      const reader = createReader(clock, record, call.progress, abort)
       try {
         for await (const chunk of chatCompletion(gateway, call, parseChatRequest(call.body))) {
-          record.replayed = call.facts.replayed
+          record.replayed = call.progress.replayed
           options.onChunk(record)
           record.answered.push(chunk)
           await reader.readOn()
@@ -107,6 +107,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
     createdAt: new Date(0),
     startedMs: clock.nowMs,
     signal,
-    facts: { streamed: false, attempts: [] },
+    facts: { streamed: plan.isStreamed, attempts: [] },
+    progress: {},
   }
 }

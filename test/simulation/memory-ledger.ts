@@ -308,20 +308,12 @@ function diedSettlement({ id, projectId }: HoldRow): Settlement {
     usage: { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 },
     usageSource: 'none',
     outcome: 'gateway_died',
-    deploymentId: undefined,
-    conversationId: undefined,
     requestId: '',
     streamed: false,
     status: 0,
-    finishReason: undefined,
-    errorCode: undefined,
-    firstTokenMs: undefined,
     durationMs: 0,
     attempts: [],
-    anomalies: [],
-    reported: undefined,
     hasIdempotencyKey: false,
-    result: undefined,
   }
 }
 

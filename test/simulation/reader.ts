@@ -1,4 +1,4 @@
-import { HungUp, type CallFacts } from '../../src/gateway/call.ts'
+import { HungUp, type CallProgress } from '../../src/gateway/call.ts'
 import { SLOW_READER_MS } from '../../src/rules/limits.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Clock } from './clock.ts'
@@ -9,7 +9,7 @@ export interface Reader {
   readOn(): Promise<void>
 }
 
-export function createReader(clock: Clock, record: CallRecord, facts: CallFacts, abort: AbortController): Reader {
+export function createReader(clock: Clock, record: CallRecord, progress: CallProgress, abort: AbortController): Reader {
   const { plan } = record
   /** The break that the caller takes now, and what has come since. */
   let pause: { unread: number } | undefined
@@ -47,10 +47,10 @@ export function createReader(clock: Clock, record: CallRecord, facts: CallFacts,
       const ms = pause ? 0 : plan.readingMs()
       if (ms > 0) startBreak(ms)
       if (!pause || ++pause.unread <= plan.unreadMax) return
-      facts.isStalled = true
+      progress.isStalled = true
       await new Promise<void>((resolve) => (stopReading = resolve))
       stopReading = undefined
-      facts.isStalled = false
+      progress.isStalled = false
     },
   }
 }

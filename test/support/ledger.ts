@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import type { Db, Store } from '../../src/store/database.ts'
-import { applyWith, createLedger, type Ledger, type Settlement } from '../../src/store/billing/ledger.ts'
+import { applyWith } from '../../src/store/billing/ledger-batch.ts'
+import { createLedger, type Ledger, type Settlement } from '../../src/store/billing/ledger.ts'
 import { STORE_WAIT_MS } from './database.ts'
 
 /** As a gateway of that id writes it. */
@@ -25,20 +26,14 @@ export function settlementOf(
     usage: { ...NO_USAGE, input: 10, output: 5 },
     usageSource: 'reported',
     outcome: 'completed',
-    deploymentId: undefined,
-    conversationId: undefined,
     requestId: 'test',
     streamed: false,
     status: 200,
     finishReason: 'stop',
-    errorCode: undefined,
     firstTokenMs: 1,
     durationMs: 2,
     attempts: [],
-    anomalies: [],
-    reported: undefined,
     hasIdempotencyKey: false,
-    result: undefined,
     ...change,
   }
 }
@@ -48,7 +43,8 @@ export interface SettledCall {
   projectId: string
   keyPairId: string
   charge?: bigint
-  change?: Partial<Settlement>
+  /** Also finish reasons that no provider gives. */
+  change?: Partial<Omit<Settlement, 'finishReason'> & { finishReason: string }>
   modelId?: string
   priceVersion?: bigint
   settledAt?: Date
@@ -57,7 +53,7 @@ export interface SettledCall {
 /** A call that was made and paid for, written past the ledger: its wallet does not know of it. */
 export async function addSettledCall(db: Db, call: SettledCall): Promise<void> {
   const { id, projectId, keyPairId, modelId = 'sim-small', priceVersion = 1n, settledAt = new Date() } = call
-  const s = settlementOf(id, projectId, call.charge ?? 30_000n, call.change)
+  const s = settlementOf(id, projectId, call.charge ?? 30_000n, call.change as Partial<Settlement>)
   const who = { id, project_id: projectId, key_pair_id: keyPairId, model_id: modelId }
   const amounts = { held_nanos: s.worth + 1n, usage_nanos: s.worth, charged_nanos: s.charge }
   await db

@@ -73,6 +73,7 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
       signal: abort.signal,
       caller: { publisherId: 'publisher' },
       facts: { streamed: true, attempts: [] },
+      progress: {},
     }) as unknown as Call
   async function ask(call = newCall()): Promise<Chunk[]> {
     const chunks: Chunk[] = []

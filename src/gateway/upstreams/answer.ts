@@ -78,7 +78,7 @@ async function* attempt(
         onSent()
         record.end(undefined)
       }
-      if (chunk.type === 'finish') call.facts.oddEnding = chunk.odd
+      if (chunk.type === 'finish') call.progress.oddEnding = chunk.odd
       yield chunk
     }
     admission.ended('complete')

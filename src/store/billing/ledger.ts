@@ -1,6 +1,6 @@
-import type { Pool, PoolClient } from 'pg'
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../../platform/batch.ts'
 import type { Outcome, UsageSource } from '../../rules/billing/charging.ts'
+import type { FinishReason } from '../../rules/calls/chunk.ts'
 import { ParleyError, storeUnavailable, type ErrorCode } from '../../rules/errors.ts'
 import { EXTEND_WAIT_MS, SETTLE_WAIT_MS, STORE_WAIT_MS } from '../../rules/limits.ts'
 import type { Nanos } from '../../rules/money.ts'
@@ -48,8 +48,25 @@ export interface ExtensionRequest {
   min: Nanos
 }
 
+/**
+ * What is remembered of a call, as far as it becomes known along the way. A new fact is a field here, a line where it becomes
+ * known (`call.facts`), and a column in ledger_settle: everything between passes facts on without naming them.
+ */
+export interface CallFacts {
+  streamed: boolean
+  attempts: Attempt[]
+  /** Who was sent the prompt and has not failed since. */
+  deploymentId?: string | undefined
+  firstTokenMs?: number
+  finishReason?: FinishReason
+  errorCode?: string
+  /** What was wrong with the provider's report of its usage, and that report, as it was. */
+  anomalies?: readonly Anomaly[]
+  reported?: Usage | undefined
+}
+
 /** How a call ended: what it costs, and what is remembered of it. */
-export interface Settlement {
+export interface Settlement extends CallFacts {
   callId: string
   projectId: string
   charge: Nanos
@@ -57,22 +74,13 @@ export interface Settlement {
   usage: Usage
   usageSource: UsageSource
   outcome: Outcome
-  deploymentId: string | undefined
-  conversationId: string | undefined
   requestId: string
-  streamed: boolean
+  conversationId?: string | undefined
   status: number
-  finishReason: string | undefined
-  errorCode: string | undefined
-  firstTokenMs: number | undefined
   durationMs: number
-  attempts: readonly Attempt[]
-  /** What was wrong with the provider's report, if anything, and the report itself. */
-  anomalies: readonly Anomaly[]
-  reported: Usage | undefined
   hasIdempotencyKey: boolean
   /** What a retry with the same Idempotency-Key is answered with; stored in the statement that charges. */
-  result: string | undefined
+  result?: string | undefined
 }
 
 /** One try at one deployment. */
@@ -169,110 +177,4 @@ function refusalOf(reason: string): ParleyError {
   if (reason === 'clock_wrong')
     return new ParleyError('store_unavailable', { retryAfterSeconds: 2, details: { ledger: reason } })
   return new ParleyError(code, { retryAfterSeconds: RETRY_AFTER_SECONDS[code] })
-}
-
-export interface ApplyOptions {
-  pool: Pick<Pool | PoolClient, 'query'>
-  gatewayId: string
-  onBatch?: (items: number, seconds: number) => void
-}
-
-export function applyWith({ pool, gatewayId, onBatch }: ApplyOptions): ApplyBatch {
-  return async (items) => {
-    const startedAt = performance.now()
-    const { rows } = await pool.query<LedgerAnswer>({
-      name: 'ledger_apply',
-      text: 'select * from ledger_apply($1, $2, $3, $4, $5)',
-      values: [gatewayId, ...batchOf(items)],
-    })
-    onBatch?.(items.length, (performance.now() - startedAt) / 1000)
-    const answers = new Map(rows.map((row) => [row.part + row.id, row]))
-    return items.map((item) => {
-      const answer = answers.get(item.part + (item.part === 'settle' ? item.settlement : item.request).callId)
-      if (!answer) throw new Error('the ledger did not answer an item')
-      return answer
-    })
-  }
-}
-
-type Batch = [projectIds: string[], settles: string | null, extensions: string | null, holds: string | null]
-
-/** The arguments of ledger_apply. Exported for the benchmark, which runs the same statement bare. */
-export function batchOf(items: readonly LedgerItem[]): Batch {
-  const projectIds = new Set<string>()
-  const settles: unknown[] = []
-  const extensions: unknown[] = []
-  const holds: unknown[] = []
-  for (const item of items) {
-    projectIds.add((item.part === 'settle' ? item.settlement : item.request).projectId)
-    if (item.part === 'settle') settles.push(settleRow(settles.length + 1, item.settlement))
-    else if (item.part === 'extend') extensions.push(extensionRow(extensions.length + 1, item.request))
-    else holds.push(holdRow(holds.length + 1, item.request))
-  }
-  return [[...projectIds], jsonOf(settles), jsonOf(extensions), jsonOf(holds)]
-}
-
-function jsonOf(rows: readonly unknown[]): string | null {
-  return rows.length > 0 ? JSON.stringify(rows) : null
-}
-
-// `n` is the order of arrival. Amounts travel as text: a JSON number is a double.
-
-function holdRow(n: number, request: HoldRequest) {
-  return {
-    n,
-    id: request.callId,
-    project_id: request.projectId,
-    key_pair_id: request.keyPairId,
-    model_id: request.modelId,
-    price_version_id: request.priceVersion.toString(),
-    want_nanos: request.want.toString(),
-    min_nanos: request.min.toString(),
-    has_key: request.hasIdempotencyKey,
-  }
-}
-
-function extensionRow(n: number, request: ExtensionRequest) {
-  return {
-    n,
-    id: request.callId,
-    project_id: request.projectId,
-    extension: request.extension,
-    want_nanos: request.want.toString(),
-    min_nanos: request.min.toString(),
-  }
-}
-
-function settleRow(n: number, s: Settlement) {
-  return {
-    n,
-    id: s.callId,
-    project_id: s.projectId,
-    bill_nanos: s.charge.toString(),
-    usage_nanos: s.worth.toString(),
-    input_tokens: s.usage.input,
-    cached_input_tokens: s.usage.cachedInput,
-    cache_write_tokens: s.usage.cacheWrite,
-    output_tokens: s.usage.output,
-    reasoning_tokens: s.usage.reasoning,
-    usage_source: s.usageSource,
-    outcome: s.outcome,
-    deployment_id: s.deploymentId,
-    conversation_id: s.conversationId,
-    request_id: s.requestId,
-    streamed: s.streamed,
-    status: s.status,
-    finish_reason: s.finishReason,
-    error_code: s.errorCode,
-    first_token_ms: s.firstTokenMs,
-    duration_ms: s.durationMs,
-    attempts: s.attempts,
-    has_key: s.hasIdempotencyKey,
-    result: s.result,
-    ...(s.anomalies.length > 0 && {
-      anomalies: s.anomalies,
-      provider: s.attempts.at(-1)?.provider ?? '',
-      reported: s.reported,
-    }),
-  }
 }
