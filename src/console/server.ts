@@ -7,7 +7,7 @@ import { createPasswords, type PasswordCost } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { proofOf } from '../recommend/gates/proof.ts'
-import { ParleyError } from '../rules/errors.ts'
+import { ParleyError, storeUnavailable } from '../rules/errors.ts'
 import type { SafetyProof } from '../rules/recommendations/monetization.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
@@ -141,6 +141,6 @@ function ourErrorOf(error: unknown): ParleyError {
   const details = { cause, causeCode, problem }
   // A NUL in a text, a place in a list that nobody gave out: nothing that the store could hold or look for.
   if (UNSTORABLE.has(String(causeCode))) return new ParleyError('invalid_request', { details })
-  if (isUnavailable(error)) return new ParleyError('store_unavailable', { retryAfterSeconds: 2, details })
+  if (isUnavailable(error)) return storeUnavailable(details)
   return new ParleyError('internal', { details })
 }

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { LaneFull, LaneTimeout } from '../platform/batch.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
-import { ParleyError, storeUnavailable } from '../rules/errors.ts'
+import { ParleyError } from '../rules/errors.ts'
 import { isPublishableKey, isSameDigest, isSecretKey, secretDigestOf } from '../rules/projects/keys.ts'
 import { STORE_WAIT_MS } from '../rules/limits.ts'
-import type { Db } from '../store/database.ts'
+import { orUnavailable, type Db } from '../store/database.ts'
 import { createLookups } from '../store/lookups.ts'
 import { findKeyRecords, type KeyRecord } from '../store/projects/keys.ts'
 
@@ -62,10 +61,9 @@ export function createAuthenticate(db: Db, secrets: Secrets, waitMs = STORE_WAIT
     const refusal = sleep(REFUSED_AFTER_MS, undefined, { ref: false })
     const pair = secretDigestOf(publishable + secret, currentPepper).toString('base64')
     if (!wrong.has(pair)) {
-      const record = await load(publishable).catch((error: unknown) => {
+      const record = await orUnavailable(load(publishable)).catch((error: unknown) => {
         if (believed) return believed
-        const isAway = error instanceof LaneFull || error instanceof LaneTimeout
-        throw isAway ? storeUnavailable() : error
+        throw error
       })
       if (isProvenTo(record, secret)) return record
       wrong.set(pair, true)

@@ -5,7 +5,7 @@ import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/cal
 import { ParleyError } from '../rules/errors.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../rules/limits.ts'
 import type { Usage } from '../rules/billing/usage.ts'
-import { throwForCaller, type Db } from '../store/database.ts'
+import { orUnavailable, type Db } from '../store/database.ts'
 import { claimKey, giveUpKey } from '../store/calls/idempotency.ts'
 import type { Call } from './call.ts'
 
@@ -64,22 +64,18 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
           param: 'Idempotency-Key',
         })
       }
-      const { state, result, callId } = await statements
-        .claimKey(
-          db,
-          {
-            projectId: call.caller.projectId,
-            keyPairId: call.caller.keyPairId,
-            keyDigest: digestOf(`key ${key}`),
-            bodyDigest: digestOf(`body ${call.conversationId ?? ''} ${JSON.stringify(call.body)}`),
-            callId: call.id,
-            gatewayId,
-            conversationId: call.conversationId,
-          },
-          leaseMs,
-          IDEMPOTENCY_KEPT_MS,
-        )
-        .catch(throwForCaller)
+      const claim = {
+        projectId: call.caller.projectId,
+        keyPairId: call.caller.keyPairId,
+        keyDigest: digestOf(`key ${key}`),
+        bodyDigest: digestOf(`body ${call.conversationId ?? ''} ${JSON.stringify(call.body)}`),
+        callId: call.id,
+        gatewayId,
+        conversationId: call.conversationId,
+      }
+      const { state, result, callId } = await orUnavailable(
+        statements.claimKey(db, claim, leaseMs, IDEMPOTENCY_KEPT_MS),
+      )
       if (state === 'claimed') return undefined
       if (state === 'mismatch') throw new ParleyError('idempotency_mismatch', { param: 'Idempotency-Key' })
       if (state !== 'replay' && state !== 'running') throw new ParleyError(state)

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
 import { callIdOf, completionIdOf, recompute, type Receipt } from '../rules/billing/receipts.ts'
-import { throwForCaller, type Db } from '../store/database.ts'
+import { orUnavailable, type Db } from '../store/database.ts'
 import { findReceipt } from '../store/billing/receipts.ts'
 
 /** GET /v1/receipts/{completion_id}: why a call cost what it cost. Another project's receipt is not there. */
 export async function answerReceipt(db: Db, request: FastifyRequest, reply: FastifyReply) {
   const callId = callIdOf((request.params as { id: string }).id)
-  const receipt = callId === undefined ? undefined : await findReceipt(db, callId).catch(throwForCaller)
+  const receipt = callId === undefined ? undefined : await orUnavailable(findReceipt(db, callId))
   if (!receipt || receipt.projectId !== request.caller.projectId) throw new ParleyError('receipt_not_found')
   return reply.header('cache-control', 'private, no-store').send(receiptBodyOf(receipt))
 }

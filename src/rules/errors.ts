@@ -130,9 +130,9 @@ export class ParleyError extends Error {
   }
 }
 
-/** What callers are told while the store does not answer, which seldom lasts longer. */
-export function storeUnavailable(): ParleyError {
-  return new ParleyError('store_unavailable', { retryAfterSeconds: 2 })
+/** What callers are told while the store does not answer, which seldom lasts longer. `details` are for the log line. */
+export function storeUnavailable(details?: ErrorOptions['details']): ParleyError {
+  return new ParleyError('store_unavailable', { retryAfterSeconds: 2, ...(details && { details }) })
 }
 
 /** Anything that was not foreseen is `internal`; its text stays inside. */

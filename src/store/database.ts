@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, type Transaction } from 'kysely'
 import { DatabaseError, Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
+import { LaneFull, LaneTimeout } from '../platform/batch.ts'
 import { storeUnavailable } from '../rules/errors.ts'
 import { listen, type Channel, type Listening } from './notifications.ts'
 import type { Database as Schema } from './schema.gen.ts'
@@ -181,7 +182,12 @@ export function isUnavailable(error: unknown): boolean {
   return /connection|timeout|terminated|closed/i.test(error.message)
 }
 
-/** For `catch`: to callers a store that is away is a 503, and everything else is what it was. */
-export function throwForCaller(error: unknown): never {
-  throw isUnavailable(error) ? storeUnavailable() : error
+/** What the store answers, for somebody who waits for it: while it is away, what such a caller is told. */
+export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    const isAway = error instanceof LaneFull || error instanceof LaneTimeout || isUnavailable(error)
+    throw isAway ? storeUnavailable() : error
+  }
 }

@@ -4,7 +4,7 @@ import { ParleyError } from '../../rules/errors.ts'
 import { escapeHtml } from '../../rules/html.ts'
 import { idOf } from '../../rules/recommendations/link-token.ts'
 import { textDigestOf } from '../../rules/text-digest.ts'
-import { throwForCaller, type Db } from '../../store/database.ts'
+import { orUnavailable, type Db } from '../../store/database.ts'
 import { findRecommendation } from '../../store/recommendations/records.ts'
 import { signingKeysOf } from './recommendations.ts'
 
@@ -21,7 +21,7 @@ export function createLinks(db: Db, secrets: Secrets): Links {
   async function recommendationOf(request: FastifyRequest) {
     const { token } = request.params as { token: string }
     const id = idOf(token, keyOf)
-    const found = id && (await findRecommendation(db, id).catch(throwForCaller))
+    const found = id && (await orUnavailable(findRecommendation(db, id)))
     if (!found) throw new ParleyError('not_found')
     return found
   }

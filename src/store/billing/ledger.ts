@@ -174,7 +174,6 @@ function refusalOf(reason: string): ParleyError {
   const code = reason as ErrorCode
   if (code === 'rate_limited') return new ParleyError(code, { retryAfterSeconds: 60 - new Date().getUTCSeconds() })
   // Of this process, not of the caller: the log line tells the operator, and another gateway may answer the retry.
-  if (reason === 'clock_wrong')
-    return new ParleyError('store_unavailable', { retryAfterSeconds: 2, details: { ledger: reason } })
+  if (reason === 'clock_wrong') return storeUnavailable({ ledger: reason })
   return new ParleyError(code, { retryAfterSeconds: RETRY_AFTER_SECONDS[code] })
 }
