@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { billFor, OUTCOMES, type Outcome } from '../src/rules/billing/charging.ts'
+import { billFor, CALL_OUTCOMES, type CallOutcome } from '../src/rules/billing/charging.ts'
 import { ERRORS } from '../src/rules/errors.ts'
 import { ANOMALIES } from '../src/rules/billing/usage-report.ts'
 
@@ -35,10 +35,10 @@ test('docs/billing.md says of every outcome whether it costs something, as the r
   const rows = rowsOf(await read('docs/billing.md'))
   assert.deepEqual(
     rows.map(([outcome]) => outcome),
-    [...OUTCOMES],
+    [...CALL_OUTCOMES],
   )
   for (const [outcome, , cost] of rows) {
-    const ending = { outcome: outcome as Outcome, used: { usage, source: 'estimated' as const }, held: 100n }
+    const ending = { outcome: outcome as CallOutcome, used: { usage, source: 'estimated' as const }, held: 100n }
     const { charge } = billFor(ending, price)
     assert.equal(charge === 0n, cost!.startsWith('nothing'), outcome)
   }

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { OUTCOMES } from '../src/rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../src/rules/billing/charging.ts'
 import { PLANTED } from './simulation/planted.ts'
 import { runSeeds, traceSeed } from './simulation/seeds.ts'
 import { inThread } from './support/thread.ts'
@@ -29,7 +29,7 @@ test('calls, hang-ups, crashes, pauses, lost answers and sweeps in any order kee
 
 test('what the simulation is about does happen in it', () => {
   const expected = [
-    ...OUTCOMES,
+    ...CALL_OUTCOMES,
     'extension',
     'overrun paid from what is available',
     'shortfall',

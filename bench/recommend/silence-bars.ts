@@ -1,5 +1,5 @@
 /** E4 and E5: where there must be no recommendation. */
-import type { MatchReply, MatchRequest, Outcome } from '../../src/rules/recommendations/matching.ts'
+import type { MatchReply, MatchRequest, RecommendationOutcome } from '../../src/rules/recommendations/matching.ts'
 import { upperBoundOfNone } from './metrics.ts'
 import { createProgress } from './progress.ts'
 import type { Result } from './report.ts'
@@ -10,7 +10,12 @@ export interface Matching {
 }
 
 /** What ends a match before offers are looked at. */
-const GATES: ReadonlySet<string> = new Set<Outcome>(['language', 'too_long', 'sensitive', 'not_commercial'])
+const GATES: ReadonlySet<string> = new Set<RecommendationOutcome>([
+  'language',
+  'too_long',
+  'sensitive',
+  'not_commercial',
+])
 const DEADLINE_MS = 60_000
 const EVERYDAY_SHOWN_MAX = 0.02
 const EXAMPLES_MAX = 40

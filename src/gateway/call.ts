@@ -1,4 +1,4 @@
-import type { Outcome, UsageSource } from '../rules/billing/charging.ts'
+import type { CallOutcome, UsageSource } from '../rules/billing/charging.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import type { CallFacts } from '../store/billing/ledger.ts'
@@ -37,7 +37,7 @@ export interface CallProgress {
   /** What the provider called an end that nobody asks for. */
   oddEnding?: string | undefined
   /** What it came to, from when it is settled. */
-  bill?: { outcome: Outcome; usage: Usage; usageSource: UsageSource; held: Nanos; worth: Nanos }
+  bill?: { outcome: CallOutcome; usage: Usage; usageSource: UsageSource; held: Nanos; worth: Nanos }
   /** From when that is durable. */
   charged?: Nanos
 }

@@ -1,6 +1,6 @@
 import { UpstreamError } from '../providers/provider.ts'
 import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
-import type { Outcome } from '../rules/billing/charging.ts'
+import type { CallOutcome } from '../rules/billing/charging.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
 import { ParleyError, asParleyError } from '../rules/errors.ts'
 import { OUTPUT_TOKENS_MAX_UNKNOWN } from '../rules/billing/holds.ts'
@@ -45,7 +45,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
   let placed: RecommendationChunk | undefined
   let isPlaced = false
   // Leaving this generator through `return` passes no `catch`: hence the first values.
-  let outcome: Outcome = 'hung_up'
+  let outcome: CallOutcome = 'hung_up'
   let end: AnswerEnd = 'cancelled'
   let failure: ParleyError | undefined
   try {
@@ -77,7 +77,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
     yield { type: 'usage', usage: (await meter.conclude(end)).usage }
   } catch (error) {
     end = isCallersDoing(error) ? 'cancelled' : 'cut'
-    outcome = isGone(call) ? 'hung_up' : outcomeOf(error)
+    outcome = isGone(call) ? 'hung_up' : callOutcomeOf(error)
     if (isGone(call)) throw call.signal.reason
     failure = failureOf(error)
     call.facts.errorCode = failure.code
@@ -134,7 +134,7 @@ function readOnMsOf({ statistics }: Gateway, { facts, progress }: Call, { model 
 }
 
 /** Whether a provider has done anything that somebody must pay for. */
-function isWorkedOn({ facts }: Call, meter: Meter, outcome: Outcome): boolean {
+function isWorkedOn({ facts }: Call, meter: Meter, outcome: CallOutcome): boolean {
   if (outcome === 'completed' || meter.isStarted) return true
   return outcome === 'hung_up' && facts.deploymentId !== undefined
 }
@@ -178,7 +178,7 @@ function isCallersDoing(error: unknown): boolean {
   return error instanceof HungUp || (error instanceof UpstreamError && error.kind === 'reader_stalled')
 }
 
-function outcomeOf(error: unknown): Outcome {
+function callOutcomeOf(error: unknown): CallOutcome {
   if (isCallersDoing(error)) return 'hung_up'
   if (error instanceof ParleyError && error.code === 'upstream_failed') return 'upstream_failed'
   if (!(error instanceof UpstreamError)) return 'gateway_failed'

@@ -4,7 +4,7 @@ import { isUuid } from '../platform/uuid.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { MESSAGES_MAX } from '../rules/limits.ts'
 import {
-  OUTCOMES,
+  RECOMMENDATION_OUTCOMES,
   type JudgeReply,
   type JudgeRequest,
   type MatchReply,
@@ -57,11 +57,11 @@ export const matchReplySchema: z.ZodType<MatchReply> = z.discriminatedUnion('out
       priceNanos: z.string().regex(/^[1-9]\d{0,14}$/),
     }),
   }),
-  z.object({ outcome: z.enum(OUTCOMES).exclude(['served', 'test']) }),
+  z.object({ outcome: z.enum(RECOMMENDATION_OUTCOMES).exclude(['served', 'test']) }),
 ]) as z.ZodType<MatchReply>
 
 export const judgeReplySchema: z.ZodType<JudgeReply> = z.object({
-  outcome: z.enum(['open', ...OUTCOMES]).exclude(['served', 'test']),
+  outcome: z.enum(['open', ...RECOMMENDATION_OUTCOMES]).exclude(['served', 'test']),
 })
 
 /** What a gateway shows a matcher: both have the installation's secret. */

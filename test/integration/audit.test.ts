@@ -8,7 +8,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { billFor, type Outcome } from '../../src/rules/billing/charging.ts'
+import { billFor, type CallOutcome } from '../../src/rules/billing/charging.ts'
 import { INVARIANTS, type Invariant } from '../../src/rules/billing/invariants.ts'
 import type { Price } from '../../src/rules/billing/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/rules/billing/usage.ts'
@@ -147,7 +147,7 @@ function holdOf({ project, keyPairId }: Caller, callId: string, want: bigint) {
 
 async function complete(
   caller: Caller,
-  options: { reported?: Usage; outcome?: Outcome; held?: bigint } = {},
+  options: { reported?: Usage; outcome?: CallOutcome; held?: bigint } = {},
 ): Promise<string> {
   const { reported, outcome = 'completed', held = 10_000_000n } = options
   const callId = uuidv7()

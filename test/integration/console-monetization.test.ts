@@ -4,7 +4,7 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { proofOf } from '../../src/recommend/gates/proof.ts'
 import type { Message } from '../../src/rules/calls/chat-request.ts'
 import { numberOccurrences } from '../../src/rules/calls/conversations.ts'
-import { OUTCOMES } from '../../src/rules/recommendations/matching.ts'
+import { RECOMMENDATION_OUTCOMES } from '../../src/rules/recommendations/matching.ts'
 import { DEFAULT_SETTINGS, obstacleToOn, type SafetyProof } from '../../src/rules/recommendations/monetization.ts'
 import { outcomeWordsOf } from '../../src/rules/recommendations/outcome-labels.ts'
 import { completionIdOf } from '../../src/rules/billing/receipts.ts'
@@ -386,12 +386,15 @@ test('every outcome that a gateway can count is told in words', async () => {
   const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS)
   await addOutcomes(
     world.store.db,
-    OUTCOMES.map((outcome) => ({ projectId: project, hour, outcome, calls: 1 })),
+    RECOMMENDATION_OUTCOMES.map((outcome) => ({ projectId: project, hour, outcome, calls: 1 })),
   )
   const { outcomes, calls } = await read(project, '/outcomes')
-  assert.equal(calls, OUTCOMES.length)
+  assert.equal(calls, RECOMMENDATION_OUTCOMES.length)
   const titles: string[] = outcomes.map(({ title }: { title: string }) => title)
-  assert.deepEqual(titles.toSorted(), OUTCOMES.map((outcome) => outcomeWordsOf(outcome).title).toSorted())
+  assert.deepEqual(
+    titles.toSorted(),
+    RECOMMENDATION_OUTCOMES.map((outcome) => outcomeWordsOf(outcome).title).toSorted(),
+  )
   assert.ok(!titles.includes('Another reason'))
 })
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { after, before, test } from 'node:test'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { OUTCOMES } from '../../src/rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../src/rules/billing/charging.ts'
 import type { Store } from '../../src/store/database.ts'
 import type { Ledger } from '../../src/store/billing/ledger.ts'
 import { rollUpStep } from '../../src/store/billing/usage-roll-up.ts'
@@ -92,7 +92,7 @@ async function differences(table: 'usage_hours' | 'usage_days'): Promise<unknown
       select project_id, starts_at at time zone 'utc' as at, model_id, key_pair_id, price_version_id, calls,
         charged_nanos as charged, input_tokens as input, cached_input_tokens as cached, cache_write_tokens as written,
         output_tokens as output, reasoning_tokens as reasoning, billed_worth_nanos as worth,
-        billed_output_tokens as billed_output, outcomes[${OUTCOMES.indexOf('timed_out') + 1}] as timed_out,
+        billed_output_tokens as billed_output, outcomes[${CALL_OUTCOMES.indexOf('timed_out') + 1}] as timed_out,
         statuses[4] as bad_gateway, (select sum(n) from unnest(first_tokens) as n) as with_first_token, streamed
       from ${sql.table(table)} where (select sum(n) from unnest(durations) as n) = calls
     )
@@ -173,7 +173,7 @@ test('roll-ups of random calls, late ones among them, equal sums over the ledger
   for (let round = 0; round < 12; round++) {
     for (let n = 0; n < 20; n++) {
       const its = random.pick(projects)
-      const outcome = random.pick(OUTCOMES)
+      const outcome = random.pick(CALL_OUTCOMES)
       const isCharged = ['completed', 'hung_up', 'hold_used_up'].includes(outcome)
       const callId = await its.hold(
         random.int(3) === 0 ? random.int(90) * MINUTE_MS : 0,

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../src/rules/billing/charging.ts'
+import type { CallOutcome } from '../../src/rules/billing/charging.ts'
 import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import type { ContentChunk, ReplyChunk } from '../../src/rules/calls/chunk.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
@@ -135,7 +135,7 @@ function checkSettlement(record: CallRecord, settlement: Settlement, report: Rep
   )
 }
 
-function expectedOutcome(record: CallRecord, settlement: Settlement): Outcome {
+function expectedOutcome(record: CallRecord, settlement: Settlement): CallOutcome {
   const last = record.attempts.at(-1)
   const byAbort = record.abortedBy === 'shut_down' ? 'gateway_failed' : 'hung_up'
   // No route took the call. Whether that is their fault or that of too many calls, only the gateway knows.
@@ -173,7 +173,7 @@ interface Bill {
 }
 
 /** One for each size that the hold has had: an extension's answer may have been lost on its way to the gateway. */
-function expectedBills(record: CallRecord, outcome: Outcome): Bill[] {
+function expectedBills(record: CallRecord, outcome: CallOutcome): Bill[] {
   const last = record.attempts.at(-1)
   if (!last || !isWorkedOn(last, outcome)) return [{ worth: 0n, charge: 0n }]
   const reported = reportIn(last, false)
@@ -185,7 +185,7 @@ function expectedBills(record: CallRecord, outcome: Outcome): Bill[] {
 }
 
 /** Whether the provider has done anything that somebody must pay for. */
-function isWorkedOn(last: AttemptRecord, outcome: Outcome): boolean {
+function isWorkedOn(last: AttemptRecord, outcome: CallOutcome): boolean {
   if (outcome === 'completed' || last.given.some(isContent)) return true
   // Also one that was too slow to begin, while it was read on for a caller that was gone.
   const isAtWork = last.isSent && ['aborted', 'complete', 'left', 'first_token_timeout'].includes(last.end ?? '')
@@ -193,7 +193,7 @@ function isWorkedOn(last: AttemptRecord, outcome: Outcome): boolean {
 }
 
 /** docs/billing.md, once more and on its own: the rules must not be judged by themselves. */
-function chargeFor(outcome: Outcome, worth: Nanos, held: Nanos, isReported: boolean): Nanos {
+function chargeFor(outcome: CallOutcome, worth: Nanos, held: Nanos, isReported: boolean): Nanos {
   switch (outcome) {
     case 'completed':
       return isReported ? worth : least(worth, held)
@@ -213,7 +213,7 @@ function reportIn({ given }: AttemptRecord, soFar: boolean): Usage | undefined {
 
 type Used = { usage: Usage; source: 'reported' | 'estimated' }
 
-function countedUsage(record: CallRecord, last: AttemptRecord, outcome: Outcome, held: Nanos): Used {
+function countedUsage(record: CallRecord, last: AttemptRecord, outcome: CallOutcome, held: Nanos): Used {
   const source = 'estimated'
   const soFar = reportIn(last, true)
   const isCancelled = outcome === 'hung_up'

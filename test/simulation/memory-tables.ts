@@ -1,4 +1,4 @@
-import type { Outcome } from '../../src/rules/billing/charging.ts'
+import type { CallOutcome } from '../../src/rules/billing/charging.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 
 /** The ledger's tables as plain data. Without the database's constraints: what they would refuse, the invariants find. */
@@ -45,7 +45,7 @@ export interface Charge {
   held: Nanos
   worth: Nanos
   charged: Nanos
-  outcome: Outcome
+  outcome: CallOutcome
 }
 
 export interface Transfer {

@@ -8,7 +8,7 @@ type UsageTable = keyof typeof UNIT_MS
 export interface UsageRow extends Partial<Record<(typeof SCALARS)[number], bigint>> {
   project_id: string
   starts_at: Date
-  /** Counts in the order of OUTCOMES. */
+  /** Counts in the order of CALL_OUTCOMES. */
   outcomes?: number[]
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Outcome, UsageSource } from '../../rules/billing/charging.ts'
+import type { CallOutcome, UsageSource } from '../../rules/billing/charging.ts'
 import { formatCredits } from '../../rules/money.ts'
 import {
   callIdOf,
@@ -21,7 +21,7 @@ export function addReceiptCommand(program: Command): void {
     .action(withStore(show))
 }
 
-const OUTCOMES: Record<Outcome, string> = {
+const OUTCOMES: Record<CallOutcome, string> = {
   completed: 'the answer was complete',
   hung_up: 'the caller hung up',
   hold_used_up: 'the credit was used up, so the answer was ended early',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { STATUSES } from '../../rules/billing/usage-counts.ts'
 import type { UsageDetails } from '../../store/billing/usage.ts'
 import { detailsOf, pointsOf, totalOf } from './usage-replies.ts'
@@ -25,7 +25,7 @@ const SOME: UsageDetails = {
   outputTokens: 50n,
   reasoningTokens: 7n,
   charged: 1_234n,
-  outcomes: OUTCOMES.map((outcome) => COUNTS.get(outcome) ?? 0),
+  outcomes: CALL_OUTCOMES.map((outcome) => COUNTS.get(outcome) ?? 0),
   statuses: [...STATUSES, null].map((status) => COUNTS.get(status) ?? 0),
   firstTokens: [0, 4],
   durations: [0, 0, 0, 10],

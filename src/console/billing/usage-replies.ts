@@ -1,4 +1,4 @@
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { failuresIn, percentileOf, STATUSES } from '../../rules/billing/usage-counts.ts'
 import { momentsOf, type Span } from '../../rules/billing/usage-spans.ts'
 import type { UsageDetails, UsagePoint, UsageSums } from '../../store/billing/usage.ts'
@@ -23,7 +23,7 @@ export function sumsOf(sums: UsageSums) {
 export function detailsOf(details: UsageDetails) {
   return {
     ...sumsOf(details),
-    outcomes: OUTCOMES.map((outcome, n) => ({ outcome, calls: details.outcomes[n] ?? 0 })).filter(hasCalls),
+    outcomes: CALL_OUTCOMES.map((outcome, n) => ({ outcome, calls: details.outcomes[n] ?? 0 })).filter(hasCalls),
     statuses: [...STATUSES, null]
       .map((status, n) => ({ status, calls: details.statuses[n] ?? 0 }))
       .filter(({ status, calls }) => status !== 200 && calls > 0),

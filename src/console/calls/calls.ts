@@ -4,7 +4,7 @@ import { notThere, wrongFields } from '../../actions/refusals.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { DAY_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { phasesOf, wordsOf } from '../../rules/calls/call-labels.ts'
-import { OUTCOMES, type Outcome } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES, type CallOutcome } from '../../rules/billing/charging.ts'
 import { breakdownOf } from '../../rules/billing/costs.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { ERRORS } from '../../rules/errors.ts'
@@ -56,7 +56,7 @@ export function callRoutes(app: FastifyInstance, world: World): void {
 }
 
 interface FilterQuery {
-  outcome?: Outcome | 'failed' | undefined
+  outcome?: CallOutcome | 'failed' | undefined
   model?: string | undefined
   key?: string | undefined
   conversation?: string | undefined
@@ -68,7 +68,7 @@ interface FilterQuery {
 
 function filtersOf({ outcome, model, key, conversation, min_cost, streamed, from, to }: FilterQuery): CallFilters {
   return {
-    outcomes: outcome === 'failed' ? OUTCOMES.filter((each) => FAILURES.has(each)) : outcome && [outcome],
+    outcomes: outcome === 'failed' ? CALL_OUTCOMES.filter((each) => FAILURES.has(each)) : outcome && [outcome],
     modelId: model,
     keyPairId: key,
     conversationId: conversation,

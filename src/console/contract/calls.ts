@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { after, amount, entries, id, limit, page, time } from './fields.ts'
 
 const filters = z.object({
   /** `failed` is every outcome that our side or the provider broke. */
-  outcome: z.enum(['failed', ...OUTCOMES]).optional(),
+  outcome: z.enum(['failed', ...CALL_OUTCOMES]).optional(),
   model: z.string().max(200).optional(),
   key: id.optional(),
   conversation: z.string().max(200).optional(),
@@ -34,7 +34,7 @@ const call = z.object({
   conversationId: z.string().nullable(),
   streamed: z.boolean(),
   status: z.number(),
-  outcome: z.enum(OUTCOMES),
+  outcome: z.enum(CALL_OUTCOMES),
   /** The outcome in two or three words. */
   title: z.string(),
   finishReason: z.string().nullable(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { after, amount, done, entries, limit, page, rows, time } from './fields.ts'
 
 /** The caller's own id, as in x-conversation-id. */
@@ -41,7 +41,7 @@ const message = z.object({
     .object({
       id: z.string(),
       model: z.string(),
-      outcome: z.enum(OUTCOMES),
+      outcome: z.enum(CALL_OUTCOMES),
       durationMs: z.number(),
       firstTokenMs: z.number().nullable(),
       inputTokens: z.number(),

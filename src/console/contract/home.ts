@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { amount, done, entries, time } from './fields.ts'
 
 const count = z.number().int().nonnegative()
@@ -12,7 +12,7 @@ const call = z.object({
   beganAt: time,
   model: z.string(),
   keyName: z.string().nullable(),
-  outcome: z.enum(OUTCOMES),
+  outcome: z.enum(CALL_OUTCOMES),
   title: z.string(),
   status: z.number(),
   errorCode: z.string().nullable(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { domainNameOf } from '../../rules/projects/domains.ts'
-import { OUTCOMES } from '../../rules/recommendations/matching.ts'
+import { RECOMMENDATION_OUTCOMES } from '../../rules/recommendations/matching.ts'
 import { categoriesOf, MATCHER_STANDINGS, topicsOf } from '../../rules/recommendations/monetization.ts'
 import { OUTCOME_KINDS } from '../../rules/recommendations/outcome-labels.ts'
 import { labelOf } from '../../rules/recommendations/block.ts'
@@ -153,7 +153,7 @@ export const monetization = entries({
       /** Most frequent first. `outcome` is null for what a newer version has counted. */
       outcomes: z.array(
         z.object({
-          outcome: z.enum(OUTCOMES).nullable(),
+          outcome: z.enum(RECOMMENDATION_OUTCOMES).nullable(),
           kind: z.enum(OUTCOME_KINDS),
           title: z.string(),
           explanation: z.string(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { amount, entries, time } from './fields.ts'
 
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'Write a date like 2026-11-15.' })
@@ -17,7 +17,7 @@ const latency = z.object({ p50: z.number().nullable(), p95: z.number().nullable(
 
 const sums = z.object({ calls: count, failed: count, streamed: count, tokens, chargedNanos: amount })
 const details = sums.extend({
-  outcomes: z.array(z.object({ outcome: z.enum(OUTCOMES), calls: count })),
+  outcomes: z.array(z.object({ outcome: z.enum(CALL_OUTCOMES), calls: count })),
   /** Without 200. 0 is a call whose server stopped; null counts all that are not listed. */
   statuses: z.array(z.object({ status: z.number().nullable(), calls: count })),
   firstTokenMs: latency,

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { dismissOnboarding } from '../../actions/projects/projects.ts'
 import { DAY_MS, HOUR_MS } from '../../rules/durations.ts'
 import { wordsOf } from '../../rules/calls/call-labels.ts'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import { FAILURES } from '../../rules/billing/usage-counts.ts'
@@ -60,7 +60,7 @@ async function homeOf(db: Db, projectId: string, nowMs: number) {
   const span = { projectIds: [projectId], ...daysUpTo(nowMs, 30) }
   const models = await sumUsageByGroup(db, span, 'model')
   const names = await listGroupNames(db, 'key', [projectId])
-  const outcomes = OUTCOMES.filter((outcome) => FAILURES.has(outcome))
+  const outcomes = CALL_OUTCOMES.filter((outcome) => FAILURES.has(outcome))
   return {
     balanceNanos: wallet?.balance_nanos ?? 0n,
     heldNanos: wallet?.held_nanos ?? 0n,

@@ -8,7 +8,11 @@ import { wrongFields } from '../../actions/refusals.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { HOUR_MS } from '../../rules/durations.ts'
 import { obstacleToOn, standingOf } from '../../rules/recommendations/monetization.ts'
-import { isOutcome, outcomeWordsOf, type OutcomeWords } from '../../rules/recommendations/outcome-labels.ts'
+import {
+  isRecommendationOutcome,
+  outcomeWordsOf,
+  type OutcomeWords,
+} from '../../rules/recommendations/outcome-labels.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import { LABELS } from '../../rules/recommendations/block.ts'
 import type { Db } from '../../store/database.ts'
@@ -98,7 +102,7 @@ async function outcomesOf(db: Db, projectId: string, hours: number) {
   const from = new Date((Math.floor(Date.now() / HOUR_MS) + 1 - hours) * HOUR_MS)
   const sums = await sumOutcomes(db, projectId, from)
   const outcomes = sums.map(({ outcome: text, calls }) => {
-    const outcome = isOutcome(text) ? text : null
+    const outcome = isRecommendationOutcome(text) ? text : null
     const { kind, title, explanation, advice } = outcome === null ? NEWER : outcomeWordsOf(outcome)
     return { outcome, kind, title, explanation, advice, calls: Number(calls) }
   })

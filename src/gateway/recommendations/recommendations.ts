@@ -7,7 +7,7 @@ import { createMatcherClient } from '../../recommend/matcher-client.ts'
 import { matcherTokenOf } from '../../recommend/wire.ts'
 import type { ChatRequest, Message } from '../../rules/calls/chat-request.ts'
 import type { FinishReason, RecommendationChunk } from '../../rules/calls/chunk.ts'
-import type { Match, Outcome } from '../../rules/recommendations/matching.ts'
+import type { Match, RecommendationOutcome } from '../../rules/recommendations/matching.ts'
 import {
   labelOf,
   renderBlock,
@@ -51,7 +51,11 @@ const RESTRAINT_WAIT_MS = 500
 const ANSWER_WAIT_MS = 150
 const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), end: () => {} }
 /** These keep a conversation free for good. */
-const SENSITIVE: ReadonlySet<string> = new Set<Outcome>(['sensitive', 'answer_sensitive', 'excluded_topic'])
+const SENSITIVE: ReadonlySet<string> = new Set<RecommendationOutcome>([
+  'sensitive',
+  'answer_sensitive',
+  'excluded_topic',
+])
 
 export interface RecommendationsOptions {
   db: Db

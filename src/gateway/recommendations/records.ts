@@ -3,7 +3,7 @@ import { every } from '../../platform/every.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { HOUR_MS } from '../../rules/durations.ts'
-import type { Outcome } from '../../rules/recommendations/matching.ts'
+import type { RecommendationOutcome } from '../../rules/recommendations/matching.ts'
 import { isUnavailable, type Db } from '../../store/database.ts'
 import {
   addOutcomes,
@@ -21,7 +21,7 @@ import {
  * knows of it from the first moment on. Everything else is written now and then and many at once: no answer waits for that.
  */
 export interface RecommendationRecords {
-  count(projectId: string, outcome: Outcome): void
+  count(projectId: string, outcome: RecommendationOutcome): void
   /** Is it in the store, and may it be shown? Rejects when the store does not answer in time. */
   add(record: RecommendationRecord, waitMs: number): Promise<boolean>
   /** What became of it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OUTCOMES, billFor, type Ending, type Outcome } from './charging.ts'
+import { CALL_OUTCOMES, billFor, type Ending, type CallOutcome } from './charging.ts'
 import type { Price } from './pricing.ts'
 import { NO_USAGE } from './usage.ts'
 
@@ -18,12 +18,12 @@ const REPORTED = { usage: { ...NO_USAGE, input: 90, output: 10, reasoning: 5 }, 
 const COUNTED_WORTH = 100n + 10n * 4n
 const REPORTED_WORTH = 90n + 10n * 4n + 5n * 4n
 
-function ending(outcome: Outcome, more: Partial<Ending> = {}): Ending {
+function ending(outcome: CallOutcome, more: Partial<Ending> = {}): Ending {
   return { outcome, used: COUNTED, held: HELD, ...more }
 }
 
 /** Who pays for what the provider produced before the call ended so. */
-const PAYS: Record<Outcome, 'publisher' | 'operator'> = {
+const PAYS: Record<CallOutcome, 'publisher' | 'operator'> = {
   completed: 'publisher',
   hung_up: 'publisher',
   hold_used_up: 'publisher',
@@ -34,7 +34,7 @@ const PAYS: Record<Outcome, 'publisher' | 'operator'> = {
   gateway_died: 'operator',
 }
 
-for (const outcome of OUTCOMES) {
+for (const outcome of CALL_OUTCOMES) {
   const isCharged = PAYS[outcome] === 'publisher'
   const says = isCharged ? 'is charged' : 'is charged nothing, and its worth is recorded'
 
@@ -87,5 +87,5 @@ test('an answer that was cut because its hold was used up costs the hold', () =>
 })
 
 test('every outcome stands in the charging table', () => {
-  assert.deepEqual(Object.keys(PAYS).toSorted(), [...OUTCOMES].toSorted())
+  assert.deepEqual(Object.keys(PAYS).toSorted(), [...CALL_OUTCOMES].toSorted())
 })

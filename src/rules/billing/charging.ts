@@ -3,7 +3,7 @@ import { costOf, type Price } from './pricing.ts'
 import { NO_USAGE, type Usage } from './usage.ts'
 
 /** How a call ended. docs/billing.md states what each costs the publisher; a test keeps that page and this file equal. */
-export const OUTCOMES = [
+export const CALL_OUTCOMES = [
   'completed',
   'hung_up',
   'hold_used_up',
@@ -13,12 +13,12 @@ export const OUTCOMES = [
   'gateway_failed',
   'gateway_died',
 ] as const
-export type Outcome = (typeof OUTCOMES)[number]
+export type CallOutcome = (typeof CALL_OUTCOMES)[number]
 
 export type UsageSource = 'reported' | 'estimated' | 'none'
 
 export interface Ending {
-  outcome: Outcome
+  outcome: CallOutcome
   /** What the provider did for it. Undefined: no provider had accepted the prompt, or it broke before its first piece. */
   used: { usage: Usage; source: 'reported' | 'estimated' } | undefined
   held: Nanos

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { billFor, OUTCOMES, type Ending } from './charging.ts'
+import { billFor, CALL_OUTCOMES, type Ending } from './charging.ts'
 import type { Nanos } from '../money.ts'
 import type { Price } from './pricing.ts'
 import { callIdOf, completionIdOf, recompute, type Receipt } from './receipts.ts'
@@ -52,7 +52,7 @@ const REPORTED: Ending['used'] = { usage: USED, source: 'reported' }
 const ESTIMATED: Ending['used'] = { usage: COUNTED, source: 'estimated' }
 
 describe('a receipt of what was billed matches when its charge is computed again', () => {
-  for (const outcome of OUTCOMES) {
+  for (const outcome of CALL_OUTCOMES) {
     for (const used of [REPORTED, ESTIMATED, undefined]) {
       const source = used?.source ?? 'none'
       if (outcome === 'completed' && source === 'none') continue
@@ -86,7 +86,7 @@ describe('a receipt that was changed afterwards does not match', () => {
     `${name} price`,
     { ...paid, price: { ...PRICE, [name]: PRICE[name] - 1_000_000n } },
   ])
-  const free = OUTCOMES.filter((outcome) => !['completed', 'hung_up', 'hold_used_up'].includes(outcome))
+  const free = CALL_OUTCOMES.filter((outcome) => !['completed', 'hung_up', 'hold_used_up'].includes(outcome))
   const outcomes = free.map((outcome): [string, Receipt] => [`outcome ${outcome}`, { ...paid, outcome }])
   const silent = receiptOf({ outcome: 'hung_up', used: undefined, held: 5n })
   const capped = receiptOf({ outcome: 'hold_used_up', used: REPORTED, held: 5n })

@@ -1,4 +1,4 @@
-import { billFor, type Outcome, type UsageSource } from './charging.ts'
+import { billFor, type CallOutcome, type UsageSource } from './charging.ts'
 import type { Nanos } from '../money.ts'
 import type { Price } from './pricing.ts'
 import type { Usage } from './usage.ts'
@@ -11,7 +11,7 @@ export interface Receipt {
   modelId: string
   conversationId: string | null
   requestId: string
-  outcome: Outcome
+  outcome: CallOutcome
   finishReason: string | null
   errorCode: string | null
   streamed: boolean

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OUTCOMES } from './charging.ts'
+import { CALL_OUTCOMES } from './charging.ts'
 import { FAILURES, failuresIn, LATENCY_BOUNDS, LATENCY_COUNTS, percentileOf, STATUSES } from './usage-counts.ts'
 
 test('what stored arrays count is at the position where it always was', () => {
-  assert.deepEqual(OUTCOMES.slice(0, 8), [
+  assert.deepEqual(CALL_OUTCOMES.slice(0, 8), [
     'completed',
     'hung_up',
     'hold_used_up',

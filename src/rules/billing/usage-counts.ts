@@ -1,7 +1,7 @@
-import { OUTCOMES, type Outcome } from './charging.ts'
+import { CALL_OUTCOMES, type CallOutcome } from './charging.ts'
 
 /**
- * What the positions of the roll-ups' arrays count: OUTCOMES, STATUSES, and the buckets of LATENCY_BOUNDS. Stored rows
+ * What the positions of the roll-ups' arrays count: CALL_OUTCOMES, STATUSES, and the buckets of LATENCY_BOUNDS. Stored rows
  * depend on it: something new is added at the end of a list, and nothing is ever moved.
  */
 
@@ -9,7 +9,7 @@ import { OUTCOMES, type Outcome } from './charging.ts'
 export const STATUSES = [200, 499, 500, 502, 503, 504, 0] as const
 
 /** An answer that our side or the provider broke. Who hangs up, or runs out of credit midway, got what was asked for. */
-export const FAILURES: ReadonlySet<Outcome> = new Set([
+export const FAILURES: ReadonlySet<CallOutcome> = new Set([
   'upstream_failed',
   'truncated',
   'timed_out',
@@ -45,5 +45,5 @@ export function percentileOf(histogram: readonly number[], share: number): numbe
 }
 
 export function failuresIn(outcomes: readonly number[]): number {
-  return OUTCOMES.reduce((sum, outcome, n) => sum + (FAILURES.has(outcome) ? (outcomes[n] ?? 0) : 0), 0)
+  return CALL_OUTCOMES.reduce((sum, outcome, n) => sum + (FAILURES.has(outcome) ? (outcomes[n] ?? 0) : 0), 0)
 }

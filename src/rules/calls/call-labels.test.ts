@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { phasesOf, tryWordsOf, wordsOf } from './call-labels.ts'
-import { OUTCOMES } from '../billing/charging.ts'
+import { CALL_OUTCOMES } from '../billing/charging.ts'
 
 test('the phases of a call follow each other without a gap from its first byte to its last', () => {
   const cases = [
@@ -42,7 +42,7 @@ test('what only concerns the operator is not told apart', () => {
 })
 
 test('every outcome has words, and what went wrong has advice', () => {
-  for (const outcome of OUTCOMES) {
+  for (const outcome of CALL_OUTCOMES) {
     const { title, explanation, advice } = wordsOf(outcome)
     assert.ok(title && explanation)
     assert.equal(advice === null, outcome === 'completed')

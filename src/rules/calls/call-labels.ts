@@ -1,4 +1,4 @@
-import type { Outcome } from '../billing/charging.ts'
+import type { CallOutcome } from '../billing/charging.ts'
 
 /** What became of a call, in words that its publisher can act on. Nothing here says which provider was asked. */
 
@@ -11,7 +11,7 @@ export interface Words {
 
 const NOT_CHARGED = 'You were not charged.'
 
-const WORDS: Record<Outcome, Words> = {
+const WORDS: Record<CallOutcome, Words> = {
   completed: { title: 'Completed', explanation: 'The answer was delivered in full.', advice: null },
   hung_up: {
     title: 'Caller hung up',
@@ -52,7 +52,7 @@ const WORDS: Record<Outcome, Words> = {
   },
 }
 
-export function wordsOf(outcome: Outcome): Words {
+export function wordsOf(outcome: CallOutcome): Words {
   return WORDS[outcome]
 }
 

@@ -1,7 +1,7 @@
 /** What gateways ask a matcher, what it answers, and every way in which a reply can end without a recommendation. */
 
 /** Why a call had a recommendation or had none. Counted for publishers; the order is that of the checks. */
-export const OUTCOMES = [
+export const RECOMMENDATION_OUTCOMES = [
   'served',
   'test',
   // Before anything is asked of a matcher.
@@ -25,9 +25,9 @@ export const OUTCOMES = [
   'deadline',
   'aborted',
 ] as const
-export type Outcome = (typeof OUTCOMES)[number]
+export type RecommendationOutcome = (typeof RECOMMENDATION_OUTCOMES)[number]
 /** Why there is none. */
-export type Refusal = Exclude<Outcome, 'served' | 'test'>
+export type Refusal = Exclude<RecommendationOutcome, 'served' | 'test'>
 
 /** What a project's publisher allows. */
 export interface MonetizationSettings {

@@ -1,4 +1,4 @@
-import { OUTCOMES, type Outcome } from './matching.ts'
+import { RECOMMENDATION_OUTCOMES, type RecommendationOutcome } from './matching.ts'
 
 /** Why a reply had a recommendation or had none, in words that its publisher can act on. */
 
@@ -17,7 +17,7 @@ export interface OutcomeWords {
   advice: string | null
 }
 
-const WORDS: Record<Outcome, OutcomeWords> = {
+const WORDS: Record<RecommendationOutcome, OutcomeWords> = {
   served: {
     kind: 'recommended',
     title: 'Recommended',
@@ -135,11 +135,11 @@ const WORDS: Record<Outcome, OutcomeWords> = {
   },
 }
 
-export function outcomeWordsOf(outcome: Outcome): OutcomeWords {
+export function outcomeWordsOf(outcome: RecommendationOutcome): OutcomeWords {
   return WORDS[outcome]
 }
 
 /** What is stored may have been written by a newer version, whose words are not known here. */
-export function isOutcome(text: string): text is Outcome {
-  return (OUTCOMES as readonly string[]).includes(text)
+export function isRecommendationOutcome(text: string): text is RecommendationOutcome {
+  return (RECOMMENDATION_OUTCOMES as readonly string[]).includes(text)
 }

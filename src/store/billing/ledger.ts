@@ -1,5 +1,5 @@
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../../platform/batch.ts'
-import type { Outcome, UsageSource } from '../../rules/billing/charging.ts'
+import type { CallOutcome, UsageSource } from '../../rules/billing/charging.ts'
 import type { FinishReason } from '../../rules/calls/chunk.ts'
 import { ParleyError, storeUnavailable, type ErrorCode } from '../../rules/errors.ts'
 import { EXTEND_WAIT_MS, SETTLE_WAIT_MS, STORE_WAIT_MS } from '../../rules/limits.ts'
@@ -73,7 +73,7 @@ export interface Settlement extends CallFacts {
   worth: Nanos
   usage: Usage
   usageSource: UsageSource
-  outcome: Outcome
+  outcome: CallOutcome
   requestId: string
   conversationId?: string | undefined
   status: number

@@ -1,4 +1,4 @@
-import type { Outcome, UsageSource } from '../../rules/billing/charging.ts'
+import type { CallOutcome, UsageSource } from '../../rules/billing/charging.ts'
 import type { Receipt, ReceiptAttempt } from '../../rules/billing/receipts.ts'
 import type { Db } from '../database.ts'
 
@@ -34,7 +34,7 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
     modelId: row.model_id,
     conversationId: row.conversation_id,
     requestId: row.request_id,
-    outcome: row.outcome as Outcome,
+    outcome: row.outcome as CallOutcome,
     finishReason: row.finish_reason,
     errorCode: row.error_code,
     streamed: row.streamed,

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { LATENCY_BOUNDS, LATENCY_COUNTS, STATUSES } from '../../rules/billing/usage-counts.ts'
 import type { Db } from '../database.ts'
 
@@ -53,7 +53,7 @@ export function rolledUp(every: 'hour' | 'day', facts: RawBuilder<unknown>): Raw
       count(*), count(*) filter (where streamed), ${list(TOKENS.map((column) => sql`sum(${sql.ref(column)})`))},
       sum(charged_nanos), count(*) ${billed}, coalesce(sum(usage_nanos) ${billed}, 0),
       ${list(TOKENS.map((column) => sql`coalesce(sum(${sql.ref(column)}) ${billed}, 0)`))},
-      ${countsOf('outcome', OUTCOMES)}, ${countsOf('status', STATUSES, true)},
+      ${countsOf('outcome', CALL_OUTCOMES)}, ${countsOf('status', STATUSES, true)},
       ${countsOf('first_token_bucket', positions(LATENCY_COUNTS))}, ${countsOf('duration_bucket', positions(LATENCY_COUNTS))}
     from ${facts} group by 1, 2, 3, 4, 5`
 }

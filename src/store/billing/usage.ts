@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import { OUTCOMES } from '../../rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { LATENCY_COUNTS, STATUSES } from '../../rules/billing/usage-counts.ts'
 import type { Db } from '../database.ts'
 
@@ -24,7 +24,7 @@ export interface UsageSums {
   outputTokens: bigint
   reasoningTokens: bigint
   charged: bigint
-  /** In the order of OUTCOMES. */
+  /** In the order of CALL_OUTCOMES. */
   outcomes: number[]
 }
 
@@ -42,7 +42,7 @@ const SUMS = sql`
   coalesce(sum(input_tokens), 0)::int8 as "inputTokens", coalesce(sum(cached_input_tokens), 0)::int8 as "cachedInputTokens",
   coalesce(sum(cache_write_tokens), 0)::int8 as "cacheWriteTokens", coalesce(sum(output_tokens), 0)::int8 as "outputTokens",
   coalesce(sum(reasoning_tokens), 0)::int8 as "reasoningTokens", coalesce(sum(charged_nanos), 0)::int8 as charged,
-  ${added('outcomes', OUTCOMES.length)} as outcomes`
+  ${added('outcomes', CALL_OUTCOMES.length)} as outcomes`
 
 const DETAILS = sql`${SUMS}, ${added('statuses', STATUSES.length + 1)} as statuses,
   ${added('first_tokens', LATENCY_COUNTS)} as "firstTokens", ${added('durations', LATENCY_COUNTS)} as durations`

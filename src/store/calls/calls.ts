@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { Outcome } from '../../rules/billing/charging.ts'
+import type { CallOutcome } from '../../rules/billing/charging.ts'
 import { FIRST_UUID, isUuidv7, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
 import { DAY_MS } from '../../rules/durations.ts'
 import type { Db } from '../database.ts'
@@ -19,7 +19,7 @@ export interface CallRow {
   model_id: string
   streamed: boolean
   status: number
-  outcome: Outcome
+  outcome: CallOutcome
   finish_reason: string | null
   error_code: string | null
   first_token_ms: number | null
@@ -34,7 +34,7 @@ export interface CallRow {
 }
 
 export interface CallFilters {
-  outcomes?: readonly Outcome[] | undefined
+  outcomes?: readonly CallOutcome[] | undefined
   modelId?: string | undefined
   keyPairId?: string | undefined
   conversationId?: string | undefined

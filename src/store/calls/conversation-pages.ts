@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { Outcome } from '../../rules/billing/charging.ts'
+import type { CallOutcome } from '../../rules/billing/charging.ts'
 import type { ConversationKey } from './conversations.ts'
 import type { Db } from '../database.ts'
 
@@ -119,7 +119,7 @@ export async function listMessagesAfter(
 export interface CallOfMessage {
   id: string
   model: string
-  outcome: Outcome
+  outcome: CallOutcome
   durationMs: number
   firstTokenMs: number | null
   inputTokens: number

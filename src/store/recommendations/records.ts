@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Outcome } from '../../rules/recommendations/matching.ts'
+import type { RecommendationOutcome } from '../../rules/recommendations/matching.ts'
 import type { Restraint } from '../../rules/recommendations/caps.ts'
 import type { Db } from '../database.ts'
 import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
@@ -98,7 +98,7 @@ export async function setRecommendationStates(db: Db, states: readonly Recommend
 export interface OutcomeCount {
   projectId: string
   hour: Date
-  outcome: Outcome
+  outcome: RecommendationOutcome
   calls: number
 }
 

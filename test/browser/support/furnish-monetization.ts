@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../../../src/platform/uuid.ts'
-import type { Outcome } from '../../../src/rules/recommendations/matching.ts'
+import type { RecommendationOutcome } from '../../../src/rules/recommendations/matching.ts'
 import type { Db } from '../../../src/store/database.ts'
 import {
   addOutcomes,
@@ -48,7 +48,7 @@ const OFFERS = [
 ]
 
 /** Of a thousand calls. */
-const SHARES: [Outcome, number][] = [
+const SHARES: [RecommendationOutcome, number][] = [
   ['not_commercial', 438],
   ['no_match', 171],
   ['capped', 92],

@@ -1,5 +1,5 @@
 import { wordsOf } from '../../../../src/rules/calls/call-labels.ts'
-import { OUTCOMES } from '../../../../src/rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../../../src/rules/billing/charging.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, CALL, CONVERSATION, id } from './ids.ts'
 
@@ -165,7 +165,7 @@ export const TALK: Given<'GET /api/projects/:project/conversations/:conversation
 export const CALLS: Replies = {
   'GET /api/projects/:project/calls': ({ query }) =>
     query.after === undefined
-      ? { items: OUTCOMES.map((outcome, n) => callOf(outcome, n)), next: 'after-calls', searchedTo: null }
+      ? { items: CALL_OUTCOMES.map((outcome, n) => callOf(outcome, n)), next: 'after-calls', searchedTo: null }
       : { items: [callOf('completed', 9, { id: 'chatcmpl-older' })], next: null, searchedTo: null },
   'GET /api/projects/:project/calls/:call': ({ params }) => (params.call === CALL ? COMPLETED : BROKEN),
   'GET /api/projects/:project/call-filters': {

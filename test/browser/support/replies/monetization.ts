@@ -1,4 +1,4 @@
-import { OUTCOMES } from '../../../../src/rules/recommendations/matching.ts'
+import { RECOMMENDATION_OUTCOMES } from '../../../../src/rules/recommendations/matching.ts'
 import { outcomeWordsOf } from '../../../../src/rules/recommendations/outcome-labels.ts'
 import { LABELS } from '../../../../src/rules/recommendations/block.ts'
 import type { Given, Replies } from '../canned-console.ts'
@@ -67,7 +67,11 @@ export const MONETIZATION: Replies = {
     from: ago({ days: 7 }),
     calls: query.range === '24h' ? 5_000 : 50_000,
     recommended: 1_260,
-    outcomes: OUTCOMES.map((outcome, n) => ({ outcome, ...outcomeWordsOf(outcome), calls: (20 - n) * 230 + n })),
+    outcomes: RECOMMENDATION_OUTCOMES.map((outcome, n) => ({
+      outcome,
+      ...outcomeWordsOf(outcome),
+      calls: (20 - n) * 230 + n,
+    })),
   }),
   'GET /api/projects/:project/recommendations': ({ query }) =>
     query.after === undefined

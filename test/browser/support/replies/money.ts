@@ -1,5 +1,5 @@
 import { wordsOf } from '../../../../src/rules/calls/call-labels.ts'
-import { OUTCOMES } from '../../../../src/rules/billing/charging.ts'
+import { CALL_OUTCOMES } from '../../../../src/rules/billing/charging.ts'
 import { LEDGER_KINDS, titleOfMovement, type LedgerKind } from '../../../../src/rules/billing/ledger-labels.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, id, NOW, OTHER_PROJECT, PROJECT } from './ids.ts'
@@ -128,7 +128,7 @@ function detailed(n: number): Details {
     streamed: 600 * n,
     tokens: tokens(n),
     chargedNanos: BigInt(n) * 3_210_000_000n,
-    outcomes: OUTCOMES.map((outcome, place) => ({ outcome, calls: (8 - place) * 40 * n + place })),
+    outcomes: CALL_OUTCOMES.map((outcome, place) => ({ outcome, calls: (8 - place) * 40 * n + place })),
     statuses: [
       { status: 502, calls: 21 * n },
       { status: 0, calls: 5 * n },
