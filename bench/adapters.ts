@@ -1,6 +1,6 @@
 /**
  * What our own adapters cost beside the packages of the Vercel AI SDK for the same providers: CPU time for one streamed
- * answer of 100 pieces. Both read the same bytes, which the simulator sent once, from memory: no socket is measured.
+ * answer of 100 chunks. Both read the same bytes, which the simulator sent once, from memory: no socket is measured.
  * A second table repeats it over loopback sockets, each with the HTTP client that it uses in life.
  */
 import { spawn } from 'node:child_process'
@@ -18,7 +18,7 @@ import { createTransport, eventsIn, type EventsRequest, type Transport } from '.
 import { parseChatRequest } from '../src/rules/calls/chat-request.ts'
 import { UPSTREAM_TIMERS } from '../src/rules/limits.ts'
 
-const PIECES = 100
+const CHUNKS = 100
 const ANSWERS_PER_ROUND = 60
 const WARM_UP_ROUNDS = 5
 const ROUNDS = 21
@@ -66,7 +66,7 @@ const request = parseChatRequest({
   model: 'bench',
   messages: [
     { role: 'system', content: 'You are terse.' },
-    { role: 'user', content: `Tell me of a quiet river. [[sim tokens=${PIECES}]]` },
+    { role: 'user', content: `Tell me of a quiet river. [[sim tokens=${CHUNKS}]]` },
   ],
   stream: true,
   max_tokens: 1_000,
@@ -162,7 +162,7 @@ interface Result {
 /** In turns, so that both meet the same moods of the machine. */
 async function compare(name: string, ours: Answer, theirs: Answer, answersPerRound: number): Promise<Result> {
   const said = await Promise.all([ours(), theirs()])
-  if (said[0] !== said[1] || said[0].split(' ').length < PIECES / 2) throw new Error(`${name}: the answers differ`)
+  if (said[0] !== said[1] || said[0].split(' ').length < CHUNKS / 2) throw new Error(`${name}: the answers differ`)
   const result: Result = { name, ours: [], theirs: [] }
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const order = [
@@ -231,7 +231,7 @@ try {
     const theirsOut = answerOfTheirs(pair.theirs({ baseURL: baseUrl }))
     overSockets.push(await compare(pair.name, oursOut, theirsOut, ANSWERS_PER_ROUND / 10))
   }
-  const unit = `CPU µs for an answer of ${PIECES} pieces, median (p10 to p90) of ${ROUNDS} rounds`
+  const unit = `CPU µs for an answer of ${CHUNKS} chunks, median (p10 to p90) of ${ROUNDS} rounds`
   print(`From memory: ${unit}`, inMemory)
   print(`Over loopback, our transport against fetch: ${unit}`, overSockets)
   const isOk = inMemory.every((result) => ratioOf(result) <= RATIO_MAX)

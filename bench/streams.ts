@@ -41,7 +41,7 @@ try {
   const gateways = await Promise.all(Array.from({ length: processes }, (_, i) => startGateway(18_080 + i, 19_090 + i)))
 
   console.log(
-    `${streams} streams of ${values.tokens} pieces, one every ${values['gap-ms']} ms, over ${processes} gateways`,
+    `${streams} streams of ${values.tokens} chunks, one every ${values['gap-ms']} ms, over ${processes} gateways`,
   )
   const client = fork(new URL('streams-client.ts', import.meta.url), [
     JSON.stringify({ urls: gateways.map(({ url }) => url), headers: project.headers, streams }),
@@ -55,7 +55,7 @@ try {
     `completed ${report.completed}, broken ${report.broken}, most at once ${report.most}, holds left ${openHolds} (${held} nanos)`,
   )
   console.log(
-    `first token p50 ${report.p50} ms p99 ${report.p99} ms; gateway CPU ${((cpu * 1e6) / (streams * Number(values.tokens))).toFixed(0)} µs per piece`,
+    `first token p50 ${report.p50} ms p99 ${report.p99} ms; gateway CPU ${((cpu * 1e6) / (streams * Number(values.tokens))).toFixed(0)} µs per chunk`,
   )
   console.log(
     `gateway memory at the peak ${peak()

@@ -28,7 +28,7 @@ export function createMetrics() {
     errors: counter('errors_total', 'Refusals and failures, by error code.', 'code'),
     callsRunning: gauge('calls_running', 'Completions in progress.'),
     outcomes: counter('outcomes_total', 'How calls that held credit ended.', 'outcome', 'model'),
-    firstToken: histogram('first_token_seconds', 'Time to the first piece of an answer.', LATENCY_BUCKETS, 'model'),
+    firstToken: histogram('first_token_seconds', 'Time to the first chunk of an answer.', LATENCY_BUCKETS, 'model'),
     duration: histogram('call_seconds', 'Time from request to the end of the answer.', LATENCY_BUCKETS, 'model'),
     upstreamAttempts: counter('upstream_attempts_total', 'Attempts at providers by end.', 'provider', 'kind'),
     upstreamRateLimited: counter('upstream_rate_limited_total', 'Answers 429 by provider key.', 'provider', 'key'),

@@ -6,8 +6,8 @@ import type { SeenAnswer } from '../rules/billing/usage-report.ts'
 
 /** How much of an answer has passed: its text and calls, and the thoughts that were shown. */
 export interface AnswerCount {
-  /** Returns the text of the piece. */
-  add(piece: ContentChunk): string
+  /** Returns the text of the chunk. */
+  add(chunk: ContentChunk): string
   /** No more tokens than this; cheap. */
   atMost(): AnswerTokens
   /** Counts at once: for what is not long. */
@@ -34,10 +34,10 @@ export function createAnswerCount(ratioOf: (script: Script) => number | undefine
   const thoughts = createTextCount(ratioOf)
   const toolCalls = new Set<number>()
   return {
-    add(piece) {
-      if (piece.type === 'tool_call') toolCalls.add(piece.index)
-      const said = piece.type === 'tool_call' ? (piece.name ?? '') + piece.arguments : piece.text
-      const part = piece.type === 'reasoning' ? thoughts : text
+    add(chunk) {
+      if (chunk.type === 'tool_call') toolCalls.add(chunk.index)
+      const said = chunk.type === 'tool_call' ? (chunk.name ?? '') + chunk.arguments : chunk.text
+      const part = chunk.type === 'reasoning' ? thoughts : text
       part.add(said)
       return said
     },
@@ -74,7 +74,7 @@ function createTextCount(ratioOf: (script: Script) => number | undefined) {
     uncountedBytes = 0
     return taken
   }
-  // Most answers are never counted: then nothing is looked up, which would be once for each piece.
+  // Most answers are never counted: then nothing is looked up, which would be once for each chunk.
   const scaled = () => (counted === 0 ? 0 : Math.ceil(counted * (ratioOf(scripts.script) ?? 1)))
   return {
     add(text: string): void {

@@ -37,7 +37,7 @@ export function createCallerStream(res: ServerResponse, options: CallerStreamOpt
   let roomMade: (() => void) | undefined
 
   /** Events that are ready in the same turn of the event loop leave in one packet: a system call for each would cost
-   * more than all the rest of a piece's way through the gateway. */
+   * more than all the rest of a chunk's way through the gateway. */
   function flush(): void {
     while (waiting !== '' && !isBlocked && !res.destroyed) {
       const isReady = res.write(waiting.slice(0, SLICE_CHARACTERS))

@@ -36,7 +36,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
   if (replay) return yield* replayed(call, replay)
   const hold = await holdFor(gateway, call, request, route, prompt.tokens) // 401, 403, 429, 503
 
-  // Starts beside the answer and is read after it: a slow matcher delays no piece. It never rejects.
+  // Starts beside the answer and is read after it: a slow matcher delays no chunk. It never rejects.
   const recommendation = gateway.recommendations.begin(call, request, history)
   const bounded = hold.clamp(request)
   const meter = meterFor(gateway, route, bounded, hold, prompt)

@@ -81,7 +81,7 @@ export function createConclusion(options: ConclusionOptions) {
     if (end === 'cancelled' && mayHaveThought()) usage.reasoning += unseenTokens(usage, 'reasoning')
     // The provider was writing on: the hold is what that costs, to the last nano.
     if (end === 'used up') usage.output += unseenTokens(usage, 'output') + 1
-    // A report that came with the first piece says nothing of the answer yet, and need not.
+    // A report that came with the first chunk says nothing of the answer yet, and need not.
     const odd = soFar?.anomalies.filter((anomaly) => anomaly !== 'zero') ?? []
     const anomalies: Anomaly[] = end === 'whole' ? [...odd, 'missing'] : odd
     return { usage, source: 'estimated', anomalies, reported, hasHidden: false }

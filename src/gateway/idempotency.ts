@@ -97,7 +97,7 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
   }
 }
 
-/** A stored answer as the pieces that a stream or a JSON body is made of. */
+/** A stored answer as the chunks that a stream or a JSON body is made of. */
 export function* chunksOf({ message, recommendation, finishReason, usage }: StoredAnswer): Generator<ReplyChunk> {
   if (typeof message.content === 'string' && message.content !== '') yield { type: 'text', text: message.content }
   if (message.role === 'assistant') {

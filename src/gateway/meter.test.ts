@@ -66,7 +66,7 @@ test('an answer is admitted as far as the hold pays for it, and the hold grows b
   assert.equal(hold.extensions, 2, 'a refused one is not asked for again')
 })
 
-test('a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough', async () => {
+test('a chunk that does not fit waits for the hold to grow, and is admitted only if it has grown enough', async () => {
   for (const [words, isAdmitted] of [
     [10, true],
     [15, true],
@@ -78,7 +78,7 @@ test('a piece that does not fit waits for the hold to grow, and is admitted only
   }
 })
 
-test('where pieces are large, an answer ends before the one that nobody would pay for', async () => {
+test('where chunks are large, an answer ends before the one that nobody would pay for', async () => {
   const { meter } = meterOver(10)
   const large = ' word word word word'
   assert.equal(await meter.admit(text(large)), true)
@@ -87,7 +87,7 @@ test('where pieces are large, an answer ends before the one that nobody would pa
   assert.equal(await meter.hasRoom(), false, 'two of the ten tokens are left, and four would come')
 })
 
-test('small pieces use a hold to its end', async () => {
+test('small chunks use a hold to its end', async () => {
   const { meter } = meterOver(10)
   for (let i = 0; i < 10; i++) {
     assert.equal(await meter.admit(text(' word')), true)
@@ -168,7 +168,7 @@ test('an answer counts as the model counts its script; how it counts an unknown 
   assert.equal(plain.meter.isInTheDark, false)
 })
 
-test('a tool call is counted with its name, and is the answer from its first piece on', async () => {
+test('a tool call is counted with its name, and is the answer from its first chunk on', async () => {
   const { meter } = meterOver(100)
   assert.equal(meter.isStarted, false)
   await meter.admit({ type: 'tool_call', index: 0, id: 'call_1', name: 'look up the word', arguments: '' })

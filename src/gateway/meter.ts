@@ -11,15 +11,15 @@ import { createConclusion, type AnswerEnd, type Conclusion, type ConclusionOptio
 /** Counts an answer while it passes, so that it never outgrows its hold unnoticed, and says in the end what it came to. */
 export interface Meter {
   /**
-   * Counts a piece and says whether the hold pays for it; extends the hold in time. False means that the wallet has no
-   * more: the piece must not be delivered, and the answer ends here.
+   * Counts a chunk and says whether the hold pays for it; extends the hold in time. False means that the wallet has no
+   * more: the chunk must not be delivered, and the answer ends here.
    */
-  admit(piece: ContentChunk): boolean | Promise<boolean>
+  admit(chunk: ContentChunk): boolean | Promise<boolean>
   /** What the provider says; `soFar` while the answer still runs. */
   report(usage: Usage, soFar: boolean): void
   /** What the answer came to. The first call decides, the others are told the same. */
   conclude(end: AnswerEnd): Promise<Conclusion>
-  /** Whether the hold pays for another piece like those before. If not, the answer ends here, too. */
+  /** Whether the hold pays for another chunk like those before. If not, the answer ends here, too. */
   hasRoom(): boolean | Promise<boolean>
   /** Something of the answer is there. */
   readonly isStarted: boolean
@@ -39,12 +39,12 @@ export interface MeterOptions extends Omit<ConclusionOptions, 'answer'> {
 /** How far a bounded answer may exceed its hold by our count before the provider is taken to ignore the bound. */
 const BOUNDED_LEEWAY = 2n
 /**
- * A piece that does not fit was written all the same, and nobody pays for it. Where a piece is more than a token, an answer
+ * A chunk that does not fit was written all the same, and nobody pays for it. Where a chunk is more than a token, an answer
  * ends before such a one: else two calls of one wallet, each in the other's way, would get a tenth of their tokens for
  * nothing.
  */
-const SMALL_PIECE_TOKENS = 1
-/** Of a longer piece the tokens are guessed, because counting takes time. */
+const SMALL_CHUNK_TOKENS = 1
+/** Of a longer chunk the tokens are guessed, because counting takes time. */
 const COUNTED_CHARACTERS_MAX = 1_024
 const CHARACTERS_PER_TOKEN = 3
 
@@ -89,14 +89,14 @@ export function createMeter(options: MeterOptions): Meter {
   }
 
   function fitsAnother(): boolean {
-    largest.tokens ||= tokensOfPiece(largest.text)
+    largest.tokens ||= tokensOfChunk(largest.text)
     const cost = costOf({ ...NO_USAGE, output: largest.tokens }, price)
-    return largest.tokens <= SMALL_PIECE_TOKENS || spentAtMost + cost <= held()
+    return largest.tokens <= SMALL_CHUNK_TOKENS || spentAtMost + cost <= held()
   }
 
   return {
-    admit(piece) {
-      const text = answer.add(piece)
+    admit(chunk) {
+      const text = answer.add(chunk)
       if (text.length > largest.text.length) largest = { text, tokens: 0 }
       spentAtMost = spent(answer.atMost())
       if (!isNearlyUsed(spentAtMost)) return true
@@ -119,6 +119,6 @@ export function createMeter(options: MeterOptions): Meter {
   }
 }
 
-function tokensOfPiece(text: string): number {
+function tokensOfChunk(text: string): number {
   return text.length > COUNTED_CHARACTERS_MAX ? Math.ceil(text.length / CHARACTERS_PER_TOKEN) : countTextTokens(text)
 }

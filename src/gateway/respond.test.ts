@@ -74,7 +74,7 @@ test('a caller that does not read stops the upstream, and is cut off when it sta
     // The sockets' own buffers fill first; then nothing more may be pulled.
     for (let waited = 0; !state.isEnded && waited < 400; waited++) await sleep(50)
   })
-  assert.ok(state.pulled * 16_384 < 32 * 1024 * 1024, `only what the sockets buffer was pulled: ${state.pulled} pieces`)
+  assert.ok(state.pulled * 16_384 < 32 * 1024 * 1024, `only what the sockets buffer was pulled: ${state.pulled} chunks`)
   assert.equal(slowReaders, 1)
   assert.deepEqual(stalls.slice(-2), [true, false], 'the stall was told of')
   assert.ok(state.isEnded, 'the answer was taken to its end')
@@ -128,7 +128,7 @@ test('silence is filled with pings, at event boundaries, and the first ping open
   )
 })
 
-test('there is no ping while pieces come, however long it takes: each piece puts the next ping off', async (t) => {
+test('there is no ping while chunks come, however long it takes: each chunk puts the next ping off', async (t) => {
   const pass = stopClock(t)
   async function* paced(): AsyncGenerator<Chunk> {
     for (const ms of [99, 99, 99, 250, 99, 99]) {

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { ContentChunk, RecommendationChunk } from '../rules/calls/chunk.ts'
 import { replyOf } from './wire.ts'
 
-function folded(...pieces: (ContentChunk | RecommendationChunk)[]) {
+function folded(...chunks: (ContentChunk | RecommendationChunk)[]) {
   const reply = replyOf()
-  for (const piece of pieces) reply.add(piece)
+  for (const chunk of chunks) reply.add(chunk)
   return reply
 }
 
@@ -18,7 +18,7 @@ const more = (index: number, text: string): ContentChunk => ({
 })
 const look = (name: string) => ({ id: 'call_1', type: 'function', function: { name, arguments: '{"q":1}' } })
 
-test('a text is folded from its pieces, and an answer of nothing is an empty one', () => {
+test('a text is folded from its chunks, and an answer of nothing is an empty one', () => {
   const text = folded({ type: 'text', text: 'Good ' }, { type: 'text', text: 'day' })
   assert.deepEqual(text.message(), { role: 'assistant', content: 'Good day' })
   assert.deepEqual(folded().message(), { role: 'assistant', content: '' })

@@ -72,7 +72,7 @@ interface ToolCall {
   function: { name: string; arguments: string }
 }
 
-/** Folds the pieces of an answer into one assistant message. */
+/** Folds the chunks of an answer into one assistant message. */
 export function replyOf() {
   let text = ''
   let refusal = ''

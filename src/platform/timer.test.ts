@@ -76,7 +76,7 @@ test('a stopped watchdog never expires', (t) => {
   assert.equal(watched.expiries, 0)
 })
 
-test('restarting sets no timer, so that it can be done for every piece of every stream', (t) => {
+test('restarting sets no timer, so that it can be done for every chunk of every stream', (t) => {
   stopClock(t)
   const timers = t.mock.method(globalThis, 'setTimeout')
   const watched = watch(10_000)
@@ -139,7 +139,7 @@ test('what is left of a wait is left when it goes on, however long the pause was
   assert.equal(watched.expiries, 1)
 })
 
-test('pauses between pieces take nothing from a wait, and add nothing to it', (t) => {
+test('pauses between chunks take nothing from a wait, and add nothing to it', (t) => {
   const clock = stopClock(t)
   const watched = watch(50)
   for (let i = 0; i < 4; i++) {

@@ -192,7 +192,7 @@ test('a caller can make a model call any number of tools: that is an answer, and
   assert.equal(chunks.filter(({ type }) => type === 'tool_call').length, 300)
 })
 
-test('what the prompt came to is told with the first piece, for a caller that hangs up before the end', () => {
+test('what the prompt came to is told with the first chunk, for a caller that hangs up before the end', () => {
   const first = start({ input_tokens: 9, cache_read_input_tokens: 5, output_tokens: 1 })
   const chunks = read(first, said('Hi'), said(' you'), STOPPED, END).slice(0, 3)
   const soFar = { input: 9, cachedInput: 5, cacheWrite: 0, output: 0, reasoning: 0 }

@@ -178,9 +178,9 @@ function startChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[]
   const block = mustBeRecord(event.content_block)
   switch (mustBeString(block.type)) {
     case 'text':
-      return pieceOf('text', block.text)
+      return contentChunks('text', block.text)
     case 'thinking':
-      return pieceOf('reasoning', block.thinking)
+      return contentChunks('reasoning', block.thinking)
     case 'tool_use':
       return tools.start(block, event.index)
     default:
@@ -194,9 +194,9 @@ function deltaChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[]
   const delta = mustBeRecord(event.delta)
   switch (mustBeString(delta.type)) {
     case 'text_delta':
-      return pieceOf('text', delta.text)
+      return contentChunks('text', delta.text)
     case 'thinking_delta':
-      return pieceOf('reasoning', delta.thinking)
+      return contentChunks('reasoning', delta.thinking)
     case 'input_json_delta':
       return tools.delta(mustBeString(delta.partial_json), event.index)
     default:
@@ -204,8 +204,8 @@ function deltaChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[]
   }
 }
 
-/** An empty piece is not yet an answer, and until there is one another route may be tried. */
-function pieceOf(type: 'text' | 'reasoning', value: unknown): Chunk[] {
+/** An empty text is not yet an answer, and until there is one another route may be tried. */
+function contentChunks(type: 'text' | 'reasoning', value: unknown): Chunk[] {
   const text = mustBeString(value)
   return text === '' ? [] : [{ type, text }]
 }

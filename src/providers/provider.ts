@@ -7,8 +7,8 @@ export interface Provider {
   /** For metrics and attempts. */
   readonly name: string
   /**
-   * Yields the pieces of the answer in order, then one finish and, if the upstream reported it, one usage; the first is a
-   * piece or the finish. Ends only when the answer is complete and throws an `UpstreamError` otherwise. Stops promptly
+   * Yields the content of the answer in order, then one finish and, if the upstream reported it, one usage; the first is
+   * content or the finish. Ends only when the answer is complete and throws an `UpstreamError` otherwise. Stops promptly
    * when `signal` aborts.
    */
   stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<Chunk>

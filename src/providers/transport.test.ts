@@ -161,7 +161,7 @@ function openStream(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
 }
 
-/** Reads an answer with a break after each piece. The next one is sent when the break is over: what had come during it
+/** Reads an answer with a break after each chunk. The next one is sent when the break is over: what had come during it
  * would be read in any case. */
 async function readWithBreaks(t: TestContext, timers: Partial<UpstreamTimers>, breakMs: number): Promise<string[]> {
   let sendNext = () => {}
@@ -185,7 +185,7 @@ test('a caller that reads slowly is not taken for an upstream that is silent', a
   assert.deepEqual(await readWithBreaks(t, { firstTokenMs: 700, idleMs: 700 }, 900), ['one', 'two', '[DONE]'])
 })
 
-test('silence after a piece is an idle timeout, and before the first piece a first-token timeout', async (t) => {
+test('silence after a chunk is an idle timeout, and before the first chunk a first-token timeout', async (t) => {
   const midway = await serve(t, (response) => {
     openStream(response)
     response.write('data: one\n\n')
@@ -218,7 +218,7 @@ test("time in which the caller does not read is not the upstream's, also for the
   assert.deepEqual(await readWithBreaks(t, { totalMs: 800 }, 900), ['one', 'two', '[DONE]'])
 })
 
-test('events that bring nothing of the answer do not end the wait for its first piece', async (t) => {
+test('events that bring nothing of the answer do not end the wait for its first chunk', async (t) => {
   const events = await serve(t, (response) => {
     openStream(response)
     const timer = setInterval(() => response.write('data: \n\n'), 20)

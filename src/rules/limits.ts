@@ -27,9 +27,9 @@ export const CLIENT_LINGER_MS = 1_000
 export interface UpstreamTimers {
   /** Until the connection stands, TLS included. */
   connectMs: number
-  /** From sending the request to the first piece of the answer. */
+  /** From sending the request to the first chunk of the answer. */
   firstTokenMs: number
-  /** The longest silence between two pieces. */
+  /** The longest silence between two chunks. */
   idleMs: number
   /** The whole call. */
   totalMs: number

@@ -138,11 +138,11 @@ clause('streaming-error-sdk', async () => {
   })
   const messages = [{ role: 'user' as const, content: 'Hello [[sim tokens=9 fault=U12-midstream]]' }]
   const events = await client.chat.completions.create({ model: 'sim-small', messages, stream: true })
-  let pieces = 0
+  let chunks = 0
   await assert.rejects(async () => {
-    for await (const event of events) pieces += event.choices.length
+    for await (const event of events) chunks += event.choices.length
   }, APIError)
-  assert.ok(pieces > 1, 'what came before the error was delivered')
+  assert.ok(chunks > 1, 'what came before the error was delivered')
 })
 
 clause('streaming-hang-up-midway', async () => {
@@ -244,7 +244,7 @@ async function assertRetried(): Promise<void> {
   assert.equal(callsOf('retried').length, 2)
 }
 
-/** A stream that is read in the background, with the time at which each piece came. */
+/** A stream that is read in the background, with the time at which each chunk came. */
 function timedStream(directive: string) {
   const hangUp = new AbortController()
   const arrivals: { ms: number; text: string }[] = []

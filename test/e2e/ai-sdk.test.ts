@@ -45,12 +45,12 @@ test('generateText gives text, finish reason and usage', async () => {
   assert.ok(Number(result.usage.inputTokens) > 0 && Number(result.usage.outputTokens) > 0)
 })
 
-test('streamText gives the text piece by piece, then finish reason and usage', async () => {
+test('streamText gives the text chunk by chunk, then finish reason and usage', async () => {
   const result = streamText({ model: modelWith(), prompt: 'Hi [[sim tokens=12 cached=3 reasoning=4]]', maxRetries: 0 })
-  const pieces: string[] = []
-  for await (const piece of result.textStream) pieces.push(piece)
-  assert.equal(pieces.length, 12)
-  assert.equal(await result.text, pieces.join(''))
+  const chunks: string[] = []
+  for await (const chunk of result.textStream) chunks.push(chunk)
+  assert.equal(chunks.length, 12)
+  assert.equal(await result.text, chunks.join(''))
   assert.equal(await result.finishReason, 'stop')
   const usage = await result.usage
   assert.equal(usage.outputTokens, 16)

@@ -285,7 +285,7 @@ const STORIES: Record<string, Story> = {
         const hangUp = new AbortController()
         const body = bodyOf(model, { stream: true })
         const response = await complete(world, body, { project, headers: TALK, signal: hangUp.signal })
-        const events = await piecesOf(response, 4)
+        const events = await firstEvents(response, 4)
         hangUp.abort()
         return { status: response.status, events }
       }
@@ -404,7 +404,7 @@ const STORIES: Record<string, Story> = {
 for (const [title, { tell }] of Object.entries(STORIES)) test(title, (t: TestContext) => tell(t, modelOf(title)))
 
 /** The first events of a stream that goes on. */
-async function piecesOf(response: Response, count: number): Promise<string[]> {
+async function firstEvents(response: Response, count: number): Promise<string[]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body')
   let text = ''
   while (eventsOf(text).length < count) {

@@ -58,7 +58,7 @@ const repeat = (response: ServerResponse) => {
 const reset = (response: ServerResponse) => void response.socket?.resetAndDestroy()
 
 for (const [n, [name, sent]] of Object.entries(EMPTY_EVENTS).entries()) {
-  test(`${name} is no first piece: neither a reset after it nor more of the same keeps another route from answering`, async () => {
+  test(`${name} is no first chunk: neither a reset after it nor more of the same keeps another route from answering`, async () => {
     event = JSON.stringify(sent)
     for (const [how, next] of Object.entries({ reset, repeat })) {
       goOn = next

@@ -132,7 +132,7 @@ async function ask(project: TestProject, model: string, expected: string): Promi
     headers: { 'content-type': 'application/json', ...project.headers },
     body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: `[[sim text=${expected}]]` }] }),
   })
-  // Headers leave with the first piece.
+  // Headers leave with the first chunk.
   const firstTokenMs = performance.now() - startedMs
   const events = eventsOf(await response.text())
   const text = events

@@ -20,15 +20,15 @@ const AT_A_TIME = 12
 
 /**
  * Where a caller hangs up: midway through sending, after a time that may fall anywhere, as soon as the provider is asked, or
- * after some pieces of the answer.
+ * after some chunks of the answer.
  */
-type Moment = { halfSent: true } | { afterMs: number } | { whenAsked: true } | { afterPieces: number }
+type Moment = { halfSent: true } | { afterMs: number } | { whenAsked: true } | { afterChunks: number }
 
 function momentOf(random: Random): Moment {
   const kind = random.next()
   if (kind < 0.05) return { halfSent: true }
   if (kind < 0.3) return { afterMs: random.next() * 100 }
-  return kind < 0.5 ? { whenAsked: true } : { afterPieces: 1 + random.int(20) }
+  return kind < 0.5 ? { whenAsked: true } : { afterChunks: 1 + random.int(20) }
 }
 
 /** Sends a call and breaks the connection at that moment. Returns the answer text that arrived. */
@@ -49,7 +49,7 @@ function callAndHangUp(id: string, moment: Moment): Promise<string> {
       res.setEncoding('utf8').on('error', () => {})
       res.on('data', (text: string) => {
         received += text
-        if ('afterPieces' in moment && deltasIn(received) >= moment.afterPieces) req.destroy()
+        if ('afterChunks' in moment && deltasIn(received) >= moment.afterChunks) req.destroy()
       })
     })
     req.on('error', () => {})

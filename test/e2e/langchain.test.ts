@@ -58,15 +58,15 @@ test('invoke gives text, finish reason and usage', async () => {
   assert.match(answer.id ?? '', /^chatcmpl-/)
 })
 
-test('stream gives the text piece by piece, then usage', async () => {
-  const pieces: string[] = []
+test('stream gives the text chunk by chunk, then usage', async () => {
+  const chunks: string[] = []
   let whole: AIMessageChunk | undefined
   for await (const chunk of await modelWith().stream('Hi [[sim tokens=12 cached=3 reasoning=4]]')) {
-    if (chunk.text !== '') pieces.push(chunk.text)
+    if (chunk.text !== '') chunks.push(chunk.text)
     whole = whole === undefined ? chunk : whole.concat(chunk)
   }
-  assert.equal(pieces.length, 12)
-  assert.equal(whole?.text, pieces.join(''))
+  assert.equal(chunks.length, 12)
+  assert.equal(whole?.text, chunks.join(''))
   assert.equal(whole?.usage_metadata?.output_tokens, 16)
   assert.equal(whole?.usage_metadata?.input_token_details?.cache_read, 3)
   assert.equal(whole?.usage_metadata?.output_token_details?.reasoning, 4)
@@ -137,14 +137,14 @@ for (const { title, status, sentence, arrange } of REFUSALS) {
 for (const [title, model, directive] of DEATHS) {
   test(`an upstream that ${title} midway makes the stream throw after what had come, and a completion fail`, async () => {
     const prompt = `Hi [[sim ${directive}]]`
-    let pieces = 0
+    let chunks = 0
     await assert.rejects(
       async () => {
-        for await (const chunk of await modelWith(undefined, { model }).stream(prompt)) if (chunk.text !== '') pieces++
+        for await (const chunk of await modelWith(undefined, { model }).stream(prompt)) if (chunk.text !== '') chunks++
       },
       { message: ERRORS.upstream_failed.message },
     )
-    assert.equal(pieces, 5)
+    assert.equal(chunks, 5)
     await assert.rejects(modelWith(undefined, { model }).invoke(prompt), (error) =>
       assertShown(error, 502, ERRORS.upstream_failed.message),
     )

@@ -194,10 +194,10 @@ for (const [title, model, directive] of DEATHS) {
   test(`an upstream that ${title} midway makes the stream throw after what had come, and a completion fail`, async () => {
     const request = { model, messages: [user(`Hi [[sim ${directive}]]`)] }
     const stream = await clientWith().chat.completions.create({ ...request, stream: true })
-    let pieces = 0
+    let chunks = 0
     await assert.rejects(
       async () => {
-        for await (const chunk of stream) if (chunk.choices[0]?.delta.content) pieces++
+        for await (const chunk of stream) if (chunk.choices[0]?.delta.content) chunks++
       },
       (error) => {
         assert.ok(error instanceof APIError, String(error))
@@ -206,7 +206,7 @@ for (const [title, model, directive] of DEATHS) {
         return true
       },
     )
-    assert.equal(pieces, 5)
+    assert.equal(chunks, 5)
     await assert.rejects(clientWith().chat.completions.create(request), (error) => {
       assert.ok(error instanceof APIError, String(error))
       assert.equal(error.message, `502 ${ERRORS.upstream_failed.message}`)

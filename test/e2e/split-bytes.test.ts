@@ -13,7 +13,7 @@ interface Whole {
   usage: { completion_tokens: number }
 }
 
-interface Piece {
+interface Chunk {
   choices: { delta: { content?: string } }[]
 }
 
@@ -43,8 +43,8 @@ for (const newline of ['lf', 'crlf', 'cr']) {
       const streamed = await (await complete(world, { ...body, stream: true })).text()
       const events = eventsOf(streamed)
       assert.equal(events.pop(), '[DONE]')
-      const pieces = events.map((event) => (JSON.parse(event) as Piece).choices[0]?.delta.content ?? '')
-      assert.equal(pieces.join(''), said)
+      const chunks = events.map((event) => (JSON.parse(event) as Chunk).choices[0]?.delta.content ?? '')
+      assert.equal(chunks.join(''), said)
     })
   }
 }

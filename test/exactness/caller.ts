@@ -7,7 +7,7 @@ import type { ExactWorld } from './world.ts'
 /** What one caller saw. It never throws: whatever happens to it is judged by what it was charged. */
 export interface Seen {
   status: number | undefined
-  /** Pieces of the answer that arrived. */
+  /** Chunks of the answer that arrived. */
   chunks: number
 }
 
@@ -93,7 +93,7 @@ function read(call: ClientRequest, response: IncomingMessage, behaviour: Behavio
     text = `${text}${piece.toString('latin1')}`
     const events = text.split('\n\n')
     text = events.pop() ?? ''
-    seen.chunks += events.filter(isPiece).length
+    seen.chunks += events.filter(isChunk).length
     if (behaviour.does === 'hang up' && isTimeToLeave(behaviour.when, seen, events)) call.destroy()
     if (behaviour.does === 'stall' && stalls < behaviour.times && bytes >= (stalls + 1) * behaviour.afterBytes) {
       stalls++
@@ -103,7 +103,7 @@ function read(call: ClientRequest, response: IncomingMessage, behaviour: Behavio
   })
 }
 
-function isPiece(event: string): boolean {
+function isChunk(event: string): boolean {
   return /"delta":\{"(?:content":"[^"]|reasoning_content|tool_calls)/.test(event)
 }
 

@@ -127,7 +127,7 @@ test('what the gateway refuses is told in its own words: not activated, not veri
   await untilRefused('model_not_found', 'nothing')
 })
 
-test('when the browser goes away the gateway stops at once: before the first piece, and midway', async () => {
+test('when the browser goes away the gateway stops at once: before the first chunk, and midway', async () => {
   const person = await newPerson(world)
   const project = await readyProject(person)
   for (const script of ['ttft=60000', 'tokens=1000 gap=50']) {

@@ -29,10 +29,10 @@ const CREDIT: Mutant[] = [
   {
     bug: 'the name of a tool call is not counted',
     file: 'src/gateway/answer-count.ts',
-    from: "(piece.name ?? '') + piece.arguments",
-    to: 'piece.arguments',
+    from: "(chunk.name ?? '') + chunk.arguments",
+    to: 'chunk.arguments',
     test: 'src/gateway/meter.test.ts',
-    title: 'a tool call is counted with its name, and is the answer from its first piece on',
+    title: 'a tool call is counted with its name, and is the answer from its first chunk on',
   },
   {
     bug: 'an answer goes on when the wallet could not extend its hold',
@@ -40,7 +40,7 @@ const CREDIT: Mutant[] = [
     from: 'growing.then(() => spentNow <= held())',
     to: 'growing.then(() => true)',
     test: 'src/gateway/meter.test.ts',
-    title: 'a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
+    title: 'a chunk that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
   },
   {
     bug: 'a long answer is cut to what the catalogue says of its model, although it was written',
@@ -176,12 +176,12 @@ const RETRIES: Mutant[] = [
 /** Of what callers see. */
 const ANSWERS: Mutant[] = [
   {
-    bug: 'pings are sent at fixed times, also between pieces that come all the time',
+    bug: 'pings are sent at fixed times, also between chunks that come all the time',
     file: 'src/gateway/respond.ts',
     from: '      heartbeat.refresh()\n',
     to: '',
     test: 'src/gateway/respond.test.ts',
-    title: 'there is no ping while pieces come, however long it takes: each piece puts the next ping off',
+    title: 'there is no ping while chunks come, however long it takes: each chunk puts the next ping off',
   },
   {
     bug: 'the answer to a slow reader that was cut off is not read to its end',

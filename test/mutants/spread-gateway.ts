@@ -106,7 +106,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
     title: 'max_tokens is lowered to what the wallet pays for, and the answer ends with length',
   },
   {
-    bug: 'A piece that does not fit the hold is refused at once, without waiting for the extension that was just asked for',
+    bug: 'A chunk that does not fit the hold is refused at once, without waiting for the extension that was just asked for',
     file: 'src/gateway/meter.ts',
     from: `    const growing = startExtension()
     return fits || growing.then(() => spentNow <= held())
@@ -115,7 +115,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
     return fits
 `,
     test: 'src/gateway/meter.test.ts',
-    title: 'a piece that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
+    title: 'a chunk that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
   },
   {
     bug: 'what was learned of answer lengths and token ratios is sorted as text: 1000 comes before 9',

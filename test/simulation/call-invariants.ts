@@ -222,7 +222,7 @@ function countedUsage(record: CallRecord, last: AttemptRecord, outcome: CallOutc
   // A provider that finished unreported, or broke, while it was read on: that was not its caller's doing.
   const input = countedPrompt(last, isUsedUp || (isCancelled && last.end === 'aborted'))
   const known = soFar ? judged(record, last, soFar).usage : { ...NO_USAGE, input }
-  // What was reported with the first piece, and the thoughts that were shown since.
+  // What was reported with the first chunk, and the thoughts that were shown since.
   const since = last.thoughtTokens - (soFar ? firstTokensOf(last) : 0)
   const usage = { ...known, output: last.textTokens, reasoning: known.reasoning + since }
   const isInTheDark = modelBy(record.plan.model).figures.reasoning !== 0 && !((soFar?.reasoning ?? 0) > 0)
@@ -257,12 +257,12 @@ function outputMaxOf({ plan }: CallRecord, { maxTokens }: AttemptRecord): number
 /** What of a report is possible; the rule itself has tests of its own. */
 function judged(record: CallRecord, last: AttemptRecord, reported: Usage): Used {
   const { figures } = modelBy(record.plan.model)
-  const pieces = last.given.filter(isContent)
+  const chunks = last.given.filter(isContent)
   const bytesOf = (isThought: boolean) =>
-    pieces
+    chunks
       .filter(({ type }) => (type === 'reasoning') === isThought)
-      .reduce((sum, piece) => sum + Buffer.byteLength('text' in piece ? piece.text : piece.arguments), 0)
-  const toolCalls = new Set(pieces.flatMap((piece) => (piece.type === 'tool_call' ? [piece.index] : []))).size
+      .reduce((sum, chunk) => sum + Buffer.byteLength('text' in chunk ? chunk.text : chunk.arguments), 0)
+  const toolCalls = new Set(chunks.flatMap((chunk) => (chunk.type === 'tool_call' ? [chunk.index] : []))).size
   const seen = { bytes: bytesOf(false), thoughtBytes: bytesOf(true), toolCalls }
   const prompt = promptOf(parseChatRequest({ model: 'm', messages: record.plan.messages }))
   // Nobody told the provider what the catalogue says: what has come has come.

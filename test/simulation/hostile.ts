@@ -2,7 +2,7 @@ import { costOf } from '../../src/rules/billing/pricing.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { blanks, evading, island, prose } from '../exactness/texts.ts'
 import { HIDDEN_TOKENS_MAX, MODEL_IDS, modelBy } from './models.ts'
-import { said, type CallPlan, type PaymentEvent, type Piece, type Scenario, type Script } from './scenario.ts'
+import { said, type CallPlan, type PaymentEvent, type TimedChunk, type Scenario, type Script } from './scenario.ts'
 import { simulateScenario } from './simulate.ts'
 import { installVirtualTime, type VirtualTime } from './virtual-time.ts'
 
@@ -30,8 +30,8 @@ export interface Move {
   /** What it makes the model do. */
   hiddenTokens: number
   firstAfterMs: number
-  pieces: number
-  wordsPerPiece: number
+  chunks: number
+  wordsPerChunk: number
   gapMs: number
   isThinkingAloud: boolean
   reportsSoFar: boolean
@@ -88,7 +88,7 @@ function scenarioOf({ funds, topUps, moves }: Strategy): Scenario {
 }
 
 function planOf(move: Move, n: number): CallPlan {
-  let pieces = 0
+  let chunks = 0
   return {
     name: `call ${n + 1}`,
     atMs: move.atMs,
@@ -103,7 +103,7 @@ function planOf(move: Move, n: number): CallPlan {
     drawScript: () => scriptOf(move),
     hangsUpAfterMs: move.hangsUpAfterMs,
     unreadMax: 1_000,
-    readingMs: () => (move.breakMs > 0 && ++pieces % move.breakEvery === 0 ? move.breakMs : 0),
+    readingMs: () => (move.breakMs > 0 && ++chunks % move.breakEvery === 0 ? move.breakMs : 0),
   }
 }
 
@@ -136,13 +136,13 @@ function messagesOf({ prompt, place, images }: Move): unknown[] {
 const MS_PER_TOKEN = 2
 
 function scriptOf(move: Move): Script {
-  const text = ' tea'.repeat(move.wordsPerPiece)
+  const text = ' tea'.repeat(move.wordsPerChunk)
   const hiddenTokens = move.model === 'thinking' ? move.hiddenTokens : 0
   const longest = modelBy(move.model).maxOutputTokens ?? 100_000
-  const piece = (n: number): Piece => ({
-    afterMs: Math.max(move.gapMs, move.wordsPerPiece * MS_PER_TOKEN),
-    tokens: move.wordsPerPiece,
-    chunk: { type: move.isThinkingAloud && n < move.pieces / 2 ? 'reasoning' : 'text', text },
+  const chunkAt = (n: number): TimedChunk => ({
+    afterMs: Math.max(move.gapMs, move.wordsPerChunk * MS_PER_TOKEN),
+    tokens: move.wordsPerChunk,
+    chunk: { type: move.isThinkingAloud && n < move.chunks / 2 ? 'reasoning' : 'text', text },
   })
   return {
     firstAfterMs: Math.max(move.firstAfterMs, hiddenTokens * MS_PER_TOKEN),
@@ -150,7 +150,9 @@ function scriptOf(move: Move): Script {
     imageTokens: move.imageTokens,
     reportsSoFar: move.reportsSoFar,
     // No model writes more than it can.
-    pieces: Array.from({ length: Math.min(move.pieces, Math.floor(longest / move.wordsPerPiece)) }, (_, n) => piece(n)),
+    chunks: Array.from({ length: Math.min(move.chunks, Math.floor(longest / move.wordsPerChunk)) }, (_, n) =>
+      chunkAt(n),
+    ),
     ending: { kind: 'complete', reason: 'stop', usage: 'exact' },
     obeysMaxTokens: true,
   }
@@ -171,8 +173,8 @@ export function drawMove(chance: Random): Move {
     hasKey: chance.next() < 0.1,
     hiddenTokens: chance.int(HIDDEN_TOKENS_MAX),
     firstAfterMs: chance.int(chance.pick([5, 400, 20_000])),
-    pieces: chance.int(chance.pick([3, 40])),
-    wordsPerPiece: 1 + chance.int(60),
+    chunks: chance.int(chance.pick([3, 40])),
+    wordsPerChunk: 1 + chance.int(60),
     gapMs: chance.int(chance.pick([3, 80, 2_000])),
     isThinkingAloud: chance.next() < 0.2,
     reportsSoFar: chance.next() < 0.2,

@@ -72,7 +72,7 @@ function billOf(script: Script, { promptTokens, maxTokens = Infinity, end }: Att
   const share = script.firstAfterMs === 0 ? 1 : Math.min(1, afterMs / script.firstAfterMs)
   const usage = { ...NO_USAGE, input: promptTokens, reasoning: Math.floor(hidden * share) }
   let dueMs = script.firstAfterMs
-  for (const { afterMs: gapMs, tokens, chunk } of script.pieces) {
+  for (const { afterMs: gapMs, tokens, chunk } of script.chunks) {
     dueMs += gapMs
     const isTooMuch = script.obeysMaxTokens && usage.output + usage.reasoning + tokens > maxTokens
     if (isTooMuch || (end === 'complete' ? dueMs > afterMs : dueMs >= afterMs)) break
@@ -128,11 +128,11 @@ async function* play(
   const allowed = attempt.maxTokens ?? Number.POSITIVE_INFINITY
   const hidden = Math.min(script.hiddenTokens, allowed)
   let isCut = false
-  for (const [n, { afterMs, chunk, tokens }] of script.pieces.entries()) {
+  for (const [n, { afterMs, chunk, tokens }] of script.chunks.entries()) {
     isCut = script.obeysMaxTokens && hidden + attempt.textTokens + attempt.thoughtTokens + tokens > allowed
     if (isCut) break
     dueMs += afterMs
-    // Also while the gateway does not read, pieces go on arriving.
+    // Also while the gateway does not read, chunks go on arriving.
     await arrival(clock, dueMs, n === 0 ? 'first_token_timeout' : 'idle_timeout', timers, signal)
     // Before it says a word it has thought.
     attempt.hiddenTokens = hidden
@@ -151,7 +151,7 @@ async function* play(
   if (usage) yield { type: 'usage', usage }
 }
 
-/** Waits as the transport does: for a piece, for the gateway's own timer, or for the caller to hang up. */
+/** Waits as the transport does: for a chunk, for the gateway's own timer, or for the caller to hang up. */
 function arrival(
   clock: Clock,
   dueMs: number,

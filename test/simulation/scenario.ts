@@ -52,11 +52,11 @@ export interface Script {
   firstAfterMs: number
   /** What the provider counts for an image. */
   imageTokens: number
-  /** What the model thinks unseen before its first piece. */
+  /** What the model thinks unseen before its first chunk. */
   hiddenTokens: number
-  /** Reports prompt and thoughts with the first piece, and not only in the end. */
+  /** Reports prompt and thoughts with the first chunk, and not only in the end. */
   reportsSoFar: boolean
-  pieces: Piece[]
+  chunks: TimedChunk[]
   ending:
     | { kind: 'complete'; reason: FinishReason; usage: UsageReport }
     | { kind: 'fails'; error: UpstreamErrorKind; status?: number; retryAfterSeconds?: number }
@@ -64,7 +64,7 @@ export interface Script {
   obeysMaxTokens: boolean
 }
 
-export interface Piece {
+export interface TimedChunk {
   afterMs: number
   chunk: ContentChunk
   tokens: number
@@ -183,7 +183,7 @@ export function said(text: string, images = 0): unknown {
 function drawScript(random: Random, taste: Taste, isHiding: boolean): Script {
   const isLong = random.next() < taste.longShare
   const gapMs = random.pick([0, 5, 60, 400])
-  const pieces = Array.from({ length: random.int(isLong ? 30 : 8) }, () => drawPiece(random, gapMs, isLong))
+  const chunks = Array.from({ length: random.int(isLong ? 30 : 8) }, () => drawChunk(random, gapMs, isLong))
   const chance = random.next()
   // A first attempt that is refused is what the second one exists for.
   const isRefused = random.next() < 0.2
@@ -192,13 +192,13 @@ function drawScript(random: Random, taste: Taste, isHiding: boolean): Script {
     imageTokens: random.pick([85, 1_600, 25_000]),
     hiddenTokens: isHiding ? random.int(HIDDEN_TOKENS_MAX) : 0,
     reportsSoFar: random.next() < 0.2,
-    pieces: isRefused ? [] : pieces,
+    chunks: isRefused ? [] : chunks,
     ending: isRefused
       ? drawEarlyFailure(random)
       : chance < 0.75
         ? { kind: 'complete', reason: random.pick(FINISH_REASONS), usage: drawUsageReport(random) }
         : chance < 0.95
-          ? pieces.length === 0
+          ? chunks.length === 0
             ? drawEarlyFailure(random)
             : { kind: 'fails', error: random.pick(LATE_FAILURES) }
           : { kind: 'silent' },
@@ -226,7 +226,7 @@ const WORDS = [
   { text: ' 紅茶', tokens: 3 },
 ]
 
-function drawPiece(random: Random, gapMs: number, isLong: boolean): Piece {
+function drawChunk(random: Random, gapMs: number, isLong: boolean): TimedChunk {
   const word = random.pick(WORDS)
   const count = 1 + random.int(isLong ? 40 : 12)
   const text = word.text.repeat(count)

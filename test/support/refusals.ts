@@ -94,7 +94,7 @@ export const REFUSALS: Refusal[] = [
         .executeTakeFirstOrThrow()
       const hangUp = new AbortController()
       t.after(() => hangUp.abort())
-      // Its headers come with its first piece; it then goes on for longer than any test.
+      // Its headers come with its first chunk; it then goes on for longer than any test.
       const body = chatBody('tokens=1000 gap=1000', { stream: true })
       const running = await complete(world, body, { project, signal: hangUp.signal })
       if (!running.ok) throw new Error(`the call that takes the only place was refused with ${running.status}`)

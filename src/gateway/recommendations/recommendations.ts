@@ -29,7 +29,7 @@ import { createRecommendationRecords, type RecommendationRecords } from './recor
 
 /**
  * Recommendations, from the gateway's side. What a matcher says is asked for beside the answer and read when the answer
- * is there: no piece waits for it, and whatever goes wrong means that there is none.
+ * is there: no chunk waits for it, and whatever goes wrong means that there is none.
  */
 export interface Recommendations {
   /** The request without the recommendations of former replies: no model reads them, nobody pays for them. */

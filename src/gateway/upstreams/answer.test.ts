@@ -17,7 +17,7 @@ const TEXT: Chunk = { type: 'text', text: 'tea' }
 const FINISH: Chunk = { type: 'finish', reason: 'stop' }
 const ANSWER = [TEXT, FINISH]
 
-/** What happens at each attempt at a deployment: pieces, and an error where it breaks. The last goes for all that follow. */
+/** What happens at each attempt at a deployment: chunks, and an error where it breaks. The last goes for all that follow. */
 type Script = (Chunk | UpstreamError)[][]
 
 interface Setting {
@@ -57,12 +57,12 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
         cannotHonour: () => undefined,
         async *stream({ apiKey }, signal) {
           asked.push(`${id} ${apiKey}`)
-          const pieces = script[Math.min(attempts++, script.length - 1)] ?? []
-          for (const piece of pieces) {
+          const chunks = script[Math.min(attempts++, script.length - 1)] ?? []
+          for (const chunk of chunks) {
             await Promise.resolve()
             signal.throwIfAborted()
-            if (piece instanceof UpstreamError) throw piece
-            yield piece
+            if (chunk instanceof UpstreamError) throw chunk
+            yield chunk
           }
         },
       },
@@ -126,7 +126,7 @@ test('when all routes have failed the call fails as the last did', async () => {
   assert.equal(asked.length, 2)
 })
 
-test('after the first piece there is no other route', async () => {
+test('after the first chunk there is no other route', async () => {
   const broken = [TEXT, ...fails('truncated')]
   const { asked, newCall, upstreams, routes } = setUp({ scripts: { a: [broken], b: [ANSWER] } })
   const call = newCall()

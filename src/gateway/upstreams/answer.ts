@@ -15,7 +15,7 @@ const TRIES_PER_ROUTE_MAX = 3
 const RETRY_AFTER_SECONDS_MAX = 60
 
 /**
- * The answer of the first route that gives one. Routes are changed only before the first piece: afterwards the caller
+ * The answer of the first route that gives one. Routes are changed only before the first chunk: afterwards the caller
  * has seen part of an answer, and a second one must not be glued to it.
  */
 export async function* answer(
@@ -56,7 +56,7 @@ export async function* answer(
   throw endOf(failures, refusals)
 }
 
-/** Returns why there was no first piece; throws when the answer breaks after it. */
+/** Returns why there was no first chunk; throws when the answer breaks after it. */
 async function* attempt(
   route: Route,
   admission: Admission,

@@ -30,7 +30,7 @@ export interface Breakers {
 }
 
 export interface Passage {
-  /** The first piece is there. */
+  /** The first chunk is there. */
   began(): void
   ended(end: AttemptEnd): void
 }

@@ -25,7 +25,7 @@ export interface Upstreams {
 
 export interface Admission {
   key: ProviderKey
-  /** The first piece is there. */
+  /** The first chunk is there. */
   began(): void
   /** Only the first time counts. */
   ended(end: AttemptEnd): void

@@ -19,7 +19,7 @@ export type UsageSource = 'reported' | 'estimated' | 'none'
 
 export interface Ending {
   outcome: CallOutcome
-  /** What the provider did for it. Undefined: no provider had accepted the prompt, or it broke before its first piece. */
+  /** What the provider did for it. Undefined: no provider had accepted the prompt, or it broke before its first chunk. */
   used: { usage: Usage; source: 'reported' | 'estimated' } | undefined
   held: Nanos
 }

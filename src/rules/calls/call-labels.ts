@@ -93,13 +93,13 @@ export interface Timings {
 
 /**
  * The call from its first byte to its last, without gaps: preparing (keys, checks, the hold), each try up to its first
- * piece or its failure, and the answer. Only the lengths of tries are known, so they are laid end to end before the answer.
+ * chunk or its failure, and the answer. Only the lengths of tries are known, so they are laid end to end before the answer.
  */
 export function phasesOf({ firstTokenMs, durationMs, tries }: Timings): Phase[] {
   const last = tries.at(-1)
   const hasBegun = firstTokenMs !== null
   const triedUntil = Math.min(firstTokenMs ?? durationMs, durationMs)
-  // A try that broke midway lasted into the answer; before its first piece it had what is left of the time.
+  // A try that broke midway lasted into the answer; before its first chunk it had what is left of the time.
   const waits = tries.map(({ ms }, n) => (hasBegun && n === tries.length - 1 && last?.failed ? 0 : ms))
   let at = Math.max(triedUntil - waits.reduce((sum, ms) => sum + ms, 0), 0)
   const phases: Phase[] = [{ kind: 'prepared', fromMs: 0, toMs: at, attempt: null, why: null }]

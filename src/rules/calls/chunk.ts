@@ -3,7 +3,7 @@ import type { Usage } from '../billing/usage.ts'
 export const FINISH_REASONS = ['stop', 'length', 'content_filter', 'tool_calls'] as const
 export type FinishReason = (typeof FINISH_REASONS)[number]
 
-/** One piece of an answer, the same for every provider. A whole answer is: pieces, then one finish, then one usage. */
+/** A part of an answer, the same for every provider. A whole answer is: content, then one finish, then one usage. */
 export type Chunk = ContentChunk | FinishChunk | UsageChunk
 
 /** `odd`: what the provider called an end that nobody asks for, or that we do not know. */
@@ -13,7 +13,7 @@ export interface FinishChunk {
   odd?: string
 }
 
-/** `soFar`: the answer still runs. Such reports may come between its pieces, and later ones are truer. */
+/** `soFar`: the answer still runs. Such reports may come between its chunks, and later ones are truer. */
 export interface UsageChunk {
   type: 'usage'
   usage: Usage
@@ -29,7 +29,7 @@ export type ContentChunk =
 /** What callers get: the model's chunks, and sometimes something of ours before the finish. */
 export type ReplyChunk = Chunk | RecommendationChunk
 
-/** Stands between the last piece of an answer and its finish. It is not the model's, and not charged for. */
+/** Stands between the content of an answer and its finish. It is not the model's, and not charged for. */
 export interface RecommendationChunk {
   type: 'recommendation'
   /** With what parts it from the answer. */

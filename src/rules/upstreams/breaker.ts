@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../durations.ts'
 export interface Breaker {
   /** Changes whenever it opens or closes: what comes of a call from before says nothing about now. */
   epoch: number
-  /** Attempts that failed before their first piece, since one had a first piece. */
+  /** Attempts that failed before their first chunk, since one had a first chunk. */
   failedInARow: number
   /** Answers that broke midway, since one was complete. */
   brokenInARow: number
@@ -64,7 +64,7 @@ export function waitOf({ open }: Breaker, nowMs: number): number {
   return open.isProbed ? PROBED_WAIT_MS : Math.max(0, open.untilMs - nowMs)
 }
 
-/** The first piece is there. A probe lets the next one in: a long answer must not keep others from a mended route. */
+/** The first chunk is there. A probe lets the next one in: a long answer must not keep others from a mended route. */
 export function afterBeginning(breaker: Breaker, pass: Pass, nowMs: number): Breaker {
   if (pass.epoch !== breaker.epoch) return breaker
   if (breaker.open) return withoutProbe(breaker)
@@ -79,7 +79,7 @@ export function afterCompletion(breaker: Breaker, pass: Pass): Breaker {
 }
 
 /**
- * Failures before and after the first piece are counted apart. Failures come at once and complete answers late, so a
+ * Failures before and after the first chunk are counted apart. Failures come at once and complete answers late, so a
  * burst of long answers in which a few calls fail would look like a row of failures if only complete answers ended it.
  */
 export function afterFailure(breaker: Breaker, pass: Pass, hasBegun: boolean, nowMs: number): Breaker {
