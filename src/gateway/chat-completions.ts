@@ -8,7 +8,7 @@ import { READ_ON_MS, TOOL_CALLS_MAX } from '../rules/limits.ts'
 import { completionTokensOf, promptTokensOf } from '../rules/billing/usage.ts'
 import { answer } from './upstreams/answer.ts'
 import { HungUp, ShutDown, type Call } from './call.ts'
-import type { ModelRoute } from './upstreams/catalogue.ts'
+import type { Route } from './upstreams/catalogue.ts'
 import type { Gateway } from './gateway.ts'
 import type { AnswerEnd, Conclusion } from './conclusion.ts'
 import { chunksOf, type Replay, type StoredAnswer } from './idempotency.ts'
@@ -52,7 +52,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
     call.signal.throwIfAborted()
     let finishReason: FinishReason = 'length'
     let isPaidFor = true
-    for await (const chunk of answer(gateway.upstreams, route.routes, bounded, call, upstream.signal)) {
+    for await (const chunk of answer(gateway.upstreams, route.deployments, bounded, call, upstream.signal)) {
       if (chunk.type === 'finish') finishReason = chunk.reason
       else if (chunk.type === 'usage') meter.report(chunk.usage, chunk.soFar ?? false)
       else {
@@ -103,7 +103,7 @@ function* replayed(call: Call, { callId, answer: stored }: Replay): Generator<Re
 
 function meterFor(
   { statistics }: Gateway,
-  { price, model }: ModelRoute,
+  { price, model }: Route,
   bounded: ChatRequest,
   hold: Hold,
   prompt: MeteredPrompt,
@@ -126,7 +126,7 @@ function meterFor(
 }
 
 /** How long the answer of a caller that is gone is read on. */
-function readOnMsOf({ statistics }: Gateway, { facts, progress }: Call, { model }: ModelRoute, meter: Meter): number {
+function readOnMsOf({ statistics }: Gateway, { facts, progress }: Call, { model }: Route, meter: Meter): number {
   if (facts.deploymentId === undefined) return 0
   if (meter.isInTheDark || statistics.noteLeaving(model)) return READ_ON_MS.unknown
   // What the provider wrote while the caller did not read waits in the buffers on the way.
@@ -142,7 +142,7 @@ function isWorkedOn({ facts }: Call, meter: Meter, outcome: CallOutcome): boolea
 interface Noted {
   gateway: Gateway
   call: Call
-  route: ModelRoute
+  route: Route
   prompt: MeteredPrompt
 }
 

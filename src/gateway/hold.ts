@@ -5,7 +5,7 @@ import type { Nanos } from '../rules/money.ts'
 import { costOf, outputTokensFor } from '../rules/billing/pricing.ts'
 import { NO_USAGE, type Usage } from '../rules/billing/usage.ts'
 import type { Call } from './call.ts'
-import type { ModelRoute, Route } from './upstreams/catalogue.ts'
+import type { OpenDeployment, Route } from './upstreams/catalogue.ts'
 import type { Gateway } from './gateway.ts'
 
 /** Credit set aside for one call, until it is settled. */
@@ -25,7 +25,7 @@ export async function holdFor(
   { ledger, statistics, idempotency }: Pick<Gateway, 'ledger' | 'statistics' | 'idempotency'>,
   call: Call,
   request: ChatRequest,
-  { model, price, routes }: ModelRoute,
+  { model, price, deployments }: Route,
   promptTokens: number,
 ): Promise<Hold> {
   const hiddenTokens = statistics.hiddenTokens(model)
@@ -73,7 +73,7 @@ export async function holdFor(
     },
     async settle(ending, status = 200, result) {
       const { usage, source: usageSource, worth, charge } = billFor(ending, price)
-      addUpstreamCost(call, routes, usage)
+      addUpstreamCost(call, deployments, usage)
       const bill = { outcome: ending.outcome, usage, usageSource, worth }
       call.progress.bill = { ...bill, held: amount }
       const { requestId, conversationId } = call
@@ -85,8 +85,8 @@ export async function holdFor(
 }
 
 /** The last attempt is the one that answered, or broke midway: what it used is what the provider bills. */
-function addUpstreamCost({ facts }: Call, routes: readonly Route[], usage: Usage): void {
+function addUpstreamCost({ facts }: Call, deployments: readonly OpenDeployment[], usage: Usage): void {
   const attempt = facts.attempts.at(-1)
-  const cost = routes.find(({ deployment }) => deployment.id === facts.deploymentId)?.deployment.cost
+  const cost = deployments.find(({ id }) => id === facts.deploymentId)?.cost
   if (attempt && cost) attempt.costNanos = costOf(usage, cost).toString()
 }

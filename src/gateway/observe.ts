@@ -5,16 +5,17 @@ import type { Gateway } from './gateway.ts'
 
 /** One structured line per request, and its numbers. Fields are listed one by one: nothing of what was said, no key. */
 
-const KNOWN_ROUTES = new Set(['/v1/chat/completions', '/v1/models', '/v1/receipts/:id', '/r/:token', '/w/:token'])
+const COMPLETIONS = '/v1/chat/completions'
+const KNOWN_ENDPOINTS = new Set([COMPLETIONS, '/v1/models', '/v1/receipts/:id', '/r/:token', '/w/:token'])
 
 /** A request that ended before it became a call, or that asked for the models. */
 export function observeRequest({ log, metrics }: Gateway, request: FastifyRequest, status: number): void {
-  const route = KNOWN_ROUTES.has(request.routeOptions.url ?? '') ? String(request.routeOptions.url) : 'other'
-  metrics.requests.inc({ route, status })
+  const endpoint = KNOWN_ENDPOINTS.has(request.routeOptions.url ?? '') ? String(request.routeOptions.url) : 'other'
+  metrics.requests.inc({ route: endpoint, status })
   if (request.errorCode !== undefined) metrics.errors.inc({ code: request.errorCode })
   log.info({
     requestId: request.id,
-    route,
+    route: endpoint,
     method: request.method,
     status,
     error: request.errorCode,
@@ -33,7 +34,7 @@ export function observeCall(
   const { facts, progress } = call
   const { model = 'none', bill, charged = 0n } = progress
   const durationMs = Math.round(performance.now() - call.startedMs)
-  metrics.requests.inc({ route: '/v1/chat/completions', status })
+  metrics.requests.inc({ route: COMPLETIONS, status })
   if (failure) metrics.errors.inc({ code: failure.code })
   metrics.duration.observe({ model }, durationMs / 1000)
   if (facts.firstTokenMs !== undefined) metrics.firstToken.observe({ model }, facts.firstTokenMs / 1000)
@@ -51,7 +52,7 @@ export function observeCall(
   log.info({
     requestId: call.requestId,
     call: call.id,
-    route: '/v1/chat/completions',
+    route: COMPLETIONS,
     status,
     error: failure?.code,
     ...failure?.options.details,

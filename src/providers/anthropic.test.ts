@@ -84,7 +84,7 @@ test('an end marker without a stop reason is a truncated answer', () => {
   assert.throws(() => read(said('Hi'), STOPPED), isUpstreamError('truncated'))
 })
 
-test('nothing is given out before there is an answer, so that another route may still be tried', () => {
+test('nothing is given out before there is an answer, so that another deployment may still be tried', () => {
   assert.deepEqual(
     read(start({ input_tokens: 1 }), blockStart({ type: 'text', text: '' }), { type: 'ping' }, said(''), STOPPED, END),
     [finish('stop')],

@@ -204,7 +204,7 @@ function deltaChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[]
   }
 }
 
-/** An empty text is not yet an answer, and until there is one another route may be tried. */
+/** An empty text is not yet an answer, and until there is one another deployment may be tried. */
 function contentChunks(type: 'text' | 'reasoning', value: unknown): Chunk[] {
   const text = mustBeString(value)
   return text === '' ? [] : [{ type, text }]

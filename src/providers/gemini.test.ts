@@ -59,7 +59,7 @@ test('a reason to finish that is repeated in every event ends nothing before the
   assert.deepEqual(read(...events), [text('Hi'), text(' there'), finish('length')])
 })
 
-test('an empty part is no chunk, so that another route may still be tried', () => {
+test('an empty part is no chunk, so that another deployment may still be tried', () => {
   assert.deepEqual(read(said([{ text: '' }, { thoughtSignature: 'x' }]), { candidates: [] }, {}, STOP), [
     finish('stop'),
   ])

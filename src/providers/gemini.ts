@@ -107,7 +107,7 @@ export function createReader(): EventReader {
       responseId ??= event.responseId
       const candidate = candidateIn(event.candidates)
       if (!candidate) {
-        // A prompt that may not be answered. Another route would be a way around the filter, so this is the answer.
+        // A prompt that may not be answered. Another deployment would be a way around the filter, so this is the answer.
         if (typeof recordOf(event.promptFeedback ?? {}).blockReason === 'string')
           finish = { type: 'finish', reason: 'content_filter' }
         return []

@@ -58,7 +58,7 @@ test('an end marker without a finish is a truncated answer', () => {
   assert.throws(() => read('[DONE]'), isUpstreamError('truncated'))
 })
 
-test('an empty delta is no chunk, so that another route may still be tried', () => {
+test('an empty delta is no chunk, so that another deployment may still be tried', () => {
   assert.deepEqual(
     read(delta({ role: 'assistant', content: '' }), delta({ content: null, refusal: null }), STOP, '[DONE]'),
     [finish('stop')],

@@ -208,7 +208,7 @@ function parseEvent(data: string): UpstreamEvent {
   return result.data
 }
 
-/** Empty deltas are dropped: the role alone is not yet an answer, and until there is one another route may be tried. */
+/** Empty deltas are dropped: the role alone is not yet an answer, and until there is one another deployment may be tried. */
 function chunksOf(delta: Delta): Chunk[] {
   const chunks: Chunk[] = []
   const reasoning = delta.reasoning_content ?? delta.reasoning

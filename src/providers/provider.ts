@@ -12,7 +12,7 @@ export interface Provider {
    * when `signal` aborts.
    */
   stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<Chunk>
-  /** A field of the request that this wire format has no place for. Such a route is not taken: nothing is dropped silently. */
+  /** A field of the request that this wire format has no place for. Such a deployment is not asked: nothing is dropped silently. */
   cannotHonour(request: ChatRequest): OptionalField | undefined
 }
 

@@ -198,7 +198,7 @@ test('what was approved is what was shown: a catalogue that changed meanwhile is
   await told('model', 'set', 'small', '--context-window', '9000')
   const before = await rows()
   const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, figures: NO_FIGURES, marginBps: 0 }
-  const change = { id: 'late', isNew: true, hasNewFacts: true, facts, routes: [], position: 0, costs: [] }
+  const change = { id: 'late', isNew: true, hasNewFacts: true, facts, deployments: [], position: 0, costs: [] }
   const plan = { changes: [change], unchanged: 0, refused: [], warnings: [] }
   const from = { effectiveFrom: new Date(), source: 'late.json' }
   await assert.rejects(
@@ -212,10 +212,10 @@ test('an import is applied whole or not at all', async () => {
   const { db } = world.store
   const before = await rows()
   const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, figures: NO_FIGURES, marginBps: 0 }
-  const fine = { id: 'whole', isNew: true, hasNewFacts: true, facts, routes: [], position: 0, costs: [] }
+  const fine = { id: 'whole', isNew: true, hasNewFacts: true, facts, deployments: [], position: 0, costs: [] }
   const { id } = before.routes[0] ?? assert.fail()
   const negative = { input: -1n, cachedInput: 1n, cacheWrite: 1n, output: 1n, reasoning: 1n }
-  const broken = { ...fine, id: 'broken', costs: [{ routeId: id, provider: 'p', to: negative }] }
+  const broken = { ...fine, id: 'broken', costs: [{ deploymentId: id, provider: 'p', to: negative }] }
   const plan = { changes: [fine, broken], unchanged: 0, refused: [], warnings: [] }
   const from = { effectiveFrom: new Date(), source: 'broken.json' }
   const version = await catalogueVersion(db)

@@ -144,12 +144,12 @@ export const SPREAD_GATEWAY: Mutant[] = [
       'at most 500 turns of conversations wait for the store, stopping waits for them all, and the next finds room',
   },
   {
-    bug: 'when a route works again for everybody, it stays closed to the publishers for whom it had failed',
+    bug: 'when a deployment works again for everybody, it stays closed to the publishers for whom it had failed',
     file: 'src/gateway/upstreams/breakers.ts',
     from: '    if (!everybodys.open) closeAll()\n',
     to: '',
     test: 'src/gateway/upstreams/upstreams.test.ts',
-    title: 'a route that works again for everybody is open at once to those for whom it had failed',
+    title: 'a deployment that works again for everybody is open at once to those for whom it had failed',
   },
   {
     bug: 'a caller that reads too slowly counts as a failure of the provider',
@@ -165,7 +165,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
     from: '      budget = spent\n',
     to: '',
     test: 'src/gateway/upstreams/upstreams.test.ts',
-    title: 'the only route is repeated as long as the budget lasts',
+    title: 'the only deployment is repeated as long as the budget lasts',
   },
   {
     bug: 'a later 429 shortens the rest of a key',
@@ -186,8 +186,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'a call is sent to routes that cannot honour it',
     file: 'src/gateway/upstreams/catalogue.ts',
-    from: 'return { model, price, routes: able }',
-    to: 'return { model, price, routes }',
+    from: 'return { model, price, deployments: able }',
+    to: 'return { model, price, deployments }',
     test: 'test/e2e/anthropic.test.ts',
     title: 'what Anthropic has no word for goes to the next route that has, and everything else to Anthropic',
   },
@@ -245,13 +245,13 @@ export const SPREAD_GATEWAY: Mutant[] = [
     title: 'test mode in a stream',
   },
   {
-    bug: 'the only route is asked again and again',
+    bug: 'the only deployment is asked again and again',
     file: 'src/gateway/upstreams/answer.ts',
     from: `      mayRepeat = false
 `,
     to: '',
     test: 'src/gateway/upstreams/answer.test.ts',
-    title: 'the only route is asked once more after what may pass, and no more',
+    title: 'the only deployment is asked once more after what may pass, and no more',
   },
   {
     bug: 'pairs that were used once are written as used for ever',

@@ -138,7 +138,7 @@ function checkSettlement(record: CallRecord, settlement: Settlement, report: Rep
 function expectedOutcome(record: CallRecord, settlement: Settlement): CallOutcome {
   const last = record.attempts.at(-1)
   const byAbort = record.abortedBy === 'shut_down' ? 'gateway_failed' : 'hung_up'
-  // No route took the call. Whether that is their fault or that of too many calls, only the gateway knows.
+  // No deployment took the call. Whether that is their fault or that of too many calls, only the gateway knows.
   if (!last && ['upstream_failed', 'gateway_failed'].includes(settlement.outcome)) return settlement.outcome
   if (!last || last.end === 'aborted' || isWaitingToRepeat(record, last)) return byAbort
   // Read on for a caller that was gone already.
@@ -161,10 +161,10 @@ function expectedOutcome(record: CallRecord, settlement: Settlement): CallOutcom
   }
 }
 
-/** Cut off in the pause before a single route is tried again: otherwise it would have been told of the failure. */
+/** Cut off in the pause before a single deployment is tried again: otherwise it would have been told of the failure. */
 function isWaitingToRepeat({ plan, end, abortedBy }: CallRecord, last: AttemptRecord): boolean {
   const isTold = end?.kind === 'threw' && end.error instanceof ParleyError && end.error.code === 'upstream_failed'
-  return isRepeatable(last) && plan.routes === 1 && abortedBy !== undefined && !isTold
+  return isRepeatable(last) && plan.deployments === 1 && abortedBy !== undefined && !isTold
 }
 
 interface Bill {

@@ -1,5 +1,5 @@
 import type { RunningCalls } from '../../src/gateway/call.ts'
-import type { ModelRoute } from '../../src/gateway/upstreams/catalogue.ts'
+import type { Route } from '../../src/gateway/upstreams/catalogue.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import { createIdempotency } from '../../src/gateway/idempotency.ts'
 import { createLease, type Lease } from '../../src/gateway/lease.ts'
@@ -27,7 +27,7 @@ export interface GatewayPartsOptions {
   link: StoreLink
   bank: Bank
   callsMax: number
-  /** One for each route. */
+  /** One for each deployment. */
   providers: readonly Provider[]
   recordOf(callId: string): CallRecord
 }
@@ -121,12 +121,12 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
 
 const KEYS = ['first', 'second']
 
-function routeOf({ id, plan }: CallRecord, providers: readonly Provider[]): ModelRoute {
+function routeOf({ id, plan }: CallRecord, providers: readonly Provider[]): Route {
   const model = modelBy(plan.model)
-  const routes = providers.map((provider, i) => {
+  const deployments = providers.map((provider, i) => {
     const keys = KEYS.map((name) => ({ id: `${provider.name} ${name}`, version: '1', name, secret: name }))
     // How a scripted provider knows whose attempt it is asked for.
-    return { provider, deployment: { ...model.deployments[i]!, upstreamModel: id }, keys }
+    return { ...model.deployments[i]!, upstreamModel: id, provider, keys }
   })
-  return { model, price: model.price, routes: routes.slice(0, plan.routes) }
+  return { model, price: model.price, deployments: deployments.slice(0, plan.deployments) }
 }

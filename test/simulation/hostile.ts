@@ -99,7 +99,7 @@ function planOf(move: Move, n: number): CallPlan {
     isStreamed: move.isStreamed,
     messages: messagesOf(move),
     key: move.hasKey ? `key-${n}` : undefined,
-    routes: 1,
+    deployments: 1,
     drawScript: () => scriptOf(move),
     hangsUpAfterMs: move.hangsUpAfterMs,
     unreadMax: 1_000,

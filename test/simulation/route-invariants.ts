@@ -22,11 +22,11 @@ export function checkRoute({ id, attempts, plan }: CallRecord, report: Report): 
     return
   }
   const repeats = tries.filter(isRepeatable).length
-  if (!isRepeatable(previous) || plan.routes > 1 || repeats > 1)
+  if (!isRepeatable(previous) || plan.deployments > 1 || repeats > 1)
     report(`${id}: tries ${current.provider} again after ${previous.end}`)
 }
 
-/** What a second try at the only route may cure. */
+/** What a second try at the only deployment may cure. */
 export function isRepeatable({ end, given }: AttemptRecord): boolean {
   return (end === 'refused' || end === 'reset' || end === 'server_error') && given.length === 0
 }

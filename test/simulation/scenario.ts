@@ -35,8 +35,8 @@ export interface CallPlan {
   isStreamed: boolean
   messages: readonly unknown[]
   key: string | undefined
-  /** How many routes the model has for this call. */
-  routes: number
+  /** How many deployments the model has for this call. */
+  deployments: number
   /** What the provider does with the next attempt. */
   drawScript(): Script
   /** After the start of the call. */
@@ -165,7 +165,7 @@ function drawCall(random: Random, taste: Taste, name: string, atMs: number, gate
       said('Tell me more about the tea of this river. '.repeat(1 + random.int(6)), random.next() < 0.1 ? 1 : 0),
     ],
     key: undefined,
-    routes: 1 + random.int(3),
+    deployments: 1 + random.int(3),
     drawScript: () => drawScript(random, taste, model === 'thinking'),
     hangsUpAfterMs: random.next() < taste.hangUpShare ? random.int(random.pick([20, 800, 6_000])) : undefined,
     unreadMax: random.pick([0, 2, 1_000]),

@@ -23,9 +23,9 @@ function sightingsOf({ granted, settlements, attempts, end, replayed, plan }: Ca
   if (granted.length > 0 && settlements.size === 0) seen.push('held and never settled by its gateway')
   if (settlements.size > 0 && end?.kind === 'threw' && end.error instanceof ParleyError)
     if (end.error.code === 'store_unavailable') seen.push('answered and not settled in time')
-  if (attempts.some(isRepeatable) && plan.routes === 1 && attempts.length > 1)
-    seen.push('second attempt at the same route')
-  if (new Set(attempts.map(({ provider }) => provider)).size > 1) seen.push('second route')
+  if (attempts.some(isRepeatable) && plan.deployments === 1 && attempts.length > 1)
+    seen.push('second attempt at the same deployment')
+  if (new Set(attempts.map(({ provider }) => provider)).size > 1) seen.push('second deployment')
   if (
     attempts.some(
       (one, i) => i > 0 && one.provider === attempts[i - 1]!.provider && one.apiKey !== attempts[i - 1]!.apiKey,

@@ -145,8 +145,11 @@ function projectOf(wallet: number): string {
 }
 
 function describePlan(plan: CallPlan): string {
-  const { name, wallet, gateway, model, maxTokens, key, routes, hangsUpAfterMs } = plan
-  const parts = [`${name}: ${projectOf(wallet)} calls ${model} through slot ${gateway + 1}`, `${routes} routes`]
+  const { name, wallet, gateway, model, maxTokens, key, deployments, hangsUpAfterMs } = plan
+  const parts = [
+    `${name}: ${projectOf(wallet)} calls ${model} through slot ${gateway + 1}`,
+    `${deployments} deployments`,
+  ]
   if (maxTokens !== undefined) parts.push(`max_tokens ${maxTokens}`)
   if (key !== undefined) parts.push(key)
   if (hangsUpAfterMs !== undefined) parts.push(`hangs up after ${hangsUpAfterMs} ms`)

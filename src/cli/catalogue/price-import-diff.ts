@@ -77,8 +77,8 @@ function factsRow({ id, facts }: ModelChange) {
   }
 }
 
-function routeRows({ id, routes, position }: ModelChange) {
-  return routes.map((route) => ({
+function routeRows({ id, deployments, position }: ModelChange) {
+  return deployments.map((route) => ({
     model: id,
     route: `${route.provider}/${route.upstreamModel}`,
     position,
@@ -97,7 +97,7 @@ export function planDocument(file: PriceFile, plan: ImportPlan) {
     unchanged: plan.unchanged,
     warnings: plan.warnings,
     refused: plan.refused,
-    changes: plan.changes.map(({ id, isNew, facts, price, routes, position, costs }) => ({
+    changes: plan.changes.map(({ id, isNew, facts, price, deployments, position, costs }) => ({
       model: id,
       is_new: isNew,
       owned_by: facts.ownedBy,
@@ -106,7 +106,7 @@ export function planDocument(file: PriceFile, plan: ImportPlan) {
       margin_bps: facts.marginBps,
       old_price: price?.from ? priceDocument(rowOf(price.from)) : null,
       new_price: price ? priceDocument(rowOf(price.to)) : null,
-      new_routes: routes.map(({ provider, upstreamModel }) => {
+      new_routes: deployments.map(({ provider, upstreamModel }) => {
         return { provider, upstream_model: upstreamModel, position }
       }),
       changed_costs: costs.length,

@@ -157,7 +157,7 @@ async function knownModels(db: Db, at: Date | undefined): Promise<Map<string, Kn
         figures: figuresOf(model),
         marginBps: model.margin_bps,
         price: classesOf(model),
-        routes: (routes.get(model.id) ?? []).map((route) => ({
+        deployments: (routes.get(model.id) ?? []).map((route) => ({
           id: route.id,
           providerId: route.provider_id,
           upstreamModel: route.upstream_model,

@@ -9,7 +9,7 @@ import { ParleyError } from '../../rules/errors.ts'
 import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
 import { answer } from './answer.ts'
 import { HungUp, type Call } from '../call.ts'
-import type { Route } from './catalogue.ts'
+import type { OpenDeployment } from './catalogue.ts'
 import { createUpstreams, type Upstreams } from './upstreams.ts'
 
 const REQUEST = { model: 'm', messages: [], stream: true } as unknown as ChatRequest
@@ -38,19 +38,17 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
     now: () => clock.ms,
     random: () => 0,
   })
-  const routes = Object.entries(scripts).map(([id, script], group): Route => {
+  const deployments = Object.entries(scripts).map(([id, script], group): OpenDeployment => {
     let attempts = 0
     return {
-      deployment: {
-        id,
-        providerId: id,
-        upstreamModel: id,
-        group,
-        weight: 100,
-        unsupportedFields: new Set(),
-        timers: UPSTREAM_TIMERS,
-        cost: undefined,
-      },
+      id,
+      providerId: id,
+      upstreamModel: id,
+      group,
+      weight: 100,
+      unsupportedFields: new Set(),
+      timers: UPSTREAM_TIMERS,
+      cost: undefined,
       keys: keys.map((name) => ({ id: `${id} ${name}`, version: '1', name, secret: name })),
       provider: {
         name: id,
@@ -77,10 +75,10 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
     }) as unknown as Call
   async function ask(call = newCall()): Promise<Chunk[]> {
     const chunks: Chunk[] = []
-    for await (const chunk of answer(upstreams, routes, REQUEST, call, call.signal)) chunks.push(chunk)
+    for await (const chunk of answer(upstreams, deployments, REQUEST, call, call.signal)) chunks.push(chunk)
     return chunks
   }
-  return { upstreams, routes, clock, asked, abort, metrics, newCall, ask }
+  return { upstreams, deployments, clock, asked, abort, metrics, newCall, ask }
 }
 
 const fails = (kind: UpstreamErrorKind, status?: number, retryAfterSeconds?: number) => [
@@ -103,7 +101,7 @@ function isRefusal(code: string, retryAfterSeconds: number) {
   }
 }
 
-test('each route is asked once, in the order of the groups, until one answers', async () => {
+test('each deployment is asked once, in the order of the groups, until one answers', async () => {
   const scripts = { a: [fails('reset')], b: [fails('server_error', 500)], c: [ANSWER], d: [ANSWER] }
   const { ask, asked, newCall } = setUp({ scripts })
   const call = newCall()
@@ -120,24 +118,24 @@ test('each route is asked once, in the order of the groups, until one answers', 
   )
 })
 
-test('when all routes have failed the call fails as the last did', async () => {
+test('when all deployments have failed the call fails as the last did', async () => {
   const { ask, asked } = setUp({ scripts: { a: [fails('reset')], b: [fails('redirect')] } })
   await assert.rejects(ask(), isFailure('redirect'))
   assert.equal(asked.length, 2)
 })
 
-test('after the first chunk there is no other route', async () => {
+test('after the first chunk there is no other deployment', async () => {
   const broken = [TEXT, ...fails('truncated')]
-  const { asked, newCall, upstreams, routes } = setUp({ scripts: { a: [broken], b: [ANSWER] } })
+  const { asked, newCall, upstreams, deployments } = setUp({ scripts: { a: [broken], b: [ANSWER] } })
   const call = newCall()
-  const chunks = answer(upstreams, routes, REQUEST, call, call.signal)
+  const chunks = answer(upstreams, deployments, REQUEST, call, call.signal)
   assert.deepEqual((await chunks.next()).value, TEXT)
   await assert.rejects(chunks.next(), isFailure('truncated'))
   assert.deepEqual(asked, ['a key'])
   assert.equal(call.facts.attempts[0]?.failed, 'truncated')
 })
 
-test('a route whose breaker is open, and one whose keys rest, are not asked', async () => {
+test('a deployment whose breaker is open, and one whose keys rest, are not asked', async () => {
   const scripts = { a: [fails('reset')], b: [fails('rate_limited', 429, 30)], c: [ANSWER] }
   const { ask, asked } = setUp({ scripts })
   for (let n = 0; n < 6; n++) await ask()
@@ -147,7 +145,7 @@ test('a route whose breaker is open, and one whose keys rest, are not asked', as
   )
 })
 
-test('the only route is asked once more after what may pass, and no more', async () => {
+test('the only deployment is asked once more after what may pass, and no more', async () => {
   for (const kind of ['refused', 'reset', 'server_error'] as const) {
     const passing = setUp({ scripts: { a: [fails(kind), ANSWER] } })
     assert.deepEqual(await passing.ask(), ANSWER)
@@ -174,7 +172,7 @@ function spendRepeats(upstreams: Upstreams): void {
   assert.fail('the budget has no end')
 }
 
-test('when the budget is spent nothing is repeated, and other routes are asked all the same', async () => {
+test('when the budget is spent nothing is repeated, and other deployments are asked all the same', async () => {
   const only = setUp({ scripts: { a: [fails('reset'), ANSWER] } })
   spendRepeats(only.upstreams)
   await assert.rejects(only.ask(), isFailure('reset'))
@@ -192,7 +190,7 @@ test('a caller who hangs up in the pause before the repeat ends the call there a
   assert.equal(upstreams.inFlight, 0)
 })
 
-test('after a 429 or a refused key the next key of the provider is tried, then the next route', async () => {
+test('after a 429 or a refused key the next key of the provider is tried, then the next deployment', async () => {
   for (const kind of ['rate_limited', 'key_rejected'] as const) {
     const { ask, asked } = setUp({ scripts: { a: [fails(kind)], b: [ANSWER] }, keys: ['1', '2'] })
     assert.deepEqual(await ask(), ANSWER)
@@ -238,29 +236,29 @@ test('no caller is told to wait longer than a minute', async () => {
   await assert.rejects(ask(), isRefusal('upstream_failed', 60))
 })
 
-test('where one route is busy and the other fails, the caller is told that we are overloaded', async () => {
+test('where one deployment is busy and the other fails, the caller is told that we are overloaded', async () => {
   const { ask } = setUp({ scripts: { a: [fails('rate_limited', 429, 9)], b: [fails('key_rejected', 401)] } })
   await assert.rejects(ask(), isFailure('key_rejected'))
   await assert.rejects(ask(), isRefusal('overloaded', 9))
 })
 
 test('leaving an answer early gives its place back and counts as no failure', async () => {
-  const { upstreams, routes, newCall } = setUp({ scripts: { a: [ANSWER], b: [ANSWER] } })
+  const { upstreams, deployments, newCall } = setUp({ scripts: { a: [ANSWER], b: [ANSWER] } })
   for (let n = 0; n < 10; n++) {
-    for await (const chunk of answer(upstreams, routes, REQUEST, newCall(), new AbortController().signal)) {
+    for await (const chunk of answer(upstreams, deployments, REQUEST, newCall(), new AbortController().signal)) {
       assert.deepEqual(chunk, TEXT)
       assert.equal(upstreams.inFlight, 1)
       break
     }
     assert.equal(upstreams.inFlight, 0)
   }
-  assert.ok('key' in upstreams.admit(routes[0] as Route, 'publisher', false, new Set()))
+  assert.ok('key' in upstreams.admit(deployments[0] as OpenDeployment, 'publisher', false, new Set()))
 })
 
 test('a caller who reads too slowly is no failure of the provider', async () => {
   const { ask, asked, metrics } = setUp({ scripts: { a: [[TEXT, ...fails('reader_stalled')]], b: [ANSWER] } })
   for (let n = 0; n < 6; n++) await assert.rejects(ask(), isFailure('reader_stalled'))
-  assert.deepEqual(asked, Array<string>(6).fill('a key'), 'five failures would have closed the route')
+  assert.deepEqual(asked, Array<string>(6).fill('a key'), 'five failures would have closed the deployment')
   const { values } = await metrics.upstreamAttempts.get()
   assert.deepEqual(
     values.map(({ labels, value }) => [labels.provider, labels.kind, value]),

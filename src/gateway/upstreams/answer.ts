@@ -4,40 +4,40 @@ import type { ChatRequest } from '../../rules/calls/chat-request.ts'
 import type { Chunk } from '../../rules/calls/chunk.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import type { Call } from '../call.ts'
-import type { Route } from './catalogue.ts'
+import type { OpenDeployment } from './catalogue.ts'
 import type { Admission, Refusal, Upstreams } from './upstreams.ts'
 
 /** What a second try at the very same deployment may cure. No timeouts: the caller has waited for one already. */
 const WORTH_REPEATING: ReadonlySet<UpstreamErrorKind> = new Set(['refused', 'reset', 'server_error'])
 /** What another key of the same provider may cure. */
 const WORTH_ANOTHER_KEY: ReadonlySet<UpstreamErrorKind> = new Set(['rate_limited', 'key_rejected'])
-const TRIES_PER_ROUTE_MAX = 3
+const TRIES_PER_DEPLOYMENT_MAX = 3
 const RETRY_AFTER_SECONDS_MAX = 60
 
 /**
- * The answer of the first route that gives one. Routes are changed only before the first chunk: afterwards the caller
+ * The answer of the first deployment that gives one. Another one is asked only before the first chunk: afterwards the caller
  * has seen part of an answer, and a second one must not be glued to it.
  */
 export async function* answer(
   upstreams: Upstreams,
-  routes: readonly Route[],
+  deployments: readonly OpenDeployment[],
   request: ChatRequest,
   call: Call,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk> {
-  const isOnly = routes.length === 1
+  const isOnly = deployments.length === 1
   const failures: UpstreamError[] = []
   const refusals: Refusal[] = []
-  for (const route of upstreams.inOrder(routes)) {
+  for (const deployment of upstreams.inOrder(deployments)) {
     const spentKeys = new Set<string>()
     let mayRepeat = isOnly
-    for (let tries = 0; tries < TRIES_PER_ROUTE_MAX; tries++) {
-      const admission = upstreams.admit(route, call.caller.publisherId, isOnly, spentKeys)
+    for (let tries = 0; tries < TRIES_PER_DEPLOYMENT_MAX; tries++) {
+      const admission = upstreams.admit(deployment, call.caller.publisherId, isOnly, spentKeys)
       if ('why' in admission) {
         refusals.push(admission)
         break
       }
-      const failure = yield* attempt(route, admission, request, call, signal)
+      const failure = yield* attempt(deployment, admission, request, call, signal)
       if (!failure) return
       failures.push(failure)
       if (WORTH_ANOTHER_KEY.has(failure.kind)) {
@@ -58,20 +58,20 @@ export async function* answer(
 
 /** Returns why there was no first chunk; throws when the answer breaks after it. */
 async function* attempt(
-  route: Route,
+  deployment: OpenDeployment,
   admission: Admission,
   request: ChatRequest,
   call: Call,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk, UpstreamError | undefined> {
-  const record = startRecord(call, route, admission)
-  const { upstreamModel, timers } = route.deployment
+  const record = startRecord(call, deployment, admission)
+  const { upstreamModel, timers } = deployment
   let hasBegun = false
-  const onSent = () => void (call.facts.deploymentId = route.deployment.id)
+  const onSent = () => void (call.facts.deploymentId = deployment.id)
   try {
     const upstreamCall = { request, upstreamModel, apiKey: admission.key.secret, timers, onSent }
     // Leaving this loop early cancels the upstream call.
-    for await (const chunk of route.provider.stream(upstreamCall, signal)) {
+    for await (const chunk of deployment.provider.stream(upstreamCall, signal)) {
       if (!hasBegun) {
         hasBegun = true
         admission.began()
@@ -93,7 +93,7 @@ async function* attempt(
     admission.ended(error.kind === 'reader_stalled' ? 'left' : error)
     record.end(error.kind)
     if (hasBegun) throw error
-    // Its caller is gone and nobody waits for another route. A provider that was only slow has the prompt all the same.
+    // Its caller is gone and nobody waits for another one. A provider that was only slow has the prompt all the same.
     const isReadOn = call.signal.aborted
     if (!isReadOn || !error.kind.endsWith('_timeout')) call.facts.deploymentId = undefined
     if (isReadOn) throw error
@@ -124,10 +124,10 @@ function secondsUntilWorthwhile(failures: readonly UpstreamError[], refusals: re
   return waits.length === 0 ? undefined : Math.min(Math.max(Math.min(...waits), 1), RETRY_AFTER_SECONDS_MAX)
 }
 
-function startRecord(call: Call, { deployment, provider }: Route, { key }: Admission) {
+function startRecord(call: Call, { id, provider }: OpenDeployment, { key }: Admission) {
   const startedMs = performance.now()
   const record = {
-    deployment: deployment.id,
+    deployment: id,
     provider: provider.name,
     key: key.name,
     ms: 0,

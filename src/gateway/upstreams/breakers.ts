@@ -15,18 +15,18 @@ import {
   type Breaker,
   type Pass,
 } from '../../rules/upstreams/breaker.ts'
-import type { Route } from './catalogue.ts'
+import type { OpenDeployment } from './catalogue.ts'
 
 /**
  * Breakers for each deployment, as this process has seen it: one for everybody, and one for each publisher. A publisher can
- * make its own calls fail by what it asks, so what fails for one closes the route to that one. It is closed to everybody when
- * it fails for two of them, and when nothing that was asked can be the cause.
+ * make its own calls fail by what it asks, so what fails for one closes the deployment to that one. It is closed to everybody
+ * when it fails for two of them, and when nothing that was asked can be the cause.
  */
 export interface Breakers {
   /** Whoever enters says how it went, once. */
-  enter(route: Route, publisherId: string, isOnly: boolean): Passage | { waitMs: number }
+  enter(deployment: OpenDeployment, publisherId: string, isOnly: boolean): Passage | { waitMs: number }
   /** Forgets the deployments that are not among these. */
-  keepOnly(routes: readonly Route[]): void
+  keepOnly(deployments: readonly OpenDeployment[]): void
 }
 
 export interface Passage {
@@ -61,25 +61,25 @@ export interface BreakersOptions {
 }
 
 export function createBreakers(options: BreakersOptions): Breakers {
-  const deployments = new Map<string, { route: Route; pair: BreakerPair }>()
+  const known = new Map<string, { deployment: OpenDeployment; pair: BreakerPair }>()
   const { breakerState } = options.metrics
 
-  function pairOf(route: Route): BreakerPair {
-    const known = deployments.get(route.deployment.id)
-    if (known) return known.pair
-    const pair = createPair(route, options)
-    deployments.set(route.deployment.id, { route, pair })
-    breakerState.set(labelsOf(route), STATE_VALUES.closed)
+  function pairOf(deployment: OpenDeployment): BreakerPair {
+    const before = known.get(deployment.id)
+    if (before) return before.pair
+    const pair = createPair(deployment, options)
+    known.set(deployment.id, { deployment, pair })
+    breakerState.set(labelsOf(deployment), STATE_VALUES.closed)
     return pair
   }
 
   return {
-    enter(route, publisherId, isOnly) {
-      const pair = pairOf(route)
+    enter(deployment, publisherId, isOnly) {
+      const pair = pairOf(deployment)
       const passes = pair.enter(publisherId, isOnly)
       if ('waitMs' in passes) return passes
       // What was forgotten in the meantime is not to be shown again.
-      const isKnown = () => deployments.get(route.deployment.id)?.pair === pair
+      const isKnown = () => known.get(deployment.id)?.pair === pair
       let hasBegun = false
       return {
         began() {
@@ -98,12 +98,12 @@ export function createBreakers(options: BreakersOptions): Breakers {
         },
       }
     },
-    keepOnly(routes) {
-      const kept = new Set(routes.map(({ deployment }) => deployment.id))
-      for (const [id, { route }] of deployments) {
+    keepOnly(deployments) {
+      const kept = new Set(deployments.map(({ id }) => id))
+      for (const [id, { deployment }] of known) {
         if (kept.has(id)) continue
-        deployments.delete(id)
-        breakerState.remove(labelsOf(route))
+        known.delete(id)
+        breakerState.remove(labelsOf(deployment))
       }
     },
   }
@@ -118,18 +118,18 @@ interface BreakerPair {
   changeOwn(publisherId: string, to: Change): void
 }
 
-function createPair(route: Route, { log, metrics, now }: BreakersOptions): BreakerPair {
+function createPair(deployment: OpenDeployment, { log, metrics, now }: BreakersOptions): BreakerPair {
   const publishers = new LRUCache<string, Breaker>({ max: PUBLISHERS_MAX })
   let everybodys = CLOSED
 
   function show(nowMs: number): void {
     const states = [everybodys, ...publishers.values()].map((breaker) => STATE_VALUES[stateOf(breaker, nowMs)])
-    metrics.breakerState.set(labelsOf(route), Math.max(...states))
+    metrics.breakerState.set(labelsOf(deployment), Math.max(...states))
   }
 
   function tell(before: Breaker, breaker: Breaker, nowMs: number, publisher?: string): void {
     if (breaker.epoch === before.epoch) return
-    const labels = { ...labelsOf(route), publisher }
+    const labels = { ...labelsOf(deployment), publisher }
     const openMs = Math.round(waitOf(breaker, nowMs))
     if (breaker.open) log.warn({ ...labels, openMs }, 'route fails: not used until a probe succeeds')
     else log.info(labels, 'route works again')
@@ -196,6 +196,6 @@ function whoseFailure(end: AttemptEnd): 'nobody' | 'one' | 'everybody' {
   return IS_NOBODYS_DOING.has(end.kind) ? 'everybody' : 'one'
 }
 
-function labelsOf({ deployment, provider }: Route) {
-  return { provider: provider.name, deployment: deployment.id, model: deployment.upstreamModel }
+function labelsOf({ id, provider, upstreamModel }: OpenDeployment) {
+  return { provider: provider.name, deployment: id, model: upstreamModel }
 }

@@ -6,7 +6,7 @@ import type { Secrets } from '../../platform/secrets.ts'
 import { fieldsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
 import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
 import type { Price } from '../../rules/billing/pricing.ts'
-import { isServed, priceAt, routesFor, type Deployment, type Model } from '../../rules/upstreams/routing.ts'
+import { isServed, priceAt, usableDeploymentsOf, type Deployment, type Model } from '../../rules/upstreams/routing.ts'
 import {
   catalogueVersion,
   loadCatalogue,
@@ -21,22 +21,23 @@ export interface CatalogueView {
   /** The models that this caller may name, priced and routable. */
   modelsFor(caller: Caller): Model[]
   /** Everything a call to this model needs. Throws 422, or 503 before the first snapshot. */
-  routeFor(caller: Caller, request: ChatRequest): ModelRoute
+  routeFor(caller: Caller, request: ChatRequest): Route
   /** Reads the store if it has changed. */
   refresh(): Promise<void>
   readonly isLoaded: boolean
 }
 
-export interface ModelRoute {
+/** Where a call can go. */
+export interface Route {
   model: Model
   /** In force now; frozen for the call. */
   price: Price
   /** Those that can answer this request. */
-  routes: Route[]
+  deployments: OpenDeployment[]
 }
 
-export interface Route {
-  deployment: Deployment
+/** A deployment, and what it takes to ask it. */
+export interface OpenDeployment extends Deployment {
   provider: Provider
   /** At least one. */
   keys: readonly ProviderKey[]
@@ -56,24 +57,17 @@ export interface CatalogueOptions {
   secrets: Secrets
   transport: Transport
   log: Log
-  /** Told of all routes there are, each time that they have changed. */
-  onChange(routes: readonly Route[]): void
+  /** Told of all deployments there are, each time that they have changed. */
+  onChange(deployments: readonly OpenDeployment[]): void
 }
 
 export function createCatalogueView(options: CatalogueOptions): CatalogueView {
   let snapshot: Catalogue | undefined
-  let providers = new Map<string, OpenProvider>()
+  let open = new Map<string, OpenDeployment>()
 
   function current(): Catalogue {
     if (!snapshot) throw storeUnavailable()
     return snapshot
-  }
-
-  function routesOver(deployments: readonly Deployment[]): Route[] {
-    return deployments.flatMap((deployment) => {
-      const provider = providers.get(deployment.providerId)
-      return provider ? [{ deployment, ...provider }] : []
-    })
   }
 
   return {
@@ -82,21 +76,21 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
       const model = current().models.get(request.model)
       const price = model && priceAt(model, Date.now())
       if (!model || !price || !isVisible(model, caller)) throw new ParleyError('model_not_found', { param: 'model' })
-      const { usable, unsupported } = routesFor(model, fieldsOf(request))
-      const routes = routesOver(usable)
-      const able = routes.filter(({ provider }) => provider.cannotHonour(request) === undefined)
-      const field = unsupported ?? routes[0]?.provider.cannotHonour(request)
+      const { usable, unsupported } = usableDeploymentsOf(model, fieldsOf(request))
+      const deployments = usable.flatMap(({ id }) => open.get(id) ?? [])
+      const able = deployments.filter(({ provider }) => provider.cannotHonour(request) === undefined)
+      const field = unsupported ?? deployments[0]?.provider.cannotHonour(request)
       if (able.length === 0 && field) {
         throw new ParleyError('invalid_value', { message: `${field} is not supported by this model.`, param: field })
       }
-      return { model, price, routes: able }
+      return { model, price, deployments: able }
     },
     async refresh() {
       if (snapshot && (await catalogueVersion(options.db)) === snapshot.version) return
       const loaded = await loadCatalogue(options.db)
-      providers = new Map([...loaded.providers.values()].flatMap((record) => openProvider(record, options)))
+      open = openDeployments(loaded, options)
       snapshot = loaded
-      options.onChange([...loaded.models.values()].flatMap(({ deployments }) => routesOver(deployments)))
+      options.onChange([...open.values()])
     },
     get isLoaded() {
       return snapshot !== undefined
@@ -108,7 +102,19 @@ function isVisible(model: Model, caller: Caller): boolean {
   return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))
 }
 
-type OpenProvider = Omit<Route, 'deployment'>
+type OpenProvider = Pick<OpenDeployment, 'provider' | 'keys'>
+
+/** By id. Those of providers that cannot be used are left out. */
+function openDeployments({ providers, models }: Catalogue, options: CatalogueOptions): Map<string, OpenDeployment> {
+  const usable = new Map([...providers.values()].flatMap((record) => openProvider(record, options)))
+  const deployments = [...models.values()].flatMap((model) => model.deployments)
+  return new Map(
+    deployments.flatMap((deployment) => {
+      const provider = usable.get(deployment.providerId)
+      return provider ? [[deployment.id, { ...deployment, ...provider }]] : []
+    }),
+  )
+}
 
 /** A provider whose keys cannot be unsealed is left out and reported: the others must go on answering. */
 function openProvider(record: ProviderRecord, { secrets, transport, log }: CatalogueOptions): [string, OpenProvider][] {

@@ -12,14 +12,14 @@ import {
 } from '../../rules/upstreams/concurrency.ts'
 import { cooldownMs } from '../../rules/upstreams/cooldown.ts'
 import type { AttemptEnd } from './breakers.ts'
-import type { ProviderKey, Route } from './catalogue.ts'
+import type { OpenDeployment, ProviderKey } from './catalogue.ts'
 
 /** The keys of each provider, used in turn: which are refused, which must rest, and how much each bears. */
 export interface ProviderKeys {
-  /** The next key that can be used at this route. Whoever takes it gives it back, once. */
-  take(route: Route, publisherId: string, spentKeys: ReadonlySet<string>): KeyInUse | NoKey
+  /** The next key that can be used at this deployment. Whoever takes it gives it back, once. */
+  take(deployment: OpenDeployment, publisherId: string, spentKeys: ReadonlySet<string>): KeyInUse | NoKey
   /** Forgets the keys that are not among these. */
-  keepOnly(routes: readonly Route[]): void
+  keepOnly(deployments: readonly OpenDeployment[]): void
   readonly inFlight: number
 }
 
@@ -95,37 +95,37 @@ export function createProviderKeys(options: ProviderKeysOptions): ProviderKeys {
   }
 
   return {
-    take(route, publisherId, spentKeys) {
-      const { keys, deployment } = route
+    take(deployment, publisherId, spentKeys) {
+      const { keys } = deployment
       const turn = turns.get(deployment.providerId) ?? 0
       turns.set(deployment.providerId, (turn + 1) % keys.length)
       const none: NoKey = { why: 'refused', waitMs: Number.POSITIVE_INFINITY }
       for (let i = 0; i < keys.length; i++) {
         const key = keys[(turn + i) % keys.length] as ProviderKey
         if (spentKeys.has(key.id)) continue
-        const state = stateOf(key, route.provider.name)
+        const state = stateOf(key, deployment.provider.name)
         const line = lineOf(state, deployment.id)
         const missing = whatIsMissing(state, line, now())
         if (!missing) {
           inFlight += 1
-          return use(options, { route, publisherId, key, state, line }, () => (inFlight -= 1))
+          return use(options, { deployment, publisherId, key, state, line }, () => (inFlight -= 1))
         }
         if (missing.why === 'busy') none.why = 'busy'
         none.waitMs = Math.min(none.waitMs, missing.waitMs)
       }
       return none
     },
-    keepOnly(routes) {
-      const deployments = new Set(routes.map(({ deployment }) => deployment.id))
-      const keys = new Map(routes.flatMap((route) => route.keys.map(({ id, version }) => [id, version])))
-      const providers = new Set(routes.map(({ deployment }) => deployment.providerId))
+    keepOnly(deployments) {
+      const ids = new Set(deployments.map(({ id }) => id))
+      const keys = new Map(deployments.flatMap((deployment) => deployment.keys.map(({ id, version }) => [id, version])))
+      const providers = new Set(deployments.map(({ providerId }) => providerId))
       for (const [id, { version, labels, lines }] of states) {
         if (keys.get(id) !== version) {
           states.delete(id)
           hide(metrics, { labels, lines })
         }
         for (const deployment of lines.keys()) {
-          if (deployments.has(deployment)) continue
+          if (ids.has(deployment)) continue
           lines.delete(deployment)
           metrics.concurrencyLimit.remove({ ...labels, deployment })
         }
@@ -161,7 +161,7 @@ function whatIsMissing(state: KeyState, line: Line, nowMs: number): NoKey | unde
 }
 
 interface Use {
-  route: Route
+  deployment: OpenDeployment
   publisherId: string
   key: ProviderKey
   state: KeyState
@@ -187,7 +187,7 @@ function use(options: ProviderKeysOptions, used: Use, onEnd: () => void): KeyInU
       const { limit } = line.concurrency
       line.concurrency = withOneLess(line.concurrency, slotEndOf(end), cuts)
       if (line.concurrency.limit !== limit) {
-        const labels = { ...state.labels, deployment: used.route.deployment.id }
+        const labels = { ...state.labels, deployment: used.deployment.id }
         options.metrics.concurrencyLimit.set(labels, line.concurrency.limit)
       }
       if (typeof end === 'string') return
@@ -216,7 +216,7 @@ type Known = readonly (KeyRefusal | undefined)[]
 
 function refuse(options: ProviderKeysOptions, used: Use, known: Known, { status }: UpstreamError): void {
   const { log, metrics, now } = options
-  const { route, key, state, line } = used
+  const { deployment, key, state, line } = used
   if (status === STATUS_OF_ONE_MODEL && mayBeThePrompt(options, used)) return
   const where = status === STATUS_OF_ONE_MODEL ? line : state
   // Said once, and not again by every call that was under way.
@@ -225,7 +225,7 @@ function refuse(options: ProviderKeysOptions, used: Use, known: Known, { status 
   where.refusal = { times, untilMs: now() + refusedMs(times) }
   metrics.keyDisabled.set(state.labels, 1)
   const said = { provider: state.labels.provider, providerKey: key.name }
-  const model = status === STATUS_OF_ONE_MODEL ? route.deployment.upstreamModel : undefined
+  const model = status === STATUS_OF_ONE_MODEL ? deployment.upstreamModel : undefined
   log.error({ ...said, upstreamStatus: status, model }, 'provider refuses a key: replace it, or mend its account')
   note(options, used, { status })
 }
@@ -234,11 +234,11 @@ function refuse(options: ProviderKeysOptions, used: Use, known: Known, { status 
  * One publisher can have itself answered 403 by what it asks, and must not take the key from the others. It is the key when
  * another one is answered so, too, and nobody was answered in between.
  */
-function mayBeThePrompt({ log }: ProviderKeysOptions, { route, publisherId, key, state, line }: Use): boolean {
+function mayBeThePrompt({ log }: ProviderKeysOptions, { deployment, publisherId, key, state, line }: Use): boolean {
   if (line.refusal !== undefined) return false
   if (line.forbiddenTo !== undefined && line.forbiddenTo !== publisherId) return false
   if (line.forbiddenTo === undefined) {
-    const said = { provider: state.labels.provider, providerKey: key.name, model: route.deployment.upstreamModel }
+    const said = { provider: state.labels.provider, providerKey: key.name, model: deployment.upstreamModel }
     log.warn({ ...said, publisher: publisherId }, 'provider answers 403: to a prompt, or to a key without permission')
   }
   line.forbiddenTo = publisherId

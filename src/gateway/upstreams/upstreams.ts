@@ -1,9 +1,9 @@
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { newRetryBudget, withCall, withRepeat } from '../../rules/upstreams/retry-budget.ts'
-import { orderOf } from '../../rules/upstreams/routing.ts'
+import { drawOrder } from '../../rules/upstreams/routing.ts'
 import { createBreakers, type AttemptEnd } from './breakers.ts'
-import type { ProviderKey, Route } from './catalogue.ts'
+import type { OpenDeployment, ProviderKey } from './catalogue.ts'
 import { createProviderKeys } from './provider-keys.ts'
 
 /**
@@ -11,14 +11,19 @@ import { createProviderKeys } from './provider-keys.ts'
  * memory only: every gateway finds out by itself within a few calls, and none waits for another to tell it.
  */
 export interface Upstreams {
-  /** The routes of a call in the order in which it tries them. */
-  inOrder(routes: readonly Route[]): Route[]
-  /** Leave for one attempt. `isOnly`: the call has no other route. `spentKeys` have failed this call already. */
-  admit(route: Route, publisherId: string, isOnly: boolean, spentKeys: ReadonlySet<string>): Admission | Refusal
-  /** How long to wait before the only route is tried once more. Undefined: too many calls do that already. */
+  /** The deployments of a deployment in the order in which a call tries them. */
+  inOrder(deployments: readonly OpenDeployment[]): OpenDeployment[]
+  /** Leave for one attempt. `isOnly`: the call has no other one. `spentKeys` have failed this call already. */
+  admit(
+    deployment: OpenDeployment,
+    publisherId: string,
+    isOnly: boolean,
+    spentKeys: ReadonlySet<string>,
+  ): Admission | Refusal
+  /** How long to wait before the only deployment is tried once more. Undefined: too many calls do that already. */
   repeatAfterMs(): number | undefined
   /** Forgets all others: what is known must not outgrow the catalogue. */
-  keepOnly(routes: readonly Route[]): void
+  keepOnly(deployments: readonly OpenDeployment[]): void
   /** Attempts that have not ended. */
   readonly inFlight: number
 }
@@ -56,14 +61,14 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   let budget = newRetryBudget(now())
 
   return {
-    inOrder(routes) {
+    inOrder(deployments) {
       budget = withCall(budget)
-      return orderOf(routes, random)
+      return drawOrder(deployments, random)
     },
-    admit(route, publisherId, isOnly, spentKeys) {
-      const passage = breakers.enter(route, publisherId, isOnly)
+    admit(deployment, publisherId, isOnly, spentKeys) {
+      const passage = breakers.enter(deployment, publisherId, isOnly)
       if ('waitMs' in passage) return { why: 'failing', ...passage }
-      const use = providerKeys.take(route, publisherId, spentKeys)
+      const use = providerKeys.take(deployment, publisherId, spentKeys)
       if ('waitMs' in use) {
         passage.ended('left')
         return { why: use.why === 'busy' ? 'busy' : 'failing', waitMs: use.waitMs }
@@ -79,7 +84,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           if (isOver) return
           isOver = true
           const kind = end === 'complete' ? 'answered' : end === 'left' ? end : end.kind
-          options.metrics.upstreamAttempts.inc({ provider: route.provider.name, kind })
+          options.metrics.upstreamAttempts.inc({ provider: deployment.provider.name, kind })
           passage.ended(end)
           use.ended(end)
         },
@@ -91,9 +96,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       budget = spent
       return BACKOFF_MS.least + random() * (BACKOFF_MS.most - BACKOFF_MS.least)
     },
-    keepOnly(routes) {
-      breakers.keepOnly(routes)
-      providerKeys.keepOnly(routes)
+    keepOnly(deployments) {
+      breakers.keepOnly(deployments)
+      providerKeys.keepOnly(deployments)
     },
     get inFlight() {
       return providerKeys.inFlight

@@ -368,7 +368,7 @@ test('a __proto__ in the body is data at most: it fills in nothing and changes n
   )
 })
 
-test('the optional fields that a request uses are known, so that no route drops one', () => {
+test('the optional fields that a request uses are known, so that no deployment drops one', () => {
   assert.deepEqual(fieldsOf(parseChatRequest({ ...MINIMAL, max_tokens: 5, stream: true })), [])
   const values = {
     temperature: 0,
@@ -393,7 +393,7 @@ test('the optional fields that a request uses are known, so that no route drops 
   assert.deepEqual(fieldsOf(unseen), [])
 })
 
-test('a file comes with the request, as data, and is a field that a route must be able to read', () => {
+test('a file comes with the request, as data, and is a field that a deployment must be able to read', () => {
   const file = { file_data: DATA, filename: 'a.pdf' }
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: [{ type: 'file', file }] }] })
   assert.deepEqual(fieldsOf(request), ['files'])

@@ -177,7 +177,7 @@ export function parseChatRequest(value: unknown): ChatRequest {
   }
 }
 
-/** The optional fields that a request makes use of, for choosing a route that honours them all. */
+/** The optional fields that a request makes use of, for choosing deployments that honour them all. */
 export function fieldsOf(request: ChatRequest): OptionalField[] {
   const used: OptionalField[] = OPTIONAL_FIELDS.filter((field) => request[field] !== undefined)
   const types = new Set(contentPartsOf(request).map(({ type }) => type))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { NO_FIGURES } from './figures.ts'
 import { withMargin } from './margins.ts'
 import { parseCredits } from '../money.ts'
-import { changesOf, planImport, type KnownModel, type KnownRoute, type Offer } from './price-import.ts'
+import { changesOf, planImport, type KnownModel, type KnownDeployment, type Offer } from './price-import.ts'
 
 const COST = {
   input: parseCredits('1'),
@@ -24,7 +24,14 @@ const OFFER: Offer = {
   cost: COST,
   unsupportedFields: [],
 }
-const ROUTE: KnownRoute = { id: 'r', providerId: 'p-id', upstreamModel: 'm-1', position: 0, enabled: true, cost: COST }
+const DEPLOYMENT: KnownDeployment = {
+  id: 'r',
+  providerId: 'p-id',
+  upstreamModel: 'm-1',
+  position: 0,
+  enabled: true,
+  cost: COST,
+}
 const KNOWN: KnownModel = {
   id: 'm',
   ownedBy: 'them',
@@ -33,7 +40,7 @@ const KNOWN: KnownModel = {
   figures: NO_FIGURES,
   marginBps: 0,
   price: COST,
-  routes: [ROUTE],
+  deployments: [DEPLOYMENT],
 }
 const PLAIN = { marginBps: undefined, allowed: new Set<string>() }
 
@@ -41,9 +48,9 @@ function plan(offers: Offer[], known: KnownModel[], options = {}) {
   return planImport(offers, new Map(known.map((model) => [model.id, model])), { ...PLAIN, ...options })
 }
 
-test('a new model comes with its price, its margin and a route', () => {
+test('a new model comes with its price, its margin and a deployment', () => {
   const [change] = plan([OFFER], [], { marginBps: 2_500 }).changes
-  assert.partialDeepStrictEqual(change, { id: 'm', isNew: true, position: 0, routes: [OFFER], costs: [] })
+  assert.partialDeepStrictEqual(change, { id: 'm', isNew: true, position: 0, deployments: [OFFER], costs: [] })
   assert.deepEqual(change?.price, { from: undefined, to: withMargin(COST, 2_500) })
   assert.deepEqual(change?.facts, {
     ownedBy: 'them',
@@ -66,26 +73,29 @@ test('a model keeps its own margin unless another is asked for', () => {
   assert.equal(change?.facts.marginBps, 2_000)
 })
 
-test('an existing route is told what it costs, and one that was taken away stays away', () => {
+test('an existing deployment is told what it costs, and one that was taken away stays away', () => {
   const dearer = { ...COST, output: parseCredits('5') }
   const [change] = plan([{ ...OFFER, cost: dearer }], [KNOWN]).changes
-  assert.deepEqual(change?.costs, [{ routeId: 'r', provider: 'p', to: dearer }])
-  assert.deepEqual(change?.routes, [])
-  const [away] = plan([{ ...OFFER, cost: dearer }], [{ ...KNOWN, routes: [{ ...ROUTE, enabled: false }] }]).changes
-  assert.deepEqual([away?.routes, away?.costs], [[], []])
+  assert.deepEqual(change?.costs, [{ deploymentId: 'r', provider: 'p', to: dearer }])
+  assert.deepEqual(change?.deployments, [])
+  const [away] = plan(
+    [{ ...OFFER, cost: dearer }],
+    [{ ...KNOWN, deployments: [{ ...DEPLOYMENT, enabled: false }] }],
+  ).changes
+  assert.deepEqual([away?.deployments, away?.costs], [[], []])
 })
 
-test('a new route comes behind those that are there', () => {
-  const other = { ...ROUTE, providerId: 'other', position: 3 }
-  const [change] = plan([OFFER], [{ ...KNOWN, routes: [other] }]).changes
-  assert.deepEqual([change?.routes.length, change?.position], [1, 4])
+test('a new deployment comes behind those that are there', () => {
+  const other = { ...DEPLOYMENT, providerId: 'other', position: 3 }
+  const [change] = plan([OFFER], [{ ...KNOWN, deployments: [other] }]).changes
+  assert.deepEqual([change?.deployments.length, change?.position], [1, 4])
 })
 
 test('a model at several providers costs what the dearest asks, class by class', () => {
   const other = { ...OFFER, provider: 'q', providerId: 'q-id', cost: { ...COST, input: parseCredits('2') } }
   const [change] = plan([OFFER, other], []).changes
   assert.deepEqual(change?.price?.to, { ...COST, input: parseCredits('2') })
-  assert.equal(change?.routes.length, 2)
+  assert.equal(change?.deployments.length, 2)
 })
 
 test('a price that looks like a mistake is refused by name, unless it is allowed', () => {
@@ -94,17 +104,17 @@ test('a price that looks like a mistake is refused by name, unless it is allowed
   assert.deepEqual(plan([slipped], [KNOWN], { allowed: new Set(['m']) }).refused, [])
 })
 
-test('a route that the file does not know and that costs more than the new price is a warning', () => {
+test('a deployment that the file does not know and that costs more than the new price is a warning', () => {
   const other = {
-    ...ROUTE,
+    ...DEPLOYMENT,
     id: 'o',
     providerId: 'other',
     upstreamModel: 'dear',
     cost: { ...COST, output: 5n + COST.output },
   }
-  const { warnings } = plan([OFFER], [{ ...KNOWN, routes: [ROUTE, other] }])
+  const { warnings } = plan([OFFER], [{ ...KNOWN, deployments: [DEPLOYMENT, other] }])
   assert.deepEqual(warnings, ['m would be sold below what its route to dear costs: output'])
-  assert.deepEqual(plan([OFFER], [{ ...KNOWN, routes: [ROUTE, { ...other, enabled: false }] }]).warnings, [])
+  assert.deepEqual(plan([OFFER], [{ ...KNOWN, deployments: [DEPLOYMENT, { ...other, enabled: false }] }]).warnings, [])
 })
 
 test('changes are told in percent', () => {

@@ -21,10 +21,10 @@ export interface KnownModel extends Facts {
   id: string
   /** In force when the import is to take effect. */
   price: Classes | undefined
-  routes: readonly KnownRoute[]
+  deployments: readonly KnownDeployment[]
 }
 
-export interface KnownRoute {
+export interface KnownDeployment {
   id: string
   providerId: string
   upstreamModel: string
@@ -41,10 +41,10 @@ export interface ModelChange {
   hasNewFacts: boolean
   /** Absent: the price stays. */
   price?: { from: Classes | undefined; to: Classes }
-  routes: Offer[]
-  /** Where the new routes come. */
+  deployments: Offer[]
+  /** Where the new deployments come. */
   position: number
-  costs: { routeId: string; provider: string; to: Classes }[]
+  costs: { deploymentId: string; provider: string; to: Classes }[]
 }
 
 export interface Facts {
@@ -107,7 +107,7 @@ function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margi
     facts,
     hasNewFacts: model === undefined || !areSameFacts(facts, model),
     ...(from !== undefined && isSamePrice(from, to) ? {} : { price: { from, to } }),
-    ...routesOf(offers, model),
+    ...deploymentChanges(offers, model),
   }
 }
 
@@ -127,35 +127,35 @@ function areSameFacts({ figures, ...facts }: Facts, model: KnownModel): boolean 
   return Object.entries(facts).every(isSame) && Object.entries(figures).every(isSameFigure)
 }
 
-/** A route that was taken away stays away; one that is there is only told what it costs. */
-function routesOf(
+/** A deployment that was taken away stays away; one that is there is only told what it costs. */
+function deploymentChanges(
   offers: readonly Offer[],
   model: KnownModel | undefined,
-): Pick<ModelChange, 'routes' | 'position' | 'costs'> {
-  const there = model?.routes ?? []
-  const enabled = there.filter((route) => route.enabled)
-  // Behind what is there: an import adds a fall-back, it does not take calls away from a route.
-  const position = enabled.length === 0 ? 0 : Math.max(...enabled.map((route) => route.position)) + 1
+): Pick<ModelChange, 'deployments' | 'position' | 'costs'> {
+  const there = model?.deployments ?? []
+  const enabled = there.filter((deployment) => deployment.enabled)
+  // Behind what is there: an import adds a fall-back, it does not take calls away from a deployment.
+  const position = enabled.length === 0 ? 0 : Math.max(...enabled.map((deployment) => deployment.position)) + 1
   const same = (offer: Offer) =>
     there.filter(({ providerId, upstreamModel }) => {
       return providerId === offer.providerId && upstreamModel === offer.upstreamModel
     })
   return {
     position,
-    routes: offers.filter((offer) => same(offer).length === 0),
+    deployments: offers.filter((offer) => same(offer).length === 0),
     costs: offers.flatMap((offer) =>
       same(offer)
         .filter(({ enabled: isUsed, cost }) => isUsed && (cost === undefined || !isSamePrice(cost, offer.cost)))
-        .map((route) => ({ routeId: route.id, provider: offer.provider, to: offer.cost })),
+        .map((deployment) => ({ deploymentId: deployment.id, provider: offer.provider, to: offer.cost })),
     ),
   }
 }
 
 function isChange(change: ModelChange): boolean {
-  return change.hasNewFacts || change.price !== undefined || change.routes.length > 0 || change.costs.length > 0
+  return change.hasNewFacts || change.price !== undefined || change.deployments.length > 0 || change.costs.length > 0
 }
 
-/** Routes that the file does not speak of may cost more than it says. */
+/** Deployments that the file does not speak of may cost more than it says. */
 function lossesOf(
   id: string,
   offers: readonly Offer[],
@@ -163,10 +163,12 @@ function lossesOf(
   { price }: ModelChange,
 ): string[] {
   const asked = price?.to ?? model?.price
-  const others = (model?.routes ?? []).filter((route) => {
+  const others = (model?.deployments ?? []).filter((deployment) => {
     return (
-      route.enabled &&
-      !offers.some((offer) => offer.upstreamModel === route.upstreamModel && offer.providerId === route.providerId)
+      deployment.enabled &&
+      !offers.some(
+        (offer) => offer.upstreamModel === deployment.upstreamModel && offer.providerId === deployment.providerId,
+      )
     )
   })
   return others.flatMap(({ cost, upstreamModel }) => {

@@ -147,7 +147,7 @@ test('calls from before it opened or closed change nothing', () => {
   )
 })
 
-test('an only route is probed at any time, by one call after another', () => {
+test('an only deployment is probed at any time, by one call after another', () => {
   const [probed, pass] = enter(BROKEN, 1, true)
   assert.equal(passThrough(probed, 1, true), undefined)
   const failed = afterFailure(probed, pass, false, 1_000)

@@ -45,7 +45,7 @@ export function stateOf({ open }: Breaker, nowMs: number): 'closed' | 'half_open
 }
 
 /**
- * Undefined: not now. An only route is probed at any time, by one call after another: a pause would turn a provider that
+ * Undefined: not now. An only deployment is probed at any time, by one call after another: a pause would turn a provider that
  * fails now and then into one that is gone, and spare nobody but the callers who need not queue for a failure anyway.
  */
 export function passThrough(breaker: Breaker, nowMs: number, isOnly: boolean): [Breaker, Pass] | undefined {
@@ -64,7 +64,7 @@ export function waitOf({ open }: Breaker, nowMs: number): number {
   return open.isProbed ? PROBED_WAIT_MS : Math.max(0, open.untilMs - nowMs)
 }
 
-/** The first chunk is there. A probe lets the next one in: a long answer must not keep others from a mended route. */
+/** The first chunk is there. A probe lets the next one in: a long answer must not keep others from a mended deployment. */
 export function afterBeginning(breaker: Breaker, pass: Pass, nowMs: number): Breaker {
   if (pass.epoch !== breaker.epoch) return breaker
   if (breaker.open) return withoutProbe(breaker)
@@ -86,7 +86,7 @@ export function afterFailure(breaker: Breaker, pass: Pass, hasBegun: boolean, no
   if (pass.epoch !== breaker.epoch) return breaker
   const { open } = breaker
   if (open) {
-    // An only route that was probed before its time: it stays open for as long as it was to be.
+    // An only deployment that was probed before its time: it stays open for as long as it was to be.
     if (nowMs < open.untilMs) return hasBegun ? breaker : withoutProbe(breaker)
     return opened(breaker, open.times + 1, nowMs)
   }

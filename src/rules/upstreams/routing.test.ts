@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_FIGURES } from '../catalogue/figures.ts'
 import { UPSTREAM_TIMERS } from '../limits.ts'
-import { isServed, orderOf, priceAt, routesFor, type Deployment, type Model } from './routing.ts'
+import { isServed, drawOrder, priceAt, usableDeploymentsOf, type Deployment, type Model } from './routing.ts'
 
 const NOON = Date.parse('2025-06-01T12:00:00Z')
 
@@ -54,8 +54,11 @@ test('a model without a price in force or without a deployment is not served', (
   assert.equal(isServed(model({ deployments: [] }), NOON), false)
 })
 
-test('routes are tried in their order', () => {
-  const { usable, unsupported } = routesFor(model({ deployments: ['b', 'a', 'c'].map((id) => deployment(id)) }), [])
+test('deployments are tried in their order', () => {
+  const { usable, unsupported } = usableDeploymentsOf(
+    model({ deployments: ['b', 'a', 'c'].map((id) => deployment(id)) }),
+    [],
+  )
   assert.deepEqual(
     usable.map(({ id }) => id),
     ['b', 'a', 'c'],
@@ -63,44 +66,45 @@ test('routes are tried in their order', () => {
   assert.equal(unsupported, undefined)
 })
 
-test('a route that cannot honour a field of the request is passed over', () => {
+test('a deployment that cannot honour a field of the request is passed over', () => {
   const routed = model({ deployments: [deployment('a', 'tools'), deployment('b', 'seed'), deployment('c')] })
-  const idsFor = (...fields: Parameters<typeof routesFor>[1]) => routesFor(routed, fields).usable.map(({ id }) => id)
+  const idsFor = (...fields: Parameters<typeof usableDeploymentsOf>[1]) =>
+    usableDeploymentsOf(routed, fields).usable.map(({ id }) => id)
   assert.deepEqual(idsFor('tools'), ['b', 'c'])
   assert.deepEqual(idsFor('seed'), ['a', 'c'])
   assert.deepEqual(idsFor('tools', 'seed'), ['c'])
   assert.deepEqual(idsFor('stop'), ['a', 'b', 'c'])
 })
 
-test('when no route is left, the field to blame is one that the request uses and a route lacks', () => {
+test('when no deployment is left, the field to blame is one that the request uses and a deployment lacks', () => {
   const routed = model({ deployments: [deployment('a', 'tools', 'user'), deployment('b', 'seed', 'tools')] })
-  assert.deepEqual(routesFor(routed, ['stop', 'tools']), { usable: [], unsupported: 'tools' })
+  assert.deepEqual(usableDeploymentsOf(routed, ['stop', 'tools']), { usable: [], unsupported: 'tools' })
   const eachLacksOne = model({ deployments: [deployment('a', 'tools'), deployment('b', 'seed')] })
-  assert.deepEqual(routesFor(eachLacksOne, ['stop', 'seed', 'tools']), { usable: [], unsupported: 'seed' })
+  assert.deepEqual(usableDeploymentsOf(eachLacksOne, ['stop', 'seed', 'tools']), { usable: [], unsupported: 'seed' })
 })
 
 test('a model without deployments blames no field', () => {
-  assert.deepEqual(routesFor(model({ deployments: [] }), ['tools']), { usable: [], unsupported: undefined })
+  assert.deepEqual(usableDeploymentsOf(model({ deployments: [] }), ['tools']), { usable: [], unsupported: undefined })
 })
 
-function routed(id: string, group: number, weight: number) {
-  return { deployment: { ...deployment(id), group, weight } }
+function weighted(id: string, group: number, weight: number): Deployment {
+  return { ...deployment(id), group, weight }
 }
 
-const idsOf = (routes: readonly { deployment: Deployment }[]) => routes.map(({ deployment: { id } }) => id).join('')
+const idsOf = (deployments: readonly Deployment[]) => deployments.map(({ id }) => id).join('')
 
 test('groups are tried one after the other, whatever the weights and the order in which they come', () => {
-  const routes = [routed('c', 2, 1_000), routed('a', 0, 1), routed('b', 1, 500)]
-  for (const chance of [0, 0.3, 0.999]) assert.equal(idsOf(orderOf(routes, () => chance)), 'abc')
+  const deployments = [weighted('c', 2, 1_000), weighted('a', 0, 1), weighted('b', 1, 500)]
+  for (const chance of [0, 0.3, 0.999]) assert.equal(idsOf(drawOrder(deployments, () => chance)), 'abc')
 })
 
-test('within a group each route comes first as often as its weight says, and second as the weights of the rest say', () => {
+test('within a group each deployment comes first as often as its weight says, and second as the weights of the rest say', () => {
   let state = 7
   const chance = () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647
-  const routes = [routed('a', 0, 700), routed('b', 0, 200), routed('c', 0, 100), routed('z', 1, 1_000)]
+  const deployments = [weighted('a', 0, 700), weighted('b', 0, 200), weighted('c', 0, 100), weighted('z', 1, 1_000)]
   const seen = new Map<string, number>()
   for (let n = 0; n < 20_000; n++) {
-    const order = idsOf(orderOf(routes, chance))
+    const order = idsOf(drawOrder(deployments, chance))
     seen.set(order, (seen.get(order) ?? 0) + 1)
   }
   const share = (order: string) => (seen.get(order) ?? 0) / 20_000
@@ -116,18 +120,18 @@ test('within a group each route comes first as often as its weight says, and sec
     assert.ok(Math.abs(share(order) - part) < 0.015, `${order}: ${share(order)}, expected ${part}`)
 })
 
-test('no route is lost or doubled, and chance at its edges breaks nothing', () => {
-  const routes = [routed('a', 0, 1), routed('b', 0, 1_000), routed('c', 0, 500)]
+test('no deployment is lost or doubled, and chance at its edges breaks nothing', () => {
+  const deployments = [weighted('a', 0, 1), weighted('b', 0, 1_000), weighted('c', 0, 500)]
   for (const chance of [0, 0.5, 1 - 2 ** -53])
     assert.equal(
-      idsOf(orderOf(routes, () => chance))
+      idsOf(drawOrder(deployments, () => chance))
         .split('')
         .toSorted()
         .join(''),
       'abc',
     )
   assert.deepEqual(
-    orderOf([], () => 0),
+    drawOrder([], () => 0),
     [],
   )
 })

@@ -40,14 +40,14 @@ export function isServed(model: Model, nowMs: number): boolean {
   return model.deployments.length > 0 && priceAt(model, nowMs) !== undefined
 }
 
-export interface Routes {
+export interface UsableDeployments {
   usable: readonly Deployment[]
   /** A field in the request that none of the deployments can honour, if that is why there is no usable one. */
   unsupported: OptionalField | undefined
 }
 
-/** A known field that a route cannot honour is never silently dropped: the route is not taken. */
-export function routesFor(model: Model, fields: readonly OptionalField[]): Routes {
+/** A known field that a deployment cannot honour is never silently dropped: it is not asked. */
+export function usableDeploymentsOf(model: Model, fields: readonly OptionalField[]): UsableDeployments {
   const usable = model.deployments.filter(
     (deployment) => !fields.some((field) => deployment.unsupportedFields.has(field)),
   )
@@ -59,13 +59,16 @@ export function routesFor(model: Model, fields: readonly OptionalField[]): Route
 }
 
 /**
- * The order in which a call tries its routes: group by group, and within a group at random, so that each is first as
- * often as its weight says. `chance` gives numbers from 0 to below 1.
+ * The order in which a call tries the deployments of its route: group by group, and within a group at random, so that each
+ * is first as often as its weight says. `chance` gives numbers from 0 to below 1.
  */
-export function orderOf<R extends { deployment: Deployment }>(routes: readonly R[], chance: () => number): R[] {
-  if (routes.length < 2) return [...routes]
-  // The smallest of exponentially distributed times is that of a route as often as its rate, the weight, says.
-  const drawn = routes.map((route) => ({ route, at: -Math.log(1 - chance()) / route.deployment.weight }))
-  drawn.sort((a, b) => a.route.deployment.group - b.route.deployment.group || a.at - b.at)
-  return drawn.map(({ route }) => route)
+export function drawOrder<D extends Pick<Deployment, 'group' | 'weight'>>(
+  deployments: readonly D[],
+  chance: () => number,
+): D[] {
+  if (deployments.length < 2) return [...deployments]
+  // The smallest of exponentially distributed times is that of a deployment as often as its rate, the weight, says.
+  const drawn = deployments.map((deployment) => ({ deployment, at: -Math.log(1 - chance()) / deployment.weight }))
+  drawn.sort((a, b) => a.deployment.group - b.deployment.group || a.at - b.at)
+  return drawn.map(({ deployment }) => deployment)
 }

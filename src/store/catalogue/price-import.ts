@@ -22,8 +22,10 @@ export async function applyPriceImport(tx: Db, { changes, effectiveFrom, source 
     return price ? [{ ...rowOf(price.to), model_id: id, effective_from: effectiveFrom, source }] : []
   })
   if (prices.length > 0) await tx.insertInto('price_versions').values(prices).execute()
-  const routes = changes.flatMap(({ routes: offers, position }) => offers.map((offer) => deploymentOf(offer, position)))
-  if (routes.length > 0) await tx.insertInto('deployments').values(routes).execute()
+  const deployments = changes.flatMap(({ deployments: offers, position }) =>
+    offers.map((offer) => deploymentOf(offer, position)),
+  )
+  if (deployments.length > 0) await tx.insertInto('deployments').values(deployments).execute()
   await writeCosts(
     tx,
     changes.flatMap((change) => change.costs),
@@ -65,7 +67,7 @@ async function writeCosts(tx: Db, costs: ModelChange['costs']): Promise<void> {
   const column = (name: keyof Classes) => costs.map(({ to }) => to[name].toString())
   await sql`update deployments d set cost_input = c.input, cost_cached_input = c.cached_input,
       cost_cache_write = c.cache_write, cost_output = c.output, cost_reasoning = c.reasoning
-    from unnest(${costs.map(({ routeId }) => routeId)}::uuid[], ${column('input')}::int8[],
+    from unnest(${costs.map(({ deploymentId }) => deploymentId)}::uuid[], ${column('input')}::int8[],
       ${column('cachedInput')}::int8[], ${column('cacheWrite')}::int8[], ${column('output')}::int8[],
       ${column('reasoning')}::int8[]) as c (id, input, cached_input, cache_write, output, reasoning)
     where d.id = c.id`.execute(tx)
