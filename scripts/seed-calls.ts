@@ -9,7 +9,7 @@ import { readConfig } from '../src/config.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { openStore, type Db } from '../src/store/database.ts'
 import { insertProject } from '../src/store/projects/projects.ts'
-import { addTo, bucketOf, rolledUp } from '../src/store/billing/usage-roll-up.ts'
+import { addTo, bucketOf, selectRolledUp } from '../src/store/billing/usage-roll-up.ts'
 
 export interface SeededCalls {
   /** The one with half of the calls comes first. */
@@ -197,8 +197,8 @@ async function loadCalls(db: Db, { start, stop, from, to }: Chunk, projectIds: s
       select *, ${bucketOf('reached_ms')} as first_token_bucket, ${bucketOf('duration_ms')} as duration_bucket
       from (select *, case when status < 500 and status > 0 then first_token_ms end as reached_ms,
         first_token_ms + answer_ms as duration_ms from made) m
-    ), hours as (${addTo('usage_hours', rolledUp('hour', sql`facts`))})
-    ${addTo('usage_days', rolledUp('day', sql`facts`))}`.execute(db)
+    ), hours as (${addTo('usage_hours', selectRolledUp('hour', sql`facts`))})
+    ${addTo('usage_days', selectRolledUp('day', sql`facts`))}`.execute(db)
 }
 
 /** The same uuid of version 4 for the same project and number. */

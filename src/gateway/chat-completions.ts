@@ -33,7 +33,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
   if (gateway.running.size > gateway.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
   const prompt = await meterPrompt(gateway, request, route.model) // 422
   const replay = await gateway.idempotency.claim(call) // 401, 403, 409, 422, 503
-  if (replay) return yield* replayed(call, replay)
+  if (replay) return yield* replayChunks(call, replay)
   const hold = await holdFor(gateway, call, request, route, prompt.tokens) // 401, 403, 429, 503
 
   // Starts beside the answer and is read after it: a slow matcher delays no chunk. It never rejects.
@@ -96,7 +96,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
   }
 }
 
-function* replayed(call: Call, { callId, answer: stored }: Replay): Generator<ReplyChunk> {
+function* replayChunks(call: Call, { callId, answer: stored }: Replay): Generator<ReplyChunk> {
   call.progress.replayed = { callId, created: stored.created }
   yield* chunksOf(stored)
 }

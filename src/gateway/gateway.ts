@@ -130,9 +130,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     isDraining: false,
     async stop(graceMs) {
-      await emptied(running, graceMs)
+      await waitUntilEmpty(running, graceMs)
       for (const call of running.values()) call.abort(new ShutDown())
-      await emptied(running, graceMs)
+      await waitUntilEmpty(running, graceMs)
       for (const job of jobs) job.stop()
       await changes.stop()
       await Promise.all([conversations.idle(), ledger.idle(), recommendations.stop(), lastUsed.write().catch(() => {})])
@@ -142,7 +142,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-async function emptied(running: RunningCalls, withinMs: number): Promise<void> {
+async function waitUntilEmpty(running: RunningCalls, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs
   while (running.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -52,13 +52,13 @@ export function createMeter(options: MeterOptions): Meter {
   const { prompt, price, held } = options
   const answer = createAnswerCount(options.ratioOf)
   const conclusion = createConclusion({ ...options, answer })
-  const promptCost = spent({ output: 0, reasoning: 0 })
+  const promptCost = costWith({ output: 0, reasoning: 0 })
   let extension: Promise<void> | undefined
   let mayExtend = true
   let largest = { text: '', tokens: 0 }
   let spentAtMost = 0n
 
-  function spent(tokens: AnswerTokens): Nanos {
+  function costWith(tokens: AnswerTokens): Nanos {
     return costOf({ ...NO_USAGE, input: prompt.tokens, ...tokens }, price)
   }
 
@@ -79,7 +79,7 @@ export function createMeter(options: MeterOptions): Meter {
   }
 
   function admitCounted(tokens: AnswerTokens): boolean | Promise<boolean> {
-    const spentNow = spent(tokens)
+    const spentNow = costWith(tokens)
     spentAtMost = spentNow
     if (options.isBounded) return spentNow <= held() * BOUNDED_LEEWAY
     const fits = spentNow <= held()
@@ -98,7 +98,7 @@ export function createMeter(options: MeterOptions): Meter {
     admit(chunk) {
       const text = answer.add(chunk)
       if (text.length > largest.text.length) largest = { text, tokens: 0 }
-      spentAtMost = spent(answer.atMost())
+      spentAtMost = costWith(answer.atMost())
       if (!isNearlyUsed(spentAtMost)) return true
       // The upper bound says that the hold may be nearly used: now it is counted.
       return answer.isLong ? answer.count().then(admitCounted) : admitCounted(answer.exactly())

@@ -108,7 +108,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
     },
     judge: (request) => inTurn(request, (world) => judge(world, request)),
     async match(request) {
-      const reply = await inTurn(request, (world, isLate) => timed(options, () => match(world, request, isLate)))
+      const reply = await inTurn(request, (world, isLate) => measureWork(options, () => match(world, request, isLate)))
       metrics.matches.inc({ outcome: reply.outcome })
       return reply
     },
@@ -128,7 +128,7 @@ async function openParts(options: MatcherOptions, onReady: () => void): Promise<
   return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }) }
 }
 
-async function timed<T>({ metrics }: Pick<MatcherOptions, 'metrics'>, work: () => Promise<T>): Promise<T> {
+async function measureWork<T>({ metrics }: Pick<MatcherOptions, 'metrics'>, work: () => Promise<T>): Promise<T> {
   const stop = metrics.matchSeconds.startTimer()
   try {
     return await work()

@@ -152,7 +152,7 @@ export function createReader(endings: Endings): { read(part: StreamPart): Chunk[
   let hasBegun = false
 
   /** What was already said stays said: an answer that is blocked midway was written, and has ended. */
-  function failed(error: unknown): Chunk[] {
+  function readError(error: unknown): Chunk[] {
     if (isMalformed(error)) throw new UpstreamError('bad_event')
     const { message, statusCode } = Object(error) as { message?: unknown; statusCode?: unknown }
     if (!hasBegun || !isBlockedOutput(message)) throw new UpstreamError(kindOfErrorEvent(statusCode))
@@ -192,7 +192,7 @@ export function createReader(endings: Endings): { read(part: StreamPart): Chunk[
         return isKnown ? start : [...start, ...continueCall(part.toolCallId, part.input)]
       }
       case 'error':
-        return failed(part.error)
+        return readError(part.error)
       case 'finish':
         last = part
         return []
@@ -210,7 +210,7 @@ export function createReader(endings: Endings): { read(part: StreamPart): Chunk[
     end() {
       if (!last) throw new UpstreamError('truncated')
       const end: Chunk[] = [blocked ?? finishIn(last.finishReason, endings)]
-      const usage = usageOf(last.usage)
+      const usage = usageFromAiSdk(last.usage)
       return usage ? [...end, { type: 'usage', usage }] : end
     },
   }
@@ -241,7 +241,7 @@ function finishIn({ unified, raw }: Finish['finishReason'], endings: Endings): F
   }
 }
 
-function usageOf({ inputTokens, outputTokens }: Finish['usage']): Usage | undefined {
+function usageFromAiSdk({ inputTokens, outputTokens }: Finish['usage']): Usage | undefined {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined
   const cachedInput = inputTokens.cacheRead ?? 0
   const cacheWrite = inputTokens.cacheWrite ?? 0

@@ -7,7 +7,7 @@ import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endin
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
-import { countOf, createUsageSoFar } from './usage-so-far.ts'
+import { countOf, createUsageSoFar } from './reported-usage.ts'
 
 /** Not the newest: 2026-10-21 answers the same, and refuses the sampling fields for the older models that have them. */
 const VERSION = '2023-06-01'
@@ -56,7 +56,7 @@ const ACCOUNT_REFUSALS = [
 
 export function kindOfRefusal(status: number, body: string): UpstreamErrorKind | undefined {
   if (status !== 400) return undefined
-  const error = recordIn(parsed(body)?.error)
+  const error = recordIn(parseObject(body)?.error)
   const message = typeof error?.message === 'string' ? error.message : ''
   return ACCOUNT_REFUSALS.some((beginning) => message.startsWith(beginning)) ? 'key_rejected' : undefined
 }
@@ -82,17 +82,17 @@ export function createReader(): EventReader {
     if (reason != null) finish = finishOf(mustBeString(reason), ANTHROPIC_ENDINGS)
     // The counts at the start include only the first token of the answer: alone they are no report.
     const usage = recordIn(event.usage)
-    if (usage) atEnd = { ...atEnd, ...presentIn(usage) }
+    if (usage) atEnd = { ...atEnd, ...countsIn(usage) }
   }
 
-  function ended(): Chunk[] {
+  function endChunks(): Chunk[] {
     if (finish === undefined) throw new UpstreamError('truncated')
     isDone = true
     const end: Chunk[] = [finish]
-    return atEnd ? [...end, { type: 'usage', usage: usageOf(atStart, atEnd) }] : end
+    return atEnd ? [...end, { type: 'usage', usage: usageFromAnthropic(atStart, atEnd) }] : end
   }
 
-  function begun(chunks: Chunk[]): Chunk[] {
+  function withUsageAtStart(chunks: Chunk[]): Chunk[] {
     hasBegun ||= chunks.length > 0
     return soFar.after(chunks, usageAtStart)
   }
@@ -100,27 +100,27 @@ export function createReader(): EventReader {
   return {
     read(data) {
       if (isDone) return []
-      const event = parsed(data)
+      const event = parseObject(data)
       if (typeof event?.type !== 'string') throw new UpstreamError('bad_event')
       switch (event.type) {
         case 'content_block_delta':
-          return begun(deltaChunks(event, tools))
+          return withUsageAtStart(deltaChunks(event, tools))
         case 'content_block_start':
-          return begun(startChunks(event, tools))
+          return withUsageAtStart(startChunks(event, tools))
         case 'content_block_stop':
           return tools.stop(event.index)
         case 'message_start':
-          atStart = presentIn(recordIn(mustBeRecord(event.message).usage) ?? {})
-          if (atStart.input_tokens !== undefined) usageAtStart = usageOf(atStart, { output_tokens: 0 })
+          atStart = countsIn(recordIn(mustBeRecord(event.message).usage) ?? {})
+          if (atStart.input_tokens !== undefined) usageAtStart = usageFromAnthropic(atStart, { output_tokens: 0 })
           return []
         case 'message_delta':
           readMessageDelta(event)
           return []
         case 'message_stop':
-          return ended()
+          return endChunks()
         case 'error':
           finish = finishOfError(recordIn(event.error), hasBegun)
-          return ended()
+          return endChunks()
         default:
           // Pings, and what may be added one day.
           return []
@@ -225,12 +225,12 @@ function kindOfError(type: unknown): UpstreamErrorKind {
 type Counts = Record<string, unknown>
 
 /** A count that is null is one that is not given; an explicit zero is believed. */
-function presentIn(usage: Record<string, unknown>): Counts {
+function countsIn(usage: Record<string, unknown>): Counts {
   return Object.fromEntries(Object.entries(usage).filter(([, count]) => count != null))
 }
 
 /** Anthropic's input excludes both kinds of cached tokens. The counts at the end are those of the whole message. */
-function usageOf(atStart: Counts, atEnd: Counts): Usage {
+function usageFromAnthropic(atStart: Counts, atEnd: Counts): Usage {
   const counts = { ...atStart, ...atEnd }
   const reasoning = countOf(recordIn(counts.output_tokens_details)?.thinking_tokens ?? 0)
   return {
@@ -242,7 +242,7 @@ function usageOf(atStart: Counts, atEnd: Counts): Usage {
   }
 }
 
-function parsed(data: string): Record<string, unknown> | undefined {
+function parseObject(data: string): Record<string, unknown> | undefined {
   try {
     return recordIn(JSON.parse(data))
   } catch {

@@ -60,7 +60,7 @@ interface Known {
 
 export function createDns(options: DnsOptions = {}): Dns {
   const nowMs = options.nowMs ?? (() => performance.now())
-  const askSystem = takingTurns(SYSTEM_LOOKUPS_MAX, options.systemLookup ?? lookUpInSystem)
+  const askSystem = takeTurns(SYSTEM_LOOKUPS_MAX, options.systemLookup ?? lookUpInSystem)
   const known = new LRUCache<string, Known>({ max: NAMES_MAX })
   const failedUntilMs = new LRUCache<string, number>({ max: NAMES_MAX })
   const asking = new Map<string, Promise<readonly Address[]>>()
@@ -158,7 +158,7 @@ async function lookUpInSystem(name: string): Promise<Address[]> {
 }
 
 /** A lookup of the system cannot be cancelled, so its turn lasts until it ends, however long nobody has waited for it. */
-function takingTurns(
+function takeTurns(
   turns: number,
   lookUp: (name: string) => Promise<Address[]>,
 ): (name: string, deadline: AbortSignal) => Promise<Found> {

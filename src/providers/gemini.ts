@@ -7,7 +7,7 @@ import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { jsonIn, readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
-import { countOf, createUsageSoFar } from './usage-so-far.ts'
+import { countOf, createUsageSoFar } from './reported-usage.ts'
 
 export interface GeminiOptions {
   name: string
@@ -120,13 +120,13 @@ export function createReader(): EventReader {
         hasOutput ||= chunk.type !== 'reasoning'
         chunks.push(chunk)
       }
-      return soFar.after(chunks, usage && usageOf(usage, false))
+      return soFar.after(chunks, usage && usageFromGemini(usage, false))
     },
     end() {
       if (finish === undefined) throw new UpstreamError('truncated')
       const reason = finish.reason === 'stop' && callIds.size > 0 ? 'tool_calls' : finish.reason
       const end: Chunk[] = [{ ...finish, reason }]
-      return usage === undefined ? end : [...end, { type: 'usage', usage: usageOf(usage, hasOutput) }]
+      return usage === undefined ? end : [...end, { type: 'usage', usage: usageFromGemini(usage, hasOutput) }]
     },
     isLast: () => false,
   }
@@ -182,7 +182,7 @@ function finishIn(reason: unknown): FinishChunk {
  * model; their candidates exclude thoughts. A zero is left out of their JSON, which for the visible answer is believed
  * only if there was none.
  */
-function usageOf(reported: Fields, hasOutput: boolean): Usage {
+function usageFromGemini(reported: Fields, hasOutput: boolean): Usage {
   const cachedInput = countOf(reported.cachedContentTokenCount ?? 0)
   return {
     input: countOf(reported.promptTokenCount) + countOf(reported.toolUsePromptTokenCount ?? 0) - cachedInput,

@@ -6,7 +6,7 @@ import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent, oddFinish, OPENAI_ENDINGS }
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { jsonIn, readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
-import { countOf, createUsageSoFar } from './usage-so-far.ts'
+import { countOf, createUsageSoFar } from './reported-usage.ts'
 
 /** Far more than any model calls at once: an index beyond it is a provider's mistake. */
 const TOOL_CALL_INDEX_MAX = 100_000
@@ -113,7 +113,7 @@ export function createReader(): EventReader {
   let isDone = false
   const soFar = createUsageSoFar()
 
-  function ended(): Chunk[] {
+  function endChunks(): Chunk[] {
     if (finish === undefined) throw new UpstreamError('truncated')
     isDone = true
     return usage === undefined ? [finish] : [finish, { type: 'usage', usage }]
@@ -122,14 +122,14 @@ export function createReader(): EventReader {
   return {
     read(data) {
       if (isDone) return []
-      if (isEndMarker(data)) return ended()
+      if (isEndMarker(data)) return endChunks()
       const event = parseEvent(data)
       if (event.error != null) {
         finish = finishOfError(event.error, hasBegun)
-        return ended()
+        return endChunks()
       }
       const reported = event.usage ?? event.x_groq?.usage
-      if (reported != null) usage = usageOf(reported)
+      if (reported != null) usage = usageFromOpenAI(reported)
       const choice = event.choices?.find((candidate) => (candidate.index ?? 0) === 0)
       if (!choice) return []
       if (choice.finish_reason != null) finish = finishIn(choice.finish_reason, choice.native_finish_reason)
@@ -254,7 +254,7 @@ function finishOfError(error: unknown, hasBegun: boolean): FinishChunk {
 }
 
 /** OpenAI counts cached tokens inside the prompt and reasoning inside the completion; our buckets are disjoint. */
-function usageOf(reported: UpstreamUsage): Usage {
+function usageFromOpenAI(reported: UpstreamUsage): Usage {
   const { prompt_tokens_details: details, prompt_cache_hit_tokens, cached_tokens } = reported
   const prompt = countOf(reported.prompt_tokens)
   const completion = countOf(reported.completion_tokens)

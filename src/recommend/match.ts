@@ -39,7 +39,7 @@ const HINTED_OFFERS = 60
  * settled before anything is searched; it is remembered, and asked again with the answer costs next to nothing.
  */
 export async function judge(world: MatchWorld, { turns }: Pick<JudgeRequest, 'turns'>): Promise<JudgeReply> {
-  const said = saidIn(turns)
+  const said = userTextsIn(turns)
   if (!world.campaigns.isOn) return { outcome: 'unavailable' }
   if (said.reduce((sum, text) => sum + text.length, 0) > SAID_CHARS_MAX) return { outcome: 'too_long' }
   if (!isAllEnglish(said.join('\n'))) return { outcome: 'language' }
@@ -54,7 +54,7 @@ export async function judge(world: MatchWorld, { turns }: Pick<JudgeRequest, 'tu
 export async function match(world: MatchWorld, request: MatchRequest, isLate: () => boolean): Promise<MatchReply> {
   const judged = await judge(world, request)
   if (judged.outcome !== 'open') return judged
-  const said = saidIn(request.turns)
+  const said = userTextsIn(request.turns)
   const words = searchWordsOf([...said, request.answer])
   // Words are searched for while the answer is embedded.
   const answered = world.gates.judgeAnswer(said.at(-1) ?? '', request.answer)
@@ -65,7 +65,7 @@ export async function match(world: MatchWorld, request: MatchRequest, isLate: ()
   if (isSensitive) return { outcome: 'answer_sensitive' }
   if (isLate()) return { outcome: 'deadline' }
 
-  const found = await eligible(world, request, { words, vector }, finding)
+  const found = await findEligible(world, request, { words, vector }, finding)
   if (found.length === 0) return { outcome: 'no_match' }
 
   const relevanceMin = Math.max(request.minRelevance, RELEVANCE_MIN)
@@ -84,7 +84,7 @@ export async function match(world: MatchWorld, request: MatchRequest, isLate: ()
   return { outcome: 'matched', match: matchOf(sale.winner, sale.priceNanos) }
 }
 
-function saidIn(turns: JudgeRequest['turns']): string[] {
+function userTextsIn(turns: JudgeRequest['turns']): string[] {
   return turns.filter(({ role }) => role === 'user').map(({ text }) => text)
 }
 
@@ -99,7 +99,7 @@ function isAllEnglish(text: string): boolean {
 }
 
 /** What may be recommended here at all, whether it fits or not. */
-async function eligible(
+async function findEligible(
   world: MatchWorld,
   request: MatchRequest,
   { words, vector }: { words: string; vector: Float32Array },
@@ -116,7 +116,7 @@ async function eligible(
     finding,
     hinted.length === 0 ? [] : world.index.search(hintedQuestion(vector, hinted)),
   ])
-  const offers = eligibleOf(world, [...found, ...more], blocks, asked, hints)
+  const offers = keepEligible(world, [...found, ...more], blocks, asked, hints)
   if (offers.length > 0 || found.length === 0) return offers
   // Those that may not take part were in the way of all others.
   const without = [...new Set(found.map(({ campaignId }) => campaignId))].filter(
@@ -124,14 +124,14 @@ async function eligible(
   )
   if (without.length === 0) return []
   const others = await world.index.search({ words, vector, campaigns: { without } })
-  return eligibleOf(world, others, blocks, asked, hints)
+  return keepEligible(world, others, blocks, asked, hints)
 }
 
 function hintedQuestion(vector: Float32Array, only: readonly string[]): Question {
   return { words: '', vector, vectorsLimit: HINTED_OFFERS, campaigns: { only } }
 }
 
-function eligibleOf(
+function keepEligible(
   world: MatchWorld,
   found: readonly FoundOffer[],
   blocks: Blocks,

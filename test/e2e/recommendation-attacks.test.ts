@@ -4,7 +4,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import { after, before, beforeEach, test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { signingKeysOf, stripped } from '../../src/gateway/recommendations/recommendations.ts'
+import { signingKeysOf, stripRecommendations } from '../../src/gateway/recommendations/recommendations.ts'
 import { createRecommendationRecords } from '../../src/gateway/recommendations/records.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
@@ -313,7 +313,7 @@ test('eight megabytes of links, forged or copied, hold up the process for no lon
   for (const [name, content] of Object.entries(bodies)) {
     const request = parseChatRequest({ model: 'm', messages: [{ role: 'assistant', content }] })
     const strip = () => {
-      const { history } = stripped(request, project.id, signingKeysOf(world.secrets))
+      const { history } = stripRecommendations(request, project.id, signingKeysOf(world.secrets))
       assert.equal(history.recommended.length, name === 'copied blocks' ? 1 : 0, name)
     }
     assertEffort(1_500, strip, name)

@@ -269,7 +269,7 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   const wallet = tables.wallets.get(projectId)
   // Its gateway was paused, and another call has taken over its idempotency key.
   const isLate = request.hasIdempotencyKey && !tables.keys.some((key) => key.callId === id)
-  const refusal = isLate ? 'idempotency_running' : refusalOf(wallet, want, min, nowMs)
+  const refusal = isLate ? 'idempotency_running' : holdRefusalOf(wallet, want, min, nowMs)
   if (!wallet || refusal) return { id, part: 'hold', amount_nanos: 0n, refusal: refusal ?? null }
   const amount = least(want, availableIn(wallet))
   tables.holds.set(id, { id, projectId, gatewayId, amount, extension: 0, heldMs: nowMs })
@@ -280,7 +280,7 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   return answerOf(id, 'hold', amount)
 }
 
-function refusalOf(wallet: Wallet | undefined, want: Nanos, min: Nanos, nowMs: number): string | undefined {
+function holdRefusalOf(wallet: Wallet | undefined, want: Nanos, min: Nanos, nowMs: number): string | undefined {
   if (!wallet) return 'credit_insufficient'
   const { requests, tokens } = usedThisMinute(wallet, nowMs)
   if (wallet.requestsPerMinute !== null && requests >= wallet.requestsPerMinute) return 'rate_limited'

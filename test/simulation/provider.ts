@@ -139,7 +139,7 @@ async function* play(
     if (chunk.type === 'reasoning') attempt.thoughtTokens += tokens
     else attempt.textTokens += tokens
     yield chunk
-    if (n === 0 && script.reportsSoFar) yield { type: 'usage', usage: usageOf('exact', attempt)!, soFar: true }
+    if (n === 0 && script.reportsSoFar) yield { type: 'usage', usage: reportedUsage('exact', attempt)!, soFar: true }
   }
   const { ending } = script
   const silence = attempt.given.length === 0 ? 'first_token_timeout' : 'idle_timeout'
@@ -147,7 +147,7 @@ async function* play(
   if (ending.kind === 'fails' && !isCut) throw new UpstreamError(ending.error, ending)
   attempt.hiddenTokens = hidden
   yield { type: 'finish', reason: isCut || ending.kind !== 'complete' ? 'length' : ending.reason }
-  const usage = usageOf(ending.kind === 'complete' ? ending.usage : 'exact', attempt)
+  const usage = reportedUsage(ending.kind === 'complete' ? ending.usage : 'exact', attempt)
   if (usage) yield { type: 'usage', usage }
 }
 
@@ -178,7 +178,7 @@ function arrival(
   })
 }
 
-function usageOf(report: UsageReport, attempt: AttemptRecord): Usage | undefined {
+function reportedUsage(report: UsageReport, attempt: AttemptRecord): Usage | undefined {
   const { promptTokens: input, textTokens: output, thoughtTokens, hiddenTokens } = attempt
   const reasoning = thoughtTokens + hiddenTokens
   switch (report) {

@@ -2,7 +2,12 @@ import type { MatcherClient } from '../../recommend/matcher-client.ts'
 import type { ChatRequest, Message } from '../../rules/calls/chat-request.ts'
 import type { FinishReason } from '../../rules/calls/chunk.ts'
 import { hasCrisisWords } from '../../rules/recommendations/lexicon.ts'
-import type { Match, MatchRequest, MonetizationSettings, Refusal } from '../../rules/recommendations/matching.ts'
+import type {
+  Match,
+  MatchRequest,
+  MonetizationSettings,
+  NoRecommendation,
+} from '../../rules/recommendations/matching.ts'
 import {
   exhaustedAdvertisers,
   isCapped,
@@ -18,9 +23,9 @@ import type { Call } from '../call.ts'
 /** Whether a reply has a recommendation: first by what was asked, beside the answer; then by what was answered. */
 
 /** Of what was asked. */
-export type Opening = { outcome: Refusal } | { outcome: 'open'; question: Question; turn: number }
+export type Opening = { outcome: NoRecommendation } | { outcome: 'open'; question: Question; turn: number }
 /** Of what was answered. */
-export type Decision = { outcome: Refusal } | { outcome: 'served'; match: Match; turn: number }
+export type Decision = { outcome: NoRecommendation } | { outcome: 'served'; match: Match; turn: number }
 
 /** What the matcher is asked, but for the answer. */
 type Question = Omit<MatchRequest, 'answer' | 'deadlineMs'>

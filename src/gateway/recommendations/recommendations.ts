@@ -85,7 +85,7 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
   const signing = { version: secrets.version, key: createSecretKey(digestKey) }
 
   return {
-    strip: ({ projectId }, request) => stripped(request, projectId, keyOf),
+    strip: ({ projectId }, request) => stripRecommendations(request, projectId, keyOf),
     begin(call, request, history) {
       const settings = call.caller.monetization
       const label = settings && labelOf(settings.label)
@@ -95,7 +95,7 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
       const chunkOf = (id: string, match: Match) => {
         const offer = { ...match, format: settings.format }
         const token = tokenOf(id, { projectId, words: wordsOfBlock(offer) }, signing)
-        return placed({ ...offer, label, publicUrl, token })
+        return recommendationChunkOf({ ...offer, label, publicUrl, token })
       }
       return createPending({ sources, records, situation, label, chunkOf })
     },
@@ -161,7 +161,7 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
   }
 }
 
-function placed(block: Block): RecommendationChunk {
+function recommendationChunkOf(block: Block): RecommendationChunk {
   const { label, advertiser, publicUrl, token } = block
   const text = SEPARATOR + renderBlock(block)
   const url = `${publicUrl}/r/${token}`
@@ -193,7 +193,7 @@ export function signingKeysOf(secrets: Secrets): KeyOf {
 /** No conversation has more of ours than this. All are taken out; the last of them count. */
 const RECOMMENDED_MAX = 256
 
-export function stripped(
+export function stripRecommendations(
   request: ChatRequest,
   projectId: string,
   keyOf: KeyOf,

@@ -53,7 +53,7 @@ export async function* answer(
       await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
     }
   }
-  throw endOf(failures, refusals)
+  throw failureOfAll(failures, refusals)
 }
 
 /** Returns why there was no first chunk; throws when the answer breaks after it. */
@@ -105,7 +105,7 @@ async function* attempt(
 }
 
 /** What the caller is told when there was no answer: what the last provider did, and when it is worth while to retry. */
-function endOf(failures: readonly UpstreamError[], refusals: readonly Refusal[]): Error {
+function failureOfAll(failures: readonly UpstreamError[], refusals: readonly Refusal[]): Error {
   const last = failures.at(-1)
   const retryAfterSeconds = secondsUntilWorthwhile(failures, refusals)
   if (last) return new UpstreamError(last.kind, { status: last.status, retryAfterSeconds })

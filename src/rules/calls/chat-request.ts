@@ -157,7 +157,7 @@ export function parseChatRequest(value: unknown): ChatRequest {
     throw new ParleyError('invalid_request', { message: 'The body must be a JSON object.' })
   }
   const result = body.safeParse(value, { reportInput: true })
-  if (!result.success) throw refusalOf(result.error)
+  if (!result.success) throw requestErrorOf(result.error)
   const { max_completion_tokens, n: _, stream, stream_options, ...rest } = result.data
   if (
     rest.max_tokens !== undefined &&
@@ -229,7 +229,7 @@ export function plainTextOf({ file }: FilePart): string | undefined {
 }
 
 /** Without a model or messages there is no request at all (400); any other wrong value is a request that asks for something impossible (422). */
-function refusalOf(error: z.ZodError): ParleyError {
+function requestErrorOf(error: z.ZodError): ParleyError {
   const issue = error.issues[0]
   const path = pathOf(issue?.path ?? [])
   const message = `${path} ${sentenceOf(issue)}`

@@ -90,7 +90,7 @@ function curlOf(address: string, request: SnippetRequest): string {
     `-H 'content-type: application/json'`,
     `-H "x-publishable-key: $PARLEY_PUBLISHABLE_KEY"`,
     `-H "x-secret-key: $PARLEY_SECRET_KEY"`,
-    `-d ${quotedForShell(body)}`,
+    `-d ${quoteForShell(body)}`,
   ].join(' \\\n  ')
 }
 
@@ -209,13 +209,13 @@ ${reading}
 /** For programs that cannot be changed: what the OpenAI SDKs read by themselves. */
 function environmentOf(address: string, request: SnippetRequest): string {
   const program = `import OpenAI from 'openai'\n${nodeCallOf('new OpenAI()', request)}`
-  return `export OPENAI_BASE_URL=${quotedForShell(address)}
+  return `export OPENAI_BASE_URL=${quoteForShell(address)}
 export OPENAI_API_KEY=unused
 export OPENAI_CUSTOM_HEADERS="x-publishable-key: $PARLEY_PUBLISHABLE_KEY
 x-secret-key: $PARLEY_SECRET_KEY"
 
 # Any program that is built on the OpenAI SDK now asks Parley, for example this one:
-node --input-type=module -e ${quotedForShell(program)}`
+node --input-type=module -e ${quoteForShell(program)}`
 }
 
 function wireOf({ model, messages, stream, temperature, maxTokens }: SnippetRequest): Record<string, unknown> {
@@ -258,6 +258,6 @@ function pythonLiteral(value: unknown): string {
 }
 
 /** Nothing in it means anything to the shell. */
-function quotedForShell(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w:/.@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -98,14 +98,14 @@ export function markdownOf(message: {
         : `\`[${part.text}]\``,
   )
   const called = toolCalls.map(
-    ({ name, arguments: given }) => `Calls \`${name.replaceAll('`', '')}\`:\n\n${fenced(given)}`,
+    ({ name, arguments: given }) => `Calls \`${name.replaceAll('`', '')}\`:\n\n${fenceJson(given)}`,
   )
   const lines = [...said, ...(refusal === null ? [] : [refusal]), ...called]
   return `${head}${visibleText(lines.join('\n\n'))}\n\n`
 }
 
 /** A fence longer than any in the text, so that the text cannot end it. */
-function fenced(text: string): string {
+function fenceJson(text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence}json\n${text}\n${fence}`

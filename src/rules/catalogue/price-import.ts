@@ -95,7 +95,7 @@ function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margi
     ownedBy: first.ownedBy,
     contextWindow: first.contextWindow ?? model?.contextWindow ?? null,
     maxOutputTokens: first.maxOutputTokens ?? model?.maxOutputTokens ?? null,
-    figures: mergedFigures(first.figures, model?.figures ?? NO_FIGURES),
+    figures: mergeFigures(first.figures, model?.figures ?? NO_FIGURES),
     marginBps: margin ?? model?.marginBps ?? 0,
   }
   // The dearest of those who may answer, so that none of them is sold below its cost.
@@ -112,7 +112,7 @@ function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margi
 }
 
 /** What the file says, and where it says nothing, what is known. */
-function mergedFigures(listed: Figures, known: Figures): Figures {
+function mergeFigures(listed: Figures, known: Figures): Figures {
   return {
     image: listed.image ?? known.image,
     file: listed.file ?? known.file,

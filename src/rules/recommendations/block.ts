@@ -69,7 +69,7 @@ export function wordsOfBlock(offer: ShownOffer): string {
 }
 
 function textOf(offer: ShownOffer): string {
-  const shown = offer.format === 'markdown' ? escapedLine : plainLine
+  const shown = offer.format === 'markdown' ? escapeLine : plainLine
   // Sentences end here, whether or not the advertiser's did.
   const about = [offer.headline, offer.benefit].map((text) => shown(text.replace(/[\s.,;:]+$/, ''))).filter(Boolean)
   // Zero is how feeds say "on request".
@@ -89,7 +89,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\u115f\u1160\u3164\uffa0]+/
 
 /** Clients make links of addresses, escaped or not: an offer has one link, and it is ours. So is the dot after a label. */
 function plainLine(text: string): string {
-  return oneLine(text)
+  return toOneLine(text)
     .replaceAll('·', '•')
     .replaceAll(/:\/\//g, ': ')
     .replaceAll(/\bwww\./gi, 'www ')
@@ -99,7 +99,7 @@ function plainLine(text: string): string {
 const MARKUP = /[\\`*_<>~|$#&!{}^=]/g
 
 /** Round brackets for square ones, and none escaped: many chats take what stands between \[ and \], or \( and \), for a formula. */
-function escapedLine(text: string): string {
+function escapeLine(text: string): string {
   return plainLine(text)
     .replaceAll('[', '(')
     .replaceAll(']', ')')
@@ -109,7 +109,7 @@ function escapedLine(text: string): string {
 /** More than any offer has, also in letters that count twice: a line stays a line. */
 const COPY_LENGTH_MAX = 220
 
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.slice(0, COPY_LENGTH_MAX).normalize('NFC').replaceAll(UNSEEN, ' ').replaceAll(/\s+/g, ' ').trim()
 }
 

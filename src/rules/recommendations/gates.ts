@@ -1,7 +1,7 @@
 import type { ChatRequest, Message } from '../calls/chat-request.ts'
 import type { FinishReason } from '../calls/chunk.ts'
 import { fieldsIn } from '../record.ts'
-import type { MonetizationSettings, Refusal, Turn } from './matching.ts'
+import type { MonetizationSettings, NoRecommendation, Turn } from './matching.ts'
 
 /**
  * When a reply stays free of recommendations, as far as its request and its shape can tell. Whatever is in doubt ends
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 /** Why this request can have no recommendation, or nothing. */
-export function requestGate({ request, body, header, settings }: Asked): Refusal | undefined {
+export function requestGate({ request, body, header, settings }: Asked): NoRecommendation | undefined {
   if (isOptedOut(body, header)) return 'opted_out'
   if (settings.audience !== 'general') return 'audience'
   if (!isPlainChat(request, body)) return 'format'
@@ -75,8 +75,8 @@ function textOfParts(parts: readonly { type: string }[]): string {
 /** Whole words, in any case: an excluded "war" does not exclude "warm". */
 function mentions(text: string, topics: readonly string[]): boolean {
   if (topics.length === 0) return false
-  const said = folded(text)
-  return topics.map(folded).some((sought) => {
+  const said = foldCase(text)
+  return topics.map(foldCase).some((sought) => {
     if (sought === '') return false
     for (let at = said.indexOf(sought); at !== -1; at = said.indexOf(sought, at + 1)) {
       const end = at + sought.length
@@ -90,7 +90,7 @@ function mentions(text: string, topics: readonly string[]): boolean {
   })
 }
 
-function folded(text: string): string {
+function foldCase(text: string): string {
   return text.toLowerCase().replaceAll(/\s+/g, ' ').trim()
 }
 

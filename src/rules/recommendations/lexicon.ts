@@ -86,14 +86,14 @@ interface Beginnings {
 
 function beginningsOf(index: PhraseIndex, innocent: PhraseIndex, word: string): Beginnings | null {
   const found = {
-    phrases: startingWith(index, word),
-    innocent: startingWith(innocent, word),
+    phrases: phrasesStartingWith(index, word),
+    innocent: phrasesStartingWith(innocent, word),
     kind: kindOfEnding(index, word),
   }
   return found.phrases.length + found.innocent.length > 0 || found.kind !== undefined ? found : null
 }
 
-function startingWith(index: PhraseIndex, word: string): Phrase[] {
+function phrasesStartingWith(index: PhraseIndex, word: string): Phrase[] {
   const stems = index.byStem.get(word.slice(0, STEM_LETTERS)) ?? []
   return [...(index.byWord.get(word) ?? []), ...stems.filter((phrase) => isWord(word, phrase.words[0] ?? ''))]
 }
@@ -112,12 +112,12 @@ function phrasesOf(kind: string, list: string): Phrase[] {
     .split(',')
     .map((phrase) => phrase.trim().split(/\s+/))
     .filter(([first]) => first !== '')
-    .flatMap(spelledOut)
+    .flatMap(spellOut)
     .map((words) => ({ kind, words }))
 }
 
 /** "my @kin died" is as many phrases as there are kin. */
-function spelledOut(words: readonly string[]): string[][] {
+function spellOut(words: readonly string[]): string[][] {
   const at = words.findIndex((word) => word.startsWith('@'))
   if (at === -1) return [[...words]]
   const group = WORD_GROUPS[words[at] ?? '']
@@ -143,19 +143,19 @@ function append(map: Map<string, Phrase[]>, key: string, phrase: Phrase): void {
 }
 
 function kindAt({ phrases, kind }: Beginnings, words: readonly string[], at: number): string | undefined {
-  for (const phrase of phrases) if (stands(phrase, words, at)) return phrase.kind
+  for (const phrase of phrases) if (standsAt(phrase, words, at)) return phrase.kind
   return kind
 }
 
 function longestAt(phrases: readonly Phrase[], words: readonly string[], at: number): number {
   let longest = 0
   for (const phrase of phrases) {
-    if (phrase.words.length > longest && stands(phrase, words, at)) longest = phrase.words.length
+    if (phrase.words.length > longest && standsAt(phrase, words, at)) longest = phrase.words.length
   }
   return longest
 }
 
-function stands(phrase: Phrase, words: readonly string[], at: number): boolean {
+function standsAt(phrase: Phrase, words: readonly string[], at: number): boolean {
   // The first word is what the phrase was found by.
   for (let offset = 1; offset < phrase.words.length; offset++) {
     if (!isWord(words[at + offset], phrase.words[offset] ?? '')) return false

@@ -27,7 +27,7 @@ export const RECOMMENDATION_OUTCOMES = [
 ] as const
 export type RecommendationOutcome = (typeof RECOMMENDATION_OUTCOMES)[number]
 /** Why there is none. */
-export type Refusal = Exclude<RecommendationOutcome, 'served' | 'test'>
+export type NoRecommendation = Exclude<RecommendationOutcome, 'served' | 'test'>
 
 /** What a project's publisher allows. */
 export interface MonetizationSettings {
@@ -54,7 +54,7 @@ export interface JudgeRequest {
   deadlineMs: number
 }
 
-export type JudgeReply = { outcome: 'open' } | { outcome: Refusal }
+export type JudgeReply = { outcome: 'open' } | { outcome: NoRecommendation }
 
 /** Asked when the answer is complete: what a user has said is the problem, and the answer names what helps with it. */
 export interface MatchRequest extends JudgeRequest {
@@ -74,7 +74,7 @@ export interface Turn {
   text: string
 }
 
-export type MatchReply = { outcome: 'matched'; match: Match } | { outcome: Refusal }
+export type MatchReply = { outcome: 'matched'; match: Match } | { outcome: NoRecommendation }
 
 /** The winner of an auction among offers that fit. */
 export interface Match {

@@ -68,7 +68,7 @@ export function waitOf({ open }: Breaker, nowMs: number): number {
 export function afterBeginning(breaker: Breaker, pass: Pass, nowMs: number): Breaker {
   if (pass.epoch !== breaker.epoch) return breaker
   if (breaker.open) return withoutProbe(breaker)
-  return { ...breaker, failedInARow: 0, seconds: counted(breaker.seconds, nowMs, 1, 0) }
+  return { ...breaker, failedInARow: 0, seconds: countAttempts(breaker.seconds, nowMs, 1, 0) }
 }
 
 /** The answer is complete. */
@@ -88,16 +88,16 @@ export function afterFailure(breaker: Breaker, pass: Pass, hasBegun: boolean, no
   if (open) {
     // An only deployment that was probed before its time: it stays open for as long as it was to be.
     if (nowMs < open.untilMs) return hasBegun ? breaker : withoutProbe(breaker)
-    return opened(breaker, open.times + 1, nowMs)
+    return openBreaker(breaker, open.times + 1, nowMs)
   }
   const next = {
     ...breaker,
     failedInARow: breaker.failedInARow + (hasBegun ? 0 : 1),
     brokenInARow: breaker.brokenInARow + (hasBegun ? 1 : 0),
     // An answer that broke was counted as an attempt when it began.
-    seconds: counted(breaker.seconds, nowMs, hasBegun ? 0 : 1, 1),
+    seconds: countAttempts(breaker.seconds, nowMs, hasBegun ? 0 : 1, 1),
   }
-  return isTooMuch(next) ? opened(next, 1, nowMs) : next
+  return isTooMuch(next) ? openBreaker(next, 1, nowMs) : next
 }
 
 /** The caller left, or what came back says nothing about the deployment's health. */
@@ -107,7 +107,7 @@ export function afterLeaving(breaker: Breaker, pass: Pass, hasBegun: boolean): B
 
 /** Open, whatever was counted: two of the breakers below it are. */
 export function afterOthersOpened(breaker: Breaker, nowMs: number): Breaker {
-  return breaker.open ? breaker : opened(breaker, 1, nowMs)
+  return breaker.open ? breaker : openBreaker(breaker, 1, nowMs)
 }
 
 function isTooMuch({ failedInARow, brokenInARow, seconds }: Breaker): boolean {
@@ -117,7 +117,7 @@ function isTooMuch({ failedInARow, brokenInARow, seconds }: Breaker): boolean {
   return attempts >= WINDOW_ATTEMPTS_MIN && failures * 2 > attempts
 }
 
-function opened({ epoch }: Breaker, times: number, nowMs: number): Breaker {
+function openBreaker({ epoch }: Breaker, times: number, nowMs: number): Breaker {
   const untilMs = nowMs + Math.min(OPEN_MS * times, OPEN_MS_MAX)
   return { ...CLOSED, epoch: epoch + 1, open: { untilMs, times, isProbed: false } }
 }
@@ -126,7 +126,12 @@ function withoutProbe(breaker: Breaker): Breaker {
   return breaker.open ? { ...breaker, open: { ...breaker.open, isProbed: false } } : breaker
 }
 
-function counted(seconds: readonly Second[], nowMs: number, attempts: number, failures: number): readonly Second[] {
+function countAttempts(
+  seconds: readonly Second[],
+  nowMs: number,
+  attempts: number,
+  failures: number,
+): readonly Second[] {
   const second = Math.floor(nowMs / 1_000)
   const recent = seconds.filter((one) => one.second > second - WINDOW_SECONDS && one.second < second)
   const current = seconds.find((one) => one.second === second) ?? { second, attempts: 0, failures: 0 }

@@ -142,7 +142,7 @@ export function createLedger(apply: ApplyBatch, events: LedgerEvents = {}, holdW
   return {
     async hold(request) {
       const { amount_nanos, refusal } = await submit({ part: 'hold', request }, holdWaitMs)
-      if (refusal !== null) throw refusalOf(refusal)
+      if (refusal !== null) throw holdErrorOf(refusal)
       return amount_nanos ?? 0n
     },
     async extend(request) {
@@ -170,7 +170,7 @@ const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   idempotency_running: 1,
 }
 
-function refusalOf(reason: string): ParleyError {
+function holdErrorOf(reason: string): ParleyError {
   const code = reason as ErrorCode
   if (code === 'rate_limited') return new ParleyError(code, { retryAfterSeconds: 60 - new Date().getUTCSeconds() })
   // Of this process, not of the caller: the log line tells the operator, and another gateway may answer the retry.

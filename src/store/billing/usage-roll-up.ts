@@ -47,7 +47,7 @@ const FACTS = sql`m.project_id, m.model_id, m.key_pair_id, m.price_version_id, t
   ${bucketOf('c.first_token_ms')} as first_token_bucket, ${bucketOf('c.duration_ms')} as duration_bucket`
 
 /** The columns of a roll-up from a relation `facts` with the above, in the order of KEY, SCALARS and COUNTS. */
-export function rolledUp(every: 'hour' | 'day', facts: RawBuilder<unknown>): RawBuilder<unknown> {
+export function selectRolledUp(every: 'hour' | 'day', facts: RawBuilder<unknown>): RawBuilder<unknown> {
   const billed = sql`filter (where charged_nanos > 0)`
   return sql`select project_id, date_trunc(${sql.lit(every)}, began_at, 'UTC'), model_id, key_pair_id, price_version_id,
       count(*), count(*) filter (where streamed), ${list(TOKENS.map((column) => sql`sum(${sql.ref(column)})`))},
@@ -129,9 +129,9 @@ async function addSettled(tx: Db, from: Date, to: Date): Promise<void> {
     and ${sql.ref(`${row}.id`)} < first_id_of(${to}::timestamptz + ${ID_MARGIN})`
   const facts = sql`select ${FACTS} from charges m join calls c on c.id = m.id and ${ids('c')}
     where m.settled_at > ${from} and m.settled_at <= ${to} and ${ids('m')}`
-  await sql`with facts as materialized (${facts}), hours as (${addTo('usage_hours', rolledUp('hour', sql`facts`))}),
+  await sql`with facts as materialized (${facts}), hours as (${addTo('usage_hours', selectRolledUp('hour', sql`facts`))}),
       conversations as (${addToConversations(sql`facts`)})
-    ${addTo('usage_days', rolledUp('day', sql`facts`))}`.execute(tx)
+    ${addTo('usage_days', selectRolledUp('day', sql`facts`))}`.execute(tx)
 }
 
 function list(parts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {

@@ -42,10 +42,10 @@ const SUMS = sql`
   coalesce(sum(input_tokens), 0)::int8 as "inputTokens", coalesce(sum(cached_input_tokens), 0)::int8 as "cachedInputTokens",
   coalesce(sum(cache_write_tokens), 0)::int8 as "cacheWriteTokens", coalesce(sum(output_tokens), 0)::int8 as "outputTokens",
   coalesce(sum(reasoning_tokens), 0)::int8 as "reasoningTokens", coalesce(sum(charged_nanos), 0)::int8 as charged,
-  ${added('outcomes', CALL_OUTCOMES.length)} as outcomes`
+  ${sumArrays('outcomes', CALL_OUTCOMES.length)} as outcomes`
 
-const DETAILS = sql`${SUMS}, ${added('statuses', STATUSES.length + 1)} as statuses,
-  ${added('first_tokens', LATENCY_COUNTS)} as "firstTokens", ${added('durations', LATENCY_COUNTS)} as durations`
+const DETAILS = sql`${SUMS}, ${sumArrays('statuses', STATUSES.length + 1)} as statuses,
+  ${sumArrays('first_tokens', LATENCY_COUNTS)} as "firstTokens", ${sumArrays('durations', LATENCY_COUNTS)} as durations`
 
 /** How far the roll-ups are: calls that were settled later are not in them yet. */
 export async function findUsageProgress(db: Db): Promise<Date | null> {
@@ -55,16 +55,16 @@ export async function findUsageProgress(db: Db): Promise<Date | null> {
 
 export async function sumUsage(db: Db, span: UsageSpan): Promise<UsageDetails> {
   const { rows } = await sql<UsageDetails>`select ${DETAILS} from ${rowsOf(span)}`.execute(db)
-  return only(rows)
+  return onlyRow(rows)
 }
 
 /** Without statuses and latencies, whose sums are most of the work. */
 export async function sumUsageBriefly(db: Db, span: UsageSpan): Promise<UsageSums> {
   const { rows } = await sql<UsageSums>`select ${SUMS} from ${rowsOf(span)}`.execute(db)
-  return only(rows)
+  return onlyRow(rows)
 }
 
-function only<Row>([row]: readonly Row[]): Row {
+function onlyRow<Row>([row]: readonly Row[]): Row {
   if (!row) throw new Error('an aggregate without a row')
   return row
 }
@@ -131,7 +131,7 @@ export async function sumBilled(db: Db, span: UsageSpan): Promise<BilledAtPrice[
     db,
   )
   return rows.map((row) =>
-    Object.assign(row as BilledAtPrice, { tokens: bigints(row.tokens), price: bigints(row.price) }),
+    Object.assign(row as BilledAtPrice, { tokens: toBigints(row.tokens), price: toBigints(row.price) }),
   )
 }
 
@@ -170,12 +170,12 @@ function rowsOf({ projectIds, from, to, every }: UsageSpan): RawBuilder<unknown>
 }
 
 /** Sums arrays by position. */
-function added(column: string, length: number): RawBuilder<unknown> {
+function sumArrays(column: string, length: number): RawBuilder<unknown> {
   const sums = Array.from({ length }, (_, n) => sql`coalesce(sum(${sql.ref(column)}[${sql.lit(n + 1)}]), 0)`)
   return sql`array[${sql.join(sums)}]::float8[]`
 }
 
-function bigints<Name extends string>(texts: Record<Name, string>): Record<Name, bigint> {
+function toBigints<Name extends string>(texts: Record<Name, string>): Record<Name, bigint> {
   return Object.fromEntries(Object.entries<string>(texts).map(([name, text]) => [name, BigInt(text)])) as Record<
     Name,
     bigint

@@ -138,7 +138,7 @@ export interface Recommended {
   advertisers: string[]
 }
 
-function unnested(conversations: readonly ConversationDigest[]) {
+function unnestConversations(conversations: readonly ConversationDigest[]) {
   const projectIds = conversations.map(({ projectId }) => projectId)
   const digests = conversations.map(({ digest }) => digest.toString('hex'))
   return sql`unnest(${projectIds}::uuid[], ${digests}::text[])`
@@ -149,7 +149,7 @@ export async function countTurns(db: Db, keys: readonly ConversationDigest[]): P
   const { rows } = await sql<RememberedRestraint>`
     with asked as materialized (
       select k.project_id, decode(k.digest, 'hex') as digest, k.n
-      from ${unnested(keys)} with ordinality as k (project_id, digest, n)
+      from ${unnestConversations(keys)} with ordinality as k (project_id, digest, n)
     ), counted as (
       insert into conversation_restraints as r (project_id, digest, expires_at)
       select distinct project_id, digest, now() + ${REMEMBERED_FOR} from asked order by project_id, digest
@@ -172,7 +172,7 @@ export async function noteSensitive(db: Db, conversations: readonly Conversation
   await sql`
     insert into conversation_restraints (project_id, digest, is_sensitive, expires_at)
     select distinct project_id, decode(digest, 'hex'), true, now() + ${REMEMBERED_FOR}
-    from ${unnested(conversations)} as k (project_id, digest)
+    from ${unnestConversations(conversations)} as k (project_id, digest)
     order by 1, 2
     -- Remembered for as long as any other, also in a row whose time was over.
     on conflict (project_id, digest) do update set is_sensitive = true, expires_at = excluded.expires_at`.execute(db)
