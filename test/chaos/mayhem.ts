@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../support/random.ts'
 import type { TestProject } from '../support/world.ts'
-import { startFaults, type Faults } from './faults.ts'
+import { startFaults, type RunningFaults } from './start-faults.ts'
 import { startPayer, type Payer } from './payer.ts'
 import { judge, type Case, type Funding, type Verdict } from './oracle.ts'
 import { logLinesWith, say, showCases } from './report.ts'
@@ -122,7 +122,7 @@ function startTopUps({ store }: ChaosSystem, { tightIds, funding }: Bank, seed: 
 function report(
   system: ChaosSystem,
   traffic: Traffic,
-  { counts }: Faults,
+  { counts }: RunningFaults,
   payer: Payer,
   verdict: Verdict,
   negative: readonly Case[],
@@ -159,7 +159,7 @@ function unexpectedOf(attempts: readonly Attempt[]): Case[] {
     .map((attempt) => ({ what: `status ${attempt.status} (${attempt.errorCode})`, attempt }))
 }
 
-function stateOf(system: ChaosSystem, { attempts, answered, running }: Traffic, { counts }: Faults): string {
+function stateOf(system: ChaosSystem, { attempts, answered, running }: Traffic, { counts }: RunningFaults): string {
   const services = [...system.gateways, system.worker].map(({ service }) => service)
   return [
     `calls=${attempts.length} answered=${answered} running=${running}`,

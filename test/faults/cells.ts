@@ -1,7 +1,7 @@
 import { FAULT_NAMES } from '../../simulator/faults.ts'
 import { ADAPTERS, expectedOf, reasonAgainst, type Adapter } from './adapters.ts'
 import { EXPECTED, type Expected } from './expected.ts'
-import { ORDEALS } from './ordeals.ts'
+import { REPEATED_FAULTS } from './repeated-faults.ts'
 
 export const COLUMNS = ['JSON/1', 'JSON/2', 'SSE/1', 'SSE/2'] as const
 export type Column = (typeof COLUMNS)[number]
@@ -38,12 +38,14 @@ export interface Filter {
 
 export function planOf(filter: Filter): Plan {
   const adapters = ADAPTERS.filter(({ kind }) => filter.adapter === undefined || kind === filter.adapter)
-  const faults = [...Object.keys(EXPECTED), ...Object.keys(ORDEALS)].filter((fault) => isMeant(fault, filter.fault))
+  const faults = [...Object.keys(EXPECTED), ...Object.keys(REPEATED_FAULTS)].filter((fault) =>
+    isMeant(fault, filter.fault),
+  )
   const plan: Plan = { cells: [], absent: [] }
   for (const adapter of adapters) {
     for (const fault of faults) {
       for (const column of COLUMNS) {
-        const reason = reasonAgainst(adapter, fault) ?? ORDEALS[fault]?.absentFrom[column]
+        const reason = reasonAgainst(adapter, fault) ?? REPEATED_FAULTS[fault]?.absentFrom[column]
         if (reason !== undefined) plan.absent.push({ adapter, fault, column, reason })
         else plan.cells.push(cellOf(adapter, fault, column))
       }
@@ -71,6 +73,6 @@ function cellOf(adapter: Adapter, fault: string, column: Column): Cell {
     column,
     isStreamed: column.startsWith('SSE'),
     hasSecondRoute: column.endsWith('2'),
-    expected: expectedOf(adapter, ORDEALS[fault]?.fault ?? fault),
+    expected: expectedOf(adapter, REPEATED_FAULTS[fault]?.fault ?? fault),
   }
 }

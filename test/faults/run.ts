@@ -8,7 +8,7 @@ import { globalSetup, globalTeardown } from '../support/global-setup.ts'
 import { walletOf } from '../support/world.ts'
 import { planOf, unexpectedFaults, type Cell, type Plan } from './cells.ts'
 import { SECRET } from './exchange.ts'
-import { ORDEALS } from './ordeals.ts'
+import { REPEATED_FAULTS } from './repeated-faults.ts'
 import { reportOf } from './report.ts'
 import { tryCell } from './trial.ts'
 import { verdictOf, type Result } from './verdict.ts'
@@ -48,7 +48,7 @@ async function judge(matrix: Plan): Promise<void> {
 }
 
 async function tryAll(world: World, cells: readonly Cell[]): Promise<Result[]> {
-  const alone = cells.filter((cell) => Object.hasOwn(ORDEALS, cell.fault))
+  const alone = cells.filter((cell) => Object.hasOwn(REPEATED_FAULTS, cell.fault))
   const waiting = cells.filter((cell) => !alone.includes(cell))
   const results: Result[] = []
   const slow: Cell[] = []

@@ -3,7 +3,7 @@ import { until } from '../support/world.ts'
 import type { Cell } from './cells.ts'
 import { askOnce, type Exchange } from './exchange.ts'
 import { complaintsAbout, isTooSlow } from './judge.ts'
-import { ORDEALS, type Ordeal } from './ordeals.ts'
+import { REPEATED_FAULTS, type RepeatedFault } from './repeated-faults.ts'
 import type { Result } from './verdict.ts'
 import type { World } from './world.ts'
 
@@ -14,11 +14,11 @@ const NOTED_WITHIN_MS = 3_000
 /** Tries one cell. It never throws: a cell that breaks is one that failed. */
 export async function tryCell(world: World, cell: Cell): Promise<Result & { isTooSlow: boolean }> {
   try {
-    const ordeal = ORDEALS[cell.fault]
+    const repeated = REPEATED_FAULTS[cell.fault]
     const before = await numbersOf(world, cell)
-    const { exchanges, complaints } = ordeal ? await endure(world, cell, ordeal) : await meet(world, cell)
-    // An ordeal is about what many calls do to each other, not about how soon each is over.
-    const slow = ordeal ? [] : exchanges.filter((exchange) => isTooSlow(cell, exchange))
+    const { exchanges, complaints } = repeated ? await meetRepeatedly(world, cell, repeated) : await meet(world, cell)
+    // A repeated fault is about what many calls do to each other, not about how soon each is over.
+    const slow = repeated ? [] : exchanges.filter((exchange) => isTooSlow(cell, exchange))
     const all = [
       ...complaints,
       ...exchanges.flatMap((exchange) => complaintsAbout(cell, exchange)),
@@ -60,17 +60,17 @@ async function meet(world: World, cell: Cell): Promise<Met> {
   }
 }
 
-async function endure(world: World, cell: Cell, ordeal: Ordeal): Promise<Met> {
+async function meetRepeatedly(world: World, cell: Cell, repeated: RepeatedFault): Promise<Met> {
   const exchanges: Exchange[] = []
-  let left = ordeal.calls
+  let left = repeated.calls
   const memory = watchMemory()
   await Promise.all(
-    Array.from({ length: ordeal.atOnce }, async () => {
+    Array.from({ length: repeated.atOnce }, async () => {
       while (left-- > 0) exchanges.push(await askOnce(world, cell))
     }),
   )
   const growth = memory.growth()
-  const isGrown = ordeal.growthBytesMax !== undefined && growth > ordeal.growthBytesMax
+  const isGrown = repeated.growthBytesMax !== undefined && growth > repeated.growthBytesMax
   return { exchanges, complaints: isGrown ? [`the process grew by ${Math.round(growth / 1e6)} MB`] : [] }
 }
 

@@ -13,7 +13,7 @@ import { PRICE, addProject, until, type TestProject } from '../support/world.ts'
 import type { Adapter } from './adapters.ts'
 import type { Cell } from './cells.ts'
 import { SHORT_MS } from './expected.ts'
-import { ORDEALS } from './ordeals.ts'
+import { REPEATED_FAULTS } from './repeated-faults.ts'
 import { openPlaces, type Place, type Places } from './places.ts'
 
 /** A gateway with a model, a provider and a place for every cell: none of them learns anything from another's faults. */
@@ -171,7 +171,12 @@ function deploymentsOf(cell: Cell, { model }: Station, faulty: string, healthy: 
   const row = (provider_id: string, position: number, script: string, timers: object) => {
     return { id: uuidv7(), model_id: model, provider_id, position, upstream_model: `sim?${script}`, ...timers }
   }
-  const first = row(faulty, 0, said + misbehaviourOf(ORDEALS[cell.fault]?.fault ?? cell.fault), timersOf(cell.fault))
+  const first = row(
+    faulty,
+    0,
+    said + misbehaviourOf(REPEATED_FAULTS[cell.fault]?.fault ?? cell.fault),
+    timersOf(cell.fault),
+  )
   return cell.hasSecondRoute ? [first, row(healthy, 1, said, TIMERS)] : [first]
 }
 

@@ -1,7 +1,7 @@
 import type { Column } from './cells.ts'
 
 /** A fault that must be met many times before it shows: in the answers of others, or in memory. */
-export interface Ordeal {
+export interface RepeatedFault {
   /** Whose promises hold for each single call. */
   fault: string
   calls: number
@@ -15,7 +15,7 @@ const MEGABYTE = 1_000_000
 const SAME_WITH_TWO = 'a second route changes nothing here'
 const absentFrom = { 'JSON/2': SAME_WITH_TWO, 'SSE/2': SAME_WITH_TWO }
 
-export const ORDEALS: Record<string, Ordeal> = {
+export const REPEATED_FAULTS: Record<string, RepeatedFault> = {
   'U9-memory': { fault: 'U9-bigevent', calls: 4, atOnce: 4, growthBytesMax: 48 * MEGABYTE, absentFrom },
   'U15-crowd': { fault: 'U15', calls: 500, atOnce: 8, absentFrom },
   'U16-memory': { fault: 'U16-bomb', calls: 4, atOnce: 4, growthBytesMax: 48 * MEGABYTE, absentFrom },
