@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { billFor, CALL_OUTCOMES, type CallOutcome } from '../src/rules/billing/charging.ts'
 import { ERRORS } from '../src/rules/errors.ts'
-import { ANOMALIES } from '../src/rules/billing/usage-report.ts'
+import { ANOMALIES } from '../src/rules/billing/reported-usage.ts'
 
 function read(path: string): Promise<string> {
   return readFile(new URL(`../${path}`, import.meta.url), 'utf8')

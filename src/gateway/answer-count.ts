@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { ContentChunk } from '../rules/calls/chunk.ts'
 import { createScriptCount, PLAIN, type Script } from '../rules/calls/scripts.ts'
 import { countTextTokens, countTextsInTurns } from '../rules/calls/tokens.ts'
-import type { SeenAnswer } from '../rules/billing/usage-report.ts'
+import type { SeenAnswer } from '../rules/billing/reported-usage.ts'
 
 /** How much of an answer has passed: its text and calls, and the thoughts that were shown. */
 export interface AnswerCount {

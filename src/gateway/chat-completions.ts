@@ -15,7 +15,7 @@ import { chunksOf, type Replay, type StoredAnswer } from './idempotency.ts'
 import { createMeter, type Meter } from './meter.ts'
 import { meterPrompt, type MeteredPrompt } from './prompt.ts'
 import { upstreamSignalOf } from './upstreams/upstream-signal.ts'
-import { replyOf } from './wire.ts'
+import { replyOf } from './response/wire.ts'
 import { holdFor, type Hold } from './hold.ts'
 
 /**

@@ -8,7 +8,7 @@ import {
   usageBounds,
   type Anomaly,
   type JudgedUsage,
-} from '../rules/billing/usage-report.ts'
+} from '../rules/billing/reported-usage.ts'
 import { completionTokensOf, NO_USAGE, promptTokensOf, type Usage } from '../rules/billing/usage.ts'
 import type { AnswerCount } from './answer-count.ts'
 import type { MeteredPrompt } from './prompt.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { textDigestOf } from '../rules/text-digest.ts'
 import type { Gateway } from './gateway.ts'
-import { modelListOf } from './wire.ts'
+import { modelListOf } from './response/wire.ts'
 
 const CACHE_SECONDS = 600
 

@@ -15,8 +15,8 @@ import type { Gateway } from './gateway.ts'
 import { answerModels } from './models.ts'
 import { answerReceipt } from './receipts.ts'
 import { observeCall, observeRequest } from './observe.ts'
-import { respondWithEvents, respondWithJson, sendError } from './respond.ts'
-import { errorBodyOf, type ErrorFormat } from './wire.ts'
+import { respondWithEvents, respondWithJson, sendError } from './response/respond.ts'
+import { errorBodyOf, type ErrorFormat } from './response/wire.ts'
 
 /** The public HTTP surface: completions, models, receipts, and how everything else is refused. */
 

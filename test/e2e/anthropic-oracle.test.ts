@@ -11,7 +11,7 @@ import { createTransport } from '../../src/providers/transport.ts'
 import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import type { Chunk, FinishReason } from '../../src/rules/calls/chunk.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
-import { judgeReport } from '../../src/rules/billing/usage-report.ts'
+import { judgeReport } from '../../src/rules/billing/reported-usage.ts'
 import { NO_USAGE, type Usage } from '../../src/rules/billing/usage.ts'
 
 const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }

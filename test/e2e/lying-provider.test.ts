@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import type { Anomaly } from '../../src/rules/billing/usage-report.ts'
+import type { Anomaly } from '../../src/rules/billing/reported-usage.ts'
 import { addModel, addProject, addProvider, complete, createWorld, until, type World } from '../support/world.ts'
 
 /**

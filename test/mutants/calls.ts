@@ -68,7 +68,7 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'a replayed answer has the id of the repeated request in its header',
-    file: 'src/gateway/respond.ts',
+    file: 'src/gateway/response/respond.ts',
     from: `  res.setHeader('x-completion-id', head.id)\n`,
     to: '',
     test: 'test/e2e/idempotency.test.ts',

@@ -37,10 +37,10 @@ const MONEY: Mutant[] = [
   },
   {
     bug: 'an answer is charged for more than it was allowed to be',
-    file: 'src/rules/billing/usage-report.ts',
+    file: 'src/rules/billing/reported-usage.ts',
     from: 'Math.min(visible, bounds.visible, bounds.output)',
     to: 'Math.min(visible, bounds.visible)',
-    test: 'src/rules/billing/usage-report.test.ts',
+    test: 'src/rules/billing/reported-usage.test.ts',
     title: 'no answer is longer than it was allowed to be: what exceeds it is taken off the thoughts first',
   },
 ]

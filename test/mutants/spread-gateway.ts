@@ -38,7 +38,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the usage event is sent in every stream, also where stream_options.include_usage was not asked for',
-    file: 'src/gateway/respond.ts',
+    file: 'src/gateway/response/respond.ts',
     from: `      if (chunk.type === 'usage' && !options.includeUsage) continue
 `,
     to: '',
@@ -193,7 +193,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the list of models tells the context window as the longest answer',
-    file: 'src/gateway/wire.ts',
+    file: 'src/gateway/response/wire.ts',
     from: '{ max_output_tokens: model.maxOutputTokens }',
     to: '{ max_output_tokens: model.contextWindow }',
     test: 'test/e2e/call-pictures.test.ts',
@@ -201,10 +201,10 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the breaks of a slow reader are not added up',
-    file: 'src/gateway/caller-stream.ts',
+    file: 'src/gateway/response/caller-stream.ts',
     from: 'breaksMs += performance.now() - brokeOffAtMs',
     to: 'breaksMs = performance.now() - brokeOffAtMs',
-    test: 'src/gateway/caller-stream.test.ts',
+    test: 'src/gateway/response/caller-stream.test.ts',
     title: 'a caller may take breaks, but all of them together have an end',
   },
   {

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { FeedError, FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
-import { fieldNameOf } from './field-names.ts'
+import { fieldNameOf } from '../../rules/offers/field-names.ts'
 
 /** Without these no row can be accepted, so the header is told of it, and not a million rows. */
 const NEEDED: readonly (readonly string[])[] = [

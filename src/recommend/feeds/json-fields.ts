@@ -1,6 +1,6 @@
 import type { FeedFields } from '../../rules/offers/feed-item.ts'
 import { isRecord } from '../../rules/record.ts'
-import { fieldNameOf } from './field-names.ts'
+import { fieldNameOf } from '../../rules/offers/field-names.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import { FeedError, FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
-import { fieldNameOf } from './field-names.ts'
+import { fieldNameOf } from '../../rules/offers/field-names.ts'
 
 /** RSS calls them items, Atom calls them entries. */
 const ITEM_NAMES = new Set(['item', 'entry'])

@@ -4,8 +4,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chunk } from '../rules/calls/chunk.ts'
-import { ParleyError } from '../rules/errors.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
+import { ParleyError } from '../../rules/errors.ts'
 import { respondWithEvents, type RespondOptions } from './respond.ts'
 
 const HEAD = { id: 'chatcmpl-1', created: 1, model: 'm' }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { SLOW_READER_MS, SLOW_READER_TOTAL_MS, UNREAD_CHARACTERS_MAX } from '../rules/limits.ts'
+import { SLOW_READER_MS, SLOW_READER_TOTAL_MS, UNREAD_CHARACTERS_MAX } from '../../rules/limits.ts'
 
 /**
  * Writes to a caller at the caller's own pace, and keeps what it has not read yet, up to a limit. A caller that takes a

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { NO_FIGURES } from '../catalogue/figures.ts'
-import { isWhole, judgeReport, usageBounds, type UsageBounds } from './usage-report.ts'
+import { isWhole, judgeReport, usageBounds, type UsageBounds } from './reported-usage.ts'
 import { completionTokensOf, NO_USAGE, promptTokensOf, type Usage } from './usage.ts'
 
 const COUNTED: Usage = { ...NO_USAGE, input: 1_000, output: 100 }

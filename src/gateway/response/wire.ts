@@ -1,9 +1,9 @@
-import type { Message } from '../rules/calls/chat-request.ts'
-import type { ContentChunk, FinishReason, RecommendationChunk, ReplyChunk, Sponsored } from '../rules/calls/chunk.ts'
-import type { ParleyError } from '../rules/errors.ts'
+import type { Message } from '../../rules/calls/chat-request.ts'
+import type { ContentChunk, FinishReason, RecommendationChunk, ReplyChunk, Sponsored } from '../../rules/calls/chunk.ts'
+import type { ParleyError } from '../../rules/errors.ts'
 import { STATUS_CODES } from 'node:http'
-import type { Model } from '../rules/upstreams/routing.ts'
-import { completionTokensOf, promptTokensOf, type Usage } from '../rules/billing/usage.ts'
+import type { Model } from '../../rules/upstreams/routing.ts'
+import { completionTokensOf, promptTokensOf, type Usage } from '../../rules/billing/usage.ts'
 
 /** What callers see: the bodies and events of the public API, and nothing of what made them. */
 

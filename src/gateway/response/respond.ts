@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import { HEARTBEAT_MS } from '../rules/limits.ts'
-import type { FinishReason, ReplyChunk } from '../rules/calls/chunk.ts'
-import { asParleyError, ParleyError } from '../rules/errors.ts'
-import { NO_USAGE } from '../rules/billing/usage.ts'
+import { HEARTBEAT_MS } from '../../rules/limits.ts'
+import type { FinishReason, ReplyChunk } from '../../rules/calls/chunk.ts'
+import { asParleyError, ParleyError } from '../../rules/errors.ts'
+import { NO_USAGE } from '../../rules/billing/usage.ts'
 import { createCallerStream, type CallerStreamOptions } from './caller-stream.ts'
 import {
   completionBodyOf,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ContentChunk, RecommendationChunk } from '../rules/calls/chunk.ts'
+import type { ContentChunk, RecommendationChunk } from '../../rules/calls/chunk.ts'
 import { replyOf } from './wire.ts'
 
 function folded(...chunks: (ContentChunk | RecommendationChunk)[]) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test, type TestContext } from 'node:test'
-import { SLOW_READER_TOTAL_MS } from '../rules/limits.ts'
+import { SLOW_READER_TOTAL_MS } from '../../rules/limits.ts'
 import { createCallerStream } from './caller-stream.ts'
 
 const BREAK_MS = 29_000
