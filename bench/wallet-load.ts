@@ -3,7 +3,8 @@ import { uuidv7 } from '../src/platform/uuid.ts'
 import { NO_USAGE } from '../src/rules/billing/usage.ts'
 import { openStore } from '../src/store/database.ts'
 import { applyWith } from '../src/store/billing/ledger-batch.ts'
-import { createLedger, type HoldRequest, type Settlement } from '../src/store/billing/ledger.ts'
+import { createLedger, type HoldRequest } from '../src/store/billing/ledger.ts'
+import type { Settlement } from '../src/store/billing/settlement.ts'
 
 export interface Wallet {
   projectId: string

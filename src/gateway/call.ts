@@ -1,7 +1,7 @@
 import type { CallOutcome, UsageSource } from '../rules/billing/charging.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Usage } from '../rules/billing/usage.ts'
-import type { CallFacts } from '../store/billing/ledger.ts'
+import type { CallFacts } from '../store/billing/settlement.ts'
 import type { Caller } from './authenticate.ts'
 
 /** One completion request, from the moment its keys were accepted. */

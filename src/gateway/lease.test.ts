@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ledger, Settlement } from '../store/billing/ledger.ts'
+import type { Ledger } from '../store/billing/ledger.ts'
+import type { Settlement } from '../store/billing/settlement.ts'
 import { createLease, type LeaseOptions } from './lease.ts'
 
 const BEAT_MS = 1_000

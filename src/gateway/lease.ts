@@ -3,7 +3,8 @@ import { NO_USAGE } from '../rules/billing/usage.ts'
 import type { Db } from '../store/database.ts'
 import { beat, findOldHolds } from '../store/billing/gateways.ts'
 import { giveUpOrphanedKeys } from '../store/calls/idempotency.ts'
-import type { Ledger, Settlement } from '../store/billing/ledger.ts'
+import type { Ledger } from '../store/billing/ledger.ts'
+import type { Settlement } from '../store/billing/settlement.ts'
 import type { RunningCalls } from './call.ts'
 
 /** Keeps the holds of this gateway alive, and gives back those that none of its calls has any more. */

@@ -44,8 +44,6 @@ export const UPSTREAM_TIMERS: UpstreamTimers = {
 /** One server-sent event, or one error body, of a provider. */
 export const EVENT_BYTES_MAX = 1024 * 1024
 
-/** Middleboxes cut connections that are silent for a minute. */
-export const HEARTBEAT_MS = 15_000
 /** A caller that reads nothing for this long while data waits for it is treated as gone. */
 export const SLOW_READER_MS = 30_000
 /** … and so is one that reads now and then, when all its breaks together have come to this. */

@@ -91,7 +91,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'calls and failed calls have changed places in the file',
-    file: 'src/console/billing/usage.ts',
+    file: 'src/console/billing/usage-csv.ts',
     from: 'const counts = [calls, failed, ',
     to: 'const counts = [failed, calls, ',
     test: 'test/integration/console-usage.test.ts',
@@ -107,7 +107,7 @@ export const CONSOLE_FIGURES: Mutant[] = [
   },
   {
     bug: 'what was not charged is added in the file, and not taken away',
-    file: 'src/console/billing/usage.ts',
+    file: 'src/console/billing/usage-csv.ts',
     from: 'formatAmount(-notCharged)',
     to: 'formatAmount(notCharged)',
     test: 'test/integration/console-usage.test.ts',

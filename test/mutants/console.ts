@@ -241,7 +241,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'an invitation can be accepted for a year',
-    file: 'src/actions/accounts/members.ts',
+    file: 'src/actions/accounts/invitations.ts',
     from: 'const INVITATION_MS = 7 * DAY_MS',
     to: 'const INVITATION_MS = 365 * DAY_MS',
     test: 'test/integration/console-team.test.ts',

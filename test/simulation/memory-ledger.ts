@@ -1,12 +1,7 @@
 import type { Nanos } from '../../src/rules/money.ts'
 import { completionTokensOf, promptTokensOf } from '../../src/rules/billing/usage.ts'
-import type {
-  ExtensionRequest,
-  HoldRequest,
-  LedgerAnswer,
-  LedgerItem,
-  Settlement,
-} from '../../src/store/billing/ledger.ts'
+import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger.ts'
+import type { Settlement } from '../../src/store/billing/settlement.ts'
 import {
   ABSORBED,
   CASH,

@@ -3,7 +3,8 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import type { Db, Store } from '../../src/store/database.ts'
 import { applyWith } from '../../src/store/billing/ledger-batch.ts'
-import { createLedger, type Ledger, type Settlement } from '../../src/store/billing/ledger.ts'
+import { createLedger, type Ledger } from '../../src/store/billing/ledger.ts'
+import type { Settlement } from '../../src/store/billing/settlement.ts'
 import { STORE_WAIT_MS } from './database.ts'
 
 /** As a gateway of that id writes it. */

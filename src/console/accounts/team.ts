@@ -1,13 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import {
   acceptInvitation,
-  changeMemberRole,
   declineInvitation,
   inviteMember,
-  leavePublisher,
-  removeMember,
   withdrawInvitation,
-} from '../../actions/accounts/members.ts'
+} from '../../actions/accounts/invitations.ts'
+import { changeMemberRole, leavePublisher, removeMember } from '../../actions/accounts/members.ts'
 import { notThere } from '../../actions/refusals.ts'
 import { HOUR_MS } from '../../rules/durations.ts'
 import type { MemberRole } from '../../rules/accounts/roles.ts'

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import { HEARTBEAT_MS } from '../../rules/limits.ts'
 import type { FinishReason, ReplyChunk } from '../../rules/calls/chunk.ts'
 import { asParleyError, ParleyError } from '../../rules/errors.ts'
 import { NO_USAGE } from '../../rules/billing/usage.ts'
 import { createCallerStream, type CallerStreamOptions } from './caller-stream.ts'
+import { startHeartbeat } from './heartbeat.ts'
 import {
   completionBodyOf,
   createEventWriter,
@@ -88,11 +88,10 @@ export async function respondWithEvents(
     })
     caller.add(events.opening())
   }
-  const heartbeat = setInterval(() => {
+  const heartbeat = startHeartbeat((ping) => {
     open()
-    // One newline: the only heartbeat that every client survives. A blank line would be an empty event.
-    caller.add(': ping\n')
-  }, options.heartbeatMs ?? HEARTBEAT_MS)
+    caller.add(ping)
+  }, options.heartbeatMs)
   try {
     for await (const chunk of chunks) {
       if (chunk.type === 'usage' && !options.includeUsage) continue
@@ -102,19 +101,19 @@ export async function respondWithEvents(
       const room = caller.room()
       if (room) await room
     }
-    clearInterval(heartbeat)
+    heartbeat.stop()
     await caller.end(events.done())
   } catch (error) {
     const failure = asParleyError(error)
     if (!res.headersSent) sendError(res, failure, options.format)
     else {
-      clearInterval(heartbeat)
+      heartbeat.stop()
       const { socket } = res // An ended response has none.
       await caller.end(events.error(failure))
       socket?.end()
     }
     throw error
   } finally {
-    clearInterval(heartbeat)
+    heartbeat.stop()
   }
 }

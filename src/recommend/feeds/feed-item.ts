@@ -1,4 +1,4 @@
-import type { FeedFields } from '../../rules/offers/feed-item.ts'
+import type { FeedFields } from '../../rules/offers/field-names.ts'
 
 /** An item, or why it could not be read at all. */
 export type FeedItem = { fields: FeedFields } | { problem: string }

@@ -1,4 +1,4 @@
-import type { FeedFields } from '../../rules/offers/feed-item.ts'
+import type { FeedFields } from '../../rules/offers/field-names.ts'
 import { isRecord } from '../../rules/record.ts'
 import { fieldNameOf } from '../../rules/offers/field-names.ts'
 

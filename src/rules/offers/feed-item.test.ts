@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judgeItem, type FeedFields, type FeedTerms } from './feed-item.ts'
+import { judgeItem, type FeedTerms } from './feed-item.ts'
+import type { FeedFields } from './field-names.ts'
 
 const terms: FeedTerms = { domain: 'nordlicht.example' }
 const lamp: FeedFields = {

@@ -1,12 +1,10 @@
 /** One item of a feed: what its fields are called, what they must hold, and what becomes of it. */
 import { copyProblemOf } from './copy-problems.ts'
+import { FIELD_NAMES, fieldOf, type FeedFields, type FieldName } from './field-names.ts'
 import { parsePrice, type MerchantPrice } from './merchant-price.ts'
 import { benefitOf, cleanCategory, cleanCopy, headlineOf, withoutInvisible } from './copy.ts'
 import { policyVerdictOf } from './policy.ts'
 import { cutAtWord, type FeedOffer } from './search-text.ts'
-
-/** An item as the feed has it, whatever the format: names in lower case with underscores, and the values as text. */
-export type FeedFields = Readonly<Record<string, string | undefined>>
 
 export interface FeedTerms {
   /** The advertiser's: links lead there or below. */
@@ -26,30 +24,6 @@ const TITLE_CHARS_MAX = 150
 const DESCRIPTION_CHARS_MAX = 5_000
 const BRAND_CHARS_MAX = 70
 const CATEGORY_CHARS_MAX = 750
-
-/** One field has several names, because several formats do. The first that is there counts. */
-const NAMES = {
-  id: ['id', 'item_id', 'offer_id', 'sku'],
-  title: ['title', 'name'],
-  shortTitle: ['short_title', 'headline'],
-  description: ['description', 'body'],
-  highlight: ['benefit', 'product_highlight', 'highlight'],
-  link: ['link', 'url', 'product_url'],
-  imageLink: ['image_link', 'image_url', 'image'],
-  price: ['price'],
-  salePrice: ['sale_price'],
-  salePeriod: ['sale_price_effective_date'],
-  currency: ['currency', 'price_currency'],
-  availability: ['availability'],
-  condition: ['condition'],
-  brand: ['brand', 'manufacturer'],
-  gtin: ['gtin', 'gtin13', 'gtin14', 'gtin12', 'gtin8', 'ean', 'upc'],
-  category: ['product_type', 'product_category', 'category', 'google_product_category'],
-  taxonomy: ['google_product_category'],
-  group: ['item_group_id', 'group_id'],
-  language: ['language', 'content_language', 'in_language', 'lang'],
-  adult: ['adult', 'is_adult'],
-} as const
 
 const AVAILABILITIES: Record<string, FeedOffer['availability']> = {
   instock: 'in_stock',
@@ -136,24 +110,16 @@ function wordsOf(fields: FeedFields, categories: readonly string[]) {
   }
 }
 
-function fieldOf(fields: FeedFields, name: keyof typeof NAMES): string {
-  for (const candidate of NAMES[name]) {
-    const value = fields[candidate]?.trim()
-    if (value !== undefined && value !== '') return value
-  }
-  return ''
-}
-
 function missing(what: string): never {
   throw new Unfit(`${what} is missing`)
 }
 
 /** Judged as it came, then cleaned. */
-function copyOf(fields: FeedFields, name: keyof typeof NAMES): string {
+function copyOf(fields: FeedFields, name: FieldName): string {
   const raw = fieldOf(fields, name)
-  if (raw.includes('\u{fffd}')) throw new Unfit(`${NAMES[name][0]} is not UTF-8: save the file as UTF-8`)
+  if (raw.includes('\u{fffd}')) throw new Unfit(`${FIELD_NAMES[name][0]} is not UTF-8: save the file as UTF-8`)
   const problem = copyProblemOf(raw)
-  if (problem !== undefined) throw new Unfit(`${NAMES[name][0]}: ${problem}`)
+  if (problem !== undefined) throw new Unfit(`${FIELD_NAMES[name][0]}: ${problem}`)
   return cleanCopy(raw)
 }
 
@@ -161,7 +127,7 @@ function copyOf(fields: FeedFields, name: keyof typeof NAMES): string {
 function idOf(fields: FeedFields, name: 'id' | 'group'): string | undefined {
   const id = fieldOf(fields, name)
   if (id === '') return undefined
-  const label = NAMES[name][0]
+  const label = FIELD_NAMES[name][0]
   if (!isPlainId(id)) throw new Unfit(`${label} must be 1 to ${ITEM_ID_CHARS_MAX} plain characters`)
   const problem = copyProblemOf(id)
   if (problem !== undefined) throw new Unfit(`${label}: ${problem}`)
@@ -175,7 +141,7 @@ function isPlainId(id: string): boolean {
 
 /** All that it is called, the shop's own words first; the number of a taxonomy is nothing that anybody can read. */
 function categoriesOf(fields: FeedFields): string[] {
-  return NAMES.category.flatMap((name) => {
+  return FIELD_NAMES.category.flatMap((name) => {
     const raw = fields[name]?.trim() ?? ''
     if (raw === '' || /^\d+$/.test(raw)) return []
     const problem = copyProblemOf(raw)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { batchOf } from './ledger-batch.ts'
-import type { Settlement } from './ledger.ts'
+import type { Settlement } from './settlement.ts'
 
 const SETTLEMENT: Settlement = {
   callId: 'c',

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
-import type { ApplyBatch, ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem, Settlement } from './ledger.ts'
+import type { ApplyBatch, ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem } from './ledger.ts'
+import type { Settlement } from './settlement.ts'
 
 /** The ledger's one statement: what a batch says to ledger_apply, and what comes back. */
 

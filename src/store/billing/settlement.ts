@@ -1,0 +1,53 @@
+import type { CallOutcome, UsageSource } from '../../rules/billing/charging.ts'
+import type { Anomaly } from '../../rules/billing/reported-usage.ts'
+import type { Usage } from '../../rules/billing/usage.ts'
+import type { FinishReason } from '../../rules/calls/chunk.ts'
+import type { Nanos } from '../../rules/money.ts'
+
+/**
+ * What is remembered of a call, as far as it becomes known along the way. A new fact is a field here, a line where it becomes
+ * known (`call.facts`), and a column in ledger_settle: everything between passes facts on without naming them.
+ */
+export interface CallFacts {
+  streamed: boolean
+  attempts: Attempt[]
+  /** Who was sent the prompt and has not failed since. */
+  deploymentId?: string | undefined
+  firstTokenMs?: number
+  finishReason?: FinishReason
+  errorCode?: string
+  /** What was wrong with the provider's report of its usage, and that report, as it was. */
+  anomalies?: readonly Anomaly[]
+  reported?: Usage | undefined
+}
+
+/** How a call ended: what it costs, and what is remembered of it. */
+export interface Settlement extends CallFacts {
+  callId: string
+  projectId: string
+  charge: Nanos
+  worth: Nanos
+  usage: Usage
+  usageSource: UsageSource
+  outcome: CallOutcome
+  requestId: string
+  conversationId?: string | undefined
+  status: number
+  durationMs: number
+  hasIdempotencyKey: boolean
+  /** What a retry with the same Idempotency-Key is answered with; stored in the statement that charges. */
+  result?: string | undefined
+}
+
+/** One try at one deployment. */
+export interface Attempt {
+  deployment: string
+  provider: string
+  /** The name of the provider's key, for the operator only. */
+  key?: string
+  ms: number
+  /** Undefined: it answered. */
+  failed: string | undefined
+  /** What the provider asks of the operator for it; text, because it is stored as JSON. Undefined: not known. */
+  costNanos?: string
+}
