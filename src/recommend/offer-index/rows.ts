@@ -40,16 +40,19 @@ export function tableOf(engine: Engine, offers: readonly IndexedOffer[]): Table 
   const { arrow } = engine
   const schema = schemaOf(engine)
   const text = (values: string[]) => arrow.vectorFromArray(values, new arrow.Utf8()).data[0] ?? assert.fail('no data')
-  const halves = new Uint16Array(offers.length * VECTOR_DIMENSIONS)
-  offers.forEach(({ vector }, n) => {
-    for (let part = 0; part < VECTOR_DIMENSIONS; part++)
-      halves[n * VECTOR_DIMENSIONS + part] = halfOf(vector[part] ?? 0)
-  })
+  const halves = new Float16Array(offers.length * VECTOR_DIMENSIONS)
+  offers.forEach(({ vector }, n) => halves.set(vector.subarray(0, VECTOR_DIMENSIONS), n * VECTOR_DIMENSIONS))
   const vectors = arrow.makeData({
     type: halvesOf(arrow),
     length: offers.length,
     nullCount: 0,
-    child: arrow.makeData({ type: new arrow.Float16(), length: halves.length, nullCount: 0, data: halves }),
+    child: arrow.makeData({
+      type: new arrow.Float16(),
+      length: halves.length,
+      nullCount: 0,
+      // Arrow takes halves as their bits.
+      data: new Uint16Array(halves.buffer),
+    }),
   })
   const packed = arrow.vectorFromArray(offers.map(pack), new arrow.Binary()).data[0] ?? assert.fail('no data')
   const children = [
@@ -76,12 +79,4 @@ export function unpack(packed: Uint8Array): StoredOffer {
   const vector = new Int8Array(packed.buffer, packed.byteOffset, VECTOR_DIMENSIONS)
   const rest = JSON.parse(bytes.toString('utf8', VECTOR_DIMENSIONS)) as Omit<StoredOffer, 'vector'>
   return { ...rest, price: rest.price, vector }
-}
-
-/** Whole numbers up to 127 in size are exact as halves: sign, exponent with an offset of 15, ten bits of fraction. */
-function halfOf(whole: number): number {
-  if (whole === 0) return 0
-  const size = Math.abs(whole)
-  const exponent = 31 - Math.clz32(size)
-  return (whole < 0 ? 0x8000 : 0) | ((exponent + 15) << 10) | ((size << (10 - exponent)) & 0x3ff)
 }
