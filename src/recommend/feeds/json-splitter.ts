@@ -31,7 +31,8 @@ interface Position {
 
 /**
  * Cuts a JSON document into the elements of its array of items, without holding more of it than one element: what
- * stands between brackets is counted, not understood. A document that has no such array is one item by itself.
+ * stands between brackets is counted, not understood, so that a broken element costs only itself: libraries end at the
+ * first. A document that has no such array is one item by itself.
  */
 export function createJsonSplitter(charsMax: number = ITEM_CHARS_MAX): JsonSplitter {
   const at: Position = {
