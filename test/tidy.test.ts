@@ -217,6 +217,17 @@ law('no import leads back to the file that it started from', tidy.importCycles, 
   },
 })
 
+law('what builds the encoder is a program of its own, and nothing that serves imports it', tidy.programsApart, {
+  breaches: [
+    ['src/recommend/embedding/a.ts:1', { 'src/recommend/embedding/a.ts': `import '../encoder-build/b.ts'` }],
+    ['src/main.ts:1', { 'src/main.ts': `const { b } = await import('./recommend/encoder-build/b.ts')` }],
+  ],
+  lawful: {
+    'src/recommend/encoder-build/a.ts': `import './b.ts'\nimport '../embedding/c.ts'`,
+    'src/recommend/embedding/c.ts': `const script = new URL('../encoder-build/b.ts', import.meta.url)`,
+  },
+})
+
 law('a package is imported only where it belongs', tidy.packageOwners, {
   breaches: [
     ['src/gateway/a.ts:1', { 'src/gateway/a.ts': `import { Pool } from 'pg'` }],

@@ -31,8 +31,10 @@ export interface Matcher {
 }
 
 export interface MatcherOptions extends Omit<UpkeepOptions, 'onReady'> {
-  /** Where the index and the built model are kept. Nobody else may write there. */
+  /** Where the index is kept. Nobody else may write there. */
   directory: string
+  /** Where the encoder's file is, if it is not there too. */
+  encoderDirectory?: string | undefined
   /** How the gates were proven; tests state it. */
   proof?: Proof
   openEmbedder?: (cacheDir: string) => Promise<Embedder>
@@ -57,6 +59,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
   const queue = createQueue({ runningMax: RUNNING_MAX, waitingMax: WAITING_MAX })
   let parts: Parts | undefined
   let problem: string | undefined
+  const stopping = new AbortController()
   let opened: Promise<void> = Promise.resolve()
   let beating: Repeated | undefined
 
@@ -67,20 +70,18 @@ export function createMatcher(options: MatcherOptions): Matcher {
 
   async function open(): Promise<void> {
     try {
-      if (proof.isProven) parts = await openParts(options, () => beating?.soon())
+      if (proof.isProven) parts = await openParts(options, stopping.signal, () => beating?.soon())
       else problem = proof.why ?? 'The gates are not proven.'
     } catch (error) {
       problem = error instanceof EmbedderUnavailable ? error.message : `It cannot start: ${errorFields(error).error}.`
     }
-    if (problem === undefined) return
+    if (problem === undefined || stopping.signal.aborted) return
     log.error({ problem }, 'the matcher is switched off')
     beating?.soon()
   }
 
-  async function beat(): Promise<void> {
-    const offers = parts?.upkeep.offers ?? 0
-    await beatMatcher(db, { id, host: hostname(), state: stateNow(), problem, offers })
-  }
+  const beat = () =>
+    beatMatcher(db, { id, host: hostname(), state: stateNow(), problem, offers: parts?.upkeep.offers ?? 0 })
 
   /** In its turn, and before it is too late. */
   async function inTurn<Reply>(
@@ -113,6 +114,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
       return reply
     },
     async stop() {
+      stopping.abort()
       beating?.stop()
       await Promise.race([Promise.all([queue.idle(), opened]), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       await parts?.upkeep.stop()
@@ -122,8 +124,12 @@ export function createMatcher(options: MatcherOptions): Matcher {
   }
 }
 
-async function openParts(options: MatcherOptions, onReady: () => void): Promise<Parts> {
-  const embedder = await (options.openEmbedder ?? openEmbedderThread)(options.directory)
+async function openParts(options: MatcherOptions, signal: AbortSignal, onReady: () => void): Promise<Parts> {
+  const { log, encoderDirectory = options.directory, openEmbedder } = options
+  const onPreparing = () =>
+    log.info({ directory: encoderDirectory }, 'the encoder is not prepared and is built now, once for this version')
+  const embedder = await (openEmbedder?.(encoderDirectory) ??
+    openEmbedderThread(encoderDirectory, undefined, { onPreparing, signal }))
   const gates = createGates({ embedder: rememberVectors(embedder), heads: readHeads() })
   return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }) }
 }

@@ -226,6 +226,15 @@ test("a campaign's hint finds its offers, and a negative hint keeps them away", 
   await until(async () => !(await isMatched()), EFFECTIVE_MS)
 })
 
+test('a matcher that finds no encoder builds it once and says so, and one that finds it says nothing', async () => {
+  const said = ({ logs }: World) => logs.filter((line) => line.includes('the encoder is not prepared')).length
+  assert.equal(said(world), 1)
+  const next = await open({ directory: join(directory, 'next'), encoderDirectory: directory })
+  await untilReady(next)
+  assert.equal(said(next), 0)
+  await next.close()
+})
+
 test('gates that are not proven, or a missing model, switch it off, and it says so where operators look', async () => {
   const cases: [Partial<MatcherOptions>, string][] = [
     [

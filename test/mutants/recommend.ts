@@ -2,6 +2,30 @@ import type { Mutant } from './mutant.ts'
 
 export const RECOMMEND: Mutant[] = [
   {
+    bug: 'the encoder is written in place, where others see half of it',
+    file: 'src/recommend/encoder-build/build-encoder.ts',
+    from: 'const draft = `${path}.${randomUUID()}`',
+    to: 'const draft = path',
+    test: 'src/recommend/encoder-build/build-encoder.test.ts',
+    title: 'two that build at once do not harm each other, and nobody ever sees half a file',
+  },
+  {
+    bug: 'an encoder is built of any weights, under the name of the proven ones',
+    file: 'src/recommend/encoder-build/build-encoder.ts',
+    from: "digest('hex') !== WEIGHTS_SHA256",
+    to: "digest('hex') === ''",
+    test: 'src/recommend/encoder-build/build-encoder.test.ts',
+    title: 'other weights than those that the vectors are named after are refused',
+  },
+  {
+    bug: 'the encoder of other weights is loaded',
+    file: 'src/recommend/embedding/embedder.ts',
+    from: 'digestOf(weights.version, GRAPH_VERSION, tokenizerFile)',
+    to: 'digestOf(GRAPH_VERSION, tokenizerFile)',
+    test: 'src/recommend/embedding/embedder.test.ts',
+    title: 'an encoder of other weights is not loaded in place of one that cannot be built',
+  },
+  {
     bug: 'a question that the thread could not answer is answered with nothing',
     file: 'src/recommend/embedding/embedder-thread.ts',
     from: 'question?.reject(new Error(reply.error))',

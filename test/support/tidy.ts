@@ -42,6 +42,9 @@ const OWNERS: Record<string, RegExp> = {
   'prom-client': /^src\/metrics\.ts$/,
 }
 
+/** Programs that are run, so that what they need is in no process that serves. */
+const PROGRAMS = ['src/recommend/encoder-build/']
+
 /** All that the web app is built from. None of it runs in the server. */
 const DASHBOARD_PACKAGES = new Set([
   '@base-ui/react',
@@ -105,6 +108,14 @@ export const importCycles: Rule = (files) => {
   for (const file of byPath.values()) if (!finished.has(file.path)) visit(file, [file.path])
   return found
 }
+
+export const programsApart: Rule = (files) =>
+  breaches(files, inFolders('src'), (file) =>
+    file.imports.flatMap(({ target, offset }) => {
+      const program = PROGRAMS.find((folder) => target?.startsWith(folder) && !file.path.startsWith(folder))
+      return program === undefined ? [] : [{ offset, why: `imports ${target}: ${program} is a program, to be run` }]
+    }),
+  )
 
 export const packageOwners: Rule = (files) =>
   breaches(files, inFolders('src', 'simulator'), (file) =>

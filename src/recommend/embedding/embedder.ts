@@ -1,12 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InferenceSession, Tensor } from 'onnxruntime-node'
 import { VECTOR_DIMENSIONS } from '../../rules/recommendations/vectors.ts'
-import { encoderGraph, GRAPH_VERSION, TOKENS_MAX, type Precision } from './encoder-graph.ts'
-import { onnxBytes } from './onnx-file.ts'
-import { parseSafetensors } from './safetensors.ts'
+import { buildEncoderFile, GRAPH_VERSION, TOKENS_MAX, type EncoderFile, type Precision } from './encoder-file.ts'
 import { createTokenizer, type Tokenizer } from './tokenizer.ts'
 
 /** Sentence vectors, made in this process: nothing that anybody said leaves it. */
@@ -20,8 +18,12 @@ export interface Embedder {
 }
 
 export interface EmbedderOptions {
-  /** Where the built model is kept: 24 MB that take seconds to build and 50 ms to load. */
+  /** Where the encoder's file is, or is built to if it is not there: 23 MB that take seconds to build and 50 ms to load. */
   cacheDir: string
+  /** Told before it is built. */
+  onPreparing?: () => void
+  /** Ends it being built. */
+  signal?: AbortSignal
   /** How many cores one call may use. */
   threads?: number
   /** Full precision is four times the work; it is there to measure the other against. */
@@ -56,7 +58,8 @@ export async function openEmbedder(options: EmbedderOptions): Promise<Embedder> 
   const tokenizerFile = await readFile(weights.tokenizerPath, 'utf8')
   const tokenizer = createTokenizer(tokenizerFile)
   const modelId = `minilm-l6-v2-${precision}-${digestOf(weights.version, GRAPH_VERSION, tokenizerFile)}`
-  const session = await openSession(runtime, weights, { cacheDir, precision, modelId, threads })
+  const file = { path: join(cacheDir, `${modelId}.onnx`), weightsPath: weights.weightsPath, precision }
+  const session = await openSession(runtime, file, { ...options, threads })
   return {
     modelId,
     embed: (texts) => embedAll(runtime, session, tokenizer, texts),
@@ -91,17 +94,13 @@ async function findWeights(resolve: (name: string) => string): Promise<Package> 
   }
 }
 
-interface SessionOptions {
-  cacheDir: string
-  precision: Precision
-  modelId: string
-  threads: number
-}
-
-async function openSession(runtime: Runtime, weights: Package, options: SessionOptions): Promise<InferenceSession> {
-  const path = join(options.cacheDir, `${options.modelId}.onnx`)
+async function openSession(
+  runtime: Runtime,
+  file: EncoderFile,
+  options: Pick<EmbedderOptions, 'onPreparing' | 'signal'> & { threads: number },
+): Promise<InferenceSession> {
   const load = () =>
-    runtime.InferenceSession.create(path, {
+    runtime.InferenceSession.create(file.path, {
       executionProviders: ['cpu'],
       intraOpNumThreads: options.threads,
       interOpNumThreads: 1,
@@ -110,29 +109,24 @@ async function openSession(runtime: Runtime, weights: Package, options: SessionO
       extra: { session: { intra_op: { allow_spinning: '0' } } },
       logSeverityLevel: 3,
     })
-  if (await isThere(path)) {
+  if (await isThere(file.path)) {
     try {
       return await load()
     } catch {
       // A host that lost power may have kept the name and not the bytes. Built again, once.
-      await rm(path, { force: true })
     }
   }
-  await build(weights, options, path)
+  options.onPreparing?.()
+  await prepare(file, options.signal)
   return await load()
 }
 
-async function build(weights: Package, options: SessionOptions, path: string): Promise<void> {
+async function prepare(file: EncoderFile, signal: AbortSignal | undefined): Promise<void> {
   try {
-    await mkdir(options.cacheDir, { recursive: true })
-    const graph = encoderGraph(parseSafetensors(await readFile(weights.weightsPath)), options.precision)
-    // Whoever opens the path sees the whole file or none, and two builders only do the same work twice.
-    const draft = `${path}.${randomUUID()}`
-    await writeFile(draft, onnxBytes(graph), { flush: true })
-    await rename(draft, path)
+    await buildEncoderFile(file, signal)
   } catch (error) {
     throw new EmbedderUnavailable(
-      `The model cannot be built into ${options.cacheDir}: ${(error as Error).message}. The directory must be writable and have 200 MB free.`,
+      `The encoder cannot be built into ${dirname(file.path)}: ${(error as Error).message}. Run "parley matcher prepare" as a user who may write there; it takes 50 MB of the disk, and 250 MB of memory for some seconds.`,
       { cause: error },
     )
   }

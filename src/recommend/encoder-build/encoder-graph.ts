@@ -1,3 +1,4 @@
+import { TOKENS_MAX, type Precision } from '../embedding/encoder-file.ts'
 import type { Graph, GraphNode, Tensor } from './onnx-file.ts'
 import type { Weights } from './safetensors.ts'
 
@@ -8,12 +9,6 @@ import type { Weights } from './safetensors.ts'
  * own dynamic quantisation takes one scale for the whole batch instead: that is less exact (mean cosine to full precision
  * .994 against .998), and a text's vector would depend on what else is in its batch.
  */
-
-export type Precision = 'int8' | 'fp32'
-
-/** Part of the name of built files: raise it with every change of what is built. */
-export const GRAPH_VERSION = 1
-export const TOKENS_MAX = 256
 
 const HIDDEN = 384
 const INNER = 1536
