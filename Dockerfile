@@ -1,6 +1,7 @@
 # One image for every role: "serve" with all of them by default, any other parley command on demand.
 
-# The console's web app is built with packages that the image itself has no use for.
+# What is built once, and not by every container that starts. The console's web app is built with packages that the image
+# itself has no use for.
 FROM node:24.21.0-bookworm-slim AS build
 
 WORKDIR /parley
@@ -13,13 +14,18 @@ COPY tsconfig.json ./
 COPY dashboard dashboard
 RUN npm run build
 
+COPY bin bin
+COPY src src
+RUN bin/parley matcher prepare --into encoder
+
 FROM node:24.21.0-bookworm-slim
 
 ENV NODE_ENV=production \
     PARLEY_HOST=0.0.0.0 \
     PARLEY_CONSOLE_HOST=0.0.0.0 \
     PARLEY_OPS_HOST=0.0.0.0 \
-    PARLEY_MATCHER_DIR=/tmp/parley/matcher
+    PARLEY_MATCHER_DIR=/tmp/parley/matcher \
+    PARLEY_ENCODER_DIR=/parley/encoder
 
 WORKDIR /parley
 
@@ -30,6 +36,9 @@ RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --no-audit --no-fund 
   && rm -r node_modules/react node_modules/react-dom node_modules/scheduler node_modules/@types node_modules/undici-types \
   && find node_modules/onnxruntime-node/bin -mindepth 2 -maxdepth 2 -type d ! -name linux -exec rm -r {} + \
   && find node_modules/onnxruntime-node/bin -mindepth 3 -maxdepth 3 -type d ! -name "$(node -p process.arch)" -exec rm -r {} +
+
+# Before the sources: as long as the same file is built, its layer stays the same.
+COPY --from=build /parley/encoder encoder
 
 # The server needs no build: Node runs its TypeScript sources as they are.
 COPY bin bin

@@ -50,6 +50,7 @@ const schema = z.object({
   PARLEY_MATCHER_HOST: z.string().default('127.0.0.1'),
   PARLEY_MATCHER_PORT: port.default(8082),
   PARLEY_MATCHER_DIR: z.string().default('./.parley/matcher'),
+  PARLEY_ENCODER_DIR: z.string().optional(),
   PARLEY_MATCHER_URL: origin.default('http://127.0.0.1:8082'),
   PARLEY_TRUSTED_PROXIES: z.string().default('').transform(networksOf),
   PARLEY_SMTP_URL: z
@@ -110,16 +111,7 @@ export type LoginOf = keyof typeof LOGIN_VARIABLES
 
 /** `planes`: what a process serves that may do without the owner's login, if each has its own. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, planes: readonly LoginOf[] = []): Config {
-  const problems: string[] = []
-  const values: Record<string, string | undefined> = {}
-  for (const name of VARIABLES) {
-    try {
-      const file = env[`${name}_FILE`]
-      values[name] = file ? readFileSync(file, 'utf8').trim() : env[name] || undefined
-    } catch {
-      problems.push(`${name}_FILE names a file that cannot be read`)
-    }
-  }
+  const { values, problems } = readValues(VARIABLES, env)
   const needed = loginsFor(planes).map((login) => LOGIN_VARIABLES[login])
   const given = needed.find((name) => values[name] !== undefined)
   if (values.DATABASE_URL === undefined && given !== undefined) {
@@ -133,6 +125,32 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, planes: readonl
   if (!result.success) problems.push(...result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`))
   if (!result.success || problems.length > 0) throw new ConfigError(problems)
   return result.data
+}
+
+function readValues(names: readonly string[], env: NodeJS.ProcessEnv) {
+  const problems: string[] = []
+  const values: Record<string, string | undefined> = {}
+  for (const name of names) {
+    try {
+      const file = env[`${name}_FILE`]
+      values[name] = file ? readFileSync(file, 'utf8').trim() : env[name] || undefined
+    } catch {
+      problems.push(`${name}_FILE names a file that cannot be read`)
+    }
+  }
+  return { values, problems }
+}
+
+/** For a command that needs nothing else: an image is built where there is neither a database nor a secret. */
+export function readEncoderDirectory(env: NodeJS.ProcessEnv = process.env): string {
+  const directories = schema.pick({ PARLEY_ENCODER_DIR: true, PARLEY_MATCHER_DIR: true })
+  const { values, problems } = readValues(Object.keys(directories.shape), env)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return encoderDirectoryOf(directories.parse(values))
+}
+
+export function encoderDirectoryOf(config: Pick<Config, 'PARLEY_ENCODER_DIR' | 'PARLEY_MATCHER_DIR'>): string {
+  return config.PARLEY_ENCODER_DIR ?? config.PARLEY_MATCHER_DIR
 }
 
 /** The logins that these planes use. */

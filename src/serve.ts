@@ -205,7 +205,8 @@ async function createConsole(options: ConsoleOptions): Promise<FastifyApp> {
 async function createMatching(config: Config, db: Db, log: Log, metrics: Metrics, secrets: Secrets) {
   const { createMatcher } = await import('./matcher/matcher.ts')
   const { createMatcherServer } = await import('./matcher/server.ts')
-  const matcher = createMatcher({ db, log, metrics, directory: config.PARLEY_MATCHER_DIR })
+  const directories = { directory: config.PARLEY_MATCHER_DIR, encoderDirectory: encoderDirectoryOf(config) }
+  const matcher = createMatcher({ db, log, metrics, ...directories })
   return { matcher, app: createMatcherServer({ matcher, token: matcherTokenOf(secrets), log }) }
 }
 

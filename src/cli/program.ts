@@ -12,6 +12,7 @@ import { addDoctorCommand } from './doctor/doctor.ts'
 import { addDomainCommands } from './projects/domains.ts'
 import { CliError } from './failures.ts'
 import { addKeyCommands } from './projects/keys.ts'
+import { addMatcherCommands } from './operations/matcher.ts'
 import { addMigrateCommand } from './operations/migrate.ts'
 import { addModelCommands } from './catalogue/models.ts'
 import { addOfferCommands } from './offers/offers.ts'
@@ -74,6 +75,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addCampaignCommands(program)
   addOfferCommands(program)
   addRecommendationCommands(program)
+  addMatcherCommands(program)
   addSecretsCommands(program)
   addConversationCommands(program)
   addReceiptCommand(program)

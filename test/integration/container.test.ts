@@ -103,7 +103,7 @@ async function copy({ from, sources, to }: Copy, stage: Stage): Promise<void> {
 }
 
 async function runStep(command: string, stage: Stage): Promise<void> {
-  assert.match(command, /^npm (?:ci|run build)\b/, 'other steps are not understood by this test')
+  assert.match(command, /^(?:npm (?:ci|run build)|bin\/parley)\b/, 'other steps are not understood by this test')
   if (command.startsWith('npm ci') && !command.includes('--omit=dev')) {
     expectLockedPackages()
     return symlink(join(ROOT, 'node_modules'), within('node_modules', stage))
@@ -138,7 +138,9 @@ function environmentOf(service: string, change: Record<string, string>): RunOpti
   const given = Object.entries(services[service]?.environment ?? {}).map(([name, value]) => {
     return [name, interpolate(value, { PARLEY_SECRET: SECRET })]
   })
-  const env = { ...variablesOf(only('ENV')), ...(Object.fromEntries(given) as Record<string, string>), ...change }
+  const { PARLEY_ENCODER_DIR = '', ...ofImage } = variablesOf(only('ENV'))
+  const moved = { ...ofImage, PARLEY_ENCODER_DIR: within(PARLEY_ENCODER_DIR) }
+  const env = { ...moved, ...(Object.fromEntries(given) as Record<string, string>), ...change }
   return { env: { ...env, HOME: '/' }, cwd: within('.'), ...(uid !== undefined && { uid }) }
 }
 
@@ -264,6 +266,7 @@ test('the matcher of the image has its engine and its encoder, and builds its in
   try {
     const lines = await matcher.untilPrinted(/"msg":"built the index"|switched off/, 60_000)
     assert.doesNotMatch(lines, /switched off/)
+    assert.doesNotMatch(lines, /the encoder is not prepared/)
     assert.equal(await matcher.end('SIGTERM', 20_000), 0, matcher.output)
   } finally {
     await matcher.end('SIGKILL', 0)
