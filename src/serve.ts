@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from './config.ts'
+import { encoderDirectoryOf, type Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
 import { createCheckDomain } from './actions/projects/domain-check/check.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'

@@ -26,7 +26,13 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
     // A key's record has its project's monetization; a project that ends takes its alert and its text with it.
     projects: ['billing', 'calls', 'recommendations'],
   },
-  recommend: { campaigns: ['embedding'], gates: ['embedding'], 'offer-index': ['embedding'] },
+  recommend: {
+    // It makes the file that the embedder opens.
+    'encoder-build': ['embedding'],
+    campaigns: ['embedding'],
+    gates: ['embedding'],
+    'offer-index': ['embedding'],
+  },
   console: {
     // The first page of a project shows its usage.
     projects: ['billing'],
