@@ -107,14 +107,15 @@ function sampleOf(key: string, ids: TenantIds): Ask {
 }
 
 const mutating = (Object.keys(contract) as RouteKey[]).filter((key) => !key.startsWith('GET '))
-const audited = mutating.filter((key) => ![...CHANGE_NOTHING, ...BY_THE_LIBRARY, ...WITH_A_DEVICE].includes(key))
+const excepted = new Set([...CHANGE_NOTHING, ...BY_THE_LIBRARY, ...WITH_A_DEVICE])
+const audited = mutating.filter((key) => !excepted.has(key))
 /** They make the person, so that there is nobody to ask for them. */
 const FIRST_STEPS = ['POST /api/auth/sign-up/email', 'POST /api/auth/verify-email']
 
 test('every route that changes something is one of these', () => {
-  const known = [...Object.keys(SAMPLES), ...Object.keys(OWN_ACCOUNT), ...FIRST_STEPS]
+  const known = new Set([...Object.keys(SAMPLES), ...Object.keys(OWN_ACCOUNT), ...FIRST_STEPS])
   assert.deepEqual(
-    audited.filter((key) => !known.includes(key)),
+    audited.filter((key) => !known.has(key)),
     [],
   )
   const listed = [...CHANGE_NOTHING, ...BY_THE_LIBRARY, ...WITH_A_DEVICE, ...Object.keys(OWN_ACCOUNT), ...FIRST_STEPS]
