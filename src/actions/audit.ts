@@ -28,8 +28,8 @@ export async function audit(
     publisherId: place.publisherId,
     projectId: place.projectId ?? null,
     action,
-    subject: subject ?? null,
-    ...columnsOf(actor, details),
+    subject: subject?.slice(0, SUBJECT_CHARS_MAX) ?? null,
+    ...columnsOf(actor, fitting(details)),
   })
 }
 
@@ -59,6 +59,17 @@ export async function auditInstallation(tx: Tx, actor: Actor, action: string, ch
 /** What people do with their own account concerns every publisher that they can act for. */
 export async function auditEverywhere(tx: Tx, person: Person, action: string): Promise<void> {
   for (const { publisherId } of await listMemberships(tx, person.id)) await audit(tx, person, { publisherId }, action)
+}
+
+/** The log's columns hold a little more. A change must not fail because its description is long. */
+const SUBJECT_CHARS_MAX = 300
+const DETAILS_CHARS_MAX = 2_500
+const DETAIL_CHARS_MAX = 300
+
+function fitting(details: Record<string, unknown>): Record<string, unknown> {
+  if (JSON.stringify(details).length <= DETAILS_CHARS_MAX) return details
+  const short = Object.entries(details).filter(([, value]) => (JSON.stringify(value)?.length ?? 0) <= DETAIL_CHARS_MAX)
+  return { ...Object.fromEntries(short), leftOut: Object.keys(details).length - short.length }
 }
 
 type ActorColumns = Pick<AuditEntry, 'actorId' | 'actor' | 'ip' | 'userAgent' | 'details'>

@@ -179,3 +179,21 @@ test('who signs up and who confirms an address is in the log of the publisher th
     ],
   )
 })
+
+test('a change whose description is too long for the log is made, and the log says that something was left out', async () => {
+  const person = await newPerson(world)
+  const ids = await seedTenant(world, person)
+  const label = 'a'.repeat(60)
+  const blockedDomains = Array.from({ length: 20 }, (_, n) => `n${n}.${label}.${label}.${label}.example.com`)
+  const answer = await person.send(`PATCH /api/projects/${ids.project}/monetization`, {
+    body: { blockedDomains, firstTurn: 3 },
+  })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  const entry = await world.store.db
+    .selectFrom('audit_log')
+    .select('details')
+    .where('project_id', '=', ids.project)
+    .where('action', '=', 'monetization.changed')
+    .executeTakeFirstOrThrow()
+  assert.deepEqual(entry.details, { firstTurn: '1 → 3', leftOut: 1 })
+})

@@ -7,9 +7,9 @@ import { ParleyError } from '../../rules/errors.ts'
 import { keyStatusOf } from '../../rules/projects/key-status.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf, type KeyPair } from '../../rules/projects/keys.ts'
 import type { Tx } from '../../store/database.ts'
-import { findDomain } from '../../store/projects/domains.ts'
 import * as store from '../../store/projects/key-pairs.ts'
 import { insertKeyPair, type NewKeyPair } from '../../store/projects/keys.ts'
+import { findProject } from '../../store/projects/projects.ts'
 import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
 import { mailOwners } from '../mails.ts'
@@ -43,6 +43,8 @@ export async function createKeyPair(
   input: { project: ProjectAtHand; name: string; expiresInDays: number | null; installation: KeyPairInstallation },
 ): Promise<MintedKeyPair> {
   const { project, name, expiresInDays, installation } = input
+  // An operator may set things up in any order, and is told what is missing.
+  if (actor.kind === 'person') await expectUsable(tx, project.id)
   await expectRoom(tx, project.id)
   const expiresAt = expiresInDays === null ? null : new Date(Date.now() + expiresInDays * DAY_MS)
   const { pair, minted } = mint(installation, { projectId: project.id, name, expiresAt, createdBy: personOf(actor) })
@@ -53,14 +55,11 @@ export async function createKeyPair(
   return minted
 }
 
-/** Calls with the pair would be refused anyway; whoever makes it should know before they build on it. */
-export async function expectReadyForKeys(
-  tx: Tx,
-  project: ProjectAtHand,
-  publisher: { activatedAt: Date | null },
-): Promise<void> {
-  if (publisher.activatedAt === null) throw new ParleyError('account_not_activated')
-  if (!(await findDomain(tx, project.id))?.verifiedAt) throw new ParleyError('domain_not_verified')
+/** Calls with the pair would be refused otherwise; whoever makes it should know before they build on it. */
+async function expectUsable(tx: Tx, projectId: string): Promise<void> {
+  const project = await findProject(tx, projectId)
+  if (!project?.publisher_activated_at) throw new ParleyError('account_not_activated')
+  if (!project.domain_verified_at) throw new ParleyError('domain_not_verified')
 }
 
 export async function rollKeyPair(

@@ -3,7 +3,7 @@ import type { Secrets } from '../../platform/secrets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
 import { HOUR_MS } from '../../rules/durations.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, type KeyPair } from '../../rules/projects/keys.ts'
-import type { Db } from '../../store/database.ts'
+import type { Tx } from '../../store/database.ts'
 import { lockPlaygroundKey, upsertPlaygroundKey } from '../../store/projects/playground-keys.ts'
 import { storedPairOf } from './key-pairs.ts'
 
@@ -18,7 +18,7 @@ const KEY_LEFT_MS = 600_000
  * digest. It opens nothing that its user could not do anyway and never leaves the servers, so the log does not name it.
  */
 export async function playgroundPairOf(
-  tx: Db,
+  tx: Tx,
   { projectId, secrets, cell, nowMs }: { projectId: string; secrets: Secrets; cell: string; nowMs: number },
 ): Promise<KeyPair> {
   const row = await lockPlaygroundKey(tx, projectId)

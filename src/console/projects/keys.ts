@@ -3,7 +3,6 @@ import {
   createKeyPair,
   deleteKeyPair,
   endKeyPair,
-  expectReadyForKeys,
   rollKeyPair,
   setKeyPairActive,
   type MintedKeyPair,
@@ -32,8 +31,7 @@ export function keyRoutes(app: FastifyInstance, world: World): void {
     return { items: rows.map((row) => viewOf(row, nowMs)) }
   })
 
-  route(app, world, 'POST /api/projects/:project/keys', async ({ db, actor, project, publisher, body }) => {
-    await expectReadyForKeys(db, project, publisher)
+  route(app, world, 'POST /api/projects/:project/keys', async ({ db, actor, project, body }) => {
     const pair = await createKeyPair(db, actor, { project, ...body, installation })
     return shownOnce(world, db, project.id, pair, null)
   })
