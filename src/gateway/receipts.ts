@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
 import { callIdOf, completionIdOf, recompute, type Receipt } from '../rules/billing/receipts.ts'
+import { PRICE_COLUMNS, TOKEN_COLUMNS } from '../rules/billing/token-columns.ts'
+import { perClass } from '../rules/billing/usage.ts'
 import { orUnavailable, type Db } from '../store/database.ts'
 import { findReceipt } from '../store/billing/receipts.ts'
 
@@ -30,22 +32,11 @@ function receiptBodyOf(receipt: Receipt) {
     outcome: receipt.outcome,
     finish_reason: receipt.finishReason,
     error_code: receipt.errorCode,
-    usage: {
-      input_tokens: usage.input,
-      cached_input_tokens: usage.cachedInput,
-      cache_write_tokens: usage.cacheWrite,
-      output_tokens: usage.output,
-      reasoning_tokens: usage.reasoning,
-      source: receipt.usageSource,
-    },
+    usage: { ...TOKEN_COLUMNS.rowOf(usage), source: receipt.usageSource },
     price: {
       version: price.version.toString(),
       unit: 'nanos per million tokens',
-      input: price.input.toString(),
-      cached_input: price.cachedInput.toString(),
-      cache_write: price.cacheWrite.toString(),
-      output: price.output.toString(),
-      reasoning: price.reasoning.toString(),
+      ...PRICE_COLUMNS.rowOf(perClass((name) => price[name].toString())),
     },
     held_nanos: receipt.held.toString(),
     charged_nanos: receipt.charged.toString(),

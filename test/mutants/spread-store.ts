@@ -5,8 +5,8 @@ export const SPREAD_STORE: Mutant[] = [
   {
     bug: 'importing prices writes what cached input costs into what cache writes cost',
     file: 'src/store/catalogue/price-import.ts',
-    from: 'cost_cache_write = c.cache_write, cost_output',
-    to: 'cost_cache_write = c.cached_input, cost_output',
+    from: 'sql.ref(`c.${name}`)',
+    to: "sql.ref(`c.${name === 'cost_cache_write' ? 'cost_cached_input' : name}`)",
     test: 'test/integration/price-import.test.ts',
     title: 'a route learns its cost of every class of tokens, when it is made and when it changes',
   },

@@ -1,5 +1,5 @@
 import type { Nanos } from '../../src/rules/money.ts'
-import { completionTokensOf, promptTokensOf } from '../../src/rules/billing/usage.ts'
+import { completionTokensOf, NO_USAGE, promptTokensOf } from '../../src/rules/billing/usage.ts'
 import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger.ts'
 import type { Settlement } from '../../src/store/billing/settlement.ts'
 import {
@@ -300,7 +300,7 @@ function diedSettlement({ id, projectId }: HoldRow): Settlement {
     projectId,
     charge: 0n,
     worth: 0n,
-    usage: { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 },
+    usage: NO_USAGE,
     usageSource: 'none',
     outcome: 'gateway_died',
     requestId: '',

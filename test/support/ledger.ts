@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { TOKEN_COLUMNS } from '../../src/rules/billing/token-columns.ts'
 import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import type { Db, Store } from '../../src/store/database.ts'
 import { applyWith } from '../../src/store/billing/ledger-batch.ts'
@@ -64,11 +65,7 @@ export async function addSettledCall(db: Db, call: SettledCall): Promise<void> {
       ...amounts,
       price_version_id: priceVersion,
       gateway_id: projectId,
-      input_tokens: s.usage.input,
-      cached_input_tokens: s.usage.cachedInput,
-      cache_write_tokens: s.usage.cacheWrite,
-      output_tokens: s.usage.output,
-      reasoning_tokens: s.usage.reasoning,
+      ...TOKEN_COLUMNS.rowOf(s.usage),
       usage_source: s.usageSource,
       outcome: s.outcome,
       held_at: new Date(settledAt.getTime() - s.durationMs),

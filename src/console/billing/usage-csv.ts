@@ -1,4 +1,5 @@
-import { breakdownOf, TOKEN_CLASSES } from '../../rules/billing/costs.ts'
+import { breakdownOf } from '../../rules/billing/costs.ts'
+import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
 import type { Span } from '../../rules/billing/usage-spans.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { formatAmount } from '../../rules/money.ts'

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { wrongFields } from '../../actions/refusals.ts'
-import { breakdownOf, TOKEN_CLASSES, type Breakdown } from '../../rules/billing/costs.ts'
+import { breakdownOf, type Breakdown } from '../../rules/billing/costs.ts'
+import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
 import { spanBefore, spanOf, type AskedSpan, type Span } from '../../rules/billing/usage-spans.ts'
 import type { Db } from '../../store/database.ts'
 import { listProjects } from '../../store/projects/projects.ts'

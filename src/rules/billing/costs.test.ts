@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { breakdownOf, daysLeft, TOKEN_CLASSES } from './costs.ts'
+import { breakdownOf, daysLeft } from './costs.ts'
+import { TOKEN_CLASSES } from './usage.ts'
 import { costOf } from './pricing.ts'
 
 const count = fc.nat(100_000)

@@ -1,21 +1,18 @@
 import type { Nanos } from '../money.ts'
 import { TOKENS_PER_PRICE } from './pricing.ts'
-
-/** Where a charge comes from: the token classes, in the order in which people read them. */
-export const TOKEN_CLASSES = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'] as const
-export type TokenClass = (typeof TOKEN_CLASSES)[number]
+import { perClass, TOKEN_CLASSES, type PerClass } from './usage.ts'
 
 export interface Billed {
   charged: Nanos
   /** What the calls' tokens are worth, each call rounded up to a nano. */
   worth: Nanos
-  tokens: Record<TokenClass, bigint>
+  tokens: PerClass<bigint>
   /** Nanos per million tokens. */
-  price: Record<TokenClass, bigint>
+  price: PerClass<bigint>
 }
 
 export interface Breakdown {
-  classes: Record<TokenClass, { tokens: bigint; nanos: Nanos }>
+  classes: PerClass<{ tokens: bigint; nanos: Nanos }>
   /** What rounding each call up to a nano adds to the classes, each of which is rounded down here. */
   rounding: Nanos
   /** What was not charged because it was more than the call's hold and the wallet had. */
@@ -28,18 +25,14 @@ export interface Breakdown {
  * times tokens are no whole nanos, so a class is rounded down and what is left of it is part of the rounding.
  */
 export function breakdownOf(parts: readonly Billed[]): Breakdown {
-  const classes = {} as Breakdown['classes']
-  let [charged, worth, whole] = [0n, 0n, 0n]
-  for (const name of TOKEN_CLASSES) {
-    const tokens = parts.reduce((sum, part) => sum + part.tokens[name], 0n)
-    const nanos = parts.reduce((sum, part) => sum + part.tokens[name] * part.price[name], 0n) / TOKENS_PER_PRICE
-    classes[name] = { tokens, nanos }
-    whole += nanos
-  }
-  for (const part of parts) {
-    charged += part.charged
-    worth += part.worth
-  }
+  const sumOf = (amountOf: (part: Billed) => bigint) => parts.reduce((sum, part) => sum + amountOf(part), 0n)
+  const classes = perClass((name) => ({
+    tokens: sumOf(({ tokens }) => tokens[name]),
+    nanos: sumOf(({ tokens, price }) => tokens[name] * price[name]) / TOKENS_PER_PRICE,
+  }))
+  const whole = TOKEN_CLASSES.reduce((sum, name) => sum + classes[name].nanos, 0n)
+  const charged = sumOf((part) => part.charged)
+  const worth = sumOf((part) => part.worth)
   return { classes, rounding: worth - whole, notCharged: worth - charged, charged }
 }
 

@@ -1,25 +1,21 @@
 import { divideUp, type Nanos } from '../money.ts'
-import { NO_USAGE, type Usage } from './usage.ts'
+import { NO_USAGE, type PerClass, type Usage } from './usage.ts'
 
 /** Nanos per million tokens of each class; every published price is exact in this unit. */
-export interface Price {
+export interface Price extends PerClass<bigint> {
   /** The immutable version that a hold freezes and a receipt names. */
   version: bigint
-  input: bigint
-  cachedInput: bigint
-  cacheWrite: bigint
-  output: bigint
-  reasoning: bigint
 }
 
 export const TOKENS_PER_PRICE = 1_000_000n
 
 /** What these tokens cost. Rounds up once, at the end, and never per class. */
-export function costOf(usage: Usage, price: Omit<Price, 'version'>): Nanos {
+export function costOf(usage: Usage, price: PerClass<bigint>): Nanos {
   return divideUp(unroundedCostOf(usage, price), TOKENS_PER_PRICE)
 }
 
-function unroundedCostOf(usage: Usage, price: Omit<Price, 'version'>): bigint {
+/** Written out and not a loop over the classes: it is asked for every chunk. */
+function unroundedCostOf(usage: Usage, price: PerClass<bigint>): bigint {
   return (
     BigInt(usage.input) * price.input +
     BigInt(usage.cachedInput) * price.cachedInput +

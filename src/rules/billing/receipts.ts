@@ -1,7 +1,7 @@
 import { billFor, type CallOutcome, type UsageSource } from './charging.ts'
 import type { Nanos } from '../money.ts'
 import type { Price } from './pricing.ts'
-import type { Usage } from './usage.ts'
+import { TOKEN_CLASSES, type Usage } from './usage.ts'
 
 /** The immutable record of what a call cost and why: everything that its charge can be computed from again. */
 export interface Receipt {
@@ -78,7 +78,7 @@ export function recompute(receipt: Receipt): Recomputation {
 }
 
 function isSameUsage(a: Usage, b: Usage): boolean {
-  return (Object.keys(a) as (keyof Usage)[]).every((tokens) => a[tokens] === b[tokens])
+  return TOKEN_CLASSES.every((name) => a[name] === b[name])
 }
 
 const COMPLETION_ID = /^(?:chatcmpl-)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/

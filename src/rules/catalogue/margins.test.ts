@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import {
   classesBelow,
-  classesFrom,
   dearestOf,
   formatMargin,
   isSamePrice,
@@ -12,7 +11,7 @@ import {
   parseMargin,
   withMargin,
 } from './margins.ts'
-import { TOKEN_CLASSES } from '../billing/costs.ts'
+import { perClass, TOKEN_CLASSES } from '../billing/usage.ts'
 import { parseCredits } from '../money.ts'
 
 const COST = {
@@ -73,7 +72,7 @@ test('margins are read and shown in percent, down to a hundredth of one', () => 
 })
 
 test('a price that looks like a mistake is told, and an ordinary one is not', () => {
-  const times = (factor: bigint) => classesFrom((name) => COST[name] * factor)
+  const times = (factor: bigint) => perClass((name) => COST[name] * factor)
   assert.deepEqual(oddities(COST, undefined), [])
   assert.deepEqual(oddities(times(10n), COST), [])
   assert.deepEqual(oddities(COST, times(10n)), [])

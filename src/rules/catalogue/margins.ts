@@ -1,9 +1,8 @@
-import { TOKEN_CLASSES, type TokenClass } from '../billing/costs.ts'
-import type { Price } from '../billing/pricing.ts'
 import { divideUp } from '../money.ts'
+import { perClass, TOKEN_CLASSES, type PerClass, type TokenClass } from '../billing/usage.ts'
 
 /** Nanos per million tokens of each class, of a price or of what a provider asks. */
-export type Classes = Omit<Price, 'version'>
+export type Classes = PerClass<bigint>
 
 /** One is a hundredth of a percent. */
 const WHOLE_BPS = 10_000n
@@ -11,12 +10,12 @@ export const MARGIN_BPS_MAX = 100_000
 
 /** What to ask for what costs this much. Exact, and rounded up once per class: never below the cost. */
 export function withMargin(cost: Classes, marginBps: number): Classes {
-  return classesFrom((name) => divideUp(cost[name] * (WHOLE_BPS + BigInt(marginBps)), WHOLE_BPS))
+  return perClass((name) => divideUp(cost[name] * (WHOLE_BPS + BigInt(marginBps)), WHOLE_BPS))
 }
 
 /** The dearer of each class, for a model that several providers answer. */
 export function dearestOf(costs: readonly Classes[]): Classes {
-  return classesFrom((name) => costs.reduce((most, cost) => (cost[name] > most ? cost[name] : most), 0n))
+  return perClass((name) => costs.reduce((most, cost) => (cost[name] > most ? cost[name] : most), 0n))
 }
 
 /** The classes that are sold below what they cost. */
@@ -26,16 +25,6 @@ export function classesBelow(price: Classes, cost: Classes): TokenClass[] {
 
 export function isSamePrice(one: Classes, other: Classes): boolean {
   return TOKEN_CLASSES.every((name) => one[name] === other[name])
-}
-
-export function classesFrom(valueOf: (name: TokenClass) => bigint): Classes {
-  return {
-    input: valueOf('input'),
-    cachedInput: valueOf('cachedInput'),
-    cacheWrite: valueOf('cacheWrite'),
-    output: valueOf('output'),
-    reasoning: valueOf('reasoning'),
-  }
 }
 
 /** `12.5` percent is 1250. Throws on anything finer than a hundredth of a percent. */

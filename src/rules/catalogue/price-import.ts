@@ -1,4 +1,4 @@
-import { TOKEN_CLASSES, type TokenClass } from '../billing/costs.ts'
+import { TOKEN_CLASSES, type TokenClass } from '../billing/usage.ts'
 import { NO_FIGURES, type Figures } from './figures.ts'
 import { classesBelow, dearestOf, isSamePrice, oddities, withMargin, type Classes } from './margins.ts'
 

@@ -2,6 +2,7 @@ import type { OptionalField } from '../calls/chat-request.ts'
 import type { Figures } from '../catalogue/figures.ts'
 import type { UpstreamTimers } from '../limits.ts'
 import type { Price } from '../billing/pricing.ts'
+import type { PerClass } from '../billing/usage.ts'
 
 /** A public model id and everything a call to it needs to know. */
 export interface Model {
@@ -28,7 +29,7 @@ export interface Deployment {
   unsupportedFields: ReadonlySet<string>
   timers: UpstreamTimers
   /** What the provider asks of the operator, if that is known. */
-  cost: Omit<Price, 'version'> | undefined
+  cost: PerClass<bigint> | undefined
 }
 
 export function priceAt(model: Model, nowMs: number): Price | undefined {

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
+import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import type { ApplyBatch, ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem } from './ledger.ts'
 import type { Settlement } from './settlement.ts'
 
@@ -83,11 +84,7 @@ function settleRow(n: number, settlement: Settlement) {
     id: settlement.callId,
     bill_nanos: settlement.charge.toString(),
     usage_nanos: settlement.worth.toString(),
-    input_tokens: usage.input,
-    cached_input_tokens: usage.cachedInput,
-    cache_write_tokens: usage.cacheWrite,
-    output_tokens: usage.output,
-    reasoning_tokens: usage.reasoning,
+    ...TOKEN_COLUMNS.rowOf(usage),
     has_key: settlement.hasIdempotencyKey,
     ...(anomalies.length > 0 && { anomalies, reported, provider: attempts.at(-1)?.provider ?? '' }),
   }

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import { EXAMPLES_MAX, type Finding, type Invariant } from '../../rules/billing/invariants.ts'
+import { CLASS_COLUMNS, TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import type { Db } from '../database.ts'
 
 /** What one charge, one call and the two together can be checked for, whatever else is in the ledger. */
@@ -38,14 +39,17 @@ export interface ChargeSums {
 
 const worth = (type: 'int8' | 'numeric') => {
   const price = sql.raw(type)
-  return sql`(c.input_tokens * v.input::${price} + c.cached_input_tokens * v.cached_input::${price}
-    + c.cache_write_tokens * v.cache_write::${price} + c.output_tokens * v.output::${price}
-    + c.reasoning_tokens * v.reasoning::${price})`
+  const terms = Object.values(CLASS_COLUMNS).map((column) => {
+    return sql`${sql.ref(`c.${column}_tokens`)} * ${sql.ref(`v.${column}`)}::${price}`
+  })
+  return sql`(${sql.join(terms, sql` + `)})`
 }
 const EXACT_WORTH = sql`ceil(${worth('numeric')} / 1000000)`
 /** Less than this of every class, at the highest price there can be, does not overflow eight bytes. */
-const ARE_FEW_TOKENS = sql`(c.input_tokens | c.cached_input_tokens | c.cache_write_tokens | c.output_tokens
-  | c.reasoning_tokens) < 131072`
+const ARE_FEW_TOKENS = sql`(${sql.join(
+  TOKEN_COLUMNS.names.map((name) => sql.ref(`c.${name}`)),
+  sql` | `,
+)}) < 131072`
 
 /**
  * What src/rules/billing/charging.ts and ledger_settle charge at least and at most, as far as the row still shows it; the first

@@ -1,5 +1,6 @@
 import type { CallOutcome, UsageSource } from '../../rules/billing/charging.ts'
 import type { Receipt, ReceiptAttempt } from '../../rules/billing/receipts.ts'
+import { PRICE_COLUMNS, TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import type { Db } from '../database.ts'
 
 /** Undefined when there is no such call, or it has not been settled yet. */
@@ -11,7 +12,7 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
     .selectAll('m')
     .select(['c.conversation_id', 'c.request_id', 'c.finish_reason', 'c.error_code', 'c.streamed', 'c.status'])
     .select(['c.first_token_ms', 'c.duration_ms', 'c.attempts'])
-    .select(['p.input', 'p.cached_input', 'p.cache_write', 'p.output', 'p.reasoning'])
+    .select(PRICE_COLUMNS.names.map((name) => `p.${name}` as const))
     .where('m.id', '=', callId)
     .executeTakeFirst()
   if (!row) return undefined
@@ -39,22 +40,9 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
     errorCode: row.error_code,
     streamed: row.streamed,
     status: row.status,
-    usage: {
-      input: row.input_tokens,
-      cachedInput: row.cached_input_tokens,
-      cacheWrite: row.cache_write_tokens,
-      output: row.output_tokens,
-      reasoning: row.reasoning_tokens,
-    },
+    usage: TOKEN_COLUMNS.valuesIn(row),
     usageSource: row.usage_source as UsageSource,
-    price: {
-      version: row.price_version_id,
-      input: row.input,
-      cachedInput: row.cached_input,
-      cacheWrite: row.cache_write,
-      output: row.output,
-      reasoning: row.reasoning,
-    },
+    price: { version: row.price_version_id, ...PRICE_COLUMNS.valuesIn(row) },
     held: row.held_nanos,
     worth: row.usage_nanos,
     charged: row.charged_nanos,

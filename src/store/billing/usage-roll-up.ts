@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
+import { BILLED_TOKEN_COLUMNS, TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { LATENCY_BOUNDS, LATENCY_COUNTS, STATUSES } from '../../rules/billing/usage-counts.ts'
 import type { Db } from '../database.ts'
 
@@ -17,29 +18,15 @@ const ID_MARGIN = sql`interval '38 hours'`
 export const SCALARS = [
   'calls',
   'streamed',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
+  ...TOKEN_COLUMNS.names,
   'charged_nanos',
   'billed_calls',
   'billed_worth_nanos',
-  'billed_input_tokens',
-  'billed_cached_input_tokens',
-  'billed_cache_write_tokens',
-  'billed_output_tokens',
-  'billed_reasoning_tokens',
+  ...BILLED_TOKEN_COLUMNS.names,
 ] as const
 export const COUNTS = ['outcomes', 'statuses', 'first_tokens', 'durations'] as const
 const KEY = ['project_id', 'starts_at', 'model_id', 'key_pair_id', 'price_version_id'] as const
-const TOKENS = [
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-] as const
+const TOKENS = TOKEN_COLUMNS.names
 
 /** What a call contributes, from a charge `m` and its call `c`. */
 const FACTS = sql`m.project_id, m.model_id, m.key_pair_id, m.price_version_id, time_of_id(m.id) as began_at,

@@ -1,5 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
+import { CLASS_COLUMNS } from '../../rules/billing/token-columns.ts'
+import { TOKEN_CLASSES, type PerClass, type TokenClass } from '../../rules/billing/usage.ts'
 import { LATENCY_COUNTS, STATUSES } from '../../rules/billing/usage-counts.ts'
 import type { Db } from '../database.ts'
 
@@ -15,14 +17,9 @@ export interface UsageSpan {
   every: 'hour' | 'day'
 }
 
-export interface UsageSums {
+export interface UsageSums extends Record<`${TokenClass}Tokens`, bigint> {
   calls: bigint
   streamed: bigint
-  inputTokens: bigint
-  cachedInputTokens: bigint
-  cacheWriteTokens: bigint
-  outputTokens: bigint
-  reasoningTokens: bigint
   charged: bigint
   /** In the order of CALL_OUTCOMES. */
   outcomes: number[]
@@ -39,9 +36,8 @@ const GROUP_COLUMNS = { model: sql`model_id`, key: sql`key_pair_id::text`, proje
 
 const SUMS = sql`
   coalesce(sum(calls), 0)::int8 as calls, coalesce(sum(streamed), 0)::int8 as streamed,
-  coalesce(sum(input_tokens), 0)::int8 as "inputTokens", coalesce(sum(cached_input_tokens), 0)::int8 as "cachedInputTokens",
-  coalesce(sum(cache_write_tokens), 0)::int8 as "cacheWriteTokens", coalesce(sum(output_tokens), 0)::int8 as "outputTokens",
-  coalesce(sum(reasoning_tokens), 0)::int8 as "reasoningTokens", coalesce(sum(charged_nanos), 0)::int8 as charged,
+  ${forEachClass((name, column) => sql`coalesce(sum(${sql.ref(`${column}_tokens`)}), 0)::int8 as ${sql.id(`${name}Tokens`)}`)},
+  coalesce(sum(charged_nanos), 0)::int8 as charged,
   ${sumArrays('outcomes', CALL_OUTCOMES.length)} as outcomes`
 
 const DETAILS = sql`${SUMS}, ${sumArrays('statuses', STATUSES.length + 1)} as statuses,
@@ -109,23 +105,20 @@ export interface BilledAtPrice {
   charged: bigint
   /** What the billed calls' tokens are worth, each call rounded up to a nano. */
   worth: bigint
-  tokens: Record<'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning', bigint>
-  price: Record<'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning', bigint>
+  tokens: PerClass<bigint>
+  price: PerClass<bigint>
 }
 
 export async function sumBilled(db: Db, span: UsageSpan): Promise<BilledAtPrice[]> {
   const { rows } = await sql<Record<keyof BilledAtPrice, never>>`
     select u.model_id as "modelId", p.id as version, p.effective_from as "effectiveFrom", u.calls, u.billed_calls as "billedCalls",
       u.charged, u.worth,
-      json_build_object('input', u.input::text, 'cachedInput', u.cached_input::text, 'cacheWrite', u.cache_write::text,
-        'output', u.output::text, 'reasoning', u.reasoning::text) as tokens,
-      json_build_object('input', p.input::text, 'cachedInput', p.cached_input::text, 'cacheWrite', p.cache_write::text,
-        'output', p.output::text, 'reasoning', p.reasoning::text) as price
+      json_build_object(${forEachClass((name, column) => sql`${sql.lit(name)}, ${sql.ref(`u.${column}`)}::text`)}) as tokens,
+      json_build_object(${forEachClass((name, column) => sql`${sql.lit(name)}, ${sql.ref(`p.${column}`)}::text`)}) as price
     from (
       select model_id, price_version_id, sum(calls)::int8 as calls, sum(billed_calls)::int8 as billed_calls,
-        sum(charged_nanos)::int8 as charged, sum(billed_worth_nanos)::int8 as worth, sum(billed_input_tokens) as input,
-        sum(billed_cached_input_tokens) as cached_input, sum(billed_cache_write_tokens) as cache_write,
-        sum(billed_output_tokens) as output, sum(billed_reasoning_tokens) as reasoning
+        sum(charged_nanos)::int8 as charged, sum(billed_worth_nanos)::int8 as worth,
+        ${forEachClass((_, column) => sql`sum(${sql.ref(`billed_${column}_tokens`)}) as ${sql.id(column)}`)}
       from ${rowsOf(span)} group by 1, 2
     ) u join price_versions p on p.id = u.price_version_id order by u.charged desc, u.model_id, p.effective_from desc`.execute(
     db,
@@ -167,6 +160,11 @@ export async function listUsedModels(db: Db, projectId: string, since: Date): Pr
 function rowsOf({ projectIds, from, to, every }: UsageSpan): RawBuilder<unknown> {
   const table = sql.table(every === 'hour' ? 'usage_hours' : 'usage_days')
   return sql`${table} where project_id = any (${projectIds}::uuid[]) and starts_at >= ${from} and starts_at < ${to}`
+}
+
+/** One expression for each class of tokens, by its name and by what it is called in columns. */
+function forEachClass(expressionOf: (name: TokenClass, column: string) => RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql.join(TOKEN_CLASSES.map((name) => expressionOf(name, CLASS_COLUMNS[name])))
 }
 
 /** Sums arrays by position. */

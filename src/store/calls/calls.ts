@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { CallOutcome } from '../../rules/billing/charging.ts'
 import { FIRST_UUID, isUuidv7, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
+import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { DAY_MS } from '../../rules/durations.ts'
 import type { Db } from '../database.ts'
 import { goByIndexes } from '../planner.ts'
@@ -10,7 +11,7 @@ import { goByIndexes } from '../planner.ts'
  * so a page is looked for in windows of time that grow, and a filter that matches rarely stops at a budget and says how
  * far it came.
  */
-export interface CallRow {
+export interface CallRow extends Record<(typeof TOKEN_COLUMNS)['names'][number], number> {
   id: string
   began_at: Date
   request_id: string
@@ -25,11 +26,6 @@ export interface CallRow {
   first_token_ms: number | null
   duration_ms: number
   tries: number
-  input_tokens: number
-  cached_input_tokens: number
-  cache_write_tokens: number
-  output_tokens: number
-  reasoning_tokens: number
   charged_nanos: bigint
 }
 
@@ -117,8 +113,7 @@ function* windowsOf({ filters, before }: CallSearch): Generator<Window> {
 
 const CALL_COLUMNS = sql`c.id, time_of_id(c.id) as began_at, c.request_id, c.conversation_id, c.key_pair_id, c.model_id,
   c.streamed, c.status, c.outcome, c.finish_reason, c.error_code, c.first_token_ms, c.duration_ms,
-  json_array_length(c.attempts) as tries, m.input_tokens, m.cached_input_tokens, m.cache_write_tokens, m.output_tokens,
-  m.reasoning_tokens, m.charged_nanos`
+  json_array_length(c.attempts) as tries, ${sql.join(TOKEN_COLUMNS.names.map((name) => sql.ref(`m.${name}`)))}, m.charged_nanos`
 
 /**
  * Reads the table that knows most of the filters, at most so many rows, and looks up the other's row only of what is left.

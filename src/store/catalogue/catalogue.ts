@@ -1,9 +1,11 @@
 import { sql, type Selectable } from 'kysely'
 import type { Figures } from '../../rules/catalogue/figures.ts'
+import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
+import { perClass } from '../../rules/billing/usage.ts'
 import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
 import type { Deployment, Model } from '../../rules/upstreams/routing.ts'
 import type { Db } from '../database.ts'
-import type { Deployments, Models, ProviderKeys, Providers } from '../schema.gen.ts'
+import type { Deployments, Models, PriceVersions, ProviderKeys, Providers } from '../schema.gen.ts'
 
 /** Everything that gateways route by, as one consistent snapshot. */
 export interface Catalogue {
@@ -91,19 +93,15 @@ async function readModels(tx: Db, usableProviders: ReadonlySet<string>): Promise
         contextWindow: row.context_window ?? undefined,
         maxOutputTokens: row.max_output_tokens ?? undefined,
         figures: figuresOf(row),
-        prices: (pricesOf.get(row.id) ?? []).map((price) => ({
-          version: price.id,
-          input: price.input,
-          cachedInput: price.cached_input,
-          cacheWrite: price.cache_write,
-          output: price.output,
-          reasoning: price.reasoning,
-          effectiveFrom: price.effective_from,
-        })),
+        prices: (pricesOf.get(row.id) ?? []).map(priceOf),
         deployments: (deploymentsOf.get(row.id) ?? []).map(deploymentOf),
       },
     ]),
   )
+}
+
+function priceOf(row: Selectable<PriceVersions>): Model['prices'][number] {
+  return { version: row.id, ...PRICE_COLUMNS.valuesIn(row), effectiveFrom: row.effective_from }
 }
 
 type FigureRow = Pick<Selectable<Models>, 'image_tokens' | 'file_tokens' | 'tool_tokens' | 'reasoning_tokens'>
@@ -148,12 +146,6 @@ function deploymentOf(row: DeploymentRow): Deployment {
 
 /** All five are known, or none. */
 function costOfDeployment(row: DeploymentRow): Deployment['cost'] {
-  if (row.cost_input === null) return undefined
-  return {
-    input: row.cost_input,
-    cachedInput: row.cost_cached_input ?? 0n,
-    cacheWrite: row.cost_cache_write ?? 0n,
-    output: row.cost_output ?? 0n,
-    reasoning: row.cost_reasoning ?? 0n,
-  }
+  const costs = COST_COLUMNS.valuesIn(row)
+  return costs.input === null ? undefined : perClass((name) => costs[name] ?? 0n)
 }

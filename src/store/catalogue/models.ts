@@ -1,6 +1,7 @@
 import { sql, type Updateable } from 'kysely'
 import type { Figures } from '../../rules/catalogue/figures.ts'
-import type { Price } from '../../rules/billing/pricing.ts'
+import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
+import type { PerClass } from '../../rules/billing/usage.ts'
 import type { Db } from '../database.ts'
 import type { Models } from '../schema.gen.ts'
 
@@ -72,11 +73,7 @@ export async function listModels(db: Db, at?: Date) {
       'm.reasoning_tokens',
       'm.enabled',
       'm.margin_bps',
-      'v.input',
-      'v.cached_input',
-      'v.cache_write',
-      'v.output',
-      'v.reasoning',
+      ...PRICE_COLUMNS.names.map((name) => `v.${name}` as const),
     ])
     .orderBy('m.id')
     .execute()
@@ -99,7 +96,7 @@ export async function setModelEnabled(db: Db, id: string, enabled: boolean): Pro
   return result.numUpdatedRows > 0n
 }
 
-export interface NewPrice extends Omit<Price, 'version'> {
+export interface NewPrice extends PerClass<bigint> {
   modelId: string
   effectiveFrom: Date
 }
@@ -110,11 +107,7 @@ export async function insertPrice(db: Db, price: NewPrice): Promise<bigint> {
     .insertInto('price_versions')
     .values({
       model_id: price.modelId,
-      input: price.input,
-      cached_input: price.cachedInput,
-      cache_write: price.cacheWrite,
-      output: price.output,
-      reasoning: price.reasoning,
+      ...PRICE_COLUMNS.rowOf(price),
       effective_from: price.effectiveFrom,
     })
     .returning('id')
@@ -135,7 +128,7 @@ export interface NewDeployment {
   idleTimeoutMs?: number
   totalTimeoutMs?: number
   /** What the provider asks of the operator, if that is known. */
-  cost?: Omit<Price, 'version'>
+  cost?: PerClass<bigint>
 }
 
 export async function insertDeployment(db: Db, deployment: NewDeployment): Promise<void> {
@@ -153,11 +146,7 @@ export async function insertDeployment(db: Db, deployment: NewDeployment): Promi
       first_token_timeout_ms: deployment.firstTokenTimeoutMs ?? null,
       idle_timeout_ms: deployment.idleTimeoutMs ?? null,
       total_timeout_ms: deployment.totalTimeoutMs ?? null,
-      cost_input: deployment.cost?.input ?? null,
-      cost_cached_input: deployment.cost?.cachedInput ?? null,
-      cost_cache_write: deployment.cost?.cacheWrite ?? null,
-      cost_output: deployment.cost?.output ?? null,
-      cost_reasoning: deployment.cost?.reasoning ?? null,
+      ...(deployment.cost && COST_COLUMNS.rowOf(deployment.cost)),
     })
     .execute()
 }
@@ -188,11 +177,7 @@ export async function listDeployments(db: Db) {
       'd.weight',
       'd.enabled',
       'd.unsupported_fields',
-      'd.cost_input',
-      'd.cost_cached_input',
-      'd.cost_cache_write',
-      'd.cost_output',
-      'd.cost_reasoning',
+      ...COST_COLUMNS.names.map((name) => `d.${name}` as const),
     ])
     .orderBy('d.model_id')
     .orderBy('d.position')

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../../platform/uuid.ts'
-import type { Classes } from '../../rules/catalogue/margins.ts'
+import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
+import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
 import type { ModelChange, Offer } from '../../rules/catalogue/price-import.ts'
 import type { Db } from '../database.ts'
 import { figureColumns } from './models.ts'
@@ -19,7 +20,7 @@ export async function applyPriceImport(tx: Db, { changes, effectiveFrom, source 
     changes.filter((change) => change.hasNewFacts),
   )
   const prices = changes.flatMap(({ id, price }) => {
-    return price ? [{ ...rowOf(price.to), model_id: id, effective_from: effectiveFrom, source }] : []
+    return price ? [{ ...PRICE_COLUMNS.rowOf(price.to), model_id: id, effective_from: effectiveFrom, source }] : []
   })
   if (prices.length > 0) await tx.insertInto('price_versions').values(prices).execute()
   const deployments = changes.flatMap(({ deployments: offers, position }) =>
@@ -64,17 +65,12 @@ async function writeModels(tx: Db, changes: readonly ModelChange[]): Promise<voi
 
 async function writeCosts(tx: Db, costs: ModelChange['costs']): Promise<void> {
   if (costs.length === 0) return
-  const column = (name: keyof Classes) => costs.map(({ to }) => to[name].toString())
-  await sql`update deployments d set cost_input = c.input, cost_cached_input = c.cached_input,
-      cost_cache_write = c.cache_write, cost_output = c.output, cost_reasoning = c.reasoning
-    from unnest(${costs.map(({ deploymentId }) => deploymentId)}::uuid[], ${column('input')}::int8[],
-      ${column('cachedInput')}::int8[], ${column('cacheWrite')}::int8[], ${column('output')}::int8[],
-      ${column('reasoning')}::int8[]) as c (id, input, cached_input, cache_write, output, reasoning)
+  const changes = COST_COLUMNS.names.map((name) => sql`${sql.id(name)} = ${sql.ref(`c.${name}`)}`)
+  const columns = TOKEN_CLASSES.map((name) => sql`${costs.map(({ to }) => to[name].toString())}::int8[]`)
+  await sql`update deployments d set ${sql.join(changes)}
+    from unnest(${costs.map(({ deploymentId }) => deploymentId)}::uuid[], ${sql.join(columns)})
+      as c (id, ${sql.join(COST_COLUMNS.names.map((name) => sql.id(name)))})
     where d.id = c.id`.execute(tx)
-}
-
-function rowOf({ input, cachedInput, cacheWrite, output, reasoning }: Classes) {
-  return { input, cached_input: cachedInput, cache_write: cacheWrite, output, reasoning }
 }
 
 function deploymentOf({ id, providerId, upstreamModel, unsupportedFields, cost }: Offer, position: number) {
@@ -85,10 +81,6 @@ function deploymentOf({ id, providerId, upstreamModel, unsupportedFields, cost }
     upstream_model: upstreamModel,
     position,
     unsupported_fields: unsupportedFields,
-    cost_input: cost.input,
-    cost_cached_input: cost.cachedInput,
-    cost_cache_write: cost.cacheWrite,
-    cost_output: cost.output,
-    cost_reasoning: cost.reasoning,
+    ...COST_COLUMNS.rowOf(cost),
   }
 }
