@@ -74,11 +74,12 @@ export async function holdFor(
     async settle(ending, status = 200, result) {
       const { usage, source: usageSource, worth, charge } = billFor(ending, price)
       addUpstreamCost(call, deployments, usage)
-      const bill = { outcome: ending.outcome, usage, usageSource, worth }
-      call.progress.bill = { ...bill, held: amount }
+      const { outcome } = ending
+      call.progress.bill = { outcome, usage, usageSource, held: amount, worth }
       const { requestId, conversationId } = call
-      const rest = { requestId, conversationId, status, durationMs: Math.round(performance.now() - call.startedMs) }
-      const settlement = { ...call.facts, ...ids, ...bill, charge, ...rest, result }
+      const durationMs = Math.round(performance.now() - call.startedMs)
+      const bill = { outcome, usage, usageSource, worth, charge }
+      const settlement = { ...ids, ...bill, requestId, conversationId, status, durationMs, result, ...call.facts }
       call.progress.charged = await ledger.settle(settlement)
     },
   }
