@@ -1,5 +1,6 @@
 /** Fills a database with a sound ledger of many calls, by statements that make the rows where they are stored. */
 import { Client } from 'pg'
+import { DAY_MS } from '../src/rules/durations.ts'
 
 export interface Seed {
   calls: number
@@ -8,7 +9,6 @@ export interface Seed {
 }
 
 const CHUNK = 250_000
-const DAY_MS = 86_400_000
 const PRICES = [
   { model: 'bench-small', input: 150_000_000, cached: 75_000_000, output: 600_000_000 },
   { model: 'bench-large', input: 2_500_000_000, cached: 1_250_000_000, output: 10_000_000_000 },

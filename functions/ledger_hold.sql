@@ -2,9 +2,11 @@
 -- order; n counts them from 1.
 -- Key pair, account, domain and limits are checked here again, against the truth: what a gateway has cached may be
 -- seconds old, and limits must hold across all gateways. The limits of a minute (requests, tokens) are those of the
--- clock's minute, counted in the wallet's row, which is locked anyway.
--- Nothing is granted while any wallet of the publisher owes: otherwise who owes goes on with another project. That is
--- asked once for each project of a batch.
+-- clock's minute, counted in the wallet's row, which is locked anyway. Whether the pair may call is also said in
+-- src/gateway/authenticate.ts and src/store/calls/idempotency.ts: the three must say the same.
+-- Each refusal is a code of src/rules/errors.ts, except clock_wrong.
+-- Nothing is granted while any wallet of the publisher owes: otherwise a publisher who owes would just use another
+-- project. This is checked once per project of a batch.
 -- A gateway that was paused may ask late: if another call took over its call's idempotency key meanwhile, that other
 -- call is the one that runs.
 -- An id carries the time of its gateway's clock. If that is days off, there may be no partition for the call's charge:
@@ -25,7 +27,7 @@ begin
       case when w.minute_started_at = this_minute then w.minute_tokens else 0 end as minute_tokens,
       p.requests_per_minute, p.tokens_per_minute, p.concurrent_calls, h.amount_nanos as already_held,
       case
-        when k.active is not true or k.expires_at <= now() then 'key_inactive'
+        when k.active is not true or k.expires_at <= now() or p.archived_at is not null then 'key_inactive'
         when u.activated_at is null then 'account_not_activated'
         when d.verified_at is null then 'domain_not_verified'
         when w.project_id is null then 'credit_insufficient'

@@ -1,5 +1,5 @@
 -- The statements that move money. ledger_apply is THE statement: one call of it is one transaction and one fsync for a
--- whole micro-batch of settles, extensions and new holds, from src/store/billing/ledger.ts.
+-- whole micro-batch of settles, extensions and new holds, from src/store/ledger.ts.
 --
 -- Rules it keeps:
 --   1. Wallet rows are locked first and in id order, so two batches never wait for each other in a circle.

@@ -1,4 +1,4 @@
--- What the audit (src/store/billing/ledger-check.ts) has read before, so that reading on costs only what is new.
+-- What the audit (src/store/audit.ts) has read before, so that reading on costs only what is new.
 --
 -- Every entry settled up to `through` is in audit_sums, and no such entry can appear any more: when the moment was
 -- chosen, no transaction that had begun before it was still running, and a charge and a transfer carry the time at which

@@ -35,7 +35,7 @@ create table usage_hours (
   billed_cache_write_tokens int8 not null,
   billed_output_tokens int8 not null,
   billed_reasoning_tokens int8 not null,
-  -- Counts in a fixed order: src/rules/billing/usage-counts.ts says of what.
+  -- Counts in a fixed order: src/rules/usage-counts.ts says of what.
   outcomes int4[] not null,
   statuses int4[] not null,
   first_tokens int4[] not null,

@@ -17,7 +17,7 @@ alter table domains
   add column next_check_at timestamptz default now() + interval '1 minute',
   -- Checks in a row that found no proof.
   add column misses int not null default 0 check (misses >= 0),
-  -- What the last check saw (src/rules/projects/domains.ts says of what it consists).
+  -- What the last check saw (src/rules/domains.ts says of what it consists).
   add column findings jsonb check (jsonb_typeof(findings) = 'object' and length(findings::text) <= 20000),
   add check (verified_at is not null or failing_since is null),
   add check (verified_at is null or lapsed_at is null);

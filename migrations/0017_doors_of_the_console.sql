@@ -22,7 +22,7 @@ create index invitations_of_inviter on invitations (publisher_id, inviter_id);
 grant update (inviter_id) on invitations to parley_tenant;
 
 -- Trial credit is granted for a verified domain, once for each of its claims: the domain that was paid for, of the site and
--- of the address, or the mailbox (src/rules/billing/trial-credit.ts). The key of this table is what lets one of many at once win.
+-- of the address, or the mailbox (src/rules/trial-credit.ts). The key of this table is what lets one of many at once win.
 alter table trial_addresses rename to trial_claims;
 alter index trial_addresses_pkey rename to trial_claims_pkey;
 -- A console from before this one calls this with each new project. It grants nothing; the worker does, for the domain.

@@ -130,7 +130,7 @@ async function migrateDatabase(databaseUrl: string): Promise<void> {
   const done = await migrate(databaseUrl, { onWait: (wait) => say(sentenceOfWait(wait)) })
   const now = `${done.applied.length} of ${done.total} migrations and ${done.functions.length} functions applied now`
   say(`database ${flags.database}: ${now}`)
-  for (const name of done.newerFunctions) say(`left function ${name}: a newer version has another one`)
+  for (const name of done.newerFunctions) say(`left function ${name}: another version has applied another one`)
 }
 
 async function seed(config: Config, databaseUrl: string, simulatorUrl: string): Promise<Demo> {

@@ -10,6 +10,7 @@ import { uuidv7 } from '../src/platform/uuid.ts'
 import { openStore, type Db } from '../src/store/database.ts'
 import { insertProject } from '../src/store/projects/projects.ts'
 import { addTo, bucketOf, selectRolledUp } from '../src/store/billing/usage-roll-up.ts'
+import { DAY_MS } from '../src/rules/durations.ts'
 
 export interface SeededCalls {
   /** The one with half of the calls comes first. */
@@ -27,7 +28,6 @@ export interface SeedOptions {
 const PROJECTS = 20
 const CHUNK = 200_000
 const LANES = 2
-const DAY_MS = 86_400_000
 /** Model, and dollars per million tokens of input, cached input and output. */
 const MODELS: [string, number, number, number][] = [
   ['claude-sonnet', 3, 0.3, 15],

@@ -13,7 +13,14 @@ import { parseCredits } from './rules/money.ts'
 
 const SECRET_BYTES_MIN = 32
 
-const port = z.coerce.number().int().min(0).max(65_535)
+/** Zod's own words are for programmers. */
+function wholeNumber(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`
+  return z.coerce.number(error).int(error).min(min, error).max(max, error)
+}
+
+const port = wholeNumber(0, 65_535)
+const yesOrNo = z.stringbool({ error: 'must be true or false' })
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be an address that begins with https://' })
 /** Scheme, host and port: what a browser calls the origin. */
 const origin = webAddress.transform((text, context) => {
@@ -22,7 +29,9 @@ const origin = webAddress.transform((text, context) => {
     context.addIssue('must be an address without a path, for example https://console.example.com')
   return url.origin
 })
-const milliseconds = z.coerce.number().int().min(0).max(HOUR_MS)
+const milliseconds = wholeNumber(0, HOUR_MS)
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 const databaseUrl = z
   .string('is required, for example postgres://parley:…@db.internal:5432/parley')
@@ -57,8 +66,11 @@ const schema = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://, for example smtps://user:password@mail.example.com')
     .optional(),
-  PARLEY_MAIL_FROM: z.string().min(3).max(320).default('Parley <parley@localhost>'),
-  PARLEY_REQUIRE_APPROVAL: z.stringbool().default(false),
+  PARLEY_MAIL_FROM: z
+    .string()
+    .regex(/^.{3,320}$/s, 'must have 3 to 320 characters')
+    .default('Parley <parley@localhost>'),
+  PARLEY_REQUIRE_APPROVAL: yesOrNo.default(false),
   PARLEY_TRIAL_CREDIT: z.string().default('0').transform(creditsOf),
   PARLEY_DNS_SERVERS: z
     .string()
@@ -77,12 +89,12 @@ const schema = z.object({
   PARLEY_STRIPE_API_BASE: webAddress.optional(),
   PARLEY_CHECKOUT_SUCCESS_URL: webAddress.optional(),
   PARLEY_CHECKOUT_CANCEL_URL: webAddress.optional(),
-  PARLEY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  PARLEY_CALLS_MAX: z.coerce.number().int().min(1).max(1_000_000).default(10_000),
-  PARLEY_AUTO_MIGRATE: z.stringbool().default(true),
+  PARLEY_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  PARLEY_CALLS_MAX: wholeNumber(1, 1_000_000).default(10_000),
+  PARLEY_AUTO_MIGRATE: yesOrNo.default(true),
   PARLEY_DRAIN_DELAY_MS: milliseconds.default(2_000),
   PARLEY_DRAIN_GRACE_MS: milliseconds.default(MINUTE_MS),
-  PARLEY_LEASE_MS: z.coerce.number().int().min(3_000).max(HOUR_MS).default(LEASE_MS),
+  PARLEY_LEASE_MS: wholeNumber(3_000, HOUR_MS).default(LEASE_MS),
 })
 
 export type Config = z.output<typeof schema>

@@ -135,14 +135,23 @@ function gatewaySettingsOf(config: Config) {
 }
 
 async function migrateFirst(databaseUrl: string, log: Log): Promise<void> {
-  const { newerFunctions } = await migrate(databaseUrl, {
+  const { newerFunctions, editedFunctions } = await migrate(databaseUrl, {
     onApplied: (migration) => log.info({ migration }, 'migrated'),
     onFunctionApplied: (name) => log.info({ function: name }, 'applied a function'),
     onWait: (wait) => log.warn({ ...wait }, sentenceOfWait(wait)),
     onQueue: () => log.info('another process migrates the database: waiting for it to end'),
   })
   if (newerFunctions.length > 0) {
-    log.warn({ functions: newerFunctions }, 'a newer version has other functions: they were left as they are')
+    log.warn(
+      { functions: newerFunctions, mend: 'If that version is gone for good, run: parley migrate --functions' },
+      'another version has applied other functions: they were left as they are',
+    )
+  }
+  if (editedFunctions.length > 0) {
+    log.warn(
+      { functions: editedFunctions, mend: 'Run: parley migrate --functions' },
+      'functions differ from what Parley applied',
+    )
   }
 }
 

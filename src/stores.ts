@@ -2,6 +2,7 @@ import { databaseUrlOf, LOGIN_VARIABLES, loginsFor, type Config, type LoginOf } 
 import { errorFields, type Log } from './platform/log.ts'
 import { complaintOf, findStanding } from './store/database-logins.ts'
 import { openStore, type Store, type StoreOptions } from './store/database.ts'
+import { missingFunctions } from './store/health.ts'
 
 /** Tenants' is no role: the console and the worker act for them. */
 type Role = Exclude<LoginOf, 'tenant'>
@@ -22,7 +23,7 @@ export function openStores(config: Config, roles: readonly Role[], log: Log, poo
     if (!store) throw new Error(`${role} does not run here`)
     return store
   }
-  const warned = warnOfLogins(roles, storeOf, log)
+  const warned = Promise.all([warnOfLogins(roles, storeOf, log), warnOfFunctions([...stores.values()][0], log)])
   return {
     of: storeOf,
     async close() {
@@ -55,6 +56,17 @@ async function warnOfLogins(roles: readonly Role[], storeOf: (role: Role) => Sto
       const fields = errorFields(error)
       if (fields.problem !== undefined) log.error({ plane: login, ...fields }, 'a plane cannot use the database')
     }
+  }
+}
+
+/** Every login can see which functions there are, also where another process migrates. */
+async function warnOfFunctions(store: Store | undefined, log: Log): Promise<void> {
+  try {
+    const functions = store ? await missingFunctions(store.db) : []
+    if (functions.length === 0) return
+    log.error({ functions, mend: 'Run: parley migrate' }, 'the database lacks functions of this version')
+  } catch {
+    // The store may be away just now: who asks it next says so.
   }
 }
 

@@ -25,3 +25,22 @@ test('what .env.example shows as default is the default', () => {
   const unset = entries.filter(({ isDefault }) => !isDefault).map(({ name }) => name)
   assert.deepEqual(unset, Object.keys(required), 'only what is required is not commented out')
 })
+
+test('a wrong value is refused in words, whatever is wrong with it', () => {
+  const wrong: [name: string, value: string, words: string][] = [
+    ['PARLEY_PORT', '65536', 'must be a whole number from 0 to 65535'],
+    ['PARLEY_PORT', '-1', 'must be a whole number from 0 to 65535'],
+    ['PARLEY_PORT', '80.5', 'must be a whole number from 0 to 65535'],
+    ['PARLEY_PORT', 'http', 'must be a whole number from 0 to 65535'],
+    ['PARLEY_DRAIN_GRACE_MS', '3600001', 'must be a whole number from 0 to 3600000'],
+    ['PARLEY_LEASE_MS', '1', 'must be a whole number from 3000 to 3600000'],
+    ['PARLEY_CALLS_MAX', '0', 'must be a whole number from 1 to 1000000'],
+    ['PARLEY_AUTO_MIGRATE', 'maybe', 'must be true or false'],
+    ['PARLEY_LOG_LEVEL', 'loud', 'must be one of debug, info, warn, error, silent'],
+    ['PARLEY_MAIL_FROM', 'x', 'must have 3 to 320 characters'],
+  ]
+  const required = { DATABASE_URL: 'postgres://x/y', PARLEY_SECRET: randomBytes(32).toString('base64') }
+  for (const [name, value, words] of wrong) {
+    assert.throws(() => readConfig({ ...required, [name]: value }), { problems: [`${name} ${words}`] })
+  }
+})

@@ -57,8 +57,9 @@ export async function auditInstallation(tx: Tx, actor: Actor, action: string, ch
 }
 
 /** What people do with their own account concerns every publisher that they can act for. */
-export async function auditEverywhere(tx: Tx, person: Person, action: string): Promise<void> {
-  for (const { publisherId } of await listMemberships(tx, person.id)) await audit(tx, person, { publisherId }, action)
+export async function auditEverywhere(tx: Tx, person: Person, action: string, change: Change = {}): Promise<void> {
+  for (const { publisherId } of await listMemberships(tx, person.id))
+    await audit(tx, person, { publisherId }, action, change)
 }
 
 /** The log's columns hold a little more. A change must not fail because its description is long. */

@@ -25,6 +25,7 @@ export function conflict(message: string): ParleyError {
 
 export function requireRole(held: MemberRole, needed: MemberRole): void {
   if (includesRole(held, needed)) return
-  const message = `This needs the role ${needed}, and you are ${held}. Ask an owner or an admin of the account.`
+  const whom = needed === 'owner' ? 'an owner' : 'an owner or an admin'
+  const message = `This needs the role ${needed}, and you are ${held}. Ask ${whom} of the account.`
   throw new ParleyError('role_too_low', { message })
 }

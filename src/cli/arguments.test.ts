@@ -10,6 +10,7 @@ import {
   nameOf,
   priceOf,
   signedCreditsOf,
+  tenantNameOf,
   timeOf,
   wholeNumber,
 } from './arguments.ts'
@@ -61,8 +62,15 @@ test('a time is written with its date first', () => {
   refuses(timeOf, 'tomorrow', '31.01.2026', '2026-13-01', '1')
 })
 
+test('a tenant’s name is one that the console takes, too', () => {
+  assert.equal(tenantNameOf(' Example '), 'Example')
+  assert.equal(tenantNameOf('x'.repeat(100)), 'x'.repeat(100))
+  refuses(tenantNameOf, '', '  ', 'x'.repeat(101), 'Fix it at parley-billing.com', 'two\nlines')
+})
+
 test('a name is not empty', () => {
   assert.equal(nameOf(' Example '), 'Example')
+  assert.equal(nameOf('Amazon.com, Inc.'), 'Amazon.com, Inc.')
   refuses(nameOf, '', '  ', 'x'.repeat(201))
 })
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { nameProblemOf } from '../rules/accounts/names.ts'
 import { parseMargin } from '../rules/catalogue/margins.ts'
 import { domainNameOf } from '../rules/projects/domains.ts'
 import { parseCredits, type Nanos } from '../rules/money.ts'
@@ -78,6 +79,15 @@ export function timeOf(text: string): Date {
   return time
 }
 
+/** Of a publisher, a project or a key pair: what the console takes, too. */
+export function tenantNameOf(text: string): string {
+  const name = text.trim()
+  const problem = nameProblemOf(name)
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
+  return name
+}
+
+/** Of a campaign, a feed or a company, which may be called after an address: "Amazon.com, Inc." */
 export function nameOf(text: string): string {
   const name = text.trim()
   if (name === '' || name.length > 200) throw new InvalidArgumentError('A name has 1 to 200 characters.')

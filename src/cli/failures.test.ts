@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UpstreamError } from '../providers/provider.ts'
 import { MigrationBusy } from '../store/migrate.ts'
+import { ForeignMigration } from '../store/migrations.ts'
 import { sentenceOf } from './failures.ts'
 import { reasonOf } from './catalogue/probe.ts'
 import { framesOf } from '../platform/log.ts'
@@ -31,6 +32,22 @@ test('each way in which the database fails is told apart, with what to do and wi
       new MigrationBusy('0016_owed_and_anomalies.sql', '55P03', failure('55P03')),
       /^The database is busy \(55P03\): nothing of 0016 was changed\. Run it again\.$/,
     ],
+    [
+      new MigrationBusy('0016_owed_and_anomalies.sql', '57P01', failure('57P01')),
+      /^The database at db\.example:5432 has ended this connection \(57P01: .*\): nothing of 0016 was changed\. Run it again\.$/,
+    ],
+    [
+      new MigrationBusy('function ledger_apply', 'XX000', failure('XX000')),
+      /^The database is busy \(XX000\): nothing of function ledger_apply was changed\. Run it again\.$/,
+    ],
+    [failure('57P01'), /has ended this connection .*: what it had not finished was not changed\. Run it again\.$/],
+    [failure('25006'), /^The database at db\.example:5432 is read-only: nothing was changed\. .*DATABASE_URL/],
+    [failure('53300'), /^The database at db\.example:5432 has no connection left: nothing was changed\. /],
+    [
+      new ForeignMigration('0016_owed_and_anomalies.sql'),
+      /^Migration 0016_owed_and_anomalies\.sql: .* than the one that migrated the database\. Install the released files\.$/,
+    ],
+    [new Error('It went wrong.'), /^This failed: It went wrong\.$/],
     [failure('22003', 'bigint out of range'), /^This failed: bigint out of range\.$/],
   ]
   for (const [error, expected] of cases) {

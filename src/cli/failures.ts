@@ -2,6 +2,7 @@ import { isUuid } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { isUnavailable } from '../store/database.ts'
 import { MigrationBusy, numberOf } from '../store/migrate.ts'
+import { ForeignMigration } from '../store/migrations.ts'
 import { BrokenFunction } from '../store/sql-functions.ts'
 
 /** Something an operator can mend: its message is one sentence that says what happened and what to do. */
@@ -59,15 +60,25 @@ export const NO_RIGHT = '42501'
 const REFUSED = new Set(['28P01', '28000'])
 /** A deadlock, a lock or a statement that took too long. */
 const BUSY = new Set(['40P01', '55P03', '57014'])
+const READ_ONLY = '25006'
+const NO_CONNECTION_LEFT = '53300'
+/** By an administrator, or because the server stops. */
+const TERMINATED = '57P01'
 export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
 
+/** Errors whose messages are for operators already. */
+const SENTENCES = [CliError, BrokenFunction, ForeignMigration]
+
 /** What an operator has to know of a failure: never a stack trace, never the password in the address. */
 export function sentenceOf(error: unknown, databaseUrl: string): string {
-  if (error instanceof CliError || error instanceof BrokenFunction) return error.message
+  if (SENTENCES.some((kind) => error instanceof kind)) return (error as Error).message
   // What an action refuses. Its sentences are for people, and a command names no fields.
   if (error instanceof ParleyError) return error.options.fields?.[0]?.message ?? error.message
-  return databaseProblemOf(error, databaseUrl) ?? `This failed: ${error instanceof Error ? error.message : 'unknown'}.`
+  return (
+    databaseProblemOf(error, databaseUrl) ??
+    `This failed: ${error instanceof Error ? error.message.replace(/\.$/, '') : 'unknown'}.`
+  )
 }
 
 function databaseProblemOf(error: unknown, databaseUrl: string): string | undefined {
@@ -88,13 +99,28 @@ function databaseProblemOf(error: unknown, databaseUrl: string): string | undefi
   if (REFUSED.has(state) || (error instanceof Error && error.message.startsWith('SASL'))) {
     return `The database${at} refuses the user or the password in DATABASE_URL. Correct DATABASE_URL.`
   }
-  if (BUSY.has(state)) {
-    const what =
-      error instanceof MigrationBusy
-        ? `nothing of ${numberOf(error.migration)} was changed`
-        : 'the statement that failed changed nothing'
-    return `The database is busy (${state}): ${what}. Run it again.`
+  const nothing = error instanceof MigrationBusy ? `nothing of ${numberOf(error.migration)} was changed` : undefined
+  if (state === TERMINATED) {
+    const what = nothing ?? 'what it had not finished was not changed'
+    return `The database${at} has ended this connection (${state}: an administrator, or a restart): ${what}. Run it again.`
   }
-  if (!isUnavailable(error)) return undefined
+  if (BUSY.has(state) || nothing !== undefined) {
+    return `The database is busy (${state}): ${nothing ?? 'the statement that failed changed nothing'}. Run it again.`
+  }
+  return unwillingOf(state, at) ?? (isUnavailable(error) ? unreachable(at) : undefined)
+}
+
+/** It answers, and will not. */
+function unwillingOf(state: string, at: string): string | undefined {
+  if (state === READ_ONLY) {
+    return `The database${at} is read-only: nothing was changed. If it is a standby, let DATABASE_URL lead to the server that took over.`
+  }
+  if (state === NO_CONNECTION_LEFT) {
+    return `The database${at} has no connection left: nothing was changed. End some, or raise its max_connections, and run it again.`
+  }
+  return undefined
+}
+
+function unreachable(at: string): string {
   return `The database${at} cannot be reached. Check that it runs and that DATABASE_URL is right.`
 }

@@ -75,16 +75,16 @@ export function withStore<Args extends unknown[]>(
   })
 }
 
-/** The last argument of an action are the command's options. */
+/** Commander passes a command's options after its arguments. */
 function operatorWith(args: readonly unknown[]): Operator {
   const { reason } = (args.at(-1) ?? {}) as { reason?: string }
   return { kind: 'operator', id: systemUser(), reason }
 }
 
-/** Who became root by sudo says who it was before. A container's user may have no name. */
+/** Under sudo, SUDO_USER names the person; anybody else could have written it. In a container the user may have no name. */
 function systemUser(): string {
   const before = readVariable('SUDO_USER')
-  if (before !== undefined && before !== '') return before.slice(0, 100)
+  if (before && process.getuid?.() === 0) return `${before.slice(0, 100)} (root by sudo)`
   try {
     return userInfo().username
   } catch {

@@ -54,6 +54,8 @@ export interface ConsoleRequest<Key extends RouteKey> {
   project: AccessOf<Key> extends 'project' ? ProjectAtHand : undefined
   /** A transaction that sees only the tenant's rows. For `anyone` and `user`: the whole store, to be asked with care. */
   db: Contract[Key] extends { network: true } ? undefined : AccessOf<Key> extends 'publisher' | 'project' ? Tx : Db
+  /** A transaction for what people change of their own, for as long as their session is open. */
+  change<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Another transaction of the tenant, for handlers that talk to the network in between. */
   inTenant<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Hands cookies of the sign-in library on to the browser. */

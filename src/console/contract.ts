@@ -1,9 +1,9 @@
 import type { z } from 'zod'
-import { accounts } from './contract/sign-in.ts'
-import { audit } from './contract/audit-log.ts'
+import { account } from './contract/account.ts'
+import { auditLog } from './contract/audit-log.ts'
 import { calls } from './contract/calls.ts'
-import { domains } from './contract/domains.ts'
 import { conversations } from './contract/conversations.ts'
+import { domains } from './contract/domains.ts'
 import type { Entry } from './contract/fields.ts'
 import { home } from './contract/home.ts'
 import { keys } from './contract/keys.ts'
@@ -13,7 +13,7 @@ import { playground } from './contract/playground.ts'
 import { projectSettings } from './contract/project-settings.ts'
 import { projects } from './contract/projects.ts'
 import { quickStart } from './contract/quick-start.ts'
-import { settings } from './contract/account.ts'
+import { signIn } from './contract/sign-in.ts'
 import { team } from './contract/team.ts'
 import { usage } from './contract/usage.ts'
 import { wallet } from './contract/wallet.ts'
@@ -24,7 +24,7 @@ import { wallet } from './contract/wallet.ts'
  * `{ items, next }`.
  */
 export const contract = {
-  ...accounts,
+  ...signIn,
   ...projects,
   ...home,
   ...quickStart,
@@ -32,8 +32,8 @@ export const contract = {
   ...domains,
   ...keys,
   ...team,
-  ...audit,
-  ...settings,
+  ...auditLog,
+  ...account,
   ...passkeys,
   ...usage,
   ...calls,

@@ -6,8 +6,9 @@ import { ParleyError } from '../rules/errors.ts'
 import type { Person } from '../actions/actor.ts'
 import type { ProjectAtHand } from '../actions/audit.ts'
 import { notThere, requireRole, wrongFields } from '../actions/refusals.ts'
-import type { Db, Tx } from '../store/database.ts'
-import { findMembership, findMembershipOfProject } from '../store/accounts/members.ts'
+import { findMembership, findMembershipOfProject, holdRole, holdTeam, lockTeam } from '../store/accounts/members.ts'
+import { isSessionOpen, lockUser } from '../store/accounts/users.ts'
+import { inTransaction, type Db, type Tx } from '../store/database.ts'
 import { withTenant, type Tenant } from '../store/tenancy.ts'
 import { callAuthLibrary } from './accounts/auth-errors.ts'
 import { SESSION_LONGEST_MS } from './accounts/auth.ts'
@@ -51,27 +52,54 @@ type AnyHandler = (call: Record<string, unknown>) => unknown
 
 async function answer(world: World, entry: Entry, handler: AnyHandler, request: FastifyRequest, reply: FastifyReply) {
   const facts = factsOf(request)
+  const isChange = request.method !== 'GET'
   const user = entry.access === 'anyone' ? undefined : await signedIn(world, facts, reply)
   const params = paramsOf(entry, request.params as Record<string, string>)
   const { publisher, project } = user ? await tenantOf(world.db, entry, user, params) : NO_TENANT
   if (publisher && entry.role) requireRole(publisher.role, entry.role)
   if (entry.confirmed && !user?.emailVerified) throw notConfirmed()
-  if (user && request.method !== 'GET')
-    await throttle(world.db, [{ subject: `changes/${user.id}`, most: CHANGES_PER_MINUTE }])
+  if (user && isChange) await throttle(world.db, [{ subject: `changes/${user.id}`, most: CHANGES_PER_MINUTE }])
   const query = checked(entry.query, request.query, 'query')
   const body = checked(entry.body, request.body ?? {}, 'body')
   if (entry.freshProof && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
   const tenant: Tenant | undefined = publisher && { publisherId: publisher.id, projectId: project?.id }
   const inTenant = <T>(work: (tx: Tx) => Promise<T>) => {
-    if (!tenant) throw new Error('a route without a tenant has no transaction of one')
-    return withTenant(world.tenants, tenant, work)
+    if (!tenant || !user) throw new Error('a route without a tenant has no transaction of one')
+    return withTenant(world.tenants, tenant, async (tx) => {
+      if (isChange || entry.network)
+        await expectStillAllowed(tx, entry, { user, publisherId: tenant.publisherId, isChange })
+      return work(tx)
+    })
+  }
+  const change = <T>(work: (tx: Tx) => Promise<T>) => {
+    if (!user) throw new Error('nobody is signed in, so nobody has anything to change')
+    return inTransaction(world.db, async (tx) => {
+      await lockUser(tx, user.id)
+      if (!(await isSessionOpen(tx, user.id, user.sessionId))) throw new ParleyError('signed_out')
+      return work(tx)
+    })
   }
   const actor = user && personOf(user, facts)
-  const call = { request: facts, user, actor, params, publisher, project, query, body, inTenant }
+  const call = { request: facts, user, actor, params, publisher, project, query, body, inTenant, change }
   const setCookies = (headers: Headers) => passCookies(reply, headers)
   const handle = async (db: Db | undefined) => handler({ ...call, setCookies, db })
   const result = await (entry.network ? handle(undefined) : tenant ? inTenant(handle) : handle(world.db))
   return send(entry, result, request, reply)
+}
+
+/**
+ * Once more, in the transaction: since the role was read, the request may have waited, and somebody was removed meanwhile.
+ * A change holds the team as it is; what is read page by page looks again for each.
+ */
+async function expectStillAllowed(
+  tx: Tx,
+  entry: Entry,
+  { user, publisherId, isChange }: { user: User; publisherId: string; isChange: boolean },
+): Promise<void> {
+  if (isChange) await (entry.changesTeam ? lockTeam(tx, publisherId) : holdTeam(tx, publisherId))
+  const role = await holdRole(tx, publisherId, user.id)
+  if (role === undefined) throw notThere(entry.access)
+  if (entry.role) requireRole(role, entry.role)
 }
 
 const NO_TENANT: { publisher?: PublisherOfRequest; project?: ProjectAtHand } = {}

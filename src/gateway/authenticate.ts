@@ -37,6 +37,9 @@ interface CachedRecord {
  * Answers 401 in one way for unknown, mismatched and malformed keys, so that nobody learns which half was wrong or
  * whether a publishable key exists. Only who proves the whole pair is told that it is inactive.
  *
+ * Whether a pair may call is also said in functions/ledger_hold.sql and src/store/calls/idempotency.ts: the three must say
+ * the same.
+ *
  * What is known of a publishable key answers only those who have its secret. For everybody else a key that exists goes the
  * way of one that does not: the same look-up, the same work, the same wait, and 503 while the store is away.
  */

@@ -11,6 +11,7 @@ import { judge, match, type MatchWorld } from '../recommend/match.ts'
 import { proofOf, type Proof } from '../recommend/gates/proof.ts'
 import { rememberVectors } from '../recommend/embedding/remembered-vectors.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
+import { MINUTE_MS } from '../rules/durations.ts'
 import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/recommendations/matchers.ts'
 import { createQueue } from './queue.ts'
 import { startUpkeep, type Upkeep, type UpkeepOptions } from './upkeep.ts'
@@ -38,6 +39,8 @@ export interface MatcherOptions extends Omit<UpkeepOptions, 'onReady'> {
   /** How the gates were proven; tests state it. */
   proof?: Proof
   openEmbedder?: (cacheDir: string) => Promise<Embedder>
+  /** How long it waits before it tries again to open what an operator may have mended meanwhile. */
+  openAgainMs?: number
 }
 
 /** Everything that a match needs, once it is there. */
@@ -54,7 +57,7 @@ const WAITING_MAX = 64
 const STOP_WITHIN_MS = 5_000
 
 export function createMatcher(options: MatcherOptions): Matcher {
-  const { db, log, metrics, proof = proofOf() } = options
+  const { db, log, metrics } = options
   const id = uuidv7()
   const queue = createQueue({ runningMax: RUNNING_MAX, waitingMax: WAITING_MAX })
   let parts: Parts | undefined
@@ -69,13 +72,13 @@ export function createMatcher(options: MatcherOptions): Matcher {
   }
 
   async function open(): Promise<void> {
-    try {
-      if (proof.isProven) parts = await openParts(options, stopping.signal, () => beating?.soon())
-      else problem = proof.why ?? 'The gates are not proven.'
-    } catch (error) {
-      problem = error instanceof EmbedderUnavailable ? error.message : `It cannot start: ${errorFields(error).error}.`
-    }
-    if (problem === undefined || stopping.signal.aborted) return
+    parts = await openWhenMended(options, stopping.signal, () => beating?.soon(), say)
+  }
+
+  function say(why: string | undefined): void {
+    if (stopping.signal.aborted || problem === why) return
+    problem = why
+    if (problem === undefined) return log.info('the matcher is switched on again')
     log.error({ problem }, 'the matcher is switched off')
     beating?.soon()
   }
@@ -124,10 +127,38 @@ export function createMatcher(options: MatcherOptions): Matcher {
   }
 }
 
+/**
+ * What an operator can mend is tried again until it is mended: its message says what to do, and nobody should have to restart
+ * the matcher after it. Undefined when there is no hope, or when it is stopped.
+ */
+async function openWhenMended(
+  options: MatcherOptions,
+  signal: AbortSignal,
+  onReady: () => void,
+  /** Told why it is switched off, and of nothing when it is not any more. */
+  say: (why: string | undefined) => void,
+): Promise<Parts | undefined> {
+  const { proof = proofOf(), openAgainMs = MINUTE_MS } = options
+  if (!proof.isProven) say(proof.why ?? 'The gates are not proven.')
+  while (proof.isProven && !signal.aborted) {
+    try {
+      const parts = await openParts(options, signal, onReady)
+      say(undefined)
+      return parts
+    } catch (error) {
+      const isMendable = error instanceof EmbedderUnavailable
+      say(isMendable ? error.message : `It cannot start: ${errorFields(error).error}.`)
+      if (!isMendable) return undefined
+    }
+    await sleep(openAgainMs, undefined, { signal }).catch(() => {})
+  }
+  return undefined
+}
+
 async function openParts(options: MatcherOptions, signal: AbortSignal, onReady: () => void): Promise<Parts> {
   const { log, encoderDirectory = options.directory, openEmbedder } = options
   const onPreparing = () =>
-    log.info({ directory: encoderDirectory }, 'the encoder is not prepared and is built now, once for this version')
+    log.info({ directory: encoderDirectory }, 'the encoder is not prepared, or is damaged, and is built now')
   const embedder = await (openEmbedder?.(encoderDirectory) ??
     openEmbedderThread(encoderDirectory, undefined, { onPreparing, signal }))
   const gates = createGates({ embedder: rememberVectors(embedder), heads: readHeads() })

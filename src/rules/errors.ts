@@ -1,6 +1,6 @@
 /**
- * The one error class and the one catalogue of everything a caller can be told. docs/errors.md is this table in prose;
- * a test keeps the two equal.
+ * The one error class and the one catalogue of everything a caller can be told. docs/errors.md is this table in prose:
+ * a test compares that both have the same codes with the same statuses, in the same order.
  *
  * `message` is public: it says what happened and what to do, and never repeats a key or a prompt. `details` are for the
  * log line only, and hold codes and numbers, never text that a user or a provider wrote.
@@ -8,7 +8,8 @@
 export const ERRORS = {
   not_found: {
     status: 404,
-    message: 'There is no such endpoint. Parley answers POST /v1/chat/completions and GET /v1/models.',
+    message:
+      'There is no such endpoint. Parley answers POST /v1/chat/completions, GET /v1/models and GET /v1/receipts/{completion_id}.',
   },
   method_not_allowed: { status: 405, message: 'This endpoint does not support that method. See the Allow header.' },
   malformed: { status: 400, message: 'This is not a valid HTTP request.' },
@@ -28,11 +29,12 @@ export const ERRORS = {
   },
   account_not_activated: {
     status: 403,
-    message: 'The publisher account is not activated yet. Activate it to make requests.',
+    message: 'The publisher account is not active. Confirm your e-mail address in the console, or ask the operator.',
   },
   domain_not_verified: {
     status: 403,
-    message: 'The domain of this project is not verified yet. Verify it on the Domain page of your project.',
+    message:
+      'The domain of this project is not verified, or no longer. Verify it on the Domain page of your project in the console.',
   },
   not_json_content: { status: 415, message: 'Send the body as JSON, with the header Content-Type: application/json.' },
   body_too_large: { status: 413, message: 'The request body is too large.' },
@@ -102,6 +104,10 @@ export const ERRORS = {
 } as const satisfies Record<string, { status: number; message: string }>
 
 export type ErrorCode = keyof typeof ERRORS
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code)
+}
 
 interface ErrorOptions {
   /** Replaces the catalogue's sentence where a case can be more precise. */

@@ -38,6 +38,8 @@ test('what is not exactly an amount is refused instead of being rounded or guess
   for (const text of [...wrong, '١', '1 2', '1.5 USD', 'NaN', 'Infinity']) {
     assert.throws(() => parseCredits(text), { message: new RegExp(`^"${RegExp.escape(text)}" is not an amount`) })
   }
+  assert.throws(() => parseCredits('1000000000'), /at most 999999999 and with at most nine decimals\.$/)
+  assert.equal(parseCredits('999999999'), 999_999_999_000_000_000n)
 })
 
 test('dividing rounds up, and only where something is left over', () => {

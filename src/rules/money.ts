@@ -8,10 +8,12 @@ export function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor
 }
 
+const AMOUNTS = 'Write credits like 25 or 0.5, at most 999999999 and with at most nine decimals.'
+
 /** Reads `12`, `12.5` or `$0.000000001`; throws on anything finer than a nano, so that no digit is ever lost. */
 export function parseCredits(text: string): Nanos {
   const match = /^\$?(\d{1,9})(?:\.(\d{1,9}))?$/.exec(text.trim())
-  if (!match) throw new Error(`"${text}" is not an amount. Write credits like 25 or 0.5, with at most nine decimals.`)
+  if (!match) throw new Error(`"${text}" is not an amount. ${AMOUNTS}`)
   return BigInt(match[1] ?? '0') * NANOS_PER_CREDIT + BigInt((match[2] ?? '').padEnd(9, '0'))
 }
 

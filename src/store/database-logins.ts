@@ -1,7 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { Client } from 'pg'
-import { isUnavailable, type Db } from './database.ts'
+import { mayBeDone, type Db } from './database.ts'
 
 /**
  * Each plane has a login of its own, with the rights of its role and no others (migrations/0020_database_logins.sql). The
@@ -83,7 +83,7 @@ export async function createLogins(
       await grantToOwner(client, name)
     }
     await client.query('commit').catch((error: unknown) => {
-      throw isUnavailable(error) ? new LoginsUncertain('the answer was lost') : error
+      throw mayBeDone(error) ? new LoginsUncertain('the answer was lost') : error
     })
     return report
   } finally {

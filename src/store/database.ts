@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, ty
 import { DatabaseError, Pool, types as standardTypes, type CustomTypesConfig } from 'pg'
 import { LaneFull, LaneTimeout } from '../platform/batch.ts'
 import { storeUnavailable } from '../rules/errors.ts'
+import { connectPatiently } from './connecting.ts'
 import { listen, type Channel, type Listening } from './notifications.ts'
 import type { Database as Schema } from './schema.gen.ts'
 import { createTenants, type Tenants } from './tenancy.ts'
@@ -67,7 +68,10 @@ export interface StoreOptions {
   tenantUrlFrom?: string | undefined
   applicationName: string
   poolMax?: number
-  /** How long a statement waits for a connection. */
+  /**
+   * How long a statement waits for a connection. Where it is said, also while the server has none left; otherwise that fails at
+   * once, because a plane that asked again for every call would keep such a server busy with refusing.
+   */
   poolWaitMs?: number | undefined
   statementTimeoutMs?: number
   /** Told of broken idle connections, which the pool replaces by itself. */
@@ -87,10 +91,10 @@ export function openStore(options: StoreOptions): Store {
     settings: LEDGER_SETTINGS,
     idleTimeoutMs: 0,
   })
-  const db = kyselyOf(pool, options.urlFrom)
+  const db = kyselyOf(pool, options)
   return {
     db,
-    tenants: createTenants(tenantPool ? kyselyOf(tenantPool, options.tenantUrlFrom) : db, db),
+    tenants: createTenants(tenantPool ? kyselyOf(tenantPool, { ...options, urlFrom: options.tenantUrlFrom }) : db, db),
     ledgerPool,
     listen: (channel, onNotice) =>
       listen({ url: options.url, applicationName: options.applicationName, channel, onNotice }),
@@ -100,9 +104,11 @@ export function openStore(options: StoreOptions): Store {
   }
 }
 
-function kyselyOf(pool: Pool, urlFrom: string | undefined): Db {
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool, urlFrom) }) })
+function kyselyOf(pool: Pool, options: PoolOrigin): Db {
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: discardingBroken(pool, options) }) })
 }
+
+type PoolOrigin = Pick<StoreOptions, 'urlFrom' | 'poolWaitMs'>
 
 interface PoolLimits {
   max: number
@@ -137,11 +143,11 @@ function openPool(options: StoreOptions, { max, statementTimeoutMs, settings, id
  * Kysely puts a connection back whatever became of its statement. One whose server did not answer in time would be the
  * first to be handed out again, with the old statement still in front of the new one.
  */
-function discardingBroken(pool: Pool, urlFrom: string | undefined): PostgresPool {
+function discardingBroken(pool: Pool, { urlFrom, poolWaitMs = 0 }: PoolOrigin): PostgresPool {
   return {
     options: {},
     async connect() {
-      const client = await pool.connect().catch((error: Error) => {
+      const client = await connectPatiently(() => pool.connect(), poolWaitMs).catch((error: Error) => {
         throw Object.assign(error, { urlFrom })
       })
       let isBroken = false
@@ -168,11 +174,6 @@ function discardingBroken(pool: Pool, urlFrom: string | undefined): PostgresPool
  */
 const TRANSIENT_STATES = /^(08|57P|53|40001|40P01|55P03|57014|25006|28)/
 
-/** Did the store refuse the user or the password? Then nothing was even tried. */
-export function isLoginRefused(error: unknown): boolean {
-  return error instanceof Error && String((error as { code?: unknown }).code).startsWith('28')
-}
-
 /** Is the store unreachable or busy, as opposed to having refused a wrong statement? */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -180,6 +181,14 @@ export function isUnavailable(error: unknown): boolean {
   if (typeof code === 'string') return TRANSIENT_STATES.test(code) || code.startsWith('E')
   // node-postgres reports lost connections and its own timeouts by text alone.
   return /connection|timeout|terminated|closed/i.test(error.message)
+}
+
+/** The login was refused, there was no connection left, or the server is read-only. */
+const NOTHING_DONE_STATES = /^(28|53300|25006)/
+
+/** May what was sent have been done all the same? Not where the store has answered that it did nothing. */
+export function mayBeDone(error: unknown): boolean {
+  return isUnavailable(error) && !NOTHING_DONE_STATES.test(String((error as { code?: unknown }).code))
 }
 
 /** What the store answers, for somebody who waits for it: while it is away, what such a caller is told. */

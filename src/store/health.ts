@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from './database.ts'
+import { listFunctions } from './sql-functions.ts'
 
 /** Throws when the store cannot be asked anything. */
 export async function expectReachable(db: Db): Promise<void> {
@@ -34,13 +35,34 @@ export function createReachability(db: Db): () => Promise<boolean> {
 }
 
 /** What `parley doctor` asks of the store itself. */
-export async function serverFacts(db: Db): Promise<{ version: string; major: number; now: Date }> {
-  const { rows } = await sql<{ version: string; number: number; now: Date }>`
+export async function serverFacts(db: Db): Promise<ServerFacts> {
+  const { rows } = await sql<Omit<ServerFacts, 'major'> & { number: number }>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
-      clock_timestamp() as now`.execute(db)
+      clock_timestamp() as now, current_setting('transaction_read_only')::boolean as "isReadOnly",
+      pg_is_in_recovery() as "isStandby"`.execute(db)
   const [facts] = rows
   if (!facts) throw new Error('the store said nothing about itself')
-  return { version: facts.version, major: Math.floor(facts.number / 10_000), now: facts.now }
+  const { number, ...rest } = facts
+  return { ...rest, major: Math.floor(number / 10_000) }
+}
+
+export interface ServerFacts {
+  version: string
+  major: number
+  now: Date
+  isReadOnly: boolean
+  isStandby: boolean
+}
+
+/** Names of functions of this version that the store does not have. */
+export async function missingFunctions(db: Db): Promise<string[]> {
+  const names = (await listFunctions()).map(({ name }) => name)
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${names}::text[]) as name
+    where not exists (select from pg_proc where proname = name and pronamespace = current_schema()::regnamespace)`.execute(
+    db,
+  )
+  return rows.map(({ name }) => name)
 }
 
 /** How many whole days after today have a partition; -1 when even today has none. */

@@ -74,3 +74,14 @@ export function nameOfHolder({ pid, name, since }: LockHolder): string {
   const facts = [name, since && `since ${since.toISOString().slice(11, 16)} UTC`].filter((fact) => fact !== undefined)
   return facts.length > 0 ? `process ${pid} (${facts.join(', ')})` : `process ${pid}`
 }
+
+/**
+ * Somebody else has changed the same function, or its rights, and committed meanwhile. PostgreSQL calls that an internal error
+ * and has no code for it.
+ */
+export function isLostRace(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return code === LOST_RACE && /^tuple concurrently (updated|deleted)/.test(String(message))
+}
+
+export const LOST_RACE = 'XX000'

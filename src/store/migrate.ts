@@ -1,14 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { MINUTE_MS } from '../rules/durations.ts'
-import { nameOfHolder, watchLocks, type LockHolder } from './lock-waits.ts'
-import { appliedMigrations, listMigrations, MIGRATIONS_TABLE, pendingOf, type Migration } from './migrations.ts'
+import { connectClient, lossOf } from './connecting.ts'
+import { isLostRace, LOST_RACE, nameOfHolder, watchLocks, type LockHolder } from './lock-waits.ts'
+import {
+  appliedMigrations,
+  isFromNewer,
+  listMigrations,
+  MIGRATIONS_TABLE,
+  pendingOf,
+  type Migration,
+} from './migrations.ts'
 import {
   applyFunctions,
   findDropped,
   findFunctionStates,
   FUNCTIONS_TABLE,
-  listFunctions,
   type FunctionStates,
 } from './sql-functions.ts'
 
@@ -20,8 +27,10 @@ export interface MigrationReport {
   total: number
   /** The names of functions that were applied. */
   functions: string[]
-  /** Those that a newer version than this one has replaced. They were left as they are. */
+  /** Those that another version has replaced since this one applied its own. They were left as they are. */
   newerFunctions: string[]
+  /** Those that somebody has edited by hand. They were left, too. */
+  editedFunctions: string[]
 }
 
 /** A migration that could not get its locks, or lost them to others. It is rolled back as a whole. */
@@ -50,6 +59,12 @@ export interface MigrationPatience {
   giveUpAfterMs: number
 }
 
+/** What to apply besides the migrations that are missing. */
+export interface MigrationScope {
+  /** Every function, and not only those whose text is new: whatever the database has of them is replaced. */
+  allFunctions?: boolean
+}
+
 /** Others were in the way for too long, or it was cancelled: nothing of that migration was changed. */
 export class MigrationBusy extends Error {
   readonly code: string
@@ -70,17 +85,16 @@ export function numberOf(migration: string): string {
 export function sentenceOfWait({ migration, code, holders, againInMs }: MigrationWait): string {
   const number = numberOf(migration)
   const who = holders.length > 0 ? holders.map(nameOfHolder).join(', ') : 'another process'
-  const what =
-    code === DEADLOCK
-      ? `${number} got into a deadlock with ${who}`
-      : `${number} waits for a lock that ${who} ${holders.length > 1 ? 'hold' : 'holds'}`
+  let what = `${number} waits for a lock that ${who} ${holders.length > 1 ? 'hold' : 'holds'}`
+  if (code === DEADLOCK) what = `${number} got into a deadlock with ${who}`
+  if (code === LOST_RACE) what = `${number} was changed by ${who} at the same moment`
   return `${what}; trying again in ${Math.ceil(againInMs / 1_000)} s. Calls go on meanwhile.`
 }
 
 const DEADLOCK = '40P01'
 const LOCK_TIMEOUT = '55P03'
-/** By an administrator, or by a limit that the operator has set. */
-const CANCELLED = '57014'
+/** Its statement, or all of the connection: by an administrator, or by a limit that the operator has set. */
+const ENDED = new Set(['57014', '57P01'])
 /**
  * Whoever waits for an exclusive lock stops all others who come after it, also those who would only read. So this is
  * shorter than a new call waits for the store (STORE_WAIT_MS): nobody is refused because a migration waits.
@@ -91,17 +105,15 @@ const PATIENCE: MigrationPatience = { pauseMs: 5_000, giveUpAfterMs: 5 * MINUTE_
 /**
  * Applies what is missing, in order, each migration in its own transaction, one process at a time. One that cannot get its
  * locks is rolled back and tried again later, so that one long reader does not stop everybody else. Functions whose text is
- * new come with the last migration, so that nobody meets its tables with the functions of the version before.
+ * new, and those that are gone, come with the last migration, so that nobody meets its tables with the functions of the version before.
  */
 export async function migrate(
   databaseUrl: string,
   progress: MigrationProgress = {},
   patience: MigrationPatience = PATIENCE,
+  { allFunctions = false }: MigrationScope = {},
 ): Promise<MigrationReport> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'parley migrate' })
-  // The statement that runs fails too, and says why.
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connectClient({ connectionString: databaseUrl, application_name: 'parley migrate' })
   try {
     await noticeLostClients(client)
     await takeTurn(client, progress)
@@ -109,8 +121,10 @@ export async function migrate(
     await client.query(FUNCTIONS_TABLE)
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`)
     const migrations = await listMigrations()
-    const pending = pendingOf(migrations, await appliedMigrations(client))
-    const states = await findFunctionStates(client)
+    const before = await appliedMigrations(client)
+    const pending = pendingOf(migrations, before)
+    const scope = { isFromNewer: isFromNewer(migrations, before), isAll: allFunctions }
+    const states = await findFunctionStates(client, scope)
     const functions: string[] = []
     for (const step of stepsOf(pending, states)) {
       const applied = await applyPatiently({ client, databaseUrl, step, progress, patience })
@@ -123,6 +137,7 @@ export async function migrate(
       total: migrations.length,
       functions,
       newerFunctions: states.replaced.map(({ name }) => name),
+      editedFunctions: states.edited.map(({ name }) => name).filter((name) => !functions.includes(name)),
     }
   } finally {
     // Ends the transaction and the lock too, whatever happened.
@@ -175,9 +190,9 @@ async function applyPatiently({ client, databaseUrl, step, progress, patience }:
     try {
       return await applyOnce(client, step, (name) => (part = name))
     } catch (error) {
-      const code = String((error as { code?: unknown }).code)
-      if (code === CANCELLED) throw new MigrationBusy(part, code, error)
-      if (code !== LOCK_TIMEOUT && code !== DEADLOCK) throw error
+      const code = codeOf(error) ?? codeOf(lossOf(client)) ?? ''
+      if (ENDED.has(code)) throw new MigrationBusy(part, code, error)
+      if (code !== LOCK_TIMEOUT && code !== DEADLOCK && !isLostRace(error)) throw error
       await client.query('rollback')
       const againInMs = patience.pauseMs
       if (performance.now() + againInMs > giveUpAtMs) throw new MigrationBusy(part, code, error)
@@ -187,6 +202,11 @@ async function applyPatiently({ client, databaseUrl, step, progress, patience }:
     }
     await sleep(patience.pauseMs)
   }
+}
+
+function codeOf(error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : undefined
 }
 
 async function applyOnce(client: Client, step: Step, onPart: (name: string) => void): Promise<string[]> {
@@ -199,7 +219,8 @@ async function applyOnce(client: Client, step: Step, onPart: (name: string) => v
     await client.query('insert into migrations (name, checksum) values ($1, $2)', [name, checksum])
   }
   const dropped = migration && functions ? await findDropped(client, functions.current) : []
-  const applied = [...(functions?.pending ?? []), ...dropped]
+  const unsure = migration && functions ? functions.unsure : []
+  const applied = [...(functions?.pending ?? []), ...dropped, ...unsure]
   await applyFunctions(client, applied, (name) => onPart(`function ${name}`))
   await client.query('commit')
   return applied.map(({ name }) => name)
@@ -210,22 +231,36 @@ async function applyOnce(client: Client, step: Step, onPart: (name: string) => v
  * was edited afterwards.
  */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
-  const client = new Client({
+  return (await migrationState(databaseUrl)).pending
+}
+
+export interface MigrationState extends Pick<MigrationReport, 'newerFunctions' | 'editedFunctions'> {
+  pending: string[]
+}
+
+export async function migrationState(databaseUrl: string): Promise<MigrationState> {
+  const client = await connectClient({
     connectionString: databaseUrl,
     application_name: 'parley migrations',
     connectionTimeoutMillis: 2_000,
   })
-  await client.connect()
   try {
     const { rows } = await client.query<{ migrations: boolean; functions: boolean }>(
       `select to_regclass('migrations') is not null as migrations, to_regclass('applied_functions') is not null as functions`,
     )
     const applied = rows[0]?.migrations ? await appliedMigrations(client) : new Map<string, string>()
-    const functions = rows[0]?.functions ? (await findFunctionStates(client)).pending : await listFunctions()
-    return [
-      ...pendingOf(await listMigrations(), applied).map(({ name }) => name),
-      ...functions.map(({ name }) => `function ${name}`),
-    ]
+    const migrations = await listMigrations()
+    const isAll = !rows[0]?.functions
+    const states = await findFunctionStates(client, { isFromNewer: isFromNewer(migrations, applied), isAll })
+    const functions = states.pending
+    return {
+      pending: [
+        ...pendingOf(migrations, applied).map(({ name }) => name),
+        ...functions.map(({ name }) => `function ${name}`),
+      ],
+      newerFunctions: states.replaced.map(({ name }) => name),
+      editedFunctions: states.edited.map(({ name }) => name),
+    }
   } finally {
     await client.end()
   }

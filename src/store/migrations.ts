@@ -29,15 +29,28 @@ export async function appliedMigrations(client: Client): Promise<Map<string, str
   return new Map(rows.map((row) => [row.name, row.checksum]))
 }
 
+/** The text is not the one that was applied: a file was edited, or is of another build. */
+export class ForeignMigration extends Error {
+  constructor(name: string) {
+    super(
+      `Migration ${name}: this copy of Parley has another text of it than the one that migrated the database. Install the released files.`,
+    )
+  }
+}
+
 /** Those that are missing. Throws when an applied one was edited afterwards. */
 export function pendingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
   for (const { name, checksum } of migrations) {
     const before = applied.get(name)
     if (before !== undefined && before !== checksum) {
-      throw new Error(
-        `Migration ${name} was changed after it had been applied. Restore the file and add a new migration instead.`,
-      )
+      throw new ForeignMigration(name)
     }
   }
   return migrations.filter((migration) => !applied.has(migration.name))
+}
+
+/** Has a version that came after this one migrated the database? */
+export function isFromNewer(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): boolean {
+  const known = new Set(migrations.map(({ name }) => name))
+  return [...applied.keys()].some((name) => !known.has(name))
 }

@@ -21,6 +21,7 @@ export interface AppliedFunctions {
   name: string
   checksum: string
   applied_at: Generated<Date>
+  definition_digest: string | null
 }
 
 export interface AuditCheckpoint {

@@ -2,6 +2,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { DatabaseError, type Client } from 'pg'
 import { textDigestOf } from '../rules/text-digest.ts'
 import { isUnavailable } from './database.ts'
+import { isLostRace } from './lock-waits.ts'
 
 const FOLDER = new URL('../../functions/', import.meta.url)
 
@@ -31,30 +32,64 @@ export const FUNCTIONS_TABLE = `create table if not exists applied_functions (na
 
 /** By what the database has of them. */
 export interface FunctionStates {
-  /** It never had the text that they have here. */
+  /** It never had the text that they have here, or the function is gone. */
   pending: SqlFunction[]
   /** It has that text. */
   current: SqlFunction[]
+  /** It has that text, but the version before applied it, and did not note what PostgreSQL made of it. */
+  unsure: SqlFunction[]
   /** It had that text, until another one took its place. */
   replaced: SqlFunction[]
+  /** Of all but the pending: what the database has is not what was applied last. Somebody has edited it by hand. */
+  edited: SqlFunction[]
 }
 
-export async function findFunctionStates(client: Client): Promise<FunctionStates> {
-  const { rows } = await client.query<{ name: string; checksum: string }>(
-    'select name, checksum from applied_functions order by applied_at',
+export interface FunctionScope {
+  /** A newer version has migrated the database: a function that is gone may be one that it has no more. */
+  isFromNewer: boolean
+  /** Every function counts as pending, whatever the database has. */
+  isAll?: boolean
+}
+
+export async function findFunctionStates(client: Client, scope: FunctionScope): Promise<FunctionStates> {
+  const functions = await listFunctions()
+  if (scope.isAll) return { pending: functions, current: [], unsure: [], replaced: [], edited: [] }
+  // By way of JSON, because the column comes with a migration that may still be missing.
+  const { rows } = await client.query<{ name: string; checksum: string; noted: string | null; actual: string | null }>(
+    `select name, checksum, to_jsonb(f) ->> 'definition_digest' as noted, ${definitionDigestOf('f.name')} as actual
+     from applied_functions f order by applied_at`,
   )
   const texts = Map.groupBy(rows, ({ name }) => name)
-  const functions = await listFunctions()
+  const lastOf = ({ name }: SqlFunction) => texts.get(name)?.at(-1)
+  const gone = new Set(scope.isFromNewer ? [] : (await findDropped(client, functions)).map(({ name }) => name))
   const isKnown = ({ name, checksum }: SqlFunction) => texts.get(name)?.some((text) => text.checksum === checksum)
-  const isLast = ({ name, checksum }: SqlFunction) => texts.get(name)?.at(-1)?.checksum === checksum
+  const isLast = (each: SqlFunction) => lastOf(each)?.checksum === each.checksum
+  const isNoted = (each: SqlFunction) => lastOf(each)?.noted !== null
+  const isEdited = (each: SqlFunction) => isNoted(each) && lastOf(each)?.noted !== lastOf(each)?.actual
+  const isPending = (each: SqlFunction) => !isKnown(each) || gone.has(each.name)
+  const others = functions.filter((each) => !isPending(each))
   return {
-    pending: functions.filter((each) => !isKnown(each)),
-    current: functions.filter(isLast),
-    replaced: functions.filter((each) => isKnown(each) && !isLast(each)),
+    pending: functions.filter(isPending),
+    current: others.filter((each) => isLast(each) && isNoted(each)),
+    unsure: others.filter((each) => isLast(each) && !isNoted(each)),
+    replaced: others.filter((each) => !isLast(each)),
+    edited: others.filter(isEdited),
   }
 }
 
-/** Those that do not exist: a migration may have dropped one together with a type or a table that it needs. */
+/** SQL: what a function of that name does, as PostgreSQL has it. Rights and owner are no part of it. */
+function definitionDigestOf(name: string): string {
+  return `(select encode(sha256(convert_to(jsonb_agg(jsonb_build_array(pg_get_function_arguments(p.oid),
+      pg_get_function_result(p.oid), l.lanname, p.prosrc, p.prosecdef, p.provolatile, p.proisstrict, p.proparallel,
+      p.proconfig) order by p.oid::regprocedure::text)::text, 'UTF8')), 'hex')
+    from pg_proc p join pg_language l on l.oid = p.prolang
+    where p.proname = ${name} and p.pronamespace = current_schema()::regnamespace)`
+}
+
+/**
+ * Those that do not exist: a migration may have dropped one together with a type or a table that it needs, or somebody by
+ * hand.
+ */
 export async function findDropped(client: Client, functions: readonly SqlFunction[]): Promise<SqlFunction[]> {
   const { rows } = await client.query<{ name: string }>(
     'select proname as name from pg_proc where pronamespace = current_schema()::regnamespace',
@@ -63,10 +98,11 @@ export async function findDropped(client: Client, functions: readonly SqlFunctio
   return functions.filter(({ name }) => !existing.has(name))
 }
 
-/** The database refuses what the file says. Whoever applied it rolls back, so no function was changed. */
+/** The database refuses what the file says. Whoever applied it rolls back, so nothing of that transaction was changed. */
 export class BrokenFunction extends Error {
   constructor(name: string, cause: DatabaseError) {
-    super(`The database refuses functions/${name}.sql (${cause.message}). No function was changed.`, { cause })
+    const what = `The database refuses functions/${name}.sql (${cause.message})`
+    super(`${what}. No function was changed, and a migration that came with it was rolled back.`, { cause })
   }
 }
 
@@ -89,8 +125,10 @@ export async function applyFunctions(
     }
   }
   await client.query(
-    `insert into applied_functions (name, checksum) select * from unnest($1::text[], $2::text[])
-     on conflict (name, checksum) do update set applied_at = excluded.applied_at`,
+    `insert into applied_functions (name, checksum, definition_digest)
+     select f.name, f.checksum, ${definitionDigestOf('f.name')} from unnest($1::text[], $2::text[]) as f (name, checksum)
+     on conflict (name, checksum) do update
+       set applied_at = excluded.applied_at, definition_digest = excluded.definition_digest`,
     [functions.map(({ name }) => name), functions.map(({ checksum }) => checksum)],
   )
 }
@@ -99,7 +137,8 @@ async function applyFunction(client: Client, { name, sql }: SqlFunction): Promis
   try {
     await client.query(sql)
   } catch (error) {
-    if (!(error instanceof DatabaseError) || isUnavailable(error) || error.code === NO_RIGHT) throw error
+    if (!(error instanceof DatabaseError) || isUnavailable(error) || isLostRace(error)) throw error
+    if (error.code === NO_RIGHT) throw error
     throw new BrokenFunction(name, error)
   }
 }

@@ -8,7 +8,7 @@ export interface Job {
 
 const ROWS_PER_STATEMENT = 1_000
 
-/** Many small statements, so that none holds its locks for long. `work` says how many rows of `most` it had to do. */
+/** Many small statements, so that none holds its locks for long. `work` handles up to `most` rows and returns how many. */
 export async function untilNoneIsLeft(
   work: (most: number) => Promise<number>,
   counter?: { inc(by: number): void },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
 import { deleteConversation } from '../../src/store/calls/conversations.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import { openCallCamera, visible, type CallCamera } from '../support/call-camera.ts'
 import { createPlainer } from '../support/picture.ts'
@@ -306,7 +307,6 @@ const STORIES: Record<string, Story> = {
     async tell(t, model) {
       const { store, secrets } = world
       const project = await newProject()
-      const HOUR_MS = 3_600_000
       const changes = [
         { active: false },
         { active: false, deleted_at: new Date() },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test, type TestContext } from 'node:test'
 import type { JudgeReply, Match, MatchReply } from '../../src/rules/recommendations/matching.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
 import {
   openCallCamera,
@@ -29,7 +30,6 @@ import {
 
 const ANSWER =
   'For flights, look for over-ear headphones with active noise cancelling, a long battery life and a case that folds flat.'
-const HOUR_MS = 3_600_000
 const PUBLIC_URL = 'https://api.example.com'
 
 let world: World

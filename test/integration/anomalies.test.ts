@@ -7,6 +7,7 @@ import type { Anomaly } from '../../src/rules/billing/reported-usage.ts'
 import { completionIdOf } from '../../src/rules/billing/receipts.ts'
 import { expireAnomalies } from '../../src/store/billing/usage-anomalies.ts'
 import { createAnomalyAlert } from '../../src/worker/report-anomalies.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 import { here } from '../support/operator.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -14,7 +15,6 @@ import { createWorld, type World } from '../support/world.ts'
 
 let world: World
 const suspect = uuidv7()
-const HOUR_MS = 3_600_000
 
 before(async () => {
   world = await createWorld()

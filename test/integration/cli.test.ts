@@ -135,8 +135,10 @@ test('publishers, projects, domains and key pairs show what was changed', async 
   assert.notEqual(fieldOf(moved, 'verification_token'), before)
   assert.match(fieldOf(moved, 'verification_token'), /^[0-9a-f]{32}$/)
   assert.match(await told('domain', 'verify', id), /state +verified/)
-  assert.match(await told('domain', 'unverify', id), /state +not verified/)
   assert.match(await told('domain', 'show', id), new RegExp(`token +${fieldOf(moved, 'verification_token')}`))
+  const unverified = await asked('domain', 'unverify', id)
+  assert.notEqual(fieldOf(unverified, 'verification_token'), fieldOf(moved, 'verification_token'))
+  assert.match(await told('domain', 'show', id), /state +not verified/)
   await told('domain', 'verify', id)
 
   assert.partialDeepStrictEqual(await asked('key', 'deactivate', publishableKey), { active: false })
@@ -348,6 +350,7 @@ const MISTAKES: [mistake: string, command: string[], sentence: RegExp][] = [
   ['a project without a change', ['project', 'set', NOBODY], /Nothing was said to change/],
   ['an unknown project', ['domain', 'verify', NOBODY], /no project .*parley project list/],
   ['keys for nobody', ['key', 'create', NOBODY], /no project .*parley project list/],
+  ['the id of a key', ['key', 'deactivate', NOBODY], /is an id\. Name a pair by its publishable key: "parley key list/],
   ['an unknown key', ['key', 'deactivate', 'ply_pk_x'], /no key pair ply_pk_x.*parley key list/],
   ['a wallet of nobody', ['wallet', 'topup', NOBODY, '10'], /no project .*parley project list/],
   ['two sources of a key', ['provider', 'add', 'x', ...BASE_URL, '--no-api-key', '--api-key-env', 'X'], /in one way/],

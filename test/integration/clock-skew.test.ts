@@ -5,6 +5,7 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Store } from '../../src/store/database.ts'
 import type { Ledger } from '../../src/store/billing/ledger.ts'
 import { sweepHolds } from '../../src/store/billing/wallets.ts'
+import { HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { auditOf, createTestLedger, settlementOf } from '../support/ledger.ts'
 import { addProject, walletOf, type TestProject } from '../support/world.ts'
@@ -14,9 +15,6 @@ let store: Store
 let ledger: Ledger
 let project: TestProject
 let keyPairId: string
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 before(async () => {
   database = await createTestDatabase()

@@ -197,6 +197,14 @@ test('the log is shown with who and why, and says when somebody has altered it',
   assert.equal(installation.code, 0)
   assert.match(installation.stdout, /operator +secrets\.rewrapped +.*"reason":"asked by phone"/)
   assert.match(installation.stdout, /\n\nThe log is whole\.$/m)
+  const [, number, digest] = /\nThe digest of entry (\d+) is ([0-9a-f]{64})\.\n$/.exec(installation.stdout) ?? []
+  const kept = await db
+    .selectFrom('audit_log')
+    .select('digest')
+    .where('publisher_id', '=', INSTALLATION)
+    .where('seq', '=', BigInt(number!))
+    .executeTakeFirstOrThrow()
+  assert.equal(kept.digest.toString('hex'), digest)
   const publisher = await log('--publisher', made.publisher!)
   assert.match(publisher.stdout, /operator +publisher\.created +Example News/)
   await sql`alter table audit_log disable trigger user`.execute(db)
@@ -209,4 +217,13 @@ test('the log is shown with who and why, and says when somebody has altered it',
   const altered = await log('--publisher', made.publisher!)
   assert.equal(altered.code, 1)
   assert.match(altered.stdout, /Entry 2 was altered, or one before it removed\./)
+  // What a chain alone cannot show: its end is gone. A digest that was kept shows it.
+  const newest = BigInt(number!)
+  const before = await log('--until', String(newest - 1n), '--json')
+  await db.deleteFrom('audit_log').where('publisher_id', '=', INSTALLATION).where('seq', '>=', newest).execute()
+  const shorter = await log('--until', number!, '--json')
+  assert.deepEqual([shorter.code, JSON.parse(shorter.stdout)], [0, JSON.parse(before.stdout)])
+  assert.partialDeepStrictEqual(JSON.parse(shorter.stdout), { entries: [{ seq: String(newest - 1n) }] })
+  await db.deleteFrom('audit_log').where('publisher_id', '=', INSTALLATION).execute()
+  assert.match((await log()).stdout, /^Nothing is logged yet\./)
 })

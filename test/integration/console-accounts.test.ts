@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { refundWallet } from '../../src/store/billing/wallets.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import { oneTimeCode } from '../support/one-time-code.ts'
 import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
 import {
@@ -25,9 +26,6 @@ before(async () => {
 after(() => world.close())
 
 const SESSION = 'parley.session_token'
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** What an authenticator app shows for the secret in the address, `steps` half minutes from now. */
 function codeOf(uri: string, steps = 0): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { contract, type RouteKey } from '../../src/console/contract.ts'
-import { SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
+import { idsFor, requestOf, SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
 import {
   createConsoleWorld,
   mailedToken,
@@ -70,7 +70,7 @@ const BY_THE_LIBRARY = [
   'POST /api/me/two-factor/recovery-codes',
 ]
 
-/** These need a device that signs; console-passkeys.test.ts has one, and shows their entries. */
+/** These need a device that signs: passkeys.test.ts has one, and checks their entries. */
 const WITH_A_DEVICE = ['POST /api/me/passkeys', 'POST /api/me/proof/passkey']
 
 type Ask = (person: Person) => Promise<Answer>
@@ -92,17 +92,8 @@ const OWN_ACCOUNT: Record<string, Ask> = {
   },
 }
 
-interface AnySample {
-  params?: Record<string, keyof TenantIds>
-  body?: unknown
-  query?: Record<string, string>
-}
-
 function sampleOf(key: string, ids: TenantIds): Ask {
-  const { params = {}, body } = (SAMPLES as Record<string, AnySample>)[key] ?? {}
-  const named = { publisher: ids.publisher, project: ids.project }
-  const others = Object.fromEntries(Object.entries(params).map(([name, id]) => [name, ids[id]]))
-  const address = key.replaceAll(/:(\w+)/g, (_, name: string) => ({ ...named, ...others })[name] ?? assert.fail(name))
+  const { address, body } = requestOf(key, idsFor(key, ids))
   return (person) => person.send(address, { body })
 }
 

@@ -5,6 +5,7 @@ import { recordCheck } from '../../src/actions/projects/domains.ts'
 import { claimDueDomains, findDomain, setDomainVerified } from '../../src/store/projects/domains.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import { checkDueDomains } from '../../src/worker/check-domains.ts'
+import { DAY_MS } from '../../src/rules/durations.ts'
 import {
   createConsoleWorld,
   must,
@@ -71,8 +72,6 @@ async function work(): Promise<void> {
   const { store, secrets } = world
   await checkDueDomains({ ...store, secrets, consoleUrl: ORIGIN, check, signal: new AbortController().signal })
 }
-
-const DAY_MS = 24 * 3_600_000
 
 test('a domain is pending until its record is there, and the page says what to do, what was seen and when it looks again', async () => {
   const { person, name, path } = await newSite()

@@ -4,13 +4,11 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { upsertPlaygroundKey } from '../../src/store/projects/playground-keys.ts'
 import { rollUpUsage } from '../../src/worker/roll-up-usage.ts'
+import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld } from '../support/console.ts'
 import { addSettledCall } from '../support/ledger.ts'
 import { addDoubling, doubled } from '../support/usage-rows.ts'
 import { addKeyPair, chatBody, complete, credit, until, walletOf } from '../support/world.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 let world: ConsoleWorld
 before(async () => {

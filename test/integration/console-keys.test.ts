@@ -5,10 +5,10 @@ import { createLastUsed } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve, type Running } from '../../src/serve.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
+import { DAY_MS } from '../../src/rules/durations.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { chatBody, complete, credit, rollUp, until, untilReady } from '../support/world.ts'
 
-const DAY_MS = 86_400_000
 let world: ConsoleWorld
 /** A second gateway on the same store. */
 let other: Running
@@ -95,7 +95,7 @@ test('a pair is made only for an activated account with a verified domain', asyn
     .where('id', '=', site.person.publisherId)
     .execute()
   const inactive = await site.person.send(`POST ${site.path}`, { body: { name: 'web' } })
-  assert.deepEqual([inactive.status, /not activated/.test(inactive.body.message)], [403, true])
+  assert.deepEqual([inactive.status, /account is not active\./.test(inactive.body.message)], [403, true])
 })
 
 test('a name and an expiry that make no sense are refused beside their fields', async () => {

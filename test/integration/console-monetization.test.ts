@@ -17,6 +17,7 @@ import {
   type RecommendationRecord,
   type RecommendationState,
 } from '../../src/store/recommendations/records.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../support/catalogue.ts'
 import {
   createConsoleWorld,
@@ -29,7 +30,6 @@ import {
 } from '../support/console.ts'
 import { openConsoleWith } from '../support/proven-console.ts'
 
-const HOUR_MS = 3_600_000
 const PROVEN: SafetyProof = { isProven: true, prompts: 500, shown: 0 }
 let world: ConsoleWorld
 let owner: Person

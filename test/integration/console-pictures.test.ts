@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
 import { contract } from '../../src/console/contract.ts'
-import { SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
+import { idsFor, requestOf, SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
 import { createConsoleWorld, newPerson, type ConsoleWorld, type Person } from '../support/console.ts'
 import { changesBetween, createPlainer, openCamera } from '../support/picture.ts'
 import { startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
@@ -36,17 +36,8 @@ after(async () => {
   await stripe.close()
 })
 
-interface AnySample {
-  params?: Record<string, keyof TenantIds>
-  body?: unknown
-  query?: Record<string, string>
-}
-
 async function pictureOf(key: string, person: Person, ids: TenantIds): Promise<unknown> {
-  const { params = {}, body, query } = (SAMPLES as Record<string, AnySample>)[key] ?? {}
-  const named = { publisher: ids.publisher, project: ids.project }
-  const others = Object.fromEntries(Object.entries(params).map(([name, id]) => [name, ids[id]]))
-  const address = key.replaceAll(/:(\w+)/g, (_, name: string) => ({ ...named, ...others })[name] ?? assert.fail(name))
+  const { address, body } = requestOf(key, idsFor(key, ids))
   const hidden = [
     [person.email, 'my address'],
     [person.name, 'my name'],
@@ -57,8 +48,7 @@ async function pictureOf(key: string, person: Person, ids: TenantIds): Promise<u
   const spans = key.endsWith('/outcomes') ? 'hours' : 'days'
   const plain = createPlainer({ known: ids, hidden, spans, sinceMs: startedMs })
   const before = await takePicture()
-  const search = new URLSearchParams(query).toString()
-  const answer = await person.send(search === '' ? address : `${address}?${search}`, { body })
+  const answer = await person.send(address, { body })
   const changes = changesBetween(before, await takePicture())
   return plain({ status: answer.status, answer: answer.body ?? answer.text, changes })
 }

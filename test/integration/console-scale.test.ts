@@ -4,12 +4,12 @@ import { seedCalls } from '../../scripts/seed-calls.ts'
 import { listCalls, type CallFilters } from '../../src/store/calls/calls.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import { sumUsage, sumUsageByTimeAndGroup } from '../../src/store/billing/usage.ts'
+import { DAY_MS } from '../../src/rules/durations.ts'
 import { must } from '../support/console.ts'
 import { openExplained, openScale, SCALE_ROUTES, type Scale, type Scan } from '../support/console-scale.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const CALLS = 100_000
-const DAY_MS = 86_400_000
 let database: TestDatabase
 let scale: Scale
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { completionIdOf } from '../../src/rules/billing/receipts.ts'
+import { DAY_MS } from '../../src/rules/durations.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addSettledCall, type SettledCall } from '../support/ledger.ts'
 import { addDoubling, addUsageRows, doubled } from '../support/usage-rows.ts'
@@ -158,8 +159,6 @@ test('each figure of a call is in the CSV under its own name', async () => {
   )
   assert.deepEqual(['first token (ms)', 'duration (ms)', 'charged (USD)'].map(figureOf), ['66', '77', '0.088'])
 })
-
-const DAY_MS = 86_400_000
 
 /** A project of its own, whose usage is what the test writes down. */
 async function quietProject(): Promise<string> {

@@ -8,6 +8,7 @@ import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { listDueAlerts, markTold } from '../../src/store/billing/wallet-alerts.ts'
 import { adjustWallet, creditWallet, refundCall, refundWallet } from '../../src/store/billing/wallets.ts'
 import { tellLowBalances } from '../../src/worker/tell-low-balances.ts'
+import { DAY_MS } from '../../src/rules/durations.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addSettledCall, auditOf } from '../support/ledger.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
@@ -15,7 +16,6 @@ import { addDoubling, doubled } from '../support/usage-rows.ts'
 import { addKeyPair, chatBody, complete, credit, rollUp, until, walletOf } from '../support/world.ts'
 
 const DOLLAR = 1_000_000_000n
-const DAY_MS = 86_400_000
 let world: ConsoleWorld
 let stripe: StripeStandIn
 let owner: Person

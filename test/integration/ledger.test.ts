@@ -149,7 +149,12 @@ test('what a settle releases can be granted in the same batch', async () => {
 
 test('key, account and domain are checked again when credit is held', async () => {
   const { project, hold } = await wallet(1_000n)
-  const set = (table: 'publishers' | 'domains' | 'key_pairs', change: object, column: string, id: string) =>
+  const set = (
+    table: 'publishers' | 'projects' | 'domains' | 'key_pairs',
+    change: object,
+    column: string,
+    id: string,
+  ) =>
     sql`update ${sql.table(table)} set ${sql.raw(
       Object.entries(change)
         .map(([k, v]) => `${k} = ${v}`)
@@ -161,6 +166,9 @@ test('key, account and domain are checked again when credit is held', async () =
   await set('domains', { verified_at: 'null' }, 'project_id', project.id)
   await assert.rejects(hold(1n), { code: 'domain_not_verified' })
   await set('domains', { verified_at: 'now()' }, 'project_id', project.id)
+  await set('projects', { archived_at: 'now()' }, 'id', project.id)
+  await assert.rejects(hold(1n), { code: 'key_inactive', status: 401 })
+  await set('projects', { archived_at: 'null' }, 'id', project.id)
   await set('key_pairs', { expires_at: 'now()' }, 'project_id', project.id)
   await assert.rejects(hold(1n), { code: 'key_inactive', status: 401 })
   await set('key_pairs', { expires_at: 'null', active: 'false' }, 'project_id', project.id)

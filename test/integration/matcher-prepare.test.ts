@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -30,4 +30,24 @@ test('"parley matcher prepare" that cannot write says in one line why, and what 
   const { code, stdout, stderr } = await parley(['matcher', 'prepare', '--into', '/dev/null/encoder'])
   assert.deepEqual([code, stdout], [1, ''])
   assert.match(stderr, /^The encoder cannot be built into \/dev\/null\/encoder: ENOTDIR[^\n]*\.\n$/)
+})
+
+test('"parley matcher prepare --into" with nothing behind it builds nothing', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'parley-prepare-'))
+  const { code, stdout, stderr } = await parley(['matcher', 'prepare', '--into', ''], { cwd, withinMs: 60_000 })
+  assert.deepEqual([code, stdout, stderr], [1, '', '--into names no directory. Say which, or leave it out.\n'])
+  assert.deepEqual(await readdir(cwd), [])
+  await rm(cwd, { recursive: true })
+})
+
+test('"parley matcher prepare" builds a damaged encoder again', async () => {
+  const [name] = await readdir(directory)
+  const path = join(directory, name!)
+  const whole = await readFile(path)
+  const damaged = Buffer.from(whole)
+  damaged.fill(0, 10_000_000, 10_065_536)
+  await writeFile(path, damaged)
+  const { stdout } = await parley(['matcher', 'prepare', '--into', directory], { withinMs: 60_000 })
+  assert.match(stdout, / was built into /)
+  assert.ok(whole.equals(await readFile(path)))
 })

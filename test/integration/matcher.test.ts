@@ -11,6 +11,7 @@ import { createMatcherServer } from '../../src/matcher/server.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { EmbedderUnavailable } from '../../src/recommend/embedding/embedder.ts'
+import { openEmbedderThread } from '../../src/recommend/embedding/embedder-thread.ts'
 import { createMatcherClient, type MatcherClient } from '../../src/recommend/matcher-client.ts'
 import type { MatchReply, MatchRequest } from '../../src/rules/recommendations/matching.ts'
 import type { Store } from '../../src/store/database.ts'
@@ -262,6 +263,36 @@ test('gates that are not proven, or a missing model, switch it off, and it says 
     left.map(({ state }) => state),
     ['ready'],
   )
+})
+
+test('a matcher without an encoder goes on by itself once there is one, and has complained once', async (t) => {
+  let times = 0
+  const openEmbedder = async (cacheDir: string) => {
+    times += 1
+    if (times < 4) throw new EmbedderUnavailable('The encoder cannot be built.')
+    return openEmbedderThread(cacheDir)
+  }
+  const off = await open({
+    directory: join(directory, 'mended'),
+    encoderDirectory: directory,
+    openEmbedder,
+    openAgainMs: 50,
+  })
+  t.after(off.close)
+  await until(() => off.matcher.state === 'switched_off', WITHIN_MS)
+  await until(() => off.matcher.state === 'ready', 20_000)
+  assert.equal(times, 4)
+  assert.equal(off.logs.filter((line) => line.includes('the matcher is switched off')).length, 1)
+  assert.equal(off.logs.filter((line) => line.includes('the matcher is switched on again')).length, 1)
+})
+
+test('a matcher that waits for an encoder stops at once', async () => {
+  const openEmbedder = () => Promise.reject(new EmbedderUnavailable('The weights are missing.'))
+  const off = await open({ directory: join(directory, 'waiting'), openEmbedder })
+  await until(() => off.matcher.state === 'switched_off', WITHIN_MS)
+  const startedMs = performance.now()
+  await off.close()
+  assert.ok(performance.now() - startedMs < 4_000)
 })
 
 test('strangers are refused, and nothing that was said is logged', async () => {

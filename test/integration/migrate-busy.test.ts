@@ -166,6 +166,37 @@ test('a deadlock with somebody else is tried again', async () => {
   assert.deepEqual(await pendingMigrations(url()), [])
 })
 
+/** Ends the connection that migrates, as soon as it is in that state. */
+async function terminateWhile(condition: string): Promise<void> {
+  const admin = await connect('admin')
+  await until(async () => {
+    const { rowCount } = await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'parley migrate' and datname = current_database() and ${condition}`,
+    )
+    return rowCount === 1
+  }, 10_000)
+}
+
+const ENDED: [when: string, condition: string][] = [
+  ['that waits for its lock', `wait_event_type = 'Lock'`],
+  ['that rests before it tries again', `state = 'idle' and query = 'rollback'`],
+]
+for (const [when, condition] of ENDED) {
+  test(`a migration ${when} and is ended by an administrator has changed nothing, and says so`, async () => {
+    const reader = await readLong()
+    const migrating = migrate(url(), {}, { pauseMs: 1_000, giveUpAfterMs: 60_000 })
+    const isEnded = assert.rejects(
+      migrating,
+      (error) => error instanceof MigrationBusy && error.code === '57P01' && error.migration.startsWith(LAST),
+    )
+    await terminateWhile(condition)
+    await isEnded
+    assert.equal((await pendingMigrations(url()))[0]?.slice(0, 4), LAST)
+    await reader.end()
+  })
+}
+
 test('the command tells of it while it waits, and of what it applies as it happens', async () => {
   const reader = await readLong()
   const env = { DATABASE_URL: url(), PARLEY_SECRET: randomBytes(32).toString('base64') }

@@ -87,6 +87,28 @@ test('a person decides on what waits for one', async () => {
   assert.equal(await told('offers', 'review', 'approve', id), '1 approved.\n')
 })
 
+test('a person decides on the words that they have read', async () => {
+  const [read] = (await asked('offers', 'list', '--limit', '1')) as { id: string; review_id: string }[]
+  const { id, review_id: reviewId } = read!
+  assert.equal(await told('offers', 'review', 'approve', reviewId), '1 approved.\n')
+  const words = { headline: 'Casino poker and lottery' }
+  const { headline } = (await asked('offers', 'show', reviewId)) as { headline: string }
+  await store.db.updateTable('offers').set(words).where('id', '=', id).execute()
+  assert.match(
+    await refused('offers', 'review', 'approve', reviewId),
+    /have changed since you read them, so nothing was decided/,
+  )
+  await store.db.updateTable('offers').set({ headline }).where('id', '=', id).execute()
+  assert.equal(await told('offers', 'review', 'approve', reviewId), '1 approved.\n')
+  const entry = await store.db
+    .selectFrom('audit_log')
+    .select('details')
+    .where('action', '=', 'offers.approved')
+    .orderBy('seq', 'desc')
+    .executeTakeFirstOrThrow()
+  assert.partialDeepStrictEqual(entry.details, { offers: 1, ids: [id], headlines: [headline] })
+})
+
 test('a run that would empty the catalogue is refused with exit code 1, and goes on when confirmed', async () => {
   const one = jsonLines([itemOf('AUR-3')])
   const again = () => parley(['offers', 'import', ...target, '-', '--json'], { env, input: one })

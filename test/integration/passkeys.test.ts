@@ -50,6 +50,11 @@ async function grow(): Promise<void> {
   await sql`update sessions set proven_at = now() - interval '11 minutes'`.execute(world.store.db)
 }
 
+async function actionsOf(person: Person): Promise<Set<string>> {
+  const { items } = (await must(person.send(`GET /api/publishers/${person.publisherId}/audit-log`))).body
+  return new Set(items.map(({ action }: { action: string }) => action))
+}
+
 test('a passkey signs in without an address, a password or a code, and is listed, renamed and removed', async () => {
   const { person, authenticator } = await personWithPasskey()
   const browser = openBrowser(world)
@@ -63,8 +68,7 @@ test('a passkey signs in without an address, a password or a code, and is listed
   await until(() => world.mails.some(({ to, text }) => to === person.email && /passkey was added/.test(text)), 15_000)
   await must(person.send(`DELETE /api/me/passkeys/${passkey.id}`))
   assert.equal((await signIn(openBrowser(world), authenticator)).status, 401)
-  const { items } = (await must(person.send(`GET /api/publishers/${person.publisherId}/audit-log`))).body
-  const actions = new Set(items.map(({ action }: { action: string }) => action))
+  const actions = await actionsOf(person)
   for (const action of ['user.passkey_added', 'user.signed_in_by_passkey', 'user.passkey_removed'])
     assert.ok(actions.has(action), action)
 })
@@ -160,8 +164,10 @@ test('a passkey is a fresh proof for its own account and session, and for no oth
   assert.equal((await prove(person, stranger.authenticator)).status, 401, 'a passkey of somebody else')
   assert.equal((await prove(person, authenticator, stranger.person)).status, 401, 'a challenge of another session')
   assert.equal((await renew()).body.code, 'proof_needed')
+  assert.ok(!(await actionsOf(person)).has('user.identity_proven'))
   await must(prove(person, authenticator))
   await must(renew())
+  assert.ok((await actionsOf(person)).has('user.identity_proven'))
 })
 
 test('a passkey is added only with a fresh proof, a confirmed address, a check of the user, and on our own pages', async () => {

@@ -4,6 +4,7 @@ import { contract } from '../../src/console/contract.ts'
 import { sign, valueIn } from '../../src/platform/signed.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { findAccount, replacePassword } from '../../src/store/accounts/credentials.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 import {
   createConsoleWorld,
   mailedToken,
@@ -28,7 +29,6 @@ before(async () => {
 })
 after(() => world.close())
 
-const HOUR_MS = 3_600_000
 const OWN_PASSWORD = 'the owner of the address chose this'
 
 /** The stranger knows the password, and is signed in. */

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { sign } from '../../src/platform/signed.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { findAccount } from '../../src/store/accounts/credentials.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import {
   createConsoleWorld,
@@ -28,9 +29,6 @@ after(() => world.close())
 
 const DEVICE = 'parley.device'
 const GUESSES_PER_DAY = 100
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** Each from a network of its own. */
 async function guess(email: string, times: number): Promise<number[]> {

@@ -96,7 +96,12 @@ test('functions whose files are as before are not applied', async () => {
   const before = await functionsOf(client)
   const env = { DATABASE_URL: database.url, PARLEY_SECRET: randomBytes(32).toString('base64') }
   const { stdout } = await parley(['migrate', '--json'], { env })
-  assert.partialDeepStrictEqual(JSON.parse(stdout), { applied: [], functions: [], newer_functions: [] })
+  assert.partialDeepStrictEqual(JSON.parse(stdout), {
+    applied: [],
+    functions: [],
+    newer_functions: [],
+    edited_functions: [],
+  })
   assert.deepEqual(await functionsOf(client), before)
 })
 
@@ -156,7 +161,7 @@ for (const [what, files, why] of REFUSED) {
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(
       stderr,
-      /^The database refuses functions\/note_change\.sql \(syntax error .*\)\. No function was changed\.\n$/,
+      /^The database refuses functions\/note_change\.sql \(syntax error .*\)\. No function was changed, and a migration that came with it was rolled back\.\n$/,
     )
   })
 }
@@ -201,6 +206,7 @@ test('a function that a migration has dropped is made again, although its file i
     total: (await listMigrations()).length + 2,
     functions: [],
     newerFunctions: [],
+    editedFunctions: [],
   })
 })
 
@@ -258,7 +264,13 @@ test('a process of the version before that starts again does not put its functio
   assert.deepEqual([report.functions, report.newerFunctions], [[], ['time_of_id']])
   const env = { DATABASE_URL: database.url, PARLEY_SECRET: randomBytes(32).toString('base64') }
   const { code, stderr } = await parley(['migrate'], { env })
-  assert.deepEqual([code, stderr], [0, 'left function time_of_id: a newer version has another one\n'])
+  assert.deepEqual(
+    [code, stderr],
+    [
+      0,
+      'left function time_of_id: another version has applied another one\nIf that version is gone for good, run: parley migrate --functions\n',
+    ],
+  )
   assert.deepEqual(await functionsOf(client), after)
   assert.deepEqual((await next.migrate(database.url)).newerFunctions, [])
 })

@@ -8,13 +8,13 @@ import type { Store } from '../../src/store/database.ts'
 import type { Ledger } from '../../src/store/billing/ledger.ts'
 import { rollUpStep } from '../../src/store/billing/usage-roll-up.ts'
 import { rollUpUsage } from '../../src/worker/roll-up-usage.ts'
+import { MINUTE_MS } from '../../src/rules/durations.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { addSettledCall, createTestLedger, settlementOf } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { addProject, until } from '../support/world.ts'
 
-const MINUTE_MS = 60_000
 let database: TestDatabase
 let store: Store
 let workerStore: Store
@@ -256,12 +256,13 @@ test('a boundary behind what is counted moves nothing back, and nothing is count
 
 test('what the calls of a conversation come to is added up, however many roll-ups count them', async () => {
   const its = await project()
+  const usage = { input: 1, cachedInput: 10, cacheWrite: 100, output: 1_000, reasoning: 10_000 }
   for (const charge of [100n, 25n]) {
-    await its.settle(await its.hold(), charge, { conversationId: 'talk' })
+    await its.settle(await its.hold(), charge, { conversationId: 'talk', usage })
     await rollUpAll()
   }
   const sums = store.db.selectFrom('conversation_sums').selectAll().where('project_id', '=', its.id)
-  const tokens = { input_tokens: 20n, output_tokens: 10n }
+  const tokens = { input_tokens: 222n, output_tokens: 22_000n }
   const talk = { project_id: its.id, conversation_id: 'talk', calls: 2n, ...tokens, charged_nanos: 125n }
   assert.deepEqual(await sums.execute(), [talk])
 })

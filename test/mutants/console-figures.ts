@@ -195,10 +195,10 @@ export const CONSOLE_FIGURES: Mutant[] = [
     title: 'after a roll both pairs work until the overlap is over, and then the old one is refused',
   },
   {
-    bug: 'in the CSV of calls, cached input tokens and cache write tokens have changed places',
+    bug: 'in the CSV of calls, each class of tokens is in the column of another',
     file: 'src/console/calls/calls.ts',
-    from: '    String(row.cached_input_tokens),\n    String(row.cache_write_tokens),\n',
-    to: '    String(row.cache_write_tokens),\n    String(row.cached_input_tokens),\n',
+    from: '...TOKEN_COLUMNS.names.map(',
+    to: '...TOKEN_COLUMNS.names.toReversed().map(',
     test: 'test/integration/console-usage.test.ts',
     title: 'each figure of a call is in the CSV under its own name',
   },
@@ -244,8 +244,8 @@ export const CONSOLE_FIGURES: Mutant[] = [
 `,
     to: `  await creditPayment(tx, uuidv7(), sessionId)
 `,
-    test: 'test/integration/stripe-returns.test.ts',
-    title: 'created warning_needs_response, closed warning_closed, all before the payment itself is told of',
+    test: 'test/integration/stripe.test.ts',
+    title: 'refunded before completed: credited and taken back at once',
   },
   {
     bug: 'the durations of a chart are those of the first token',

@@ -156,4 +156,13 @@ export const LEDGER: Mutant[] = [
     test: 'test/integration/ledger.test.ts',
     title: 'the idempotency key of a gateway that fell silent is taken over when its lease is over, and not before',
   },
+  {
+    bug: 'a refusal that only a newer function knows is a defect',
+    file: 'src/store/billing/ledger.ts',
+    from: 'if (!isErrorCode(reason))',
+    to: "if (reason === 'clock_wrong')",
+    test: 'src/store/billing/ledger.test.ts',
+    title:
+      'a refusal that this version does not know is 503, for another gateway to answer, and the log says which it was',
+  },
 ]

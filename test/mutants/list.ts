@@ -10,6 +10,7 @@ import { GATEWAY } from './gateway.ts'
 import { LEDGER } from './ledger.ts'
 import { PLATFORM } from './platform.ts'
 import { PROVIDERS } from './providers.ts'
+import { RACES } from './races.ts'
 import { RECOMMEND } from './recommend.ts'
 import { RULES } from './rules.ts'
 import { SPREAD_CONSOLE } from './spread-console.ts'
@@ -17,6 +18,7 @@ import { SPREAD_GATEWAY } from './spread-gateway.ts'
 import { SPREAD_STORE } from './spread-store.ts'
 import { STORE_SCOPES } from './store-scopes.ts'
 import { STORE } from './store.ts'
+import { WORKER_PUBLISHERS } from './worker-publishers.ts'
 import { WORKER } from './worker.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -32,6 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LEDGER,
   ...PLATFORM,
   ...PROVIDERS,
+  ...RACES,
   ...RECOMMEND,
   ...RULES,
   ...SPREAD_CONSOLE,
@@ -40,6 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE_SCOPES,
   ...STORE,
   ...WORKER,
+  ...WORKER_PUBLISHERS,
 ]
 
 /** As many as asked for, in an order that the seed decides. */

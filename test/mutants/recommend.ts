@@ -18,6 +18,14 @@ export const RECOMMEND: Mutant[] = [
     title: 'other weights than those that the vectors are named after are refused',
   },
   {
+    bug: 'a damaged encoder is loaded',
+    file: 'src/recommend/embedding/encoder-file.ts',
+    from: "return digest.digest('hex') === ENCODER_FILES[precision].sha256",
+    to: 'return true',
+    test: 'src/recommend/embedding/embedder.test.ts',
+    title: 'a file whose bytes are not those that were built is never loaded, wherever they were lost',
+  },
+  {
     bug: 'the encoder of other weights is loaded',
     file: 'src/recommend/embedding/embedder.ts',
     from: 'digestOf(weights.version, GRAPH_VERSION, tokenizerFile)',

@@ -222,7 +222,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
     to: `const isEverybodys = whose === 'everybody'`,
     test: 'src/gateway/upstreams/upstreams.test.ts',
     title:
-      'a probe for everybody that fails keeps the route closed to everybody, whatever its failure would close alone',
+      'a probe for everybody that fails keeps the deployment closed to everybody, whatever its failure would close alone',
   },
   {
     bug: 'thoughts that were shown before a report are counted twice',

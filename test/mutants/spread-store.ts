@@ -162,7 +162,7 @@ export const SPREAD_STORE: Mutant[] = [
     from: `  await rearmAlerts(options.db)
 `,
     to: '',
-    test: 'test/integration/worker.test.ts',
+    test: 'test/integration/worker-publishers.test.ts',
     title: 'owners are told of a balance below their threshold, not of one at it, once until it has risen',
   },
   {
@@ -186,7 +186,7 @@ export const SPREAD_STORE: Mutant[] = [
     file: 'src/store/accounts/mails.ts',
     from: `.set({ sent_at: sql\`now()\`, sealed_body: null })`,
     to: `.set({ sent_at: sql\`now()\` })`,
-    test: 'test/integration/worker.test.ts',
+    test: 'test/integration/worker-publishers.test.ts',
     title: 'mails are sent when they are due, and their text is erased',
   },
   {
@@ -202,7 +202,7 @@ export const SPREAD_STORE: Mutant[] = [
     file: 'src/worker/check-domains.ts',
     from: 'if (due.length < CHECKS_AT_ONCE) return',
     to: 'if (due.length <= CHECKS_AT_ONCE) return',
-    test: 'test/integration/worker.test.ts',
+    test: 'test/integration/worker-publishers.test.ts',
     title: 'all domains that are due are checked in one turn, however many there are',
   },
   {
@@ -240,8 +240,8 @@ export const SPREAD_STORE: Mutant[] = [
   {
     bug: 'a function that a migration has dropped with something else is gone',
     file: 'src/store/migrate.ts',
-    from: '[...(functions?.pending ?? []), ...dropped]',
-    to: '[...(functions?.pending ?? [])]',
+    from: '[...(functions?.pending ?? []), ...dropped, ...unsure]',
+    to: '[...(functions?.pending ?? []), ...unsure]',
     test: 'test/integration/sql-functions.test.ts',
     title: 'a function that a migration has dropped is made again, although its file is as before',
   },
@@ -261,6 +261,30 @@ export const SPREAD_STORE: Mutant[] = [
     to: 'for (const isChecked of [true]) {',
     test: 'test/integration/sql-functions.test.ts',
     title: 'new functions may call each other, whatever their names, and are for those alone whom their files name',
+  },
+  {
+    bug: 'a function that somebody dropped is not missed',
+    file: 'src/store/sql-functions.ts',
+    from: ' || gone.has(each.name)',
+    to: '',
+    test: 'test/integration/sql-functions-mended.test.ts',
+    title: 'a function that somebody dropped is missed, and put back with its rights',
+  },
+  {
+    bug: 'what a newer version has dropped comes back with a process of the version before',
+    file: 'src/store/sql-functions.ts',
+    from: 'scope.isFromNewer ? [] : (await',
+    to: 'false ? [] : (await',
+    test: 'test/integration/sql-functions-mended.test.ts',
+    title: 'a function that a newer version has no more is not put back by the version before',
+  },
+  {
+    bug: 'a function that was edited by hand is taken for the one that was applied',
+    file: 'src/store/sql-functions.ts',
+    from: 'edited: others.filter(isEdited)',
+    to: 'edited: []',
+    test: 'test/integration/sql-functions-mended.test.ts',
+    title: 'a function that somebody edited by hand is noticed, and mended when asked to',
   },
   {
     bug: 'nobody is told of functions that the database lacks',

@@ -211,13 +211,13 @@ export const STORE_SCOPES: Mutant[] = [
     title: 'findMembership reads nothing of another site',
   },
   {
-    bug: 'lockOwners reads what other sites have',
+    bug: 'listOwners reads what other sites have',
     file: 'src/store/accounts/members.ts',
     from: `    .select('user_id')
     .where('publisher_id', '=', publisherId)`,
     to: `    .select('user_id')`,
     test: TEST,
-    title: 'lockOwners reads nothing of another site',
+    title: 'listOwners reads nothing of another site',
   },
   {
     bug: 'holdRole reads what other sites have',
@@ -282,17 +282,20 @@ export const STORE_SCOPES: Mutant[] = [
   {
     bug: 'archiveProject changes what other sites have',
     file: 'src/store/projects/projects.ts',
-    from: `    .where('id', '=', id)`,
-    to: '',
+    from: `content_retention_days: 0 })
+    .where('id', '=', id)`,
+    to: 'content_retention_days: 0 })',
     test: TEST,
     title: 'archiveProject changes nothing of another site',
   },
   {
     bug: 'setPublisherActivated changes what other sites have',
     file: 'src/store/accounts/publishers.ts',
-    from: `    .set({ activated_at: activatedAt })
-    .where('id', '=', id)`,
-    to: '    .set({ activated_at: activatedAt })',
+    from: `confirmation_awaited_from: null })
+    .where('id', '=', id)
+    .executeTakeFirst()`,
+    to: `confirmation_awaited_from: null })
+    .executeTakeFirst()`,
     test: TEST,
     title: 'setPublisherActivated changes nothing of another site',
   },

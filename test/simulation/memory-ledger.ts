@@ -2,6 +2,7 @@ import type { Nanos } from '../../src/rules/money.ts'
 import { completionTokensOf, NO_USAGE, promptTokensOf } from '../../src/rules/billing/usage.ts'
 import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger.ts'
 import type { Settlement } from '../../src/store/billing/settlement.ts'
+import { MINUTE_MS } from '../../src/rules/durations.ts'
 import {
   ABSORBED,
   CASH,
@@ -311,8 +312,6 @@ function diedSettlement({ id, projectId }: HoldRow): Settlement {
     hasIdempotencyKey: false,
   }
 }
-
-const MINUTE_MS = 60_000
 
 function usedThisMinute(wallet: Wallet, nowMs: number): { requests: number; tokens: number } {
   const isThis = wallet.minuteStartedMs === nowMs - (nowMs % MINUTE_MS)

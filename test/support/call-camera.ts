@@ -5,6 +5,7 @@
 import { sql } from 'kysely'
 import { changesBetween, createPlainer, openCamera, type Picture, type PlainerOptions, type Row } from './picture.ts'
 import { until, type TestProject, type World } from './world.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 
 export interface CallCamera {
   /** Ends when everything is written that follows from the work. */
@@ -30,8 +31,6 @@ export interface PictureOptions extends Partial<PlainerOptions> {
 }
 
 const LOADED_MS = Date.now()
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 /** Long after everything is written, also on a machine that does ten other things. Who has waited in vain waits less. */
 const WRITTEN_WITHIN_MS = { first: 20_000, later: 1_000 }
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import type { BodyOf, Contract, ParamOf, QueryOf, RouteKey } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
@@ -6,6 +7,7 @@ import type { Db } from '../../src/store/database.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { insertPayment } from '../../src/store/billing/payments.ts'
 import { addOutcomes } from '../../src/store/recommendations/records.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
 import { addSettledCall } from './ledger.ts'
 import { addRecommendation, said } from './sites.ts'
@@ -25,7 +27,6 @@ type Sample<Key extends RouteKey> = ([OtherParam<Key>] extends [never]
   : { params: Record<OtherParam<Key>, keyof TenantIds> }) &
   (Contract[Key] extends { body: unknown } ? { body: BodyOf<Key> } : object) & { query?: QueryOf<Key> }
 
-const HOUR_MS = 3_600_000
 /** Advertisers belong to the installation, and so to every publisher. */
 const ADVERTISER = '00000000-0000-7000-8000-00000000a11a'
 
@@ -107,6 +108,30 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'DELETE /api/me/passkeys/:passkey': { params: { passkey: 'passkey' } },
   'POST /api/me/invitations/:invitation/accept': { params: { invitation: 'invitationToMe' } },
   'POST /api/me/invitations/:invitation/decline': { params: { invitation: 'invitationToMe' } },
+}
+
+interface AnySample {
+  params?: Record<string, keyof TenantIds>
+  body?: unknown
+  query?: Record<string, string>
+}
+
+function sampleOf(key: string): AnySample {
+  return (SAMPLES as Record<string, AnySample>)[key] ?? {}
+}
+
+/** The ids that the sample's own parameters stand for, of this tenant. */
+export function idsFor(key: string, ids: TenantIds): Record<string, string> {
+  const others = Object.entries(sampleOf(key).params ?? {}).map(([name, id]) => [name, ids[id]])
+  return { publisher: ids.publisher, project: ids.project, ...Object.fromEntries(others) }
+}
+
+/** The sample's request, with these ids in its address. */
+export function requestOf(key: string, ids: Record<string, string>): { address: string; body: unknown } {
+  const { query, body } = sampleOf(key)
+  const path = key.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? assert.fail(`${key}: no id for ${name}`))
+  const search = new URLSearchParams(query).toString()
+  return { address: search === '' ? path : `${path}?${search}`, body }
 }
 
 /** Everything of a publisher that has an id which a route may be asked for. */

@@ -7,6 +7,7 @@ import { snapshot } from 'node:test'
 import { sql } from 'kysely'
 import type { Secrets } from '../../src/platform/secrets.ts'
 import type { Db } from '../../src/store/database.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 
 export type Row = Record<string, unknown>
 /** By table and primary key. */
@@ -58,8 +59,11 @@ function opened(row: Row, secrets: Secrets): Row {
 
 /** What came, what went, and which columns became what. */
 export function changesBetween(before: Picture, after: Picture): unknown[] {
-  const came = [...after].filter(([key]) => !before.has(key)).map(([, { table, row }]) => ({ [`+ ${table}`]: row }))
-  const went = [...before].filter(([key]) => !after.has(key)).map(([, { table, row }]) => ({ [`- ${table}`]: row }))
+  const newRows = [...after].filter(([key]) => !before.has(key)).map(([, row]) => row)
+  const oldRows = [...before].filter(([key]) => !after.has(key)).map(([, row]) => row)
+  const shown = createNumbering([...newRows, ...oldRows])
+  const came = newRows.map(({ table, row }) => ({ [`+ ${table}`]: shown(table, row) }))
+  const went = oldRows.map(({ table, row }) => ({ [`- ${table}`]: shown(table, row) }))
   const changed = [...after].flatMap(([key, { table, row }]) => {
     const old = before.get(key)?.row
     if (!old) return []
@@ -68,6 +72,13 @@ export function changesBetween(before: Picture, after: Picture): unknown[] {
     return [{ [`= ${table}`]: Object.fromEntries(columns.map((name) => [name, [old[name], row[name]]])) }]
   })
   return [...came, ...changed, ...went]
+}
+
+/** Messages are numbered through the whole database. A picture counts its own from 1, so that it is the same alone. */
+function createNumbering(rows: readonly { table: string; row: Row }[]): (table: string, row: Row) => Row {
+  const messages = rows.filter(({ table }) => table === 'messages')
+  const numbers = messages.map(({ row }) => Number(row.seq)).toSorted((a, b) => a - b)
+  return (table, row) => (table === 'messages' ? { ...row, seq: numbers.indexOf(Number(row.seq)) + 1 } : row)
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
@@ -87,9 +98,6 @@ const RANDOM: [pattern: RegExp, name: string][] = [
   [/\/([rw])\/[\w-]{56}/g, '/$1/…'],
   [/("(?:ms|\w+_ms|\w+Ms)":)\d+(?:\.\d+)?/g, '$1"ms"'],
 ]
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 type Spans = 'hours' | 'days' | 'none'
 

@@ -42,7 +42,7 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
   cli: { billing: ['catalogue'], doctor: ['catalogue'] },
 }
 
-/** More than this and nobody reads the list of names: it holds two nouns. */
+/** More than this, and nobody reads the list of names. */
 const FILES_PER_FOLDER_MAX = 21
 
 export const sidewaysImports: Rule = (files) =>
@@ -66,7 +66,7 @@ export const folderSizes: Rule = (files) => {
   )
   return [...folders].flatMap(([folder, within]) => {
     const beyond = within.toSorted((a, b) => (a.path < b.path ? -1 : 1))[FILES_PER_FOLDER_MAX]
-    const why = `${folder} has ${within.length} files beside tests, at most ${FILES_PER_FOLDER_MAX}: it holds two nouns`
+    const why = `${folder} has ${within.length} files beside tests, at most ${FILES_PER_FOLDER_MAX}: give some of them a folder, by what they are about`
     return beyond === undefined ? [] : [`${beyond.path}:1 is one too many, ${why}`]
   })
 }

@@ -70,7 +70,7 @@ export const writesThroughActions: Rule = (files) =>
   importedWriters(files).flatMap(({ file, line, plane, name }) => {
     if (OWN_WRITES[plane]?.includes(name)) return []
     return [
-      `${file}:${line} imports ${name}, which writes: only src/actions changes what is somebody's, and says who did it`,
+      `${file}:${line} imports ${name}, which writes: only src/actions changes what is somebody's, and says who did it (or, if it is nobody's, list it in test/support/tidy-writes.ts)`,
     ]
   })
 

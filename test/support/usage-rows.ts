@@ -1,7 +1,7 @@
 import type { Db } from '../../src/store/database.ts'
 import { SCALARS } from '../../src/store/billing/usage-roll-up.ts'
+import { HOUR_MS } from '../../src/rules/durations.ts'
 
-const HOUR_MS = 3_600_000
 export const UNIT_MS = { usage_hours: HOUR_MS, usage_days: 24 * HOUR_MS }
 type UsageTable = keyof typeof UNIT_MS
 

@@ -9,12 +9,13 @@ import {
   listInvitations,
   upsertInvitation,
 } from '../../store/accounts/invitations.ts'
-import { holdRole, insertMembership, listMembers } from '../../store/accounts/members.ts'
+import { insertMembership, listMembers, lockTeam } from '../../store/accounts/members.ts'
 import type { Tx } from '../../store/database.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit.ts'
 import { postMail } from '../mails.ts'
 import { conflict, notThere, requireRole, wrongField } from '../refusals.ts'
+import { lockRole } from './team.ts'
 
 /** Who is invited to act for a publisher. */
 
@@ -22,24 +23,15 @@ import { conflict, notThere, requireRole, wrongField } from '../refusals.ts'
 const INVITATION_MS = 7 * DAY_MS
 const INVITATIONS_MAX = 100
 
-interface PublisherAtHand {
-  id: string
-  name: string
-  /** Of the person who acts. */
-  role: MemberRole
-}
-
 interface NewInvitation {
-  publisher: Pick<PublisherAtHand, 'id' | 'name'>
+  publisher: { id: string; name: string }
   email: string
   role: MemberRole
   installation: { secrets: Secrets; consoleUrl: string }
 }
 
 export async function inviteMember(tx: Tx, person: Person, { publisher, email, role, installation }: NewInvitation) {
-  // As it is now and until this is committed: an invitation must not outlive the right to send it.
-  const held = await holdRole(tx, publisher.id, person.id)
-  if (held === undefined) throw notThere('publisher')
+  const held = await lockRole(tx, person, publisher.id)
   requireRole(held, 'admin')
   requireRole(held, role)
   const earlier = await findInvitationTo(tx, publisher.id, email)
@@ -67,11 +59,12 @@ export async function inviteMember(tx: Tx, person: Person, { publisher, email, r
 export async function withdrawInvitation(
   tx: Tx,
   person: Person,
-  { publisher, invitationId }: { publisher: PublisherAtHand; invitationId: string },
+  { publisher, invitationId }: { publisher: { id: string }; invitationId: string },
 ): Promise<void> {
+  const held = await lockRole(tx, person, publisher.id)
   const invitation = await findInvitation(tx, publisher.id, invitationId)
   if (!invitation) throw notThere('invitation')
-  requireRole(publisher.role, invitation.role as MemberRole)
+  requireRole(held, invitation.role as MemberRole)
   await deleteInvitation(tx, publisher.id, invitation.id)
   await auditWithdrawn(tx, person, publisher, [invitation.email])
 }
@@ -85,16 +78,18 @@ interface InvitationAtHand {
 
 export async function acceptInvitation(tx: Tx, person: Person, invitation: InvitationAtHand): Promise<void> {
   const { id, publisherId, email } = invitation
+  await lockTeam(tx, publisherId)
   // What it offers now: it may have been changed, or withdrawn, since it was found.
   const role = await deleteInvitation(tx, publisherId, id)
   if (role === undefined) throw notThere('invitation')
-  await insertMembership(tx, publisherId, person.id, role)
+  if (!(await insertMembership(tx, publisherId, person.id, role))) throw conflict('You are a member already.')
   await audit(tx, person, { publisherId }, 'member.joined', { subject: email, details: { role } })
 }
 
 export async function declineInvitation(tx: Tx, person: Person, invitation: InvitationAtHand): Promise<void> {
   const { id, publisherId, email } = invitation
-  await deleteInvitation(tx, publisherId, id)
+  await lockTeam(tx, publisherId)
+  if ((await deleteInvitation(tx, publisherId, id)) === undefined) throw notThere('invitation')
   await audit(tx, person, { publisherId }, 'invitation.declined', { subject: email })
 }
 

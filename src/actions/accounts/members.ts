@@ -1,51 +1,42 @@
 import { invitableRoles, type MemberRole } from '../../rules/accounts/roles.ts'
-import {
-  deleteInvitation,
-  deleteInvitationsBy,
-  findInvitationTo,
-  listInvitations,
-} from '../../store/accounts/invitations.ts'
-import { deleteMembership, findMember, lockOwners, setMemberRole } from '../../store/accounts/members.ts'
+import { deleteInvitation, deleteInvitationsBy, listInvitations } from '../../store/accounts/invitations.ts'
+import { deleteMembership, findMember, listOwners, setMemberRole } from '../../store/accounts/members.ts'
 import type { Tx } from '../../store/database.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit.ts'
 import { conflict, notThere, requireRole } from '../refusals.ts'
 import { auditWithdrawn } from './invitations.ts'
+import { lockRole } from './team.ts'
 
 /** Who may act for a publisher. */
 
-interface PublisherAtHand {
-  id: string
-  name: string
-  /** Of the person who acts. */
-  role: MemberRole
+interface MemberInput {
+  publisher: { id: string }
+  memberId: string
 }
 
 export async function changeMemberRole(
   tx: Tx,
   person: Person,
-  { publisher, memberId, role }: { publisher: PublisherAtHand; memberId: string; role: MemberRole },
+  { publisher, memberId, role }: MemberInput & { role: MemberRole },
 ): Promise<void> {
+  const held = await lockRole(tx, person, publisher.id)
   const member = await memberOf(tx, memberId)
   // Nobody gives away more than they have, nor takes it from who has more.
-  requireRole(publisher.role, role)
-  requireRole(publisher.role, member.role)
+  requireRole(held, role)
+  requireRole(held, member.role)
   if (role !== 'owner') await expectAnotherOwner(tx, publisher.id, member.id)
   await setMemberRole(tx, publisher.id, member.id, role)
-  // After it: one that is being sent now is seen here, or finds that the role is another one.
   const withdrawn = await deleteInvitationsBy(tx, publisher.id, member.id, invitableRoles(role))
   await auditWithdrawn(tx, person, publisher, withdrawn)
   const change = { subject: member.email, details: { before: member.role, after: role } }
   await audit(tx, person, { publisherId: publisher.id }, 'member.role_changed', change)
 }
 
-export async function removeMember(
-  tx: Tx,
-  person: Person,
-  { publisher, memberId }: { publisher: PublisherAtHand; memberId: string },
-): Promise<void> {
+export async function removeMember(tx: Tx, person: Person, { publisher, memberId }: MemberInput): Promise<void> {
+  const held = await lockRole(tx, person, publisher.id)
   const member = await memberOf(tx, memberId)
-  requireRole(publisher.role, member.role)
+  requireRole(held, member.role)
   await expectAnotherOwner(tx, publisher.id, member.id)
   await endMembership(tx, person, { publisher, member })
   const change = { subject: member.email, details: { role: member.role } }
@@ -58,6 +49,7 @@ export async function leavePublisher(
   person: Person,
   { publisher, email }: { publisher: { id: string }; email: string },
 ): Promise<void> {
+  await lockRole(tx, person, publisher.id)
   await expectAnotherOwner(tx, publisher.id, person.id)
   await audit(tx, person, { publisherId: publisher.id }, 'member.left', { subject: email })
   await endMembership(tx, person, { publisher, member: { id: person.id, email } })
@@ -69,16 +61,15 @@ async function endMembership(
   person: Person,
   { publisher, member }: { publisher: { id: string }; member: { id: string; email: string } },
 ): Promise<void> {
-  const sent = (await listInvitations(tx, publisher.id)).filter(({ inviter_id }) => inviter_id === member.id)
-  // First, and what they have sent goes with it: one that is being sent now holds the membership, and waits for nothing.
+  const invitations = await listInvitations(tx, publisher.id)
+  const gone = invitations.filter(({ inviter_id, email }) => inviter_id === member.id || email === member.email)
+  for (const { id } of gone) await deleteInvitation(tx, publisher.id, id)
   await deleteMembership(tx, publisher.id, member.id)
-  const toThem = await findInvitationTo(tx, publisher.id, member.email)
-  if (toThem) await deleteInvitation(tx, publisher.id, toThem.id)
   await auditWithdrawn(
     tx,
     person,
     publisher,
-    sent.map(({ email }) => email),
+    gone.map(({ email }) => email),
   )
 }
 
@@ -90,8 +81,7 @@ async function memberOf(tx: Tx, id: string): Promise<{ id: string; email: string
 
 /** An account without an owner could never be managed again. */
 async function expectAnotherOwner(tx: Tx, publisherId: string, userId: string): Promise<void> {
-  // Not by the role that was read before: it may have become another while this waited.
-  const owners = await lockOwners(tx, publisherId)
+  const owners = await listOwners(tx, publisherId)
   if (owners.length > 1 || !owners.includes(userId)) return
   throw conflict('This is the last owner. Make somebody else an owner first.')
 }

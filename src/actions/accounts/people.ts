@@ -4,7 +4,7 @@ import { ParleyError } from '../../rules/errors.ts'
 import { formatCredits } from '../../rules/money.ts'
 import * as credentials from '../../store/accounts/credentials.ts'
 import type { Account } from '../../store/accounts/credentials.ts'
-import { countMembers, listMemberships, lockOwners } from '../../store/accounts/members.ts'
+import { countMembers, listMemberships, listOwners, lockTeam } from '../../store/accounts/members.ts'
 import { closePublisher } from '../../store/accounts/publishers.ts'
 import * as users from '../../store/accounts/users.ts'
 import { sumOwed } from '../../store/billing/wallets.ts'
@@ -44,7 +44,7 @@ export async function signUp(tx: Tx, { from, ...account }: SignUp): Promise<Acco
 
 export async function renamePerson(tx: Tx, person: Person, { name }: { name: string }): Promise<void> {
   await users.setUserName(tx, person.id, name)
-  await auditEverywhere(tx, { ...person, name }, 'user.renamed')
+  await auditEverywhere(tx, person, 'user.renamed', { subject: name, details: { before: person.name } })
 }
 
 export async function endSession(tx: Tx, person: Person, { sessionId }: { sessionId: string }): Promise<void> {
@@ -79,13 +79,15 @@ export async function resetPassword(
   input: NewPassword & { isActivating: boolean },
 ): Promise<void> {
   const { account, passwordHash } = input
+  const details: Record<string, unknown> = {}
   // Its signature holds for the password that is being replaced: a link sets one password, also when used twice at once.
   if (!(await credentials.replacePassword(tx, account, passwordHash))) throw staleLink()
   if (!account.emailVerified) {
-    await credentials.removeTracesOfMaker(tx, account.id)
+    const keyPairs = await credentials.removeTracesOfMaker(tx, account.id)
     await markConfirmed(tx, person, input)
+    if (keyPairs > 0) details.keyPairsDeleted = keyPairs
   }
-  await auditEverywhere(tx, person, 'user.password_reset')
+  await auditEverywhere(tx, person, 'user.password_reset', { details })
   await tellOfPassword(tx, input)
 }
 
@@ -139,7 +141,8 @@ export async function removeSecondFactor(tx: Tx, person: Person): Promise<void> 
  */
 export async function deletePerson(tx: Tx, person: Person, { email }: { email: string }): Promise<void> {
   for (const { publisherId, publisherName } of await listMemberships(tx, person.id)) {
-    const owners = await lockOwners(tx, publisherId)
+    await lockTeam(tx, publisherId)
+    const owners = await listOwners(tx, publisherId)
     const isLastOwner = owners.length === 1 && owners.includes(person.id)
     if (!isLastOwner) {
       await leavePublisher(tx, person, { publisher: { id: publisherId }, email })

@@ -1,6 +1,6 @@
 import { uuidv7 } from '../../platform/uuid.ts'
 import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../../rules/billing/payments.ts'
-import type { Db } from '../../store/database.ts'
+import type { Db, Tx } from '../../store/database.ts'
 import {
   creditPayment,
   findPaymentByIntent,
@@ -51,7 +51,7 @@ export async function applyPaymentEvent(db: Db, event: PaymentEvent): Promise<Ve
   }
 }
 
-async function applyPaid(tx: Db, event: EventOf<'paid'>): Promise<Verdict> {
+async function applyPaid(tx: Tx, event: EventOf<'paid'>): Promise<Verdict> {
   const { sessionId, paymentIntent } = event
   await lockPaymentIntent(tx, paymentIntent)
   const payment = await lockPayment(tx, sessionId)
@@ -69,7 +69,7 @@ async function applyPaid(tx: Db, event: EventOf<'paid'>): Promise<Verdict> {
   return 'credited'
 }
 
-async function applyReturned(tx: Db, event: EventOf<'returned' | 'reinstated'>): Promise<Verdict> {
+async function applyReturned(tx: Tx, event: EventOf<'returned' | 'reinstated'>): Promise<Verdict> {
   const { id, paymentIntent } = event
   await lockPaymentIntent(tx, paymentIntent)
   const payment = await findPaymentByIntent(tx, paymentIntent)

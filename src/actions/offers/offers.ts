@@ -1,25 +1,45 @@
 import type { Tx } from '../../store/database.ts'
-import { reviewOffers as review } from '../../store/offers/offers.ts'
+import { lockOffers, reviewOffers as review } from '../../store/offers/offers.ts'
 import type { Actor } from '../actor.ts'
 import { auditInstallation } from '../audit.ts'
 import { conflict } from '../refusals.ts'
 
 interface Decision {
-  ids: readonly string[]
+  offers: readonly ReadOffer[]
   decision: 'approved' | 'rejected'
   /** For the advertiser. */
   reason: string | null
 }
 
+export interface ReadOffer {
+  id: string
+  /** Of the words that were read. Without it, the decision is on whatever they are now. */
+  wordsMark: string | undefined
+}
+
+/** Of many, the log names so many. */
 const NAMED_MAX = 20
+const QUOTED_MAX = 5
 
 /** What a person decided on offers that wait for one: on all of them, or on none. */
-export async function reviewOffers(tx: Tx, actor: Actor, { ids, decision, reason }: Decision): Promise<void> {
-  const count = await review(tx, ids, { review: decision, reason })
-  if (count !== ids.length)
+export async function reviewOffers(tx: Tx, actor: Actor, { offers, decision, reason }: Decision): Promise<void> {
+  const ids = [...new Set(offers.map(({ id }) => id))]
+  const found = await lockOffers(tx, ids)
+  if (found.length !== ids.length)
     throw conflict(
-      `${ids.length - count} of these ids are no offers, so nothing was decided. List them with: parley offers list --review pending`,
+      `${ids.length - found.length} of these ids are no offers, so nothing was decided. List them with: parley offers list --review pending`,
     )
-  const details = { offers: ids.length, ids: ids.slice(0, NAMED_MAX) }
+  const marks = new Map(found.map(({ id, words_mark: mark }) => [id, mark]))
+  const changed = offers.find(({ id, wordsMark }) => wordsMark !== undefined && wordsMark !== marks.get(id))
+  if (changed)
+    throw conflict(
+      `The words of ${changed.id} have changed since you read them, so nothing was decided. Read them again with: parley offers show ${changed.id}`,
+    )
+  await review(tx, ids, { review: decision, reason })
+  const details = {
+    offers: ids.length,
+    ids: ids.slice(0, NAMED_MAX),
+    headlines: found.slice(0, QUOTED_MAX).map(({ headline }) => headline),
+  }
   await auditInstallation(tx, actor, `offers.${decision}`, { details })
 }

@@ -12,10 +12,12 @@ import {
 import { grantTrialCredit } from '../../store/billing/trial-credit.ts'
 import type { Tx } from '../../store/database.ts'
 import * as store from '../../store/projects/domains.ts'
+import { lockProject } from '../../store/projects/projects.ts'
 import { PARLEY, type Actor } from '../actor.ts'
 import { audit, auditProject, type ProjectAtHand } from '../audit.ts'
 import { mailOwners } from '../mails.ts'
 import { notThere, wrongField } from '../refusals.ts'
+import { expectProject } from './lock.ts'
 
 /** 128 bits: it is public once it stands in the DNS, but nobody can put it there before. */
 export function newVerificationToken(): string {
@@ -36,21 +38,24 @@ export async function changeDomain(
   { project, name: text }: { project: ProjectAtHand; name: string },
 ): Promise<void> {
   const name = expectDomainName(text, 'name')
+  await expectProject(tx, project.id)
   const before = await store.lockDomain(tx, project.id)
   if (before?.name === name) throw wrongField('name', 'This is the domain of the project already.')
   await store.setDomainName(tx, project.id, name, newVerificationToken())
   await auditProject(tx, actor, project, 'domain.changed', { subject: name, details: { before: before?.name } })
 }
 
-/** An operator's word, which no check takes back; or its end, after which a proof is needed. */
+/** An operator's word, which no check takes back; or its end, after which a new proof is needed: the old record must not do. */
 export async function setDomainVerified(
   tx: Tx,
   actor: Actor,
   { project, isVerified }: { project: ProjectAtHand; isVerified: boolean },
 ): Promise<void> {
+  await expectProject(tx, project.id)
   const before = await store.lockDomain(tx, project.id)
   if (!before) throw notThere('project')
   await store.setDomainVerified(tx, project.id, isVerified ? new Date() : null)
+  if (!isVerified) await store.setVerificationToken(tx, project.id, newVerificationToken())
   const details = { before: domainStateOf(before) }
   const action = isVerified ? 'domain.verified' : 'domain.unverified'
   await auditProject(tx, actor, project, action, { subject: before.name, details })
@@ -75,13 +80,15 @@ export interface RecordCheckOptions {
 
 /**
  * Writes down what a check found, in a transaction of the tenant, and tells the owners when that changes how the domain
- * stands. Undefined when the domain was changed while it was being checked: then the check is about something else.
+ * stands. Undefined when the domain was changed while it was being checked, or its project deleted: then the check is
+ * about something else.
  */
 export async function recordCheck(
   tx: Tx,
   options: RecordCheckOptions,
   check: FinishedCheck,
 ): Promise<store.Domain | undefined> {
+  if (!(await lockProject(tx, check.projectId))) return undefined
   const domain = await store.lockDomain(tx, check.projectId)
   if (!domain || domain.name !== check.name || domain.token !== check.token) return undefined
   const now = new Date()

@@ -14,10 +14,11 @@ import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
 import { mailOwners } from '../mails.ts'
 import { conflict, notThere } from '../refusals.ts'
+import { expectProject } from './lock.ts'
 
 const PAIRS_MAX = 100
 
-/** What of the installation goes into a pair and into the mails about it. */
+/** The settings that a key pair and the mails about it need. */
 export interface KeyPairInstallation {
   secrets: Secrets
   cell: string
@@ -43,6 +44,7 @@ export async function createKeyPair(
   input: { project: ProjectAtHand; name: string; expiresInDays: number | null; installation: KeyPairInstallation },
 ): Promise<MintedKeyPair> {
   const { project, name, expiresInDays, installation } = input
+  await expectProject(tx, project.id)
   // An operator may set things up in any order, and is told what is missing.
   if (actor.kind === 'person') await expectUsable(tx, project.id)
   await expectRoom(tx, project.id)
@@ -68,6 +70,7 @@ export async function rollKeyPair(
   input: KeyPairInput & { overlapSeconds: number; installation: KeyPairInstallation },
 ): Promise<MintedKeyPair & { oldEndsAt: Date }> {
   const { project, overlapSeconds, installation } = input
+  await expectProject(tx, project.id)
   const old = await lockPair(tx, input)
   const status = keyStatusOf(old, Date.now())
   if (old.replaced_by !== null) throw conflict('This pair was replaced already. Roll the pair that took its place.')
@@ -167,7 +170,7 @@ function personOf(actor: Actor): string | undefined {
 
 type KeyMail = 'key_created' | 'key_rolled' | 'key_deleted'
 
-/** Of what one of them did. What an operator does for a publisher, the operator tells. */
+/** Mails the owners what a member did. When an operator acts for them, telling them is up to the operator. */
 async function tellOwners<Template extends KeyMail>(
   tx: Tx,
   actor: Actor,

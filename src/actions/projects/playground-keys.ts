@@ -6,6 +6,7 @@ import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, type KeyPair } from '../../rules/pr
 import type { Tx } from '../../store/database.ts'
 import { lockPlaygroundKey, upsertPlaygroundKey } from '../../store/projects/playground-keys.ts'
 import { storedPairOf } from './key-pairs.ts'
+import { expectProject } from './lock.ts'
 
 const KEY_NAME = 'Playground'
 const KEY_LIFE_MS = HOUR_MS
@@ -21,6 +22,7 @@ export async function playgroundPairOf(
   tx: Tx,
   { projectId, secrets, cell, nowMs }: { projectId: string; secrets: Secrets; cell: string; nowMs: number },
 ): Promise<KeyPair> {
+  await expectProject(tx, projectId)
   const row = await lockPlaygroundKey(tx, projectId)
   if (row?.expires_at && row.expires_at.getTime() > nowMs + KEY_LEFT_MS && row.secret_version === secrets.version) {
     const pair = derivedPair(secrets, cell, row.id, row.expires_at)

@@ -11,6 +11,7 @@ import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
 import { conflict, notThere, wrongField } from '../refusals.ts'
 import { expectDomainName, newVerificationToken } from './domains.ts'
+import { expectProject } from './lock.ts'
 
 /** Each has Parley ask for a name and a file again and again, at whatever name its publisher wrote. */
 const PROJECTS_MAX = 100
@@ -116,6 +117,7 @@ export async function deleteProject(
   actor: Actor,
   { project, leavesCredit }: { project: ProjectAtHand; leavesCredit: boolean },
 ): Promise<void> {
+  await expectProject(tx, project.id)
   const { balance_nanos: balance, owed_nanos: owed, domain } = await projectRow(tx, project.id)
   // Nobody could pay it any more, and the account's other projects would stay refused.
   if (owed > 0n)

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { createPublisher, setPublisherActivated } from '../../actions/accounts/publishers.ts'
 import { listPublishers } from '../../store/accounts/publishers.ts'
-import { nameOf } from '../arguments.ts'
+import { tenantNameOf } from '../arguments.ts'
 import { CliError, expectId, orUnknown } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
@@ -9,7 +9,7 @@ import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../s
 export function addPublisherCommands(program: Command): void {
   const publisher = program.command('publisher').description('who uses Parley and pays for it')
   addChange(publisher, 'create', 'add a publisher', 'parley publisher create "Example News" --activate')
-    .addArgument(new Argument('<name>', 'how people call it').argParser(nameOf))
+    .addArgument(new Argument('<name>', 'how people call it').argParser(tenantNameOf))
     .option('--email <address>', 'where to reach it')
     .option('--activate', 'let it make requests at once')
     .action(withStore(create))

@@ -9,9 +9,11 @@ import {
   type ReceiptAttempt,
   type Recomputation,
 } from '../../rules/billing/receipts.ts'
+import { CLASS_COLUMNS } from '../../rules/billing/token-columns.ts'
+import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
 import { findHold, findReceipt } from '../../store/billing/receipts.ts'
 import { CliError } from '../failures.ts'
-import { CLASSES, priceDocument, rowOf } from '../catalogue/prices.ts'
+import { classLabel, priceDocument } from '../catalogue/prices.ts'
 import { facts, table, type Output } from '../print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
@@ -100,13 +102,11 @@ function callFacts(receipt: Receipt): string {
 }
 
 function tokenTable({ usage, price }: Receipt): string {
-  const tokens = rowOf(usage)
-  const prices = rowOf(price)
   return table(
-    CLASSES.map((name) => ({
-      tokens: name.replace('_', ' '),
-      count: tokens[name],
-      'price per million': formatCredits(prices[name]),
+    TOKEN_CLASSES.map((name) => ({
+      tokens: classLabel(name),
+      count: usage[name],
+      'price per million': formatCredits(price[name]),
     })),
     '',
   )
@@ -187,10 +187,10 @@ function documentOf(receipt: Receipt, again: Recomputation) {
     streamed: receipt.streamed,
     first_token_ms: receipt.firstTokenMs,
     duration_ms: receipt.durationMs,
-    tokens: rowOf(receipt.usage),
+    tokens: Object.fromEntries(TOKEN_CLASSES.map((name) => [CLASS_COLUMNS[name], receipt.usage[name]])),
     usage_source: receipt.usageSource,
     price_version: receipt.price.version,
-    price: priceDocument(rowOf(receipt.price)),
+    price: priceDocument(receipt.price),
     held_nanos: receipt.held,
     worth_nanos: receipt.worth,
     charged_nanos: receipt.charged,

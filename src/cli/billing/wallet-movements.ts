@@ -3,7 +3,7 @@ import { adjustWallet, creditWallet, refundCall, refundWallet, reverseTransfer }
 import { uuidv7 } from '../../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import { callIdOf } from '../../rules/billing/receipts.ts'
-import { isLoginRefused, isUnavailable, type Db } from '../../store/database.ts'
+import { mayBeDone, type Db } from '../../store/database.ts'
 import {
   effectOf,
   findTransfer,
@@ -157,7 +157,7 @@ async function postOnce({ reference }: Movement, work: () => Promise<boolean>, r
   try {
     return await work()
   } catch (error) {
-    if (isUnavailable(error) && !isLoginRefused(error)) {
+    if (mayBeDone(error)) {
       throw new CliError(
         `The database went away and may or may not have posted it. Run it again with --reference "${reference}": it counts once.`,
       )

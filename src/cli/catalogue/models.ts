@@ -1,12 +1,21 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { addModel, changeModel, setModelEnabled } from '../../actions/catalogue/models.ts'
+import { PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { formatMargin } from '../../rules/catalogue/margins.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { findModel, listDeployments, listModels, listPrices } from '../../store/catalogue/models.ts'
 import { marginOf, wholeNumber } from '../arguments.ts'
 import { CliError, orUnknown, unknownId } from '../failures.ts'
 import { addImportCommand } from './price-import.ts'
-import { addPriceOptions, newPriceOf, priceDocument, setPrice, type PriceOptions } from './prices.ts'
+import {
+  addPriceOptions,
+  classesIn,
+  newPriceOf,
+  priceCells,
+  priceDocument,
+  setPrice,
+  type PriceOptions,
+} from './prices.ts'
 import { facts, table, type Output } from '../print.ts'
 import { addRouteCommands } from './routes.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
@@ -132,10 +141,8 @@ function stateOf(model: Model, routes: readonly string[]): string {
 
 function modelDocument(model: Model, routes: readonly string[]) {
   const { id, owned_by, context_window, max_output_tokens, enabled } = model
-  const { input, cached_input, cache_write, output, reasoning } = model
-  const isPriced =
-    input !== null && cached_input !== null && cache_write !== null && output !== null && reasoning !== null
-  const price = isPriced ? priceDocument({ input, cached_input, cache_write, output, reasoning }) : null
+  const classes = classesIn(PRICE_COLUMNS, model)
+  const price = classes ? priceDocument(classes) : null
   return { id, state: stateOf(model, routes), owned_by, context_window, max_output_tokens, enabled, price, routes }
 }
 
@@ -160,11 +167,7 @@ async function show({ db }: Session, id: string): Promise<Output> {
     table(
       prices.map((price) => ({
         'effective from': price.effective_from,
-        'input/M': formatCredits(price.input),
-        'cached/M': formatCredits(price.cached_input),
-        'cache write/M': formatCredits(price.cache_write),
-        'output/M': formatCredits(price.output),
-        'reasoning/M': formatCredits(price.reasoning),
+        ...priceCells(PRICE_COLUMNS.valuesIn(price)),
         source: price.source,
       })),
       'It has no price, so it is not served.',
@@ -185,7 +188,7 @@ async function show({ db }: Session, id: string): Promise<Output> {
   ]
   const versions = prices.map((price) => {
     const { id: version, effective_from, source } = price
-    return { version, effective_from, source, price: priceDocument(price) }
+    return { version, effective_from, source, price: priceDocument(PRICE_COLUMNS.valuesIn(price)) }
   })
   return { document: { ...model, prices: versions, routes }, text: text.join('\n\n') }
 }

@@ -1,8 +1,8 @@
-import { formatMargin, type Classes } from '../../rules/catalogue/margins.ts'
+import { formatMargin } from '../../rules/catalogue/margins.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { changesOf, type ImportPlan, type ModelChange } from '../../rules/catalogue/price-import.ts'
 import type { PriceFile } from './price-file.ts'
-import { priceDocument, rowOf } from './prices.ts'
+import { priceCells, priceDocument } from './prices.ts'
 import { table } from '../print.ts'
 
 /** What an import would change, for people: first what is new, then what is dearer or cheaper, then what is odd. */
@@ -35,24 +35,15 @@ function newModelRow({ id, facts, price }: ModelChange) {
     context: facts.contextWindow,
     'max output': facts.maxOutputTokens,
     margin: formatMargin(facts.marginBps),
-    ...(price && pricesOf(price.to)),
-  }
-}
-
-function pricesOf({ input, cachedInput, cacheWrite, output, reasoning }: Classes) {
-  return {
-    'input/M': formatCredits(input),
-    'cached/M': formatCredits(cachedInput),
-    'cache write/M': formatCredits(cacheWrite),
-    'output/M': formatCredits(output),
-    'reasoning/M': formatCredits(reasoning),
+    ...(price && priceCells(price.to)),
   }
 }
 
 function priceRows({ id, price }: ModelChange) {
   if (!price) return []
   const { from, to } = price
-  if (!from) return [{ model: id, class: 'all', old: 'none', new: Object.values(pricesOf(to)).join(' '), change: '-' }]
+  if (!from)
+    return [{ model: id, class: 'all', old: 'none', new: Object.values(priceCells(to)).join(' '), change: '-' }]
   return changesOf({ from, to }).map(({ name, tenths }) => ({
     model: id,
     class: name,
@@ -87,7 +78,7 @@ function routeRows({ id, deployments, position }: ModelChange) {
 }
 
 function costRows({ id, costs }: ModelChange) {
-  return costs.map(({ provider, to }) => ({ model: id, provider, ...pricesOf(to) }))
+  return costs.map(({ provider, to }) => ({ model: id, provider, ...priceCells(to) }))
 }
 
 export function planDocument(file: PriceFile, plan: ImportPlan) {
@@ -104,8 +95,8 @@ export function planDocument(file: PriceFile, plan: ImportPlan) {
       context_window: facts.contextWindow,
       max_output_tokens: facts.maxOutputTokens,
       margin_bps: facts.marginBps,
-      old_price: price?.from ? priceDocument(rowOf(price.from)) : null,
-      new_price: price ? priceDocument(rowOf(price.to)) : null,
+      old_price: price?.from ? priceDocument(price.from) : null,
+      new_price: price ? priceDocument(price.to) : null,
       new_routes: deployments.map(({ provider, upstreamModel }) => {
         return { provider, upstream_model: upstreamModel, position }
       }),

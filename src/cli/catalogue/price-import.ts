@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { importPrices } from '../../actions/catalogue/models.ts'
-import type { Classes } from '../../rules/catalogue/margins.ts'
+import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { planImport, type KnownModel, type Offer } from '../../rules/catalogue/price-import.ts'
 import { visibleText } from '../../rules/visible-text.ts'
 import { catalogueVersion } from '../../store/catalogue/catalogue.ts'
@@ -13,6 +13,7 @@ import { marginOf, timeOf } from '../arguments.ts'
 import { CliError, unknownId } from '../failures.ts'
 import { planDocument, planText } from './price-import-diff.ts'
 import { readPriceFile, type ListedModel, type PriceFile } from './price-file.ts'
+import { classesIn } from './prices.ts'
 import type { Output } from '../print.ts'
 import { addChange, withStore, type Session } from '../session.ts'
 
@@ -156,32 +157,16 @@ async function knownModels(db: Db, at: Date | undefined): Promise<Map<string, Kn
         maxOutputTokens: model.max_output_tokens,
         figures: figuresOf(model),
         marginBps: model.margin_bps,
-        price: classesOf(model),
+        price: classesIn(PRICE_COLUMNS, model),
         deployments: (routes.get(model.id) ?? []).map((route) => ({
           id: route.id,
           providerId: route.provider_id,
           upstreamModel: route.upstream_model,
           position: route.position,
           enabled: route.enabled,
-          cost: classesOf({
-            input: route.cost_input,
-            cached_input: route.cost_cached_input,
-            cache_write: route.cost_cache_write,
-            output: route.cost_output,
-            reasoning: route.cost_reasoning,
-          }),
+          cost: classesIn(COST_COLUMNS, route),
         })),
       },
     ]),
   )
-}
-
-type Row = Record<'input' | 'cached_input' | 'cache_write' | 'output' | 'reasoning', bigint | null>
-
-/** All five are known, or none. */
-function classesOf({ input, cached_input, cache_write, output, reasoning }: Row): Classes | undefined {
-  if (input === null || cached_input === null || cache_write === null || output === null || reasoning === null) {
-    return undefined
-  }
-  return { input, cachedInput: cached_input, cacheWrite: cache_write, output, reasoning }
 }

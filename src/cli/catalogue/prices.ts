@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander'
 import { addPrice } from '../../actions/catalogue/models.ts'
+import { CLASS_COLUMNS, type ClassColumns } from '../../rules/billing/token-columns.ts'
+import { TOKEN_CLASSES, type PerClass, type TokenClass } from '../../rules/billing/usage.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import type { NewPrice } from '../../store/catalogue/models.ts'
 import { priceOf, timeOf } from '../arguments.ts'
@@ -7,21 +9,10 @@ import { CliError, FOREIGN_KEY_VIOLATION, codeOf, UNIQUE_VIOLATION, unknownId } 
 import { facts, type Output } from '../print.ts'
 import type { Session } from '../session.ts'
 
-export interface PriceOptions extends PerMillion {
-  effectiveFrom?: Date
-}
+export type PriceOptions = PerMillion & { effectiveFrom?: Date }
 
-/** In dollars per million tokens of each class, of which only the first two must be given. */
-export interface PerMillion {
-  input: Nanos
-  output: Nanos
-  cachedInput?: Nanos
-  cacheWrite?: Nanos
-  reasoning?: Nanos
-}
-
-export const CLASSES = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
-type PriceRow = Record<(typeof CLASSES)[number], Nanos>
+/** In dollars per million tokens of each class, of which only two must be given. */
+export type PerMillion = Pick<PerClass<Nanos>, 'input' | 'output'> & Partial<PerClass<Nanos>>
 
 /** All in US dollars per million tokens, as providers publish them. */
 export function addPriceOptions(command: Command): Command {
@@ -54,7 +45,7 @@ export function newPriceOf(modelId: string, options: PriceOptions): NewPrice {
 }
 
 /** Most providers ask the same for a cached prompt token as for any, and the same for a thought as for an answer. */
-export function allClassesOf({ input, output, cachedInput, cacheWrite, reasoning }: PerMillion): Required<PerMillion> {
+export function allClassesOf({ input, output, cachedInput, cacheWrite, reasoning }: PerMillion): PerClass<Nanos> {
   return {
     input,
     cachedInput: cachedInput ?? input,
@@ -71,25 +62,43 @@ export async function setPrice({ actor, change }: Session, modelId: string, opti
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError('This model already has a price from that very time. Choose another --effective-from.')
   })
-  const row = rowOf(price)
   return {
-    document: { model: modelId, price_version: id, effective_from: price.effectiveFrom, price: priceDocument(row) },
-    text: facts({ model: modelId, version: id, 'effective from': price.effectiveFrom, ...priceFacts(row) }),
+    document: { model: modelId, price_version: id, effective_from: price.effectiveFrom, price: priceDocument(price) },
+    text: facts({ model: modelId, version: id, 'effective from': price.effectiveFrom, ...priceFacts(price) }),
   }
 }
 
-/** As the tables name the classes, and everything that is printed. */
-export function rowOf<Value>(classes: Record<keyof PerMillion, Value>): Record<(typeof CLASSES)[number], Value> {
-  const { input, cachedInput, cacheWrite, output, reasoning } = classes
-  return { input, cached_input: cachedInput, cache_write: cacheWrite, output, reasoning }
+/** What a row has for each class: all five, or none. */
+export function classesIn<Name extends string>(
+  columns: ClassColumns<Name>,
+  row: Record<NoInfer<Name>, Nanos | null>,
+): PerClass<Nanos> | undefined {
+  const { input, cachedInput, cacheWrite, output, reasoning } = columns.valuesIn(row)
+  if (input === null || cachedInput === null || cacheWrite === null || output === null || reasoning === null) return
+  return { input, cachedInput, cacheWrite, output, reasoning }
 }
 
-export function priceDocument(row: PriceRow): Record<string, Nanos> {
-  return Object.fromEntries(CLASSES.map((name) => [`${name}_per_million_nanos`, row[name]]))
+export function priceDocument(price: PerClass<Nanos>): Record<string, Nanos> {
+  return Object.fromEntries(TOKEN_CLASSES.map((name) => [`${CLASS_COLUMNS[name]}_per_million_nanos`, price[name]]))
 }
 
-function priceFacts(row: PriceRow): Record<string, string> {
+/** The columns of a table. */
+export function priceCells({ input, cachedInput, cacheWrite, output, reasoning }: PerClass<Nanos>) {
+  return {
+    'input/M': formatCredits(input),
+    'cached/M': formatCredits(cachedInput),
+    'cache write/M': formatCredits(cacheWrite),
+    'output/M': formatCredits(output),
+    'reasoning/M': formatCredits(reasoning),
+  }
+}
+
+function priceFacts(price: PerClass<Nanos>): Record<string, string> {
   return Object.fromEntries(
-    CLASSES.map((name) => [name.replace('_', ' '), `${formatCredits(row[name])} per million tokens`]),
+    TOKEN_CLASSES.map((name) => [classLabel(name), `${formatCredits(price[name])} per million tokens`]),
   )
+}
+
+export function classLabel(name: TokenClass): string {
+  return CLASS_COLUMNS[name].replace('_', ' ')
 }

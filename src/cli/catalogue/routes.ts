@@ -6,7 +6,7 @@ import { findModel, type NewDeployment } from '../../store/catalogue/models.ts'
 import { findProvider } from '../../store/catalogue/providers.ts'
 import { listOf, upstreamModelOf, wholeNumber } from '../arguments.ts'
 import { CliError, expectId, orUnknown, unknownId } from '../failures.ts'
-import { allClassesOf, priceDocument, priceOption, rowOf } from './prices.ts'
+import { allClassesOf, priceDocument, priceOption } from './prices.ts'
 import { facts, type Output } from '../print.ts'
 import { addChange, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
@@ -30,8 +30,8 @@ export function addRouteCommands(model: Command): void {
     .option('--weight <n>', 'its share of the calls among routes of the same position', wholeNumber(1, 1_000), 100)
     .option('--unsupported <fields>', `request fields it cannot honour, of: ${FIELDS.join(', ')}`, fieldsOf)
     .option('--connect-timeout-ms <ms>', 'to connect', wholeNumber(50, 60_000))
-    .option('--first-token-timeout-ms <ms>', 'to the first piece of the answer', wholeNumber(50, 600_000))
-    .option('--idle-timeout-ms <ms>', 'between two pieces', wholeNumber(50, 600_000))
+    .option('--first-token-timeout-ms <ms>', 'to the first chunk of the answer', wholeNumber(50, 600_000))
+    .option('--idle-timeout-ms <ms>', 'between two chunks', wholeNumber(50, 600_000))
     .option('--total-timeout-ms <ms>', 'for the whole answer', wholeNumber(50, 3_600_000))
   addCostOptions(add).addHelpText('after', GROUPS).action(withStore(route))
   addChange(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
@@ -106,7 +106,7 @@ async function route({ db, actor, change }: Session, modelId: string, options: R
       position,
       weight,
       unsupported,
-      cost: cost ? priceDocument(rowOf(cost)) : null,
+      cost: cost ? priceDocument(cost) : null,
     },
     text: facts({
       route: id,

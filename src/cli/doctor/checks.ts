@@ -7,7 +7,7 @@ import { loadCatalogue } from '../../store/catalogue/catalogue.ts'
 import type { Db } from '../../store/database.ts'
 import { countCallers, countStuckHolds, partitionDaysAhead, serverFacts } from '../../store/health.ts'
 import { countKeyPairsBySecret } from '../../store/projects/keys.ts'
-import { pendingMigrations } from '../../store/migrate.ts'
+import { migrationState, pendingMigrations } from '../../store/migrate.ts'
 import { listDeployments } from '../../store/catalogue/models.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { sumAnomalies } from '../../store/billing/usage-anomalies.ts'
@@ -32,7 +32,7 @@ const SWEPT_WITHIN_MS = MINUTE_MS
 
 export async function checkStore(db: Db): Promise<Finding[]> {
   const askedMs = Date.now()
-  const { version, major, now } = await serverFacts(db)
+  const { version, major, now, isReadOnly, isStandby } = await serverFacts(db)
   const answeredMs = Date.now()
   // The store read its clock at some moment in between.
   const differenceMs = Math.max(askedMs - now.getTime(), now.getTime() - answeredMs, 0)
@@ -51,13 +51,38 @@ export async function checkStore(db: Db): Promise<Finding[]> {
       `${(differenceMs / 1000).toFixed(1)} s away from the store's`,
       'Set the clocks of both machines with NTP: ids and prices go by time.',
     ),
+    ...(isReadOnly ? [readOnly(isStandby)] : []),
   ]
+}
+
+/** After a failover the old address may lead to a server that answers everything and takes nothing. */
+function readOnly(isStandby: boolean): Finding {
+  const check = 'writing'
+  if (isStandby) {
+    const mend = 'Let DATABASE_URL lead to the server that took over, or promote this one.'
+    return { check, state: 'problem', detail: 'the store is a standby and takes no changes', mend }
+  }
+  const mend = 'Look for default_transaction_read_only in its configuration, of the database and of the login.'
+  return { check, state: 'problem', detail: 'the store is read-only and takes no changes', mend }
 }
 
 export async function checkMigrations(databaseUrl: string): Promise<Finding[]> {
   const pending = await pendingMigrations(databaseUrl)
   const detail = pending.length === 0 ? 'all are applied' : `missing: ${pending.join(', ')}`
   return [verdict('migrations', pending.length === 0, detail, 'Run: parley migrate')]
+}
+
+/** Functions that are there, but not as this version has them. */
+export async function checkFunctions(databaseUrl: string): Promise<Finding[]> {
+  const { editedFunctions, newerFunctions } = await migrationState(databaseUrl)
+  const again = 'parley migrate --functions'
+  const edited = editedFunctions.map((name) =>
+    verdict(`function ${name}`, false, 'differs from what Parley applied', `Run: ${again}`),
+  )
+  if (newerFunctions.length === 0) return edited
+  const detail = `another version has applied its own: ${newerFunctions.join(', ')}`
+  const mend = `All is well while that version runs, too. If it is gone for good, run: ${again}`
+  return [...edited, { check: 'functions', state: 'hint', detail, mend }]
 }
 
 export async function checkPartitions(db: Db): Promise<Finding[]> {

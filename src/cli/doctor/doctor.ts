@@ -42,6 +42,7 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
   const inOrder: [name: string, check: () => Promise<checks.Finding[]>][] = [
     ['store', () => checks.checkStore(db)],
     ['migrations', () => checks.checkMigrations(config.DATABASE_URL)],
+    ['functions', () => checks.checkFunctions(config.DATABASE_URL)],
     ['logins', () => checkLogins(config, db)],
     ['partitions', () => checks.checkPartitions(db)],
     ['secrets', () => checks.checkSecrets(db, secrets)],

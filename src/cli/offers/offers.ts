@@ -1,5 +1,5 @@
 import { Argument, Option, type Command } from 'commander'
-import { reviewOffers } from '../../actions/offers/offers.ts'
+import { reviewOffers, type ReadOffer } from '../../actions/offers/offers.ts'
 import type { Db } from '../../store/database.ts'
 import { findFeed, listFeedRuns, type Rejection } from '../../store/offers/feeds.ts'
 import { findOffer, listOffers, type Review } from '../../store/offers/offers.ts'
@@ -39,7 +39,7 @@ export function addOfferCommands(program: Command): void {
     `parley offers review approve ${EXAMPLE_ID}`,
   )
     .addArgument(new Argument('<decision>').choices(['approve', 'reject']))
-    .argument('<offers...>', 'their ids, from "parley offers list --review pending"')
+    .argument('<offers...>', 'their ids, as "parley offers list --review pending" prints them')
     .option('--reason <text>', 'for the advertiser')
     .action(withStore(review))
   addCommand(offers, 'runs', 'show the last imports', 'parley offers runs --advertiser "Acme Audio" --feed main')
@@ -65,10 +65,10 @@ async function list({ db }: Session, options: ListOptions): Promise<Output> {
     limit: options.limit ?? ROWS_SHOWN,
   })
   return {
-    document: offers,
+    document: offers.map(withReviewId),
     text: table(
       offers.map((offer) => ({
-        id: offer.id,
+        id: offer.review === 'pending' ? reviewIdOf(offer) : offer.id,
         advertiser: offer.advertiser,
         item: offer.item_id,
         headline: offer.headline,
@@ -80,6 +80,15 @@ async function list({ db }: Session, options: ListOptions): Promise<Output> {
       'There are no such offers. Import a feed with: parley offers import --help',
     ),
   }
+}
+
+/** Names an offer and the words of it that were read, so that they cannot be exchanged before the decision. */
+function reviewIdOf({ id, words_mark: mark }: { id: string; words_mark: string }): string {
+  return `${id}.${mark}`
+}
+
+function withReviewId<Row extends { id: string; words_mark: string }>({ words_mark, ...offer }: Row) {
+  return { ...offer, review_id: reviewIdOf({ id: offer.id, words_mark }) }
 }
 
 function priceOf({ price, currency }: { price: string | null; currency: string | null }): string | null {
@@ -95,10 +104,11 @@ async function offerOf(db: Db, which: string, advertiser: string | undefined): P
     if (found) return found
     throw new CliError(`${name} has no item "${which}". List what there is with: parley offers list`)
   }
-  if (!isId(which)) {
+  const [id = ''] = which.split('.')
+  if (!isId(id)) {
     throw new CliError(`Say whose item "${which}" is with --advertiser, or give the offer's id: parley offers list`)
   }
-  const found = await findOffer(db, { id: which })
+  const found = await findOffer(db, { id })
   if (!found) throw unknownId('offer', which)
   return found
 }
@@ -108,7 +118,7 @@ async function show({ db }: Session, which: string, options: { advertiser?: stri
   const obstacles = obstaclesOf(offer)
   const { content_hash: _, text_hash: __, changed_in: ___, ...document } = offer
   return {
-    document: { ...document, is_recommendable: obstacles.length === 0, obstacles },
+    document: { ...withReviewId(document), is_recommendable: obstacles.length === 0, obstacles },
     text: facts({
       id: offer.id,
       advertiser: offer.advertiser,
@@ -123,6 +133,7 @@ async function show({ db }: Session, which: string, options: { advertiser?: stri
       availability: offer.availability,
       review: offer.review,
       'review reason': offer.review_reason,
+      'id for review': reviewIdOf(offer),
       'fresh until': offer.expires_at,
       recommendable: obstacles.length === 0 ? 'yes, where it fits' : `no: ${obstacles.join('; ')}`,
     }),
@@ -152,14 +163,19 @@ async function review(
   if (reason !== null && (reason === '' || reason.length > REASON_CHARS_MAX)) {
     throw new CliError(`A reason has 1 to ${REASON_CHARS_MAX} characters. Correct it.`)
   }
-  const wrong = ids.find((id) => !isId(id))
-  if (wrong !== undefined) {
-    throw new CliError(`"${wrong}" is not the id of an offer. List them with: parley offers list --review pending`)
-  }
   const verdict = decision === 'approve' ? 'approved' : 'rejected'
-  const unique = [...new Set(ids.map((id) => id.toLowerCase()))]
-  await change((tx) => reviewOffers(tx, actor, { ids: unique, decision: verdict, reason }))
-  return { document: { review: verdict, reason, offers: unique }, text: `${unique.length} ${verdict}.` }
+  const offers = [...new Set(ids.map((id) => id.toLowerCase()))].map(readOfferOf)
+  await change((tx) => reviewOffers(tx, actor, { offers, decision: verdict, reason }))
+  return {
+    document: { review: verdict, reason, offers: offers.map(({ id }) => id) },
+    text: `${offers.length} ${verdict}.`,
+  }
+}
+
+function readOfferOf(text: string): ReadOffer {
+  const [id = '', wordsMark] = text.split('.')
+  if (isId(id)) return { id, wordsMark }
+  throw new CliError(`"${text}" is not the id of an offer. List them with: parley offers list --review pending`)
 }
 
 interface RunsOptions {

@@ -11,16 +11,18 @@ export function addMatcherCommands(program: Command): void {
   addCommand(
     matcher,
     'prepare',
-    'build the encoder that a matcher loads, unless it is there; a matcher that finds none builds it when it starts',
+    'build the encoder that a matcher loads, unless it is there and whole; a matcher that finds none builds it when it starts',
     'parley matcher prepare',
   )
     .option('--into <directory>', 'where to, instead of PARLEY_ENCODER_DIR or PARLEY_MATCHER_DIR')
     .action(async ({ into }: { into?: string }, command: Command) => {
+      // As a shell passes on a variable that is not set; it would become the directory that one happens to be in.
+      if (into === '') throw new CliError('--into names no directory. Say which, or leave it out.')
       print(await prepare(resolve(into ?? readEncoderDirectory())), command)
     })
 }
 
-/** Opened as a matcher does it, so that what was prepared is known to work on this machine. */
+/** Checked and opened as a matcher does it, so that what was prepared is known to be whole and to load on this machine. */
 async function prepare(directory: string): Promise<Output> {
   let isBuilt = false
   try {

@@ -32,7 +32,12 @@ export function addDomainCommands(program: Command): void {
   addChange(domain, 'verify', 'declare the domain proven: you decide', `parley domain verify ${EXAMPLE_ID}`)
     .argument('<project>')
     .action(withStore((session, project: string) => setVerified(session, project, true)))
-  addChange(domain, 'unverify', 'refuse requests again (403)', `parley domain unverify ${EXAMPLE_ID}`)
+  addChange(
+    domain,
+    'unverify',
+    'refuse requests again (403), until a new record proves it',
+    `parley domain unverify ${EXAMPLE_ID}`,
+  )
     .argument('<project>')
     .action(withStore((session, project: string) => setVerified(session, project, false)))
 }

@@ -4,9 +4,9 @@ import { isServed } from '../../rules/upstreams/routing.ts'
 import { loadCatalogue } from '../../store/catalogue/catalogue.ts'
 import type { Db } from '../../store/database.ts'
 import { findKeyPair, listKeyPairs } from '../../store/projects/keys.ts'
-import { nameOf } from '../arguments.ts'
+import { tenantNameOf } from '../arguments.ts'
 import { curlFor, gatewayUrlOf } from '../curl.ts'
-import { CliError, unknownId } from '../failures.ts'
+import { CliError, isId, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
 import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { obstaclesOf } from './projects.ts'
@@ -18,7 +18,7 @@ export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('key pairs, which requests are made with')
   addChange(key, 'create', 'make a key pair and show it once', `parley key create ${EXAMPLE_ID} --name "web server"`)
     .argument('<project>')
-    .option('--name <name>', 'what it is for', nameOf, 'default')
+    .option('--name <name>', 'what it is for', tenantNameOf, 'default')
     .action(withStore(create))
   addCommand(key, 'list', "show a project's key pairs", `parley key list ${EXAMPLE_ID}`)
     .argument('<project>')
@@ -86,6 +86,11 @@ async function list({ db }: Session, projectId: string): Promise<Output> {
 async function setActive({ db, actor, change }: Session, publishableKey: string, isActive: boolean): Promise<Output> {
   if (publishableKey.startsWith('ply_sk_')) {
     throw new CliError('That is a secret key, and it is now in your shell history. Name a pair by its publishable key.')
+  }
+  if (isId(publishableKey)) {
+    throw new CliError(
+      `${publishableKey} is an id. Name a pair by its publishable key: "parley key list PROJECT --json" has both.`,
+    )
   }
   const pair = await findKeyPair(db, publishableKey)
   if (!pair) throw unknownId('key pair', publishableKey)

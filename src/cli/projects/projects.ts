@@ -11,7 +11,7 @@ import { formatCredits } from '../../rules/money.ts'
 import type { Db } from '../../store/database.ts'
 import { listModels } from '../../store/catalogue/models.ts'
 import { listProjects } from '../../store/projects/projects.ts'
-import { domainOf, limitUpTo, listOf, nameOf, wholeNumber, type Limit } from '../arguments.ts'
+import { domainOf, limitUpTo, listOf, tenantNameOf, wholeNumber, type Limit } from '../arguments.ts'
 import { projectAtHand, projectOf, type Project } from '../project-at-hand.ts'
 import { CliError, expectId, orUnknown, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
@@ -27,7 +27,7 @@ export function addProjectCommands(program: Command): void {
     'add a project with an empty wallet',
     `parley project create "Website" --publisher ${EXAMPLE_ID} --domain example.com`,
   )
-    .addArgument(new Argument('<name>', 'how people call it').argParser(nameOf))
+    .addArgument(new Argument('<name>', 'how people call it').argParser(tenantNameOf))
     .requiredOption('--publisher <id>', 'whose it is')
     .requiredOption('--domain <name>', 'where it is published, for example example.com', domainOf)
     .action(withStore(create))
@@ -44,7 +44,7 @@ export function addProjectCommands(program: Command): void {
     `parley project set ${EXAMPLE_ID} --requests-per-minute 600 --allowed-models gpt-small,gpt-large`,
   )
     .argument('<id>')
-    .option('--name <name>', 'how people call it', nameOf)
+    .option('--name <name>', 'how people call it', tenantNameOf)
     .option('--allowed-models <ids>', 'the models it may name, separated by commas, or "all"', listOf)
     .option(
       '--content-retention-days <days>',

@@ -8,7 +8,6 @@ import { listInvitationsTo } from '../../store/accounts/invitations.ts'
 import { listMemberships } from '../../store/accounts/members.ts'
 import { countPasskeys } from '../../store/accounts/passkeys.ts'
 import { listSessions } from '../../store/accounts/users.ts'
-import { inTransaction } from '../../store/database.ts'
 import { listProjects } from '../../store/projects/projects.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { summaryOf } from '../projects/projects.ts'
@@ -21,8 +20,8 @@ export function accountRoutes(app: FastifyInstance, world: World): void {
   const { db } = world
   route(app, world, 'GET /api/me', (call) => describeMe(world, call))
 
-  route(app, world, 'PATCH /api/me', async ({ actor, body }) => {
-    await inTransaction(db, (tx) => renamePerson(tx, actor, { name: body.name }))
+  route(app, world, 'PATCH /api/me', async ({ actor, body, change }) => {
+    await change((tx) => renamePerson(tx, actor, { name: body.name }))
     return { done: true }
   })
 
@@ -41,20 +40,20 @@ export function accountRoutes(app: FastifyInstance, world: World): void {
     return { items }
   })
 
-  route(app, world, 'DELETE /api/me/sessions/:session', async ({ actor, params }) => {
-    await inTransaction(db, (tx) => endSession(tx, actor, { sessionId: params.session }))
+  route(app, world, 'DELETE /api/me/sessions/:session', async ({ actor, params, change }) => {
+    await change((tx) => endSession(tx, actor, { sessionId: params.session }))
     return { done: true }
   })
 
-  route(app, world, 'DELETE /api/me/sessions', async ({ user, actor, query }) => {
+  route(app, world, 'DELETE /api/me/sessions', async ({ user, actor, query, change }) => {
     const exceptId = query.keep === 'current' ? user.sessionId : undefined
-    await inTransaction(db, (tx) => endSessions(tx, actor, { exceptId }))
+    await change((tx) => endSessions(tx, actor, { exceptId }))
     return { done: true }
   })
 
-  route(app, world, 'POST /api/me/delete', async ({ user, actor, body }) => {
+  route(app, world, 'POST /api/me/delete', async ({ user, actor, body, change }) => {
     if (body.confirm.trim().toLowerCase() !== user.email) throw wrongField('confirm', `Write ${user.email} to confirm.`)
-    await inTransaction(db, (tx) => deletePerson(tx, actor, { email: user.email }))
+    await change((tx) => deletePerson(tx, actor, { email: user.email }))
     return { done: true }
   })
 
@@ -65,13 +64,13 @@ export function accountRoutes(app: FastifyInstance, world: World): void {
 }
 
 async function replacePassword(world: World, call: ConsoleRequest<'POST /api/me/password'>) {
-  const { user, actor, body, request, setCookies } = call
+  const { user, actor, body, request, setCookies, change } = call
   const { db, secrets, installation } = world
   const account = await findAccount(db, { id: user.id })
   if (!account) throw new ParleyError('signed_out')
   const passwordHash = await hashOfNew(world, body.newPassword, user.email, 'newPassword')
   const { consoleUrl } = installation
-  await inTransaction(db, (tx) => changePassword(tx, actor, { account, passwordHash, secrets, consoleUrl }))
+  await change((tx) => changePassword(tx, actor, { account, passwordHash, secrets, consoleUrl }))
   await openSession(world, request, user.id, setCookies)
   return { done: true as const }
 }

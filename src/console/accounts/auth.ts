@@ -87,7 +87,7 @@ export function createAuth({ db, secrets, secretVersions, passwords, consoleUrl 
         backupCodeOptions: { amount: 10, storeBackupCodes: 'encrypted' },
         schema: TABLES.twoFactor,
       }),
-      sessionOpener,
+      ownEndpoints,
     ],
   })
   return {
@@ -102,10 +102,22 @@ export function createAuth({ db, secrets, secretVersions, passwords, consoleUrl 
 
 const afterProof = new AsyncLocalStorage<true>()
 
-/** A session for somebody who has shown who they are in a way that the library does not know. Not reachable over HTTP. */
-const sessionOpener = {
-  id: 'session-opener',
+/** What our routes need of the library beside what it offers. Not reachable over HTTP. */
+const ownEndpoints = {
+  id: 'own-endpoints',
   endpoints: {
+    /** Who has given their password and is asked for a code now, by the cookie that they got for it. */
+    findPendingUser: createAuthEndpoint(
+      '/find-pending-user',
+      { method: 'POST', metadata: { SERVER_ONLY: true } },
+      async (context) => {
+        const { createAuthCookie, secret, internalAdapter } = context.context
+        const step = await context.getSignedCookie(createAuthCookie('two_factor').name, secret)
+        const pending = step ? await internalAdapter.findVerificationValue(step) : null
+        return context.json({ userId: pending?.value })
+      },
+    ),
+    /** A session for somebody who has shown who they are in a way that the library does not know. */
     openSession: createAuthEndpoint(
       '/open-session',
       { method: 'POST', body: z.object({ userId: z.uuid() }), metadata: { SERVER_ONLY: true } },

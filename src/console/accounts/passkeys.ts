@@ -66,13 +66,13 @@ export function passkeyRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'POST /api/me/passkeys/options', (call) => creationOptions(world, call))
   route(app, world, 'POST /api/me/passkeys', (call) => register(world, call))
 
-  route(app, world, 'PATCH /api/me/passkeys/:passkey', async ({ actor, params, body }) => {
-    await inTransaction(db, (tx) => renamePasskey(tx, actor, { passkeyId: params.passkey, name: body.name }))
+  route(app, world, 'PATCH /api/me/passkeys/:passkey', async ({ actor, params, body, change }) => {
+    await change((tx) => renamePasskey(tx, actor, { passkeyId: params.passkey, name: body.name }))
     return { done: true }
   })
 
-  route(app, world, 'DELETE /api/me/passkeys/:passkey', async ({ actor, params }) => {
-    await inTransaction(db, (tx) => removePasskey(tx, actor, { passkeyId: params.passkey }))
+  route(app, world, 'DELETE /api/me/passkeys/:passkey', async ({ actor, params, change }) => {
+    await change((tx) => removePasskey(tx, actor, { passkeyId: params.passkey }))
     return { done: true }
   })
 }
@@ -83,15 +83,16 @@ async function signIn(world: World, { body, request, setCookies }: ConsoleReques
   const userId = await ownerOf(world, body.credential, PURPOSES.signIn)
   const account = await findAccount(db, { id: userId })
   if (!account) throw refused()
-  await openSession(world, request, userId, setCookies)
+  // First: there is no session that the log does not tell of.
   await inTransaction(db, (tx) => recordSignIn(tx, personOf(account, request), 'user.signed_in_by_passkey'))
+  await openSession(world, request, userId, setCookies)
   return { done: true as const }
 }
 
-async function prove(world: World, { user, actor, body }: ConsoleRequest<'POST /api/me/proof/passkey'>) {
+async function prove(world: World, { user, actor, body, change }: ConsoleRequest<'POST /api/me/proof/passkey'>) {
   await throttleProofs(world, user)
   if ((await ownerOf(world, body.credential, PURPOSES.proof(user.sessionId))) !== user.id) throw refused()
-  await inTransaction(world.db, (tx) => recordProof(tx, actor, { sessionId: user.sessionId }))
+  await change((tx) => recordProof(tx, actor, { sessionId: user.sessionId }))
   return { done: true as const }
 }
 
@@ -138,7 +139,7 @@ async function creationOptions(world: World, { user }: ConsoleRequest<'POST /api
   }
 }
 
-async function register(world: World, { user, actor, body }: ConsoleRequest<'POST /api/me/passkeys'>) {
+async function register(world: World, { user, actor, body, change }: ConsoleRequest<'POST /api/me/passkeys'>) {
   const { db, secrets, installation } = world
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response: body.credential,
@@ -155,7 +156,7 @@ async function register(world: World, { user, actor, body }: ConsoleRequest<'POS
   const { transports = [] } = body.credential.response
   const passkey = { name: body.name, credentialId, publicKey: Buffer.from(publicKey), counter, transports }
   const told = { email: user.email, installation: { secrets, consoleUrl: installation.consoleUrl } }
-  await inTransaction(db, (tx) => addPasskey(tx, actor, { passkey, ...told }))
+  await change((tx) => addPasskey(tx, actor, { passkey, ...told }))
   return { done: true as const }
 }
 

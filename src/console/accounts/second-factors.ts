@@ -38,9 +38,9 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
     const { headers } = await callAuthLibrary(db, () =>
       auth.api.verifyTOTP({ body, headers: request.headers, returnHeaders: true }),
     )
-    setCookies(headers)
     await isFirst(db, codeOf(user.id, body.code), CODE_GOOD_FOR_MS)
     await inTransaction(db, (tx) => recordSignIn(tx, actor, 'user.two_factor_enabled'))
+    setCookies(headers)
     return { done: true }
   })
 
@@ -52,8 +52,8 @@ export function secondFactorRoutes(app: FastifyInstance, world: World): void {
     return { recoveryCodes: backupCodes }
   })
 
-  route(app, world, 'POST /api/me/two-factor/disable', async ({ actor }) => {
-    await inTransaction(db, (tx) => removeSecondFactor(tx, actor))
+  route(app, world, 'POST /api/me/two-factor/disable', async ({ actor, change }) => {
+    await change((tx) => removeSecondFactor(tx, actor))
     return { done: true }
   })
 }
@@ -64,14 +64,14 @@ export async function throttleProofs({ db }: World, { id }: User): Promise<void>
   await throttle(db, [{ subject: `proof/${id}/hour`, most: PROOFS_PER_HOUR }], HOUR_MS)
 }
 
-async function prove(world: World, { user, actor, body, request }: ConsoleRequest<'POST /api/me/proof'>) {
+async function prove(world: World, { user, actor, body, request, change }: ConsoleRequest<'POST /api/me/proof'>) {
   const { db, passwords } = world
   await throttleProofs(world, user)
   const account = await findAccount(db, { id: user.id })
   if (!account || !(await withPasswords(() => passwords.verify(body.password, account.passwordHash))))
     throw wrongFields([{ path: 'password', message: 'This is not your password.' }])
   if (user.twoFactorEnabled) await proveByCode(world, user, request.headers, body.code)
-  await inTransaction(db, (tx) => recordProof(tx, actor, { sessionId: user.sessionId }))
+  await change((tx) => recordProof(tx, actor, { sessionId: user.sessionId }))
   return { done: true as const }
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { recordSignIn } from '../../actions/accounts/people.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
 import { ParleyError } from '../../rules/errors.ts'
-import { endPendingSteps, findAccount, isStillPassword } from '../../store/accounts/credentials.ts'
+import { endPendingSteps, findAccount, isStillPassword, type Account } from '../../store/accounts/credentials.ts'
 import { deleteSession, deleteSessionOfToken } from '../../store/accounts/users.ts'
 import { inTransaction } from '../../store/database.ts'
 import { callAuthLibrary, usedBefore } from './auth-errors.ts'
@@ -23,6 +23,7 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/auth/two-factor/verify-totp', async ({ body, request, setCookies }) => {
     await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
+    const account = await pendingAccount(world, request)
     const { headers, response } = await callAuthLibrary(db, () =>
       auth.api.verifyTOTP({ body, headers: withoutSession(request), returnHeaders: true }),
     )
@@ -31,22 +32,22 @@ export function signInRoutes(app: FastifyInstance, world: World): void {
       await deleteSessionOfToken(db, response.token)
       throw usedBefore()
     }
+    await admit(world, request, { account, token: response.token, event: 'user.signed_in' })
     setCookies(headers)
     await rememberDevice(world, response.user.id, setCookies)
-    await inTransaction(db, (tx) => recordSignIn(tx, personOf(response.user, request), 'user.signed_in'))
     return { done: true }
   })
 
   route(app, world, 'POST /api/auth/two-factor/verify-backup-code', async ({ body, request, setCookies }) => {
     await throttle(db, [{ subject: `codes/${networkOf(request.ip)}`, most: CODES_PER_MINUTE }])
+    const account = await pendingAccount(world, request)
     const { headers, response } = await callAuthLibrary(db, () =>
       auth.api.verifyBackupCode({ body, headers: withoutSession(request), returnHeaders: true }),
     )
+    if (!response.user || !response.token) throw new ParleyError('internal')
+    await admit(world, request, { account, token: response.token, event: 'user.signed_in_by_recovery_code' })
     setCookies(headers)
-    if (!response.user) throw new ParleyError('internal')
     await rememberDevice(world, response.user.id, setCookies)
-    const person = personOf(response.user, request)
-    await inTransaction(db, (tx) => recordSignIn(tx, person, 'user.signed_in_by_recovery_code'))
     return { done: true }
   })
 
@@ -85,18 +86,45 @@ export async function signInWithPassword(
     auth.api.signInEmail({ body: credentials, headers: withoutSession(request), returnHeaders: true }),
   )
   const twoFactor = 'twoFactorRedirect' in response
-  // Checking a password takes a moment. One that was replaced in it, which ended all sessions, opens no new one.
-  if (!account || !(await isStillPassword(db, account))) {
-    if (twoFactor) await endPendingSteps(db, account?.id ?? '')
-    else await deleteSessionOfToken(db, response.token)
+  if (!twoFactor) await admit(world, request, { account, token: response.token, event: 'user.signed_in' })
+  else if (!account || !(await isStillPassword(db, account))) {
+    await endPendingSteps(db, account?.id ?? '')
     throw new ParleyError('sign_in_failed')
   }
   await endSessionOf(world, request)
   setCookies(headers)
-  if (twoFactor) return true
-  await rememberDevice(world, account.id, setCookies)
-  await inTransaction(db, (tx) => recordSignIn(tx, personOf(account, request), 'user.signed_in'))
-  return false
+  if (!twoFactor && account) await rememberDevice(world, account.id, setCookies)
+  return twoFactor
+}
+
+interface SignIn {
+  /** As it was when they began to show who they are. */
+  account: Account | undefined
+  /** Of the session that the library has opened, and that nobody has yet. */
+  token: string
+  event: 'user.signed_in' | 'user.signed_in_by_recovery_code'
+}
+
+/**
+ * The last step before somebody is given a session. Checking a password or a code takes a moment: a password that was
+ * replaced in it, which ended all sessions, opens no new one. And there is no session that the log does not tell of.
+ */
+async function admit({ db }: World, request: RequestFacts, { account, token, event }: SignIn): Promise<void> {
+  try {
+    await inTransaction(db, async (tx) => {
+      if (!account || !(await isStillPassword(tx, account))) throw new ParleyError('sign_in_failed')
+      await recordSignIn(tx, personOf(account, request), event)
+    })
+  } catch (error) {
+    await deleteSessionOfToken(db, token)
+    throw error
+  }
+}
+
+/** Of whoever has given their password and is asked for a code now. */
+async function pendingAccount({ db, auth }: World, request: RequestFacts): Promise<Account | undefined> {
+  const { userId } = await callAuthLibrary(db, () => auth.api.findPendingUser({ headers: withoutSession(request) }))
+  return userId === undefined ? undefined : findAccount(db, { id: userId })
 }
 
 /** For somebody who has shown who they are, in place of the session that this browser had. */

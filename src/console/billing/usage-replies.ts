@@ -1,4 +1,5 @@
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
+import { perClass } from '../../rules/billing/usage.ts'
 import { failuresIn, percentileOf, STATUSES } from '../../rules/billing/usage-counts.ts'
 import { momentsOf, type Span } from '../../rules/billing/usage-spans.ts'
 import type { UsageDetails, UsagePoint, UsageSums } from '../../store/billing/usage.ts'
@@ -9,13 +10,7 @@ export function sumsOf(sums: UsageSums) {
     calls: Number(sums.calls),
     failed: failuresIn(sums.outcomes),
     streamed: Number(sums.streamed),
-    tokens: {
-      input: Number(sums.inputTokens),
-      cachedInput: Number(sums.cachedInputTokens),
-      cacheWrite: Number(sums.cacheWriteTokens),
-      output: Number(sums.outputTokens),
-      reasoning: Number(sums.reasoningTokens),
-    },
+    tokens: perClass((name) => Number(sums[`${name}Tokens`])),
     chargedNanos: sums.charged,
   }
 }
@@ -40,17 +35,7 @@ function latencyOf(histogram: readonly number[]) {
   return { p50: percentileOf(histogram, 0.5), p95: percentileOf(histogram, 0.95) }
 }
 
-const NO_SUMS: UsageSums = {
-  calls: 0n,
-  streamed: 0n,
-  inputTokens: 0n,
-  cachedInputTokens: 0n,
-  cacheWriteTokens: 0n,
-  outputTokens: 0n,
-  reasoningTokens: 0n,
-  charged: 0n,
-  outcomes: [],
-}
+const NO_SUMS = totalOf([])
 
 /** Adds up what is there of each hour or day: cheaper than to ask the store again. */
 export function totalOf(parts: readonly UsageDetails[]): UsageDetails {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { wrongFields } from '../../actions/refusals.ts'
 import { breakdownOf, type Breakdown } from '../../rules/billing/costs.ts'
-import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
+import { perClass } from '../../rules/billing/usage.ts'
 import { spanBefore, spanOf, type AskedSpan, type Span } from '../../rules/billing/usage-spans.ts'
 import type { Db } from '../../store/database.ts'
 import { listProjects } from '../../store/projects/projects.ts'
@@ -110,19 +110,10 @@ function countsOf(billed: readonly BilledAtPrice[]) {
 }
 
 function breakdownReply({ classes, rounding, notCharged, charged }: Breakdown) {
-  const [input, cachedInput, cacheWrite, output, reasoning] = TOKEN_CLASSES.map((name) => ({
-    tokens: Number(classes[name].tokens),
-    nanos: classes[name].nanos,
-  })) as [ClassSum, ClassSum, ClassSum, ClassSum, ClassSum]
   return {
-    classes: { input, cachedInput, cacheWrite, output, reasoning },
+    classes: perClass((name) => ({ tokens: Number(classes[name].tokens), nanos: classes[name].nanos })),
     roundingNanos: rounding,
     notChargedNanos: notCharged,
     chargedNanos: charged,
   }
-}
-
-interface ClassSum {
-  tokens: number
-  nanos: bigint
 }

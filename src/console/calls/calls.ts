@@ -10,6 +10,8 @@ import { csvOf } from '../../rules/csv.ts'
 import { ERRORS } from '../../rules/errors.ts'
 import { formatAmount, parseCredits } from '../../rules/money.ts'
 import { callIdOf, completionIdOf, recompute, type Receipt } from '../../rules/billing/receipts.ts'
+import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
+import { perClass } from '../../rules/billing/usage.ts'
 import { FAILURES } from '../../rules/billing/usage-counts.ts'
 import { findCallsById, findPriceDate, listCalls, type CallFilters, type CallRow } from '../../store/calls/calls.ts'
 import type { Db } from '../../store/database.ts'
@@ -97,13 +99,7 @@ function callOf(row: CallRow, names: Map<string, string>) {
     firstTokenMs: row.first_token_ms,
     durationMs: row.duration_ms,
     tries: row.tries,
-    tokens: {
-      input: row.input_tokens,
-      cachedInput: row.cached_input_tokens,
-      cacheWrite: row.cache_write_tokens,
-      output: row.output_tokens,
-      reasoning: row.reasoning_tokens,
-    },
+    tokens: TOKEN_COLUMNS.valuesIn(row),
     chargedNanos: row.charged_nanos,
   }
 }
@@ -112,9 +108,8 @@ function callOf(row: CallRow, names: Map<string, string>) {
 async function detailOf(db: Db, receipt: Receipt, names: Map<string, string>) {
   const { usage, price, outcome, errorCode } = receipt
   const { version: _version, ...prices } = price
-  const tokens = Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, BigInt(count)])) as never
+  const tokens = perClass((name) => BigInt(usage[name]))
   const { classes, rounding } = breakdownOf([{ charged: receipt.charged, worth: receipt.worth, tokens, price: prices }])
-  const line = (name: keyof typeof usage) => ({ tokens: usage[name], price: price[name], nanos: classes[name].nanos })
   return {
     ...headOf(receipt, names),
     ...wordsOf(outcome),
@@ -126,13 +121,7 @@ async function detailOf(db: Db, receipt: Receipt, names: Map<string, string>) {
     worthNanos: receipt.worth,
     priceVersion: price.version,
     priceEffectiveFrom: await findPriceDate(db, price.version),
-    lines: {
-      input: line('input'),
-      cachedInput: line('cachedInput'),
-      cacheWrite: line('cacheWrite'),
-      output: line('output'),
-      reasoning: line('reasoning'),
-    },
+    lines: perClass((name) => ({ tokens: usage[name], price: price[name], nanos: classes[name].nanos })),
     roundingNanos: rounding,
     isRecomputed: recompute(receipt).matches,
     phases: phasesOf({ ...receipt, tries: receipt.attempts }),
@@ -209,11 +198,7 @@ function cellsOf(row: CallRow, names: Map<string, string>): string[] {
     String(row.first_token_ms ?? ''),
     String(row.duration_ms),
     String(row.tries),
-    String(row.input_tokens),
-    String(row.cached_input_tokens),
-    String(row.cache_write_tokens),
-    String(row.output_tokens),
-    String(row.reasoning_tokens),
+    ...TOKEN_COLUMNS.names.map((name) => String(row[name])),
     formatAmount(row.charged_nanos),
   ]
 }

@@ -38,7 +38,7 @@ function requestOf({ temperature, maxTokens, ...rest }: Asked): SnippetRequest {
 
 /**
  * The gateway's answer as events. A generator that waits for the gateway cannot be told to stop, so the iterator that the
- * server gets does it: when the browser is gone, the gateway learns it at once, also before the first piece.
+ * server gets does it: when the browser is gone, the gateway learns it at once, also before the first chunk.
  */
 function relayed(gatewayUrl: string, pair: KeyPair, request: SnippetRequest): AsyncIterable<string> {
   const hangUp = new AbortController()

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { code, newPassword, password } from './sign-in.ts'
-import { done, entries, id, name, time } from './fields.ts'
+import { done, entries, id, name, personName, time } from './fields.ts'
 
 const recoveryCodes = z.array(z.string())
 
-export const settings = entries({
-  'PATCH /api/me': { access: 'user', body: z.object({ name }), reply: done },
+export const account = entries({
+  'PATCH /api/me': { access: 'user', body: z.object({ name: personName }), reply: done },
   // Every other session ends, and this one gets a new cookie.
   'POST /api/me/password': { access: 'user', freshProof: true, body: z.object({ newPassword }), reply: done },
   // Makes this session's proof of identity fresh. With two-factor on, the code is needed as well.

@@ -9,7 +9,7 @@ const filters = z.object({
   to: z.iso.datetime({ offset: true }).optional(),
 })
 
-export const audit = entries({
+export const auditLog = entries({
   'GET /api/publishers/:publisher/audit-log': {
     access: 'publisher',
     role: 'admin',

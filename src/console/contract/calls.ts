@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
-import { after, amount, entries, id, limit, page, time } from './fields.ts'
+import { after, amount, count, entries, forEachClass, id, limit, page, time, tokens } from './fields.ts'
 
 const filters = z.object({
   /** `failed` is every outcome that our side or the provider broke. */
@@ -19,9 +19,6 @@ const filters = z.object({
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 })
-
-const count = z.number().int().nonnegative()
-const tokens = z.object({ input: count, cachedInput: count, cacheWrite: count, output: count, reasoning: count })
 
 const call = z.object({
   /** The completion's id, as the caller got it. */
@@ -60,7 +57,7 @@ const callDetail = call.extend({
   worthNanos: amount,
   priceVersion: amount,
   priceEffectiveFrom: time.nullable(),
-  lines: z.object({ input: line, cachedInput: line, cacheWrite: line, output: line, reasoning: line }),
+  lines: forEachClass(line),
   roundingNanos: amount,
   isRecomputed: z.boolean(),
   phases: z.array(

@@ -1,13 +1,14 @@
 import { z } from 'zod'
-import { nameProblemOf } from '../../rules/accounts/names.ts'
+import { nameProblemOf, personNameProblemOf } from '../../rules/accounts/names.ts'
 import { ROLES } from '../../rules/accounts/roles.ts'
+import { perClass } from '../../rules/billing/usage.ts'
 
 /** The pieces that every noun's contract is written with. */
 
 export type Access = 'anyone' | 'user' | 'publisher' | 'project'
 
 export interface Entry {
-  /** Who may call: anyone, who is signed in, or a member of the publisher or of the project's publisher. */
+  /** Who may call: anyone, whoever is signed in, or a member of the publisher or of the project's publisher. */
   access: Access
   /** The least role, for publishers and projects. */
   role?: (typeof ROLES)[number]
@@ -15,6 +16,8 @@ export interface Entry {
   confirmed?: true
   /** Needs a proof of identity that is a few minutes old at most and was given in this session: signing in, or /api/me/proof. */
   freshProof?: true
+  /** Changes who may act for the publisher, so nobody else acts for it meanwhile. */
+  changesTeam?: true
   /** Parameters of the path that are not uuids. */
   params?: z.ZodObject
   query?: z.ZodObject
@@ -36,16 +39,19 @@ export const id = z.uuid()
 export const time = z.date().transform((date) => date.toISOString())
 /** Money, and counts that may exceed what a number holds exactly. */
 export const amount = z.bigint().transform(String)
+export const count = z.number().int().nonnegative()
 export const role = z.enum(ROLES)
-export const name = z
-  .string()
-  .trim()
-  .min(1, 'Write a name.')
-  .max(100, 'At most 100 characters.')
-  .superRefine((text, context) => {
-    const problem = nameProblemOf(text)
-    if (problem !== undefined) context.addIssue(problem)
-  })
+export const name = nameWithout(nameProblemOf)
+export const personName = nameWithout(personNameProblemOf)
+function nameWithout(problemOf: (text: string) => string | undefined) {
+  return z
+    .string()
+    .trim()
+    .superRefine((text, context) => {
+      const problem = problemOf(text)
+      if (problem !== undefined) context.addIssue(problem)
+    })
+}
 export const email = z
   .string()
   .trim()
@@ -59,6 +65,12 @@ export const limit = z.coerce.number().int().min(1).max(200).default(50)
 
 /** A file of many rows is made while it is sent. */
 export const rows = z.custom<AsyncIterable<string>>((value) => Symbol.asyncIterator in Object(value))
+
+/** The same for each class of tokens. */
+export function forEachClass<Item extends z.ZodType>(item: Item) {
+  return z.object(perClass(() => item))
+}
+export const tokens = forEachClass(count)
 
 export function page<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().nullable() })

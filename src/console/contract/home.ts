@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
-import { amount, done, entries, time } from './fields.ts'
-
-const count = z.number().int().nonnegative()
+import { amount, count, done, entries, time } from './fields.ts'
 
 /** A call in the few words that the first page has room for. */
 const call = z.object({

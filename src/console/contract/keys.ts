@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS, SECOND_MS } from '../../rules/durations.ts'
 import { amount, done, entries, id, name, time } from './fields.ts'
 
 const keyPair = z.object({
@@ -33,7 +34,7 @@ const newKeyPair = z.object({
   oldEndsAt: time.nullable(),
 })
 
-const DAY_SECONDS = 24 * 3_600
+const DAY_SECONDS = DAY_MS / SECOND_MS
 
 export const keys = entries({
   'GET /api/projects/:project/keys': {

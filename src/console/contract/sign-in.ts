@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { amount, done, email, entries, id, name, role, time } from './fields.ts'
+import { amount, done, email, entries, id, name, personName, role, time } from './fields.ts'
 
 /** Signing up and in, and who one is. The paths are those of the sign-in library; what they take and give is ours. */
 
@@ -20,11 +20,11 @@ export const projectSummary = z.object({
   createdAt: time,
 })
 
-export const accounts = entries({
+export const signIn = entries({
   // Answers the same for a known address: then its owner is told by mail.
   'POST /api/auth/sign-up/email': {
     access: 'anyone',
-    body: z.object({ name, email, password: newPassword, publisher: name.optional() }),
+    body: z.object({ name: personName, email, password: newPassword, publisher: name.optional() }),
     reply: done,
   },
   // Resends at most once a minute; answers the same for any address.

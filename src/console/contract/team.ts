@@ -27,6 +27,7 @@ export const team = entries({
     access: 'publisher',
     role: 'admin',
     freshProof: true,
+    changesTeam: true,
     body: z.object({ email, role }),
     reply: invitation,
     // The mail says what the inviter wrote: not for somebody of whom nothing is known.
@@ -38,12 +39,14 @@ export const team = entries({
     access: 'publisher',
     role: 'admin',
     freshProof: true,
+    changesTeam: true,
     reply: done,
   },
   'PATCH /api/publishers/:publisher/members/:member': {
     access: 'publisher',
     role: 'admin',
     freshProof: true,
+    changesTeam: true,
     body: z.object({ role }),
     reply: done,
   },
@@ -51,9 +54,16 @@ export const team = entries({
     access: 'publisher',
     role: 'admin',
     freshProof: true,
+    changesTeam: true,
     reply: done,
   },
-  'POST /api/publishers/:publisher/leave': { access: 'publisher', role: 'viewer', freshProof: true, reply: done },
+  'POST /api/publishers/:publisher/leave': {
+    access: 'publisher',
+    role: 'viewer',
+    freshProof: true,
+    changesTeam: true,
+    reply: done,
+  },
 
   // Only of an address that is confirmed: otherwise anybody could sign up with it and join.
   'GET /api/me/invitations': {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
-import { amount, entries, time } from './fields.ts'
+import { amount, count, entries, forEachClass, time, tokens } from './fields.ts'
 
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'Write a date like 2026-11-15.' })
 
@@ -11,8 +11,6 @@ const span = z.object({
   every: z.enum(['hour', 'day']).optional(),
 })
 
-const count = z.number().int().nonnegative()
-const tokens = z.object({ input: count, cachedInput: count, cacheWrite: count, output: count, reasoning: count })
 const latency = z.object({ p50: z.number().nullable(), p95: z.number().nullable() })
 
 const sums = z.object({ calls: count, failed: count, streamed: count, tokens, chargedNanos: amount })
@@ -47,11 +45,11 @@ const usageReply = z.object({
   ),
 })
 
-const prices = z.object({ input: amount, cachedInput: amount, cacheWrite: amount, output: amount, reasoning: amount })
+const prices = forEachClass(amount)
 const spent = z.object({ tokens: count, nanos: amount })
 const breakdown = z.object({
   /** Whole nanos, rounded down. */
-  classes: z.object({ input: spent, cachedInput: spent, cacheWrite: spent, output: spent, reasoning: spent }),
+  classes: forEachClass(spent),
   /** What rounding each call up to a nano adds. */
   roundingNanos: amount,
   /** What was worth more than the call had set aside and the wallet had. */

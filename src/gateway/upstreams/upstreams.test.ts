@@ -7,8 +7,8 @@ import { UpstreamError, type Provider } from '../../providers/provider.ts'
 import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
 import type { OpenDeployment, ProviderKey } from './catalogue.ts'
 import { createUpstreams, type Admission, type Upstreams } from './upstreams.ts'
+import { MINUTE_MS } from '../../rules/durations.ts'
 
-const MINUTE_MS = 60_000
 const NONE: ReadonlySet<string> = new Set()
 const PUBLISHER = 'publisher'
 const NEIGHBOUR = 'neighbour'

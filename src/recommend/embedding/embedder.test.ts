@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
@@ -95,6 +95,23 @@ test('a model that is there is loaded instead of built, and a broken one is buil
     [],
     'no drafts are left',
   )
+})
+
+test('a file whose bytes are not those that were built is never loaded, wherever they were lost', async () => {
+  const name = (await readdir(cacheDir)).find((file) => file.includes('int8'))
+  const path = join(cacheDir, name!)
+  const whole = await readFile(path)
+  // In the weights and in the numbers that scale them: the runtime loads such a file without a word.
+  for (const at of [0.1, 0.5, 0.9]) {
+    const damaged = Buffer.from(whole)
+    const start = Math.floor(whole.length * at)
+    damaged.fill(0, start, start + 65_536)
+    await writeFile(path, damaged)
+    let times = 0
+    await (await openEmbedder({ cacheDir, onPreparing: () => times++ })).close()
+    assert.equal(times, 1, `at ${at}`)
+    assert.ok(whole.equals(await readFile(path)), `at ${at}`)
+  }
 })
 
 /** The package of the weights, without the weights. */

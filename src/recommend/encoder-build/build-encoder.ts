@@ -3,7 +3,7 @@
  * needs the file runs it (`buildEncoderFile`), and nothing that serves imports it.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Precision } from '../embedding/encoder-file.ts'
 import { encoderGraph } from './encoder-graph.ts'
@@ -14,10 +14,12 @@ import { parseSafetensors } from './safetensors.ts'
 const WEIGHTS_SHA256 = '6638f625a0a60bdaa1e34c5fee0a17c705f13b98b43a7973e9d366106a55273d'
 
 export async function buildEncoder(weightsPath: string, path: string, precision: Precision): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  // Before the work: a matcher that may not write there tries again each minute.
+  await access(dirname(path), constants.W_OK)
   const weights = await readFile(weightsPath)
   if (createHash('sha256').update(weights).digest('hex') !== WEIGHTS_SHA256)
     throw new Error(`${weightsPath} does not hold the weights that the gates were proven with (npm ci restores them)`)
-  await mkdir(dirname(path), { recursive: true })
   // Whoever opens the path sees the whole file or none, and two builders only do the same work twice.
   const draft = `${path}.${randomUUID()}`
   try {

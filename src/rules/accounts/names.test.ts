@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nameProblemOf, quoted } from './names.ts'
+import { nameProblemOf, personNameProblemOf, quoted } from './names.ts'
 
 const LURES = [
   'Parley Billing. Card declined, fix at parley-billing.com/pay',
@@ -58,10 +58,25 @@ test('what cannot be seen or turns text around is no name', () => {
     assert.match(nameProblemOf(name) ?? '', /can be seen/)
 })
 
+test('a name has 1 to 100 characters', () => {
+  assert.match(nameProblemOf('') ?? '', /Write a name/)
+  assert.match(nameProblemOf('x'.repeat(101)) ?? '', /At most 100 characters/)
+  assert.equal(nameProblemOf('x'.repeat(100)), undefined)
+})
+
 test('in a mail a name is quoted and cut, closes no quote of ours, and an older one leads nowhere', () => {
   assert.equal(quoted('Ada Lovelace'), '"Ada Lovelace"')
   assert.equal(quoted('x'.repeat(41)), `"${'x'.repeat(40)}…"`)
+  assert.equal(quoted('J. '.repeat(50)), `"${'J. '.repeat(13)}J…"`)
   assert.equal(quoted('👩'.repeat(41)), `"${'👩'.repeat(40)}…"`)
   assert.equal(quoted('Ada" has paid. “Bob'), `"Ada' has paid. 'Bob"`)
   for (const lure of LURES) assert.equal(nameProblemOf(quoted(lure)), undefined, quoted(lure))
+})
+
+test('nobody is called as the audit log calls those who are no person', () => {
+  for (const name of ['operator', 'Parley', ' PARLEY ', 'Ｏｐｅｒａｔｏｒ', 'opera\u200btor'])
+    assert.equal(personNameProblemOf(name), 'Write your own name.', name)
+  for (const name of ['Olga Operator', 'Charlie Parley', 'Ada'])
+    assert.equal(personNameProblemOf(name), undefined, name)
+  assert.match(personNameProblemOf('see acme.com') ?? '', /web or e-mail address/)
 })

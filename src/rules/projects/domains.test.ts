@@ -11,10 +11,8 @@ import {
   type DomainStanding,
   type Findings,
 } from './domains.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../durations.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const START_MS = Date.UTC(2026, 0, 1)
 
 const NO_FILE = { outcome: 'absent', reason: 'status', status: 404 } as const

@@ -47,7 +47,7 @@ export interface Block extends ShownOffer {
   label: Label
   /** Where the gateway answers, without a slash at the end. */
   publicUrl: string
-  /** Made for the words of this block (recommendation-token.ts). */
+  /** Made for the words of this block (link-token.ts). */
   token: string
 }
 

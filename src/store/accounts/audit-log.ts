@@ -51,6 +51,15 @@ export async function listAuditLog(tx: Db, publisherId: string, filters: AuditFi
   return query.orderBy('seq', 'desc').limit(most).execute()
 }
 
+/** In hex. What an entry says and all entries before it are in it: kept elsewhere, it shows whether these were replaced. */
+export async function digestOfEntry(db: Db, publisherId: string, seq: bigint): Promise<string | undefined> {
+  const { rows } = await sql<{ digest: string }>`
+    select encode(digest, 'hex') as digest from audit_log where publisher_id = ${publisherId} and seq = ${seq}`.execute(
+    db,
+  )
+  return rows[0]?.digest
+}
+
 /** The number of the first entry that does not fit the one before it, or was altered; undefined when all is well. */
 export async function firstBrokenEntry(db: Db, publisherId: string): Promise<bigint | undefined> {
   const { rows } = await sql<{ seq: bigint }>`

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 import { deletePasskeys } from './passkeys.ts'
-import { deleteSessions } from './users.ts'
+import { deleteSessions, lockUser } from './users.ts'
 
 /** The keys to an account: its password, its second factors, and sign-ins that are under way. */
 
@@ -41,6 +41,7 @@ export async function isStillPassword(db: Db, { id, passwordHash }: Account): Pr
  * else has replaced the password meanwhile.
  */
 export async function replacePassword(tx: Db, { id, passwordHash }: Account, newHash: string): Promise<boolean> {
+  await lockUser(tx, id)
   const result = await tx
     .updateTable('credentials')
     .set({ password: newHash, updated_at: sql`now()` })
@@ -53,6 +54,7 @@ export async function replacePassword(tx: Db, { id, passwordHash }: Account, new
 }
 
 export async function signOutEverywhere(tx: Db, userId: string): Promise<void> {
+  await lockUser(tx, userId)
   await endPendingSteps(tx, userId)
   await deleteSessions(tx, userId)
 }
@@ -89,15 +91,16 @@ export async function markProven(db: Db, sessionId: string): Promise<boolean> {
 
 /**
  * For an account that its maker never confirmed, when the owner of the address takes it over: whatever would let the maker
- * in again, or act on. Key pairs can be among it where an operator has activated the publisher.
+ * in again, or act on. Key pairs can be among it where an operator has activated the publisher: returns how many were.
  */
-export async function removeTracesOfMaker(tx: Db, userId: string): Promise<void> {
+export async function removeTracesOfMaker(tx: Db, userId: string): Promise<number> {
   await removeSecondFactor(tx, userId)
   await deletePasskeys(tx, userId)
-  await tx
+  const result = await tx
     .updateTable('key_pairs')
     .set({ active: false, deleted_at: sql`now()` })
     .where('created_by', '=', userId)
     .where('deleted_at', 'is', null)
-    .execute()
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows)
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { MemberRole } from '../../rules/accounts/roles.ts'
-import type { Db } from '../database.ts'
+import type { Db, Tx } from '../database.ts'
 
 export interface Membership {
   publisherId: string
@@ -26,8 +26,12 @@ export async function findMembershipOfProject(db: Db, userId: string, projectId:
   return row && { ...membershipOf(row), project: { id: projectId, name: row.project_name } }
 }
 
+/**
+ * All of them, so that nothing that a person does is left out of a log. In the same order for everybody: two people who lock
+ * publishers that they share, one by one, never wait for each other.
+ */
 export async function listMemberships(db: Db, userId: string): Promise<Membership[]> {
-  const rows = await membershipRows(db, userId).orderBy('m.created_at').limit(200).execute()
+  const rows = await membershipRows(db, userId).orderBy('m.publisher_id').execute()
   return rows.map(membershipOf)
 }
 
@@ -62,20 +66,38 @@ export async function findMember(tx: Db, userId: string) {
   return tx.selectFrom('members').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-export async function insertMembership(tx: Db, publisherId: string, userId: string, role: MemberRole): Promise<void> {
-  await tx
+/** Returns false when they are a member already. */
+export async function insertMembership(
+  tx: Db,
+  publisherId: string,
+  userId: string,
+  role: MemberRole,
+): Promise<boolean> {
+  const result = await tx
     .insertInto('memberships')
     .values({ publisher_id: publisherId, user_id: userId, role })
     .onConflict((conflict) => conflict.columns(['publisher_id', 'user_id']).doNothing())
-    .execute()
+    .executeTakeFirst()
+  return (result.numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
+/** From when it was about owners only. The version before takes it by this name. */
+const TEAM_LOCK = 'owners'
+
 /**
- * The owners of the publisher, and nobody stops being one until the transaction ends: two owners who leave in the same
- * moment would otherwise each see the other stay.
+ * Until the transaction ends, nobody joins, leaves or gets another role. Everybody who changes something for the publisher
+ * takes it, so that what they may do when they begin is what they may do when it is done.
  */
-export async function lockOwners(tx: Db, publisherId: string): Promise<string[]> {
-  await sql`select pg_advisory_xact_lock(hashtext('owners'), hashtext(${publisherId}))`.execute(tx)
+export async function holdTeam(tx: Tx, publisherId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(hashtext(${TEAM_LOCK}), hashtext(${publisherId}))`.execute(tx)
+}
+
+/** For whoever changes the team: nobody else does, or changes anything for the publisher, until the transaction ends. */
+export async function lockTeam(tx: Tx, publisherId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext(${TEAM_LOCK}), hashtext(${publisherId}))`.execute(tx)
+}
+
+export async function listOwners(tx: Db, publisherId: string): Promise<string[]> {
   const owners = await tx
     .selectFrom('memberships')
     .select('user_id')

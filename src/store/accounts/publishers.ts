@@ -10,11 +10,14 @@ export async function insertPublisher(
     .execute()
 }
 
-/** Returns false when there is no such publisher. */
+/**
+ * An operator's decision, which the confirmation of an address that is still awaited does not change. Returns false when
+ * there is no such publisher.
+ */
 export async function setPublisherActivated(db: Db, id: string, activatedAt: Date | null): Promise<boolean> {
   const result = await db
     .updateTable('publishers')
-    .set({ activated_at: activatedAt })
+    .set({ activated_at: activatedAt, confirmation_awaited_from: null })
     .where('id', '=', id)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n

@@ -72,6 +72,21 @@ export async function listSessions(db: Db, userId: string) {
     .execute()
 }
 
+/** Nobody else changes what is the person's own, or ends all their sessions, until the transaction ends. */
+export async function lockUser(tx: Db, userId: string): Promise<void> {
+  await tx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute()
+}
+
+export async function isSessionOpen(db: Db, userId: string, sessionId: string): Promise<boolean> {
+  const session = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('id', '=', sessionId)
+    .executeTakeFirst()
+  return session !== undefined
+}
+
 /** Ends one session of the user. Returns false when there is no such session. */
 export async function deleteSession(db: Db, userId: string, sessionId: string): Promise<boolean> {
   const result = await db

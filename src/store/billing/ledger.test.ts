@@ -72,3 +72,16 @@ test('a gateway whose ledger cannot be written gets no calls after a while, then
   assert.deepEqual(told, ['53100', 'recovered'])
   close()
 })
+
+test('a refusal that this version does not know is 503, for another gateway to answer, and the log says which it was', async () => {
+  for (const refusal of ['clock_wrong', 'season_closed', 'constructor']) {
+    const ledger = createLedger((items) =>
+      Promise.resolve(items.map(({ part }) => ({ id: 'c', part, amount_nanos: 0n, refusal }))),
+    )
+    await assert.rejects(ledger.hold(REQUEST), {
+      name: 'ParleyError',
+      code: 'store_unavailable',
+      options: { retryAfterSeconds: 2, details: { ledger: refusal } },
+    })
+  }
+})

@@ -1,5 +1,5 @@
 import { createLane, LaneFull, LaneTimeout, type Lane } from '../../platform/batch.ts'
-import { ParleyError, storeUnavailable, type ErrorCode } from '../../rules/errors.ts'
+import { isErrorCode, ParleyError, storeUnavailable, type ErrorCode } from '../../rules/errors.ts'
 import { EXTEND_WAIT_MS, SETTLE_WAIT_MS, STORE_WAIT_MS } from '../../rules/limits.ts'
 import type { Nanos } from '../../rules/money.ts'
 import { isUnavailable } from '../database.ts'
@@ -120,9 +120,9 @@ const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
 }
 
 function holdErrorOf(reason: string): ParleyError {
-  const code = reason as ErrorCode
-  if (code === 'rate_limited') return new ParleyError(code, { retryAfterSeconds: 60 - new Date().getUTCSeconds() })
-  // Of this process, not of the caller: the log line tells the operator, and another gateway may answer the retry.
-  if (reason === 'clock_wrong') return storeUnavailable({ ledger: reason })
-  return new ParleyError(code, { retryAfterSeconds: RETRY_AFTER_SECONDS[code] })
+  // Of this process, not of the caller: its clock is wrong, or the function is newer and says what it does not know. The
+  // log line tells the operator, and another gateway may answer the retry.
+  if (!isErrorCode(reason)) return storeUnavailable({ ledger: reason })
+  if (reason === 'rate_limited') return new ParleyError(reason, { retryAfterSeconds: 60 - new Date().getUTCSeconds() })
+  return new ParleyError(reason, { retryAfterSeconds: RETRY_AFTER_SECONDS[reason] })
 }

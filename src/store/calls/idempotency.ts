@@ -24,7 +24,8 @@ export interface ClaimAnswer {
 
 /**
  * Whether the pair may call is read here once more, as the hold does for calls that run: a replay holds nothing, and what
- * a gateway remembers of a pair may be older than its revocation.
+ * a gateway remembers of a pair may be older than its revocation. functions/ledger_hold.sql and src/gateway/authenticate.ts
+ * must say the same of a pair.
  */
 export async function claimKey(db: Db, claim: Claim, leaseMs: number, keptMs: number): Promise<ClaimAnswer> {
   const { rows } = await sql<{
@@ -35,7 +36,7 @@ export async function claimKey(db: Db, claim: Claim, leaseMs: number, keptMs: nu
   }>`
     with pair as (
       select case
-          when k.active is not true or k.expires_at <= now() then 'key_inactive'
+          when k.active is not true or k.expires_at <= now() or p.archived_at is not null then 'key_inactive'
           when u.activated_at is null then 'account_not_activated'
           when d.verified_at is null then 'domain_not_verified'
         end as standing

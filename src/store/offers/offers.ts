@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../database.ts'
+import type { Db, Tx } from '../database.ts'
 
 export type Review = 'approved' | 'pending' | 'rejected'
 
@@ -14,6 +14,10 @@ export interface OfferFilter {
 export const MAY_BE_ADVERTISED = sql<boolean>`(a.status = 'active' and c.status = 'active'
   and (c.starts_at is null or c.starts_at <= now()) and (c.ends_at is null or c.ends_at > now())
   and o.review = 'approved' and o.removed_at is null)`
+
+/** Stands for the words that a person reads before they decide: with other words it is another one. */
+const WORDS_MARK = sql<string>`left(encode(sha256(convert_to(
+  row(o.title, o.description, o.brand, o.category, o.headline, o.benefit)::text, 'UTF8')), 'hex'), 16)`
 
 function offersWithNames(db: Db) {
   return db
@@ -37,6 +41,7 @@ export async function listOffers(db: Db, { advertiserId, review, isRemovedToo, l
       'o.review',
       'o.review_reason',
       'o.removed_at',
+      WORDS_MARK.as('words_mark'),
     ])
     .$if(advertiserId !== undefined, (query) => query.where('o.advertiser_id', '=', advertiserId ?? ''))
     .$if(review !== undefined, (query) => query.where('o.review', '=', review ?? ''))
@@ -57,12 +62,24 @@ export async function findOffer(db: Db, by: { id: string } | { advertiserId: str
       'c.status as campaign_status',
       'f.name as feed',
       'f.expires_at',
+      WORDS_MARK.as('words_mark'),
     ])
   const chosen =
     'id' in by
       ? query.where('o.id', '=', by.id)
       : query.where('o.advertiser_id', '=', by.advertiserId).where('o.item_id', '=', by.itemId)
   return chosen.executeTakeFirst()
+}
+
+/** In the order of their ids; nobody changes them until the transaction ends. */
+export async function lockOffers(tx: Tx, ids: readonly string[]) {
+  return tx
+    .selectFrom('offers as o')
+    .select(['o.id', 'o.headline', WORDS_MARK.as('words_mark')])
+    .where('o.id', 'in', [...ids])
+    .orderBy('o.id')
+    .forUpdate()
+    .execute()
 }
 
 /** What a person decided. Returns how many were decided on. */

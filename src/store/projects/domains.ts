@@ -56,12 +56,17 @@ export async function setDomainVerified(db: Db, projectId: string, verifiedAt: D
       lapsed_at: null,
       misses: 0,
       pending_since: sql`now()`,
-      // An operator who takes the word back does not want the old record to undo that by itself.
+      // An operator who takes the word back does not want a check to undo that by itself.
       next_check_at: null,
     })
     .where('project_id', '=', projectId)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
+}
+
+/** What is in the DNS for the old one proves nothing any more. */
+export async function setVerificationToken(tx: Db, projectId: string, token: string): Promise<void> {
+  await tx.updateTable('domains').set({ verification_token: token }).where('project_id', '=', projectId).execute()
 }
 
 /** Another name has to be verified anew. Returns false when there is no such project. */

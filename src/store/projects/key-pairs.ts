@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../database.ts'
-import { insertKeyPair, type NewKeyPair } from './keys.ts'
+import { insertKeyPair, LISTED_MAX, type NewKeyPair } from './keys.ts'
 
-/** Key pairs as their publishers see and manage them. Deleted ones and the playground's are not among them. */
+/**
+ * Key pairs as their publishers see and manage them. Deleted ones are not among them, and neither are the
+ * playground's, except where `isPlaygroundToo` says so.
+ */
 
 export interface KeyPairRow {
   id: string
@@ -27,8 +30,6 @@ const COLUMNS = [
   'replaced_by',
   'created_at',
 ] as const
-
-const LISTED_MAX = 500
 
 /** Newest first, with who made each (if still a member) and what was spent with it since a day. */
 export async function listManagedKeyPairs(tx: Db, projectId: string, spentSince: Date) {

@@ -48,6 +48,7 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
     .select(sql<MonetizationRow | null>`case when m.mode <> 'off' then to_json(m) end`.as('monetization'))
     .where('k.publishable_key', 'in', publishableKeys)
     .where('k.deleted_at', 'is', null)
+    .where('p.archived_at', 'is', null)
     .execute()
   const found = new Map(
     rows.map(({ activated_at, verified_at, purpose, monetization, ...row }) => [
@@ -94,6 +95,9 @@ export async function insertKeyPair(db: Db, pair: NewKeyPair): Promise<void> {
     .execute()
 }
 
+/** More than a project can have, so that no list is cut. */
+export const LISTED_MAX = 500
+
 export async function listKeyPairs(db: Db, projectId: string) {
   return db
     .selectFrom('key_pairs')
@@ -101,6 +105,7 @@ export async function listKeyPairs(db: Db, projectId: string) {
     .where('project_id', '=', projectId)
     .where('deleted_at', 'is', null)
     .orderBy('created_at')
+    .limit(LISTED_MAX)
     .execute()
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { inTransaction, type Db } from '../database.ts'
+import { inTransaction, type Db, type Tx } from '../database.ts'
 import { insertDomain, setDomainVerified } from './domains.ts'
 import { requestCut } from '../calls/retention-cuts.ts'
 import { deleteAlert } from '../billing/wallet-alerts.ts'
@@ -45,6 +45,21 @@ export interface ProjectSettings {
 export async function updateProject(db: Db, id: string, settings: ProjectSettings): Promise<boolean> {
   const result = await db.updateTable('projects').set(settings).where('id', '=', id).executeTakeFirst()
   return result.numUpdatedRows > 0n
+}
+
+/**
+ * Nobody deletes it, or gives it another key, until the transaction ends. Returns false when there is no such project, or it
+ * was deleted.
+ */
+export async function lockProject(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('projects')
+    .select('id')
+    .where('id', '=', id)
+    .where('archived_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /**

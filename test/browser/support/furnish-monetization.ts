@@ -7,11 +7,11 @@ import {
   insertRecommendations,
   setRecommendationStates,
 } from '../../../src/store/recommendations/records.ts'
+import { HOUR_MS } from '../../../src/rules/durations.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../../support/catalogue.ts'
 
 /** Two weeks of recommendations on a site about cooking. */
 
-const HOUR_MS = 3_600_000
 const HOURS = 14 * 24
 const OFFERS = [
   {

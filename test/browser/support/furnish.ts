@@ -9,6 +9,7 @@ import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../../src/rules/projects/
 import { completionIdOf } from '../../../src/rules/billing/receipts.ts'
 import { recordTurn } from '../../../src/store/calls/conversations.ts'
 import { inTransaction, type Db } from '../../../src/store/database.ts'
+import { DAY_MS } from '../../../src/rules/durations.ts'
 import { must, newPerson, type ConsoleWorld, type Person } from '../../support/console.ts'
 import { addDeployment } from '../../support/world.ts'
 import { furnishMonetization } from './furnish-monetization.ts'
@@ -25,7 +26,6 @@ export interface Furnished {
 }
 
 const DAYS = 62
-const DAY_MS = 86_400_000
 const KEPT_PROJECTS = [
   { name: 'Recipes', domain: 'recipes.example.com' },
   { name: 'Travel guides', domain: 'travel.example.com' },

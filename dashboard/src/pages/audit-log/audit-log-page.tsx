@@ -63,7 +63,7 @@ export function AuditLogPage() {
       </FilterBar>
       <DataTable
         label="Audit log"
-        columns={columnsFor(publisher.projects)}
+        columns={columnsFor(publisher.projects, team.data?.members)}
         rows={log.items}
         keyOf={({ seq }) => seq}
         error={log.error}
@@ -81,10 +81,15 @@ export function AuditLogPage() {
   )
 }
 
-function columnsFor(projects: { id: string; name: string }[]): Column<Entry>[] {
+interface Member {
+  id: string
+  email: string
+}
+
+function columnsFor(projects: { id: string; name: string }[], members: Member[] | undefined): Column<Entry>[] {
   return [
     { label: 'Action', isTitle: true, cell: ({ action }) => <code className="font-mono text-sm">{action}</code> },
-    { label: 'Who', width: 'w-44', cell: ({ actor }) => <span className="block max-w-44 truncate">{actor}</span> },
+    { label: 'Who', width: 'w-44', cell: (entry) => <Who entry={entry} members={members} /> },
     { label: 'What', cell: (entry) => <Subject entry={entry} /> },
     {
       label: 'Project',
@@ -98,6 +103,22 @@ function columnsFor(projects: { id: string; name: string }[]): Column<Entry>[] {
     },
     { label: 'When', width: 'w-32', align: 'right', cell: ({ at }) => <Time iso={at} as="age" /> },
   ]
+}
+
+/** With the address: people choose their names, and two may have the same. Its line is kept free until the team is known, so that nothing moves. */
+function Who({ entry: { actor, actorId }, members }: { entry: Entry; members: Member[] | undefined }) {
+  const email = members?.find(({ id }) => id === actorId)?.email
+  const absent = members ? 'not in the team now' : '\u00a0'
+  return (
+    <span className="block max-w-44">
+      <span className="block truncate">{actor}</span>
+      {actorId !== null && (
+        <span className="block truncate text-sm text-muted" title={email ?? actorId}>
+          {email ?? absent}
+        </span>
+      )}
+    </span>
+  )
 }
 
 function Subject({ entry }: { entry: Entry }) {

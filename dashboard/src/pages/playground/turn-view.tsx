@@ -59,6 +59,7 @@ const FIXES: Record<string, { page: string; verb: string }> = {
   domain_not_verified: { page: 'domain', verb: 'Verify the domain' },
   credit_insufficient: { page: 'wallet', verb: 'Top up' },
   credit_held: { page: 'wallet', verb: 'Top up' },
+  credit_owed: { page: 'wallet', verb: 'Top up' },
 }
 
 function RefusalNotice({ refusal }: { refusal: Refusal }) {

@@ -1,6 +1,7 @@
 import { wordsOf } from '../../../../src/rules/calls/call-labels.ts'
 import { CALL_OUTCOMES } from '../../../../src/rules/billing/charging.ts'
 import { LEDGER_KINDS, titleOfMovement, type LedgerKind } from '../../../../src/rules/billing/ledger-labels.ts'
+import { DAY_MS } from '../../../../src/rules/durations.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, id, NOW, OTHER_PROJECT, PROJECT } from './ids.ts'
 
@@ -8,7 +9,6 @@ type Usage = Given<'GET /api/projects/:project/usage'>
 type Details = Usage['totals']
 type Brief = NonNullable<Given<'GET /api/projects/:project/onboarding'>['call']>
 
-const DAY_MS = 86_400_000
 /** The beginning of the day in UTC, so many days before today. */
 const day = (back: number) => new Date((Math.floor(NOW.getTime() / DAY_MS) - back) * DAY_MS)
 const hour = (back: number) => new Date((Math.floor(NOW.getTime() / 3_600_000) - back) * 3_600_000)

@@ -239,7 +239,7 @@ const PLAYGROUND: Record<string, Scene> = {
     act: (page) => ask(page, 'Clear'),
   },
   ...Object.fromEntries(
-    ['domain_not_verified', 'credit_insufficient', 'account_not_activated', 'overloaded'].map(
+    ['domain_not_verified', 'credit_insufficient', 'credit_owed', 'account_not_activated', 'overloaded'].map(
       (code): [string, Scene] => [
         `an answer that is refused: ${code}`,
         {

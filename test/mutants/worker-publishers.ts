@@ -1,0 +1,147 @@
+import type { Mutant } from './mutant.ts'
+
+const TEST = 'test/integration/worker-publishers.test.ts'
+
+export const WORKER_PUBLISHERS: Mutant[] = [
+  {
+    bug: 'trial credit that is due later is never granted',
+    file: 'src/worker/grant-trial-credits.ts',
+    from: 'grantDueTrialCredits(db, most)',
+    to: 'Promise.resolve(grantDueTrialCredits.length - 2)',
+    test: TEST,
+    title: 'trial credit goes to whoever was activated and whose domain is verified, and to nobody else',
+  },
+  {
+    bug: 'mails are sent before they are due',
+    file: 'src/store/accounts/mails.ts',
+    from: 'and given_up_at is null and next_attempt_at <= now()',
+    to: 'and given_up_at is null and attempts = 0',
+    test: TEST,
+    title: 'mails are sent when they are due, and their text is erased',
+  },
+  {
+    bug: 'the text of a sent mail is kept',
+    file: 'src/store/accounts/mails.ts',
+    from: 'sent_at: sql`now()`, sealed_body: null',
+    to: 'sent_at: sql`now()`',
+    test: TEST,
+    title: 'mails are sent when they are due, and their text is erased',
+  },
+  {
+    bug: 'domains are checked before they are due',
+    file: 'src/store/projects/domains.ts',
+    from: 'where next_check_at <= now()',
+    to: 'where next_check_at is not null and verified_at is null',
+    test: TEST,
+    title: 'domains are checked when they are due, and what was found is written down',
+  },
+  {
+    bug: 'what a check of a domain found is thrown away',
+    file: 'src/worker/check-domains.ts',
+    from: 'if (options.signal.aborted) return',
+    to: 'if (findings) return',
+    test: TEST,
+    title: 'domains are checked when they are due, and what was found is written down',
+  },
+  {
+    bug: 'ten domains are checked, and the others wait for the next turn',
+    file: 'src/worker/check-domains.ts',
+    from: 'if (due.length < CHECKS_AT_ONCE) return',
+    to: 'return',
+    test: TEST,
+    title: 'all domains that are due are checked in one turn, however many there are',
+  },
+  {
+    bug: 'a check that was cut short by the end of the worker is written down',
+    file: 'src/worker/check-domains.ts',
+    from: '  if (options.signal.aborted) return\n',
+    to: '',
+    test: TEST,
+    title: 'what is checked while the worker is stopped may have been cut short, and is thrown away',
+  },
+  {
+    bug: 'a stopped worker lets what is under way go on',
+    file: 'src/worker/worker.ts',
+    from: '      stopping.abort()\n',
+    to: '',
+    test: TEST,
+    title: 'what is checked while the worker is stopped may have been cut short, and is thrown away',
+  },
+  {
+    bug: 'a mail that was refused is tried again each half minute',
+    file: 'src/store/accounts/mails.ts',
+    from: "interval '30 seconds' * 2 ^ least(attempts, 10)",
+    to: "interval '30 seconds'",
+    test: TEST,
+    title:
+      'a mail that is refused for now is tried again later and later, 40 times; one that is refused for good is given up',
+  },
+  {
+    bug: 'owners are told once, and never again after their balance had risen',
+    file: 'src/worker/tell-low-balances.ts',
+    from: '  await rearmAlerts(options.db)\n',
+    to: '',
+    test: TEST,
+    title: 'owners are told of a balance below their threshold, not of one at it, once until it has risen',
+  },
+  {
+    bug: 'owners are told of a balance that is just what they asked for',
+    file: 'src/store/billing/wallet-alerts.ts',
+    from: 'where a.told_at is null and w.balance_nanos < a.threshold_nanos',
+    to: 'where a.told_at is null and w.balance_nanos <= a.threshold_nanos',
+    test: TEST,
+    title: 'owners are told of a balance below their threshold, not of one at it, once until it has risen',
+  },
+  {
+    bug: 'a mail server that is busy for a while loses the mail',
+    file: 'src/worker/send-mails.ts',
+    from: 'responseCode >= 500',
+    to: 'responseCode >= 400',
+    test: TEST,
+    title:
+      'a mail that is refused for now is tried again later and later, 40 times; one that is refused for good is given up',
+  },
+  {
+    bug: 'a check by the clock counts as asked for by a person',
+    file: 'src/worker/check-domains.ts',
+    from: 'findings, isAsked: false }',
+    to: 'findings, isAsked: true }',
+    test: TEST,
+    title: 'a check by the clock is nobody’s wish: domains that prove nothing are looked at ever more seldom',
+  },
+  {
+    bug: 'in the mail about a low balance, what is left and what was chosen have changed places',
+    file: 'src/worker/tell-low-balances.ts',
+    from: 'const amounts = { balance: formatCredits(balance), threshold: formatCredits(threshold) }',
+    to: 'const amounts = { balance: formatCredits(threshold), threshold: formatCredits(balance) }',
+    test: TEST,
+    title: 'owners are told of a balance below their threshold, not of one at it, once until it has risen',
+  },
+  {
+    bug: 'owners are told of what is available, which running calls lower, not of the balance',
+    file: 'src/store/billing/wallet-alerts.ts',
+    from: 'where a.told_at is null and w.balance_nanos < a.threshold_nanos order by',
+    to: 'where a.told_at is null and w.balance_nanos - w.held_nanos < a.threshold_nanos order by',
+    test: TEST,
+    title: 'owners are told of a balance below their threshold, not of one at it, once until it has risen',
+  },
+  {
+    bug: 'a mail that could not be sent is tried again after an hour at the earliest',
+    file: 'src/store/accounts/mails.ts',
+    from: "next_attempt_at = now() + least(interval '1 hour',",
+    to: "next_attempt_at = now() + greatest(interval '1 hour',",
+    test: TEST,
+    title:
+      'a mail that is refused for now is tried again later and later, 40 times; one that is refused for good is given up',
+  },
+  {
+    bug: 'a check that was cut short by a stop is written down',
+    file: 'src/worker/check-domains.ts',
+    from: `  // What was asked for a process that ends may have been cut short.
+  if (options.signal.aborted) return
+`,
+    to: '',
+    test: TEST,
+    title: 'what is checked while the worker is stopped may have been cut short, and is thrown away',
+  },
+]

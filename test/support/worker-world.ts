@@ -1,0 +1,141 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
+import { SMTPServer } from 'smtp-server'
+import { createMetrics } from '../../src/metrics.ts'
+import type { every } from '../../src/platform/every.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/rules/durations.ts'
+import { createWorker } from '../../src/worker/worker.ts'
+import { createTestDatabase, openTestStore } from './database.ts'
+import { loginUrl } from './logins.ts'
+import { createSchedule } from './schedule.ts'
+import { addProject } from './world.ts'
+
+export const LEASE_MS = MINUTE_MS
+
+/** How often each runs. A new job is written here, and gets a test in test/integration/worker.test.ts or beside it. */
+export const PERIODS_MS = {
+  'sweep holds': LEASE_MS / 12,
+  'cut retention': MINUTE_MS,
+  'expire content': MINUTE_MS,
+  'expire idempotency keys': MINUTE_MS,
+  'forget restraints': MINUTE_MS,
+  'grant trial credit': MINUTE_MS,
+  'send mails': SECOND_MS,
+  'check domains': 10 * SECOND_MS,
+  'low balances': 10 * SECOND_MS,
+  audit: MINUTE_MS,
+  'usage anomalies': MINUTE_MS,
+  'roll up usage': 10 * SECOND_MS,
+  'expire sessions': HOUR_MS,
+  'forget attempts': HOUR_MS,
+  'forget usage anomalies': HOUR_MS,
+  partitions: HOUR_MS,
+  'forget gateways': HOUR_MS,
+} as const
+
+/** What has to be past is past by a second, what is yet to come by a minute. */
+export const JUST_PAST_MS = -SECOND_MS
+export const SOON_MS = MINUTE_MS
+
+/** The database's time, off by so much. */
+export function at(offsetMs: number) {
+  return sql<Date>`now() + ${offsetMs} * interval '1 ms'`
+}
+
+export type WorkerWorld = Awaited<ReturnType<typeof createWorkerWorld>>
+
+/** A worker under its own login, whose jobs run when a test lets their time pass, with a mail server and a stand-in for DNS. */
+export async function createWorkerWorld() {
+  const database = await createTestDatabase()
+  /** Of the owner: tests put rows where no plane may. */
+  const store = openTestStore({ url: database.url, applicationName: 'worker test' })
+  const logins = { url: loginUrl(database.url, 'worker'), tenantUrl: loginUrl(database.url, 'tenant') }
+  const workerStore = openTestStore({ ...logins, applicationName: 'worker test worker' })
+  const mails = await startMailServer()
+  const domains = { checked: [] as string[], outcome: 'match' as 'match' | 'absent', onCheck: () => {} }
+  const lines: Record<string, unknown>[] = []
+  const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
+  const metrics = createMetrics()
+  const { jobs, repeat, pass } = createSchedule()
+  const startWorker = (schedule: typeof every) =>
+    createWorker({
+      db: workerStore.db,
+      tenants: workerStore.tenants,
+      log: createLog('info', { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) }),
+      metrics,
+      secrets,
+      leaseMs: LEASE_MS,
+      mail: { smtpUrl: mails.url, from: 'Parley <parley@example.com>' },
+      checkDomain: ({ name }) => {
+        domains.checked.push(name)
+        domains.onCheck()
+        const dns = { outcome: domains.outcome, values: [], misplacedAt: null }
+        return Promise.resolve({ dns, file: { outcome: 'not_needed', reason: null, status: null } })
+      },
+      consoleUrl: 'http://console.test',
+      repeat: schedule,
+    })
+  const worker = startWorker(repeat)
+
+  return {
+    store,
+    secrets,
+    metrics,
+    lines,
+    jobs,
+    pass,
+    domains,
+    mailed: mails.mailed,
+    startWorker,
+    /** What there is to see a millisecond before the job's turn, and after it. */
+    async aroundTurn<T>(name: keyof typeof PERIODS_MS, look: () => T | Promise<T>): Promise<{ before: T; after: T }> {
+      await pass(name, PERIODS_MS[name] - 1)
+      const before = await look()
+      await pass(name, 1)
+      return { before, after: await look() }
+    },
+    /** Its key pair as well, and a person who owns it. */
+    async newProject(options: Parameters<typeof addProject>[2] = {}) {
+      const project = await addProject(store, secrets, options)
+      const keys = store.db.selectFrom('key_pairs').select('id').where('project_id', '=', project.id)
+      const { id: keyPairId } = await keys.executeTakeFirstOrThrow()
+      const owner = { id: uuidv7(), name: 'Owner', email: `owner-${project.id}@example.com` }
+      await store.db.insertInto('users').values(owner).execute()
+      const membership = { publisher_id: project.publisherId, user_id: owner.id, role: 'owner' }
+      await store.db.insertInto('memberships').values(membership).execute()
+      return { ...project, keyPairId, owner }
+    },
+    async close() {
+      worker.stop()
+      await mails.close()
+      await workerStore.close()
+      await store.close()
+      await database.drop()
+    },
+  }
+}
+
+/** Takes every mail, but answers those to refused-500@ with 500. */
+async function startMailServer() {
+  const mailed: string[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, session, done) {
+      const to = session.envelope.rcptTo.map(({ address }) => address).join()
+      const [, refusal] = /^refused-(\d+)@/.exec(to) ?? []
+      if (refusal === undefined) mailed.push(to)
+      const error = refusal === undefined ? null : Object.assign(new Error('no'), { responseCode: Number(refusal) })
+      stream.resume().on('end', () => done(error))
+    },
+  })
+  const listening = server.listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  const { port } = listening.address() as AddressInfo
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  return { url: `smtp://127.0.0.1:${port}`, mailed, close }
+}
