@@ -1,8 +1,10 @@
 /** Looks at every page that the web app registers: is it accessible, does it fit, does anything move while it loads? */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { BrowserContext, Page } from 'playwright-core'
 import type { Person } from '../../support/console.ts'
 import type { BrowserWorld, Visitor } from './browser-world.ts'
 import { PHONE } from './watched-page.ts'
@@ -55,6 +57,7 @@ export async function checkAll(
 ): Promise<void> {
   assert.ok(paths.length > 0)
   const visitors = [await open(), await open(PHONE)]
+  for (const { context } of visitors) await shuffleReplies(context)
   const failures: string[] = []
   for (const path of paths) {
     const checks = await Promise.allSettled(visitors.map(({ page }) => checkPage(world, page, path)))
@@ -62,6 +65,21 @@ export async function checkAll(
   }
   assert.deepEqual(failures, [])
   for (const { context } of visitors) await context.close()
+}
+
+/**
+ * What a page asks for together reaches it apart and in any order, the same in every run: what is drawn from one reply
+ * may not move when another one arrives.
+ */
+async function shuffleReplies(context: BrowserContext): Promise<void> {
+  await context.route('**/api/**', async (route) => {
+    const { pathname } = new URL(route.request().url())
+    const digest = createHash('sha256')
+      .update(pathname.replaceAll(/[0-9a-f-]{36}/g, ''))
+      .digest()
+    await delay((digest.readUInt8() % 4) * 40)
+    await route.continue()
+  })
 }
 
 async function checkPage(world: BrowserWorld, page: Page, path: string): Promise<void> {

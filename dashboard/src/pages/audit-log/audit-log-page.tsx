@@ -64,7 +64,8 @@ export function AuditLogPage() {
       <DataTable
         label="Audit log"
         columns={columnsFor(publisher.projects, team.data?.members)}
-        rows={log.items}
+        // Not before the addresses are known, or known to be missing: they change the height of a row and the width of a column.
+        rows={team.isPending ? undefined : log.items}
         keyOf={({ seq }) => seq}
         error={log.error}
         onRetry={log.retry}
@@ -105,16 +106,15 @@ function columnsFor(projects: { id: string; name: string }[], members: Member[] 
   ]
 }
 
-/** With the address: people choose their names, and two may have the same. Its line is kept free until the team is known, so that nothing moves. */
+/** With the address: people choose their names, and two may have the same. */
 function Who({ entry: { actor, actorId }, members }: { entry: Entry; members: Member[] | undefined }) {
   const email = members?.find(({ id }) => id === actorId)?.email
-  const absent = members ? 'not in the team now' : '\u00a0'
   return (
     <span className="block max-w-44">
       <span className="block truncate">{actor}</span>
-      {actorId !== null && (
+      {actorId !== null && members && (
         <span className="block truncate text-sm text-muted" title={email ?? actorId}>
-          {email ?? absent}
+          {email ?? 'not in the team now'}
         </span>
       )}
     </span>
