@@ -84,6 +84,12 @@ async function startGateway(port: number, opsPort: number) {
     ...process.env,
     ...databaseEnv(database.url),
     PARLEY_SECRET: secret,
+    // All of the load is one project's, from one address.
+    PARLEY_PROJECT_CALLS_PERCENT: '100',
+    PARLEY_KEY_PAIR_CALLS_PERCENT: '100',
+    PARLEY_PROJECT_WORK_PERCENT: '100',
+    PARLEY_ADDRESS_REQUESTS_PER_SECOND: '1000000',
+    PARLEY_KEY_PAIR_REQUESTS_PER_SECOND: '1000000',
     PARLEY_PORT: String(port),
     PARLEY_OPS_PORT: String(opsPort),
     PARLEY_LOG_LEVEL: 'warn',

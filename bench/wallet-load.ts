@@ -2,8 +2,8 @@
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { NO_USAGE } from '../src/rules/billing/usage.ts'
 import { openStore } from '../src/store/database.ts'
-import { applyWith } from '../src/store/billing/ledger-batch.ts'
-import { createLedger, type HoldRequest } from '../src/store/billing/ledger.ts'
+import { openLedger } from '../src/store/billing/ledger/open-ledger.ts'
+import type { HoldRequest } from '../src/store/billing/ledger/ledger-items.ts'
 import type { Settlement } from '../src/store/billing/settlement.ts'
 
 export interface Wallet {
@@ -47,7 +47,7 @@ async function run(url: string, wallet: Wallet, seconds: number, concurrency: nu
     batches += 1
     items += count
   }
-  const ledger = createLedger(applyWith({ pool: store.ledgerPool, gatewayId: uuidv7(), onBatch }))
+  const ledger = openLedger(store, { gatewayId: uuidv7(), onBatch })
   const waits: number[] = []
   let calls = 0
   const startedMs = performance.now()

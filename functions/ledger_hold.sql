@@ -1,8 +1,9 @@
--- New holds: [{n, id, project_id, key_pair_id, model_id, price_version_id, want_nanos, min_nanos, has_key}], in arrival
--- order; n counts them from 1.
+-- New holds: [{n, id, project_id, key_pair_id, end_user_id, model_id, price_version_id, want_nanos, min_nanos, has_key}], in
+-- arrival order; n counts them from 1.
 -- Key pair, account, domain and limits are checked here again, against the truth: what a gateway has cached may be
 -- seconds old, and limits must hold across all gateways. The limits of a minute (requests, tokens) are those of the
--- clock's minute, counted in the wallet's row, which is locked anyway. Whether the pair may call is also said in
+-- clock's minute. The project's own are counted in the wallet's row, which is locked anyway; all others, and every budget,
+-- by limits_check and limits_hold, for wallets that have any. Whether the pair may call is also said in
 -- src/gateway/authenticate.ts and src/store/calls/idempotency.ts: the three must say the same.
 -- Each refusal is a code of src/rules/errors.ts, except clock_wrong.
 -- Nothing is granted while any wallet of the publisher owes: otherwise a publisher who owes would just use another
@@ -15,14 +16,16 @@ create or replace function ledger_hold(gateway uuid, asked json) returns setof l
 #variable_conflict use_column
 declare
   a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text; owes boolean;
+  verdict limits_verdict; limited_by text;
   this_minute timestamptz := date_trunc('minute', now());
   grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
+  counts text[]; -- by n; the rows of limit_counts that it is counted in, as text: arrays of arrays must be even
   first_id uuid := first_id_of(now() - interval '36 hours');
   last_id uuid := first_id_of(now() + interval '36 hours');
 begin
   for a in
-    select n.n, n.id, n.project_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos, p.publisher_id,
-      w.open_holds as wallet_open_holds,
+    select n.n, n.id, n.project_id, n.key_pair_id, n.end_user_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos,
+      p.publisher_id, coalesce(k.counted_as, k.id) as counted_as, w.has_limits, w.open_holds as wallet_open_holds,
       case when w.minute_started_at = this_minute then w.minute_requests else 0 end as minute_requests,
       case when w.minute_started_at = this_minute then w.minute_tokens else 0 end as minute_tokens,
       p.requests_per_minute, p.tokens_per_minute, p.concurrent_calls, h.amount_nanos as already_held,
@@ -33,7 +36,8 @@ begin
         when w.project_id is null then 'credit_insufficient'
       end as standing, n.has_key
     from json_to_recordset(asked) as n (
-        n int, id uuid, project_id uuid, key_pair_id uuid, want_nanos int8, min_nanos int8, has_key boolean)
+        n int, id uuid, project_id uuid, key_pair_id uuid, end_user_id uuid, want_nanos int8, min_nanos int8,
+        has_key boolean)
       left join key_pairs k on k.id = n.key_pair_id and k.project_id = n.project_id
       left join projects p on p.id = n.project_id
       left join publishers u on u.id = p.publisher_id
@@ -51,21 +55,34 @@ begin
         where p.publisher_id = a.publisher_id and w.owed_nanos > 0);
     end if;
     if a.already_held is not null then
-      return query select a.id, 'hold', a.already_held, null::text;
+      return query select a.id, 'hold', a.already_held, null::text, null::text, null::int8[];
       continue;
     end if;
-    granted := least(a.want_nanos, available);
+    verdict := null;
+    if a.has_limits then
+      verdict := limits_check(a.publisher_id, a.project_id, a.counted_as, a.end_user_id, a.want_nanos, a.min_nanos);
+    end if;
+    if a.requests_per_minute is not null or a.tokens_per_minute is not null then
+      verdict.rates := rates_tightest(
+        verdict.rates, a.requests_per_minute, requests, a.tokens_per_minute, a.minute_tokens);
+    end if;
+    granted := least(a.want_nanos, available, verdict.granted);
     if a.has_key then
       -- Locked, so that nobody takes the key over between this look at it and the hold.
       perform 1 from idempotency_keys k where k.call_id = a.id for share;
     end if;
+    limited_by := case
+      when requests >= a.requests_per_minute then 'project:requests'
+      when a.minute_tokens >= a.tokens_per_minute then 'project:tokens'
+      when open_holds >= a.concurrent_calls then 'project:calls'
+    end;
     refusal := case
       when a.id not between first_id and last_id then 'clock_wrong'
       when a.has_key and not found then 'idempotency_running'
       when a.standing is not null then a.standing
-      when requests >= a.requests_per_minute then 'rate_limited'
-      when a.minute_tokens >= a.tokens_per_minute then 'rate_limited'
-      when open_holds >= a.concurrent_calls then 'concurrency_limited'
+      when limited_by = 'project:calls' then 'concurrency_limited'
+      when limited_by is not null then 'rate_limited'
+      when verdict.refusal is not null then verdict.refusal
       when owes then 'credit_owed'
       when granted > 0 and granted >= a.min_nanos then null
       when a.balance_nanos >= greatest(a.min_nanos, 1) then 'credit_held'
@@ -76,15 +93,21 @@ begin
       open_holds := open_holds + 1;
       requests := requests + 1;
       grants[a.n] := granted;
+      if verdict.counts is not null then
+        perform limits_hold(verdict.counts, granted, 1);
+        counts[a.n] := verdict.counts::text;
+      end if;
     end if;
-    return query select a.id, 'hold', case when refusal is null then granted else 0 end, refusal;
+    return query select a.id, 'hold', case when refusal is null then granted else 0 end, refusal,
+      case when refusal is not null then coalesce(limited_by, verdict.limited_by) end, verdict.rates;
   end loop;
 
   with granted as (
-    insert into holds (id, project_id, key_pair_id, model_id, price_version_id, gateway_id, amount_nanos)
-    select n.id, n.project_id, n.key_pair_id, n.model_id, n.price_version_id, gateway, grants[n.n]
+    insert into holds (id, project_id, key_pair_id, end_user_id, model_id, price_version_id, gateway_id, amount_nanos, counts)
+    select n.id, n.project_id, n.key_pair_id, n.end_user_id, n.model_id, n.price_version_id, gateway, grants[n.n],
+      counts[n.n]::int8[]
     from json_to_recordset(asked) as n (
-      n int, id uuid, project_id uuid, key_pair_id uuid, model_id text, price_version_id int8)
+      n int, id uuid, project_id uuid, key_pair_id uuid, end_user_id uuid, model_id text, price_version_id int8)
     where grants[n.n] > 0
     returning project_id, amount_nanos
   )

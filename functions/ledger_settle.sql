@@ -18,7 +18,9 @@ begin
     -- Returns both sides, so that nothing below has to join them again: with a whole batch that would be quadratic.
     delete from holds h using asked s where h.id = s.id
     returning s.*, h.project_id, h.key_pair_id, h.model_id, h.price_version_id, h.gateway_id, h.amount_nanos as held,
-      h.held_at, least(s.bill_nanos, h.amount_nanos) as within, greatest(s.bill_nanos - h.amount_nanos, 0) as overrun
+      h.held_at, h.end_user_id, least(s.bill_nanos, h.amount_nanos) as within,
+      -- Where there are limits, the hold has grown already by as much as they leave.
+      case when h.counts is null then greatest(s.bill_nanos - h.amount_nanos, 0) else 0 end as overrun
   ), sized as (
     select c.*,
       sum(c.held - c.within) over (partition by c.project_id) as released,
@@ -41,9 +43,10 @@ begin
     from paid p
   ), call as (
     insert into calls (id, project_id, key_pair_id, model_id, deployment_id, conversation_id, request_id, streamed,
-      status, outcome, finish_reason, error_code, first_token_ms, duration_ms, attempts, created_at)
+      status, outcome, finish_reason, error_code, first_token_ms, duration_ms, attempts, created_at, end_user_id)
     select p.id, p.project_id, p.key_pair_id, p.model_id, p.deployment_id, p.conversation_id, p.request_id, p.streamed,
-      p.status, p.outcome, p.finish_reason, p.error_code, p.first_token_ms, p.duration_ms, p.attempts, p.held_at
+      p.status, p.outcome, p.finish_reason, p.error_code, p.first_token_ms, p.duration_ms, p.attempts, p.held_at,
+      p.end_user_id
     from paid p
   ), anomaly as (
     insert into usage_anomalies (call_id, project_id, model_id, provider, anomalies, reported)
@@ -66,7 +69,7 @@ begin
     ) t
     where w.project_id = t.project_id
   )
-  select p.id, 'settle', p.charged, null::text from paid p;
+  select p.id, 'settle', p.charged, null::text, null::text, null::int8[] from paid p;
 
   get diagnostics settled = row_count;
   if settled < json_array_length(settles) then

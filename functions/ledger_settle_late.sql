@@ -1,19 +1,19 @@
 -- A batch in which some hold was gone: it was sent before (answer what was charged), or its gateway was paused so long
 -- that its holds were swept. The latter did answer its caller, so its bill is collected now, once, from what is
--- available; what is not available is absorbed. If it had claimed an idempotency key that another call has taken over
+-- available, in the wallet and in every budget; what is not available is absorbed. If it had claimed an idempotency key that another call has taken over
 -- since, that other call is the one that pays.
 create or replace function ledger_settle_late(settles json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
-declare s record; c record; paid int8; late_reference text;
+declare s record; c record; paid int8; late_reference text; verdict limits_verdict;
 begin
   for s in
     select * from json_to_recordset(settles) as s (
       id uuid, project_id uuid, bill_nanos int8, outcome text, has_key boolean, result text)
     order by s.id
   loop
-    select charged_nanos, outcome into c from charges where id = s.id;
+    select charged_nanos, outcome, key_pair_id into c from charges where id = s.id;
     if not found then
-      return query select s.id, 'settle', null::int8, 'unknown';
+      return query select s.id, 'settle', null::int8, 'unknown', null::text, null::int8[];
       continue;
     end if;
     paid := c.charged_nanos;
@@ -25,7 +25,13 @@ begin
           update idempotency_keys set result = s.result where call_id = s.id;
           paid := case when found then paid else 0 end;
         end if;
+        select (limits_check(p.publisher_id, p.id, c.key_pair_id, l.end_user_id, paid, 0)).* into verdict
+          from projects p join wallets w on w.project_id = p.id left join calls l on l.id = s.id
+          where p.id = s.project_id and w.has_limits;
+        paid := greatest(least(paid, verdict.granted), 0);
         if paid > 0 then
+          perform limits_spend(json_agg(json_build_object('id', n, 'held', 0, 'calls', 0, 'charged', paid, 'tokens', 0)))
+            from unnest(verdict.counts) as n;
           insert into transfers (id, debit_account, credit_account, amount_nanos, kind, reference, corrects) values
             (gen_random_uuid(), s.project_id, '00000000-0000-0000-0000-000000000001', paid, 'late_charge',
              late_reference, s.id);
@@ -40,7 +46,7 @@ begin
         select coalesce(sum(t.amount_nanos), 0) into paid from transfers t where t.reference = late_reference;
       end if;
     end if;
-    return query select s.id, 'settle', paid, null::text;
+    return query select s.id, 'settle', paid, null::text, null::text, null::int8[];
   end loop;
 end $$;
 

@@ -24,6 +24,7 @@ const SCHEMA_PATH = join(import.meta.dirname, '../src/store/schema.gen.ts')
 const TYPES: Record<string, string> = {
   bool: 'boolean',
   bytea: 'Buffer',
+  date: 'Date',
   float4: 'number',
   float8: 'number',
   inet: 'string',

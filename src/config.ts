@@ -3,8 +3,9 @@ import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
 import { isAddressOrNetwork, isEveryAddress } from './rules/accounts/addresses.ts'
 import { HOUR_MS, MINUTE_MS } from './rules/durations.ts'
-import { LEASE_MS } from './rules/limits.ts'
+import { CLIENT_REQUEST_TIMEOUT_MS, INTAKE_LIMITS, LEASE_MS, type IntakeLimits } from './rules/limits.ts'
 import { parseCredits } from './rules/money.ts'
+import { KEPT_DAYS } from './rules/retention.ts'
 
 /**
  * The only reader of the environment. Every problem is listed at once, with what to do about it. A variable NAME can
@@ -30,6 +31,8 @@ const origin = webAddress.transform((text, context) => {
   return url.origin
 })
 const milliseconds = wholeNumber(0, HOUR_MS)
+const percent = wholeNumber(1, 100)
+const MIB = 1024 * 1024
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -91,10 +94,21 @@ const schema = z.object({
   PARLEY_CHECKOUT_CANCEL_URL: webAddress.optional(),
   PARLEY_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   PARLEY_CALLS_MAX: wholeNumber(1, 1_000_000).default(10_000),
+  PARLEY_PROJECT_CALLS_PERCENT: percent.default(INTAKE_LIMITS.projectCallsPercent),
+  PARLEY_KEY_PAIR_CALLS_PERCENT: percent.default(INTAKE_LIMITS.keyPairCallsPercent),
+  PARLEY_ADDRESS_REQUESTS_PER_SECOND: wholeNumber(1, 1_000_000).default(INTAKE_LIMITS.addressRequestsPerSecond),
+  PARLEY_KEY_PAIR_REQUESTS_PER_SECOND: wholeNumber(1, 1_000_000).default(INTAKE_LIMITS.keyPairRequestsPerSecond),
+  PARLEY_PROJECT_WORK_PERCENT: percent.default(INTAKE_LIMITS.projectWorkPercent),
+  PARLEY_BODIES_MIB_MAX: wholeNumber(32, 65_536).default(INTAKE_LIMITS.bodiesBytesMax / MIB),
+  PARLEY_KEY_PAIR_BODIES_PERCENT: percent.default(INTAKE_LIMITS.keyPairBodiesPercent),
+  PARLEY_UPLOAD_SILENCE_MS: wholeNumber(100, CLIENT_REQUEST_TIMEOUT_MS).default(INTAKE_LIMITS.uploadSilenceMs),
+  PARLEY_UPLOAD_BYTES_PER_SECOND: wholeNumber(0, 1_000_000_000).default(INTAKE_LIMITS.uploadBytesPerSecond),
   PARLEY_AUTO_MIGRATE: yesOrNo.default(true),
   PARLEY_DRAIN_DELAY_MS: milliseconds.default(2_000),
   PARLEY_DRAIN_GRACE_MS: milliseconds.default(MINUTE_MS),
   PARLEY_LEASE_MS: wholeNumber(3_000, HOUR_MS).default(LEASE_MS),
+  PARLEY_CONVERSATIONS_KEPT_DAYS: wholeNumber(1, 3_650).default(KEPT_DAYS.conversations),
+  PARLEY_MAILS_KEPT_DAYS: wholeNumber(1, 3_650).default(KEPT_DAYS.mails),
 })
 
 export type Config = z.output<typeof schema>
@@ -169,6 +183,20 @@ export function encoderDirectoryOf(config: Pick<Config, 'PARLEY_ENCODER_DIR' | '
 export function loginsFor(planes: readonly LoginOf[]): LoginOf[] {
   const actsForTenants = planes.includes('console') || planes.includes('worker')
   return actsForTenants ? [...planes, 'tenant'] : [...planes]
+}
+
+export function intakeLimitsOf(config: Config): IntakeLimits {
+  return {
+    addressRequestsPerSecond: config.PARLEY_ADDRESS_REQUESTS_PER_SECOND,
+    keyPairRequestsPerSecond: config.PARLEY_KEY_PAIR_REQUESTS_PER_SECOND,
+    projectCallsPercent: config.PARLEY_PROJECT_CALLS_PERCENT,
+    keyPairCallsPercent: config.PARLEY_KEY_PAIR_CALLS_PERCENT,
+    projectWorkPercent: config.PARLEY_PROJECT_WORK_PERCENT,
+    bodiesBytesMax: config.PARLEY_BODIES_MIB_MAX * MIB,
+    keyPairBodiesPercent: config.PARLEY_KEY_PAIR_BODIES_PERCENT,
+    uploadSilenceMs: config.PARLEY_UPLOAD_SILENCE_MS,
+    uploadBytesPerSecond: config.PARLEY_UPLOAD_BYTES_PER_SECOND,
+  }
 }
 
 export function databaseUrlOf(config: Config, login: LoginOf): string {

@@ -35,7 +35,15 @@ test('no metric is labelled with what identifies a caller', () => {
     'why',
     'invariant',
     'pass',
+    // Of whom the share was used up: a user or a network; and at which end.
+    'share',
+    'by',
     'deployment',
+    'table',
+    'job',
+    'share',
+    'by',
+    'reason',
     // The name of a provider's key.
     'key',
     'le',

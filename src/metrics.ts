@@ -24,8 +24,12 @@ export function createMetrics() {
   return {
     registry,
     ...recommendationMetrics({ counter, gauge, histogram }),
+    ...jobMetrics({ counter, gauge }),
+    ...ledgerMetrics({ counter, gauge, histogram }),
     requests: counter('requests_total', 'Answered requests.', 'route', 'status'),
     errors: counter('errors_total', 'Refusals and failures, by error code.', 'code'),
+    intakeRefusals: counter('intake_refusals_total', 'Requests refused before their body was read.', 'reason'),
+    bodyBytes: gauge('body_bytes', 'Memory reserved for the bodies of calls in flight.'),
     callsRunning: gauge('calls_running', 'Completions in progress.'),
     outcomes: counter('outcomes_total', 'How calls that held credit ended.', 'outcome', 'model'),
     firstToken: histogram('first_token_seconds', 'Time to the first chunk of an answer.', LATENCY_BUCKETS, 'model'),
@@ -63,16 +67,11 @@ export function createMetrics() {
     lostNanos: counter('lost_nanos_total', 'Worth of tokens that nobody paid for.', 'outcome'),
     clientAborts: counter('client_aborts_total', 'Callers that hung up, by phase.', 'phase'),
     slowReaders: counter('slow_readers_total', 'Callers cut off because they stopped reading.'),
-    ledgerBatch: histogram('ledger_batch_items', 'Holds, extensions and settles per statement.', BATCH_BUCKETS),
-    ledgerSeconds: histogram('ledger_seconds', 'Time of one ledger statement.', LATENCY_BUCKETS),
+    consoleWaiting: gauge('console_waiting', 'Requests of the console that wait for their turn.', 'share'),
+    consoleDeclined: counter('console_declined_total', 'Requests beyond the share of a user or a network.', 'share'),
     webhookRejects: counter('webhook_rejects_total', 'Payment events that were not honoured.', 'why'),
     draining: gauge('draining', '1 while this process finishes its calls and takes no new ones.'),
     conversationsDropped: counter('conversation_writes_dropped_total', 'Conversation writes given up.'),
-    holdsOrphaned: counter('holds_orphaned_total', 'Own holds released because no running call had them.'),
-    holdsSwept: counter('holds_swept_total', 'Holds released because their gateway died.'),
-    auditViolations: gauge('audit_violations', 'What breaks an invariant of the ledger. Never above 0.', 'invariant'),
-    auditSeconds: gauge('audit_seconds', 'Time of the last audit of its kind.', 'pass'),
-    auditFinished: gauge('audit_finished_timestamp_seconds', 'When the ledger was last audited.'),
     messagesExpired: counter('messages_expired_total', 'Messages whose text was erased by retention.'),
   }
 }
@@ -83,6 +82,22 @@ interface Instruments {
   histogram(name: string, help: string, buckets: number[], ...labelNames: string[]): Histogram
 }
 
+function ledgerMetrics({ counter, gauge, histogram }: Instruments) {
+  return {
+    ledgerBatch: histogram('ledger_batch_items', 'Holds, extensions and settles per statement.', BATCH_BUCKETS),
+    ledgerSeconds: histogram('ledger_seconds', 'Time of one ledger statement.', LATENCY_BUCKETS),
+    holdsOrphaned: counter('holds_orphaned_total', 'Own holds released because no running call had them.'),
+    holdsSwept: counter('holds_swept_total', 'Holds released because their gateway died.'),
+    auditViolations: gauge('audit_violations', 'What breaks an invariant of the ledger. Never above 0.', 'invariant'),
+    auditSeconds: gauge('audit_seconds', 'Time of the last audit of its kind.', 'pass'),
+    auditFinished: gauge('audit_finished_timestamp_seconds', 'When the ledger was last audited.'),
+    partitionDaysAhead: gauge(
+      'partition_days_ahead',
+      'Days after today that have their partitions. At -1 every call is refused.',
+    ),
+  }
+}
+
 function recommendationMetrics({ counter, gauge, histogram }: Instruments) {
   return {
     recommendations: counter('recommendations_total', 'Why a reply had a recommendation or had none.', 'outcome'),
@@ -91,10 +106,25 @@ function recommendationMetrics({ counter, gauge, histogram }: Instruments) {
     matches: counter('matches_total', 'What a matcher decided.', 'outcome'),
     matchSeconds: histogram('match_seconds', 'Time of one match, without the wait for its turn.', MATCH_BUCKETS),
     matcherWaiting: gauge('matcher_waiting', 'Matches that wait for their turn.'),
+    matcherDeclined: counter('matcher_declined_total', 'Questions for which a project had no place left.', 'by'),
     matcherOffers: gauge('matcher_offers', 'Offers in the index of this matcher.'),
     matcherFollowed: gauge(
       'matcher_followed_timestamp_seconds',
       'When this matcher last knew all offers of the store.',
     ),
+  }
+}
+
+function jobMetrics({ counter, gauge }: Pick<Instruments, 'counter' | 'gauge'>) {
+  return {
+    jobPeriod: gauge('job_period_seconds', 'How often a job runs.', 'job'),
+    jobSucceeded: gauge(
+      'job_succeeded_timestamp_seconds',
+      'When a job last succeeded; before it first did, when it was started.',
+      'job',
+    ),
+    jobSeconds: gauge('job_seconds', 'Time of the last run of a job.', 'job'),
+    jobFailures: counter('job_failures_total', 'Runs of a job that failed.', 'job'),
+    rowsErased: counter('rows_erased_total', 'Rows that retention erased.', 'table'),
   }
 }

@@ -1,21 +1,21 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encoderDirectoryOf, type Config } from './config.ts'
+import { encoderDirectoryOf, intakeLimitsOf, type Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
 import { createCheckDomain } from './actions/projects/domain-check/check.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
-import { createOpsServer, type Health } from './gateway/ops.ts'
+import { createOpsServer } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PasswordCost } from './platform/passwords.ts'
 import { createSecrets, type Secrets } from './platform/secrets.ts'
-import { matcherTokenOf } from './recommend/wire.ts'
+import { healthOf } from './readiness.ts'
+import { matcherTokensOf } from './recommend/wire.ts'
 import type { Db } from './store/database.ts'
-import { createReachability } from './store/health.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
-import { openStores, type Stores } from './stores.ts'
-import { createWorker } from './worker/worker.ts'
+import { openStores, refuseTooNew, type Stores } from './stores.ts'
+import { createWorker, type Worker } from './worker/worker.ts'
 
 export const ROLES = ['gateway', 'worker', 'console', 'matcher'] as const
 export type Role = (typeof ROLES)[number]
@@ -55,20 +55,20 @@ export async function serve(
   if (config.PARLEY_AUTO_MIGRATE) await migrateFirst(config.DATABASE_URL, log)
   const metrics = createMetrics()
   const stores = openStores(config, roles, log, options.poolWaitMs)
+  await refuseTooNew(stores, roles, log)
   const secrets = createSecrets(config.PARLEY_SECRET)
+  await orClose(stores, stores.proveSecrets(secrets, metrics))
   const gateway = roles.includes('gateway')
     ? createGateway({
         store: stores.of('gateway'),
         log,
         metrics,
         secrets,
-        ...gatewaySettingsOf(config),
-        answerWaitMs: options.answerWaitMs,
-        storeWaitMs: options.storeWaitMs,
+        ...gatewaySettingsOf(config, options),
       })
     : undefined
   const checkDomain = createCheckDomain({ dnsServers: config.PARLEY_DNS_SERVERS })
-  const app = gateway && createServer(gateway)
+  const app = gateway && createServer(gateway, { trustedProxies: config.PARLEY_TRUSTED_PROXIES })
   const consoleApp = roles.includes('console')
     ? await createConsole({
         db: stores.of('console').db,
@@ -85,20 +85,20 @@ export async function serve(
   const matching = roles.includes('matcher')
     ? await createMatching(config, stores.of('matcher').db, log, metrics, secrets)
     : undefined
-  const ops = createOpsServer(gateway ?? healthOf(roles, stores), metrics)
+  let worker: Worker | undefined
+  const planes = { gateway, matcher: matching?.matcher, runningWorker: () => worker }
+  const ops = createOpsServer(healthOf({ ...planes, roles, storeOf: stores.of }), metrics)
   const urls = await listen(config, ops, { app, consoleApp, matcherApp: matching?.app })
   // Only now: a process that finds its ports taken has done nothing yet.
-  const worker = roles.includes('worker')
+  worker = roles.includes('worker')
     ? createWorker({
         db: stores.of('worker').db,
         tenants: stores.of('worker').tenants,
         log,
         metrics,
         secrets,
-        leaseMs: config.PARLEY_LEASE_MS,
-        mail: { smtpUrl: config.PARLEY_SMTP_URL, from: config.PARLEY_MAIL_FROM },
         checkDomain,
-        consoleUrl: config.PARLEY_CONSOLE_URL,
+        ...workerSettingsOf(config),
       })
     : undefined
   matching?.matcher.start()
@@ -125,12 +125,24 @@ function consoleSettingsOf(config: Config) {
   }
 }
 
-function gatewaySettingsOf(config: Config) {
+function gatewaySettingsOf(config: Config, { answerWaitMs, storeWaitMs }: ServeOptions) {
   return {
     leaseMs: config.PARLEY_LEASE_MS,
     callsMax: config.PARLEY_CALLS_MAX,
+    intakeLimits: intakeLimitsOf(config),
     publicUrl: config.PARLEY_PUBLIC_URL,
     matcherUrl: config.PARLEY_MATCHER_URL,
+    answerWaitMs,
+    storeWaitMs,
+  }
+}
+
+function workerSettingsOf(config: Config) {
+  return {
+    leaseMs: config.PARLEY_LEASE_MS,
+    mail: { smtpUrl: config.PARLEY_SMTP_URL, from: config.PARLEY_MAIL_FROM },
+    consoleUrl: config.PARLEY_CONSOLE_URL,
+    kept: { conversations: config.PARLEY_CONVERSATIONS_KEPT_DAYS, mails: config.PARLEY_MAILS_KEPT_DAYS },
   }
 }
 
@@ -155,15 +167,12 @@ async function migrateFirst(databaseUrl: string, log: Log): Promise<void> {
   }
 }
 
-/** Of a process without a gateway. A matcher answers from its own disk; the others need the store for everything. */
-function healthOf(roles: readonly Role[], stores: Stores): Health {
-  const dbs = new Set(roles.filter((role) => role !== 'matcher').map((role) => stores.of(role).db))
-  const isReached = [...dbs].map(createReachability)
-  return {
-    get isReady() {
-      return Promise.all(isReached.map((look) => look())).then((answers) => answers.every(Boolean))
-    },
-    isDraining: false,
+async function orClose(stores: Stores, start: Promise<void>): Promise<void> {
+  try {
+    await start
+  } catch (error) {
+    await stores.close()
+    throw error
   }
 }
 
@@ -216,7 +225,7 @@ async function createMatching(config: Config, db: Db, log: Log, metrics: Metrics
   const { createMatcherServer } = await import('./matcher/server.ts')
   const directories = { directory: config.PARLEY_MATCHER_DIR, encoderDirectory: encoderDirectoryOf(config) }
   const matcher = createMatcher({ db, log, metrics, ...directories })
-  return { matcher, app: createMatcherServer({ matcher, token: matcherTokenOf(secrets), log }) }
+  return { matcher, app: createMatcherServer({ matcher, tokens: matcherTokensOf(secrets), log }) }
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

@@ -1,14 +1,20 @@
 import { databaseUrlOf, LOGIN_VARIABLES, loginsFor, type Config, type LoginOf } from './config.ts'
+import { every, type JobWatch, type Repeated } from './platform/every.ts'
 import { errorFields, type Log } from './platform/log.ts'
+import type { Secrets } from './platform/secrets.ts'
 import { complaintOf, findStanding } from './store/database-logins.ts'
-import { openStore, type Store, type StoreOptions } from './store/database.ts'
-import { missingFunctions } from './store/health.ts'
+import { openStore, type Db, type Store, type StoreOptions } from './store/database.ts'
+import { missingFunctions, newerMigrations } from './store/health.ts'
+import { DatabaseTooNew } from './store/migrations.ts'
+import { recordSecrets, WrongSecret } from './store/secret-versions.ts'
 
 /** Tenants' is no role: the console and the worker act for them. */
 type Role = Exclude<LoginOf, 'tenant'>
 
 export interface Stores {
   of(role: Role): Store
+  /** Rejects when these are not the installation's, so that a process with a wrong secret answers nobody. */
+  proveSecrets(secrets: Secrets, metrics: JobWatch['metrics']): Promise<void>
   close(): Promise<void>
 }
 
@@ -23,13 +29,35 @@ export function openStores(config: Config, roles: readonly Role[], log: Log, poo
     if (!store) throw new Error(`${role} does not run here`)
     return store
   }
-  const warned = Promise.all([warnOfLogins(roles, storeOf, log), warnOfFunctions([...stores.values()][0], log)])
+  const any = [...stores.values()][0]
+  if (!any) throw new Error('no role runs here')
+  let proving: Repeated | undefined
+  const warned = Promise.all([warnOfLogins(roles, storeOf, log), warnOfFunctions(any, log)])
   return {
     of: storeOf,
+    async proveSecrets(secrets, metrics) {
+      proving = await proveSecrets(any.db, secrets, { log, metrics })
+    },
     async close() {
+      proving?.stop()
       await warned
       await Promise.all([...stores.values()].map((store) => store.close()))
     },
+  }
+}
+
+/** A program that an update has left behind says so and ends, instead of failing in its first call. */
+export async function refuseTooNew(stores: Stores, [role = 'gateway']: readonly Role[], log: Log): Promise<void> {
+  try {
+    const migrations = await newerMigrations(stores.of(role).db)
+    if (migrations.length === 0) return
+    const mend = 'This version works on its tables. Replace what is left of it.'
+    log.warn({ migrations, mend }, 'a newer version has migrated the database')
+  } catch (error) {
+    // The store may be away just now: who asks it next says so.
+    if (!(error instanceof DatabaseTooNew)) return
+    await stores.close()
+    throw error
   }
 }
 
@@ -60,14 +88,42 @@ async function warnOfLogins(roles: readonly Role[], storeOf: (role: Role) => Sto
 }
 
 /** Every login can see which functions there are, also where another process migrates. */
-async function warnOfFunctions(store: Store | undefined, log: Log): Promise<void> {
+async function warnOfFunctions(store: Store, log: Log): Promise<void> {
   try {
-    const functions = store ? await missingFunctions(store.db) : []
+    const functions = await missingFunctions(store.db)
     if (functions.length === 0) return
     log.error({ functions, mend: 'Run: parley migrate' }, 'the database lacks functions of this version')
   } catch {
     // The store may be away just now: who asks it next says so.
   }
+}
+
+const PROVE_EVERY_MS = 1_000
+
+/** While the store is away nobody can tell. Then it is asked until it answers, and a wrong secret ends the process. */
+async function proveSecrets(db: Db, secrets: Secrets, watch: JobWatch): Promise<Repeated | undefined> {
+  try {
+    await recordSecrets(db, secrets)
+    return undefined
+  } catch (error) {
+    if (error instanceof WrongSecret) throw error
+  }
+  const proving = every(PROVE_EVERY_MS, prove, 'comparing the secret', watch)
+  async function prove(): Promise<void> {
+    try {
+      await recordSecrets(db, secrets)
+      proving.stop()
+    } catch (error) {
+      if (!(error instanceof WrongSecret)) throw error
+      proving.stop()
+      watch.log.fatal({ problem: error.message }, 'the secret is wrong')
+      // Not into the hands of who would repeat this.
+      setImmediate(() => {
+        throw error
+      })
+    }
+  }
+  return proving
 }
 
 const COULD_DO_ANYTHING = 'a hostile statement could do anything to the database'

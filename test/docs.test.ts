@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { billFor, CALL_OUTCOMES, type CallOutcome } from '../src/rules/billing/charging.ts'
 import { ERRORS } from '../src/rules/errors.ts'
+import { PERIODS_MS } from './support/worker-world.ts'
 import { ANOMALIES } from '../src/rules/billing/reported-usage.ts'
 
 function read(path: string): Promise<string> {
@@ -51,6 +52,35 @@ test('docs/operations.md explains every kind of anomaly', async () => {
     rowsOf(table).map(([kind]) => kind),
     [...ANOMALIES],
   )
+})
+
+/** Between a heading and the next. */
+function sectionOf(page: string, heading: string): string {
+  const [, section = ''] = page.split(`\n${heading}\n`)
+  return section.split(/\n##+ /)[0] ?? ''
+}
+
+test('docs/operations.md says of every table what bounds it: decide that for a new one, too', async () => {
+  const [, schema = ''] = (await read('src/store/schema.gen.ts')).split('export interface Database {')
+  const names = [...schema.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => String(name))
+  const views = new Set(['journal', 'limit_states', 'members'])
+  const rows = rowsOf(sectionOf(await read('docs/operations.md'), '### What bounds each table'))
+  assert.deepEqual(rows.map(([name]) => String(name)).toSorted(), names.filter((name) => !views.has(name)).toSorted())
+  for (const [name, bound] of rows) assert.ok(bound, name)
+})
+
+test('docs/operations.md says of every job what its failure means', async () => {
+  const rows = rowsOf(sectionOf(await read('docs/operations.md'), '## Background jobs'))
+  const ofRole = (role: string) => rows.filter(([, of]) => of?.includes(role)).map(([job]) => String(job))
+  assert.deepEqual(ofRole('worker').toSorted(), Object.keys(PERIODS_MS).toSorted())
+  for (const role of ['gateway', 'matcher']) {
+    const files = readdirSync(new URL(`../src/${role}`, import.meta.url), { recursive: true, encoding: 'utf8' })
+    const sources = await Promise.all(
+      files.filter((name) => /(?<!test)\.ts$/.test(name)).map((name) => read(`src/${role}/${name}`)),
+    )
+    const started = [...sources.join('\n').matchAll(/(?:repeat|writeNowAndThen)\([^\n]*, '([a-z ]+)'/g)]
+    assert.deepEqual(ofRole(role).toSorted(), started.map(([, job]) => String(job)).toSorted(), role)
+  }
 })
 
 /** The folders that a drawing names, by indentation: `src/`, then `src/gateway/`, then `src/gateway/upstreams/`. */

@@ -20,3 +20,15 @@ test('no migration has another text than the one that was released: each is list
   })
   assert.deepEqual(there, listed)
 })
+
+/** Those before were released without saying so. */
+const FIRST_THAT_SAYS_SO = '0024'
+
+test('a migration that takes away what older programs use says which is the oldest that works with it', () => {
+  const silent = readdirSync(FOLDER).filter((name) => {
+    if (!name.endsWith('.sql') || name < FIRST_THAT_SAYS_SO) return false
+    const text = readFileSync(new URL(name, FOLDER), 'utf8')
+    return /\b(?:drop (?:column|table|view)|rename)\b/i.test(text) && !/^-- Oldest program: \d{4}$/m.test(text)
+  })
+  assert.deepEqual(silent, [], 'begin it with "-- Oldest program: 0024", the newest migration of that program')
+})

@@ -7,7 +7,7 @@ import { createMatcherServer } from '../../src/matcher/server.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
-import { matcherTokenOf } from '../../src/recommend/wire.ts'
+import { matcherTokensOf } from '../../src/recommend/wire.ts'
 import { openStore } from '../../src/store/database.ts'
 
 /** What first-token.ts tells it. */
@@ -29,7 +29,7 @@ const matcher = createMatcher({
   directory,
   proof: { isProven: true, prompts: 0, shown: 0 },
 })
-const app = createMatcherServer({ matcher, token: matcherTokenOf(secrets), log })
+const app = createMatcherServer({ matcher, tokens: matcherTokensOf(secrets), log })
 await app.listen({ host: '127.0.0.1', port })
 matcher.start()
 process.once('SIGTERM', () => {

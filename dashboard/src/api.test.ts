@@ -73,6 +73,24 @@ test('what is not from our server, or does not come at all, is told in a sentenc
   )
 })
 
+test('a server that is busy says so to people, whoever answered for it', async (t) => {
+  const programs = { message: 'Parley is temporarily unavailable. Retry with exponential backoff.', code: 'x' }
+  answering(
+    t,
+    Response.json(programs, { status: 503, headers: { 'retry-after': '2' } }),
+    new Response('<html>Too many</html>', { status: 429 }),
+    Response.json({ message: 'Too many wrong codes.', code: 'too_many_attempts' }, { status: 429 }),
+  )
+  const busy = await refusalOf(api('GET /api/me', {}))
+  assert.deepEqual(
+    [busy.message, busy.retryAfterSeconds],
+    ['Parley is busy or being updated right now. Try again in a moment.', 2],
+  )
+  const proxy = await refusalOf(api('GET /api/me', {}))
+  assert.equal(proxy.message, 'Too many requests at once. Wait a moment and try again.')
+  assert.equal((await refusalOf(api('GET /api/me', {}))).message, 'Too many wrong codes.')
+})
+
 const proofNeeded = () => Response.json({ message: 'Prove it.', code: 'proof_needed' }, { status: 403 })
 
 test('a change that needs a proof waits for it and is sent once more, with all that was typed', async (t) => {

@@ -49,6 +49,9 @@ export class ApiError extends Error {
 
 const NO_ANSWER = 'The server cannot be reached. Check your connection and try again.'
 const NO_SENTENCE = 'Something went wrong on our side. Try again in a moment.'
+/** The server's own words are for programs, and a proxy in front of it has none. */
+const BUSY = 'Parley is busy or being updated right now. Try again in a moment.'
+const TOO_MANY = 'Too many requests at once. Wait a moment and try again.'
 
 export async function api<K extends Endpoint>(endpoint: K, call: Call<K>, signal?: AbortSignal): Promise<Reply<K>> {
   const { params, query, body } = call as { params?: Record<string, string>; query?: object; body?: unknown }
@@ -110,10 +113,16 @@ async function jsonOf(response: Response): Promise<unknown> {
 function errorOf(response: Response, answer: unknown): ApiError {
   const { message, code, fields } = (answer ?? {}) as { message?: unknown; code?: unknown; fields?: FieldError[] }
   const retryAfter = Number(response.headers.get('retry-after') ?? NaN)
-  return new ApiError(response.status, typeof message === 'string' && message !== '' ? message : NO_SENTENCE, {
+  const sentence = typeof message === 'string' && message !== '' ? message : undefined
+  return new ApiError(response.status, sentenceFor(response.status, sentence), {
     fields: Array.isArray(fields) ? fields : [],
     ...(typeof code === 'string' && { code }),
     ...(response.headers.has('x-request-id') && { requestId: String(response.headers.get('x-request-id')) }),
     ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
   })
+}
+
+function sentenceFor(status: number, sentence: string | undefined): string {
+  if (status === 503) return BUSY
+  return sentence ?? (status === 429 ? TOO_MANY : NO_SENTENCE)
 }

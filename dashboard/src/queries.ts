@@ -21,6 +21,8 @@ export interface ReadOptions {
 }
 
 const FRESH_MS = 15_000
+const RETRIES_MAX = 3
+const RETRY_DELAY_MS_MAX = 8_000
 
 /** `onSignedOut` is called when any answer says that the session is over. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
@@ -33,7 +35,8 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: FRESH_MS,
-        retry: (count, error) => count < 2 && mayPass(error),
+        retry: (count, error) => count < RETRIES_MAX && mayPass(error),
+        retryDelay: retryDelayMs,
         refetchOnWindowFocus: true,
       },
     },
@@ -113,7 +116,14 @@ export function useChange<K extends Exclude<Endpoint, Reads>>(
   })
 }
 
-/** The caller's own mistakes do not get better by asking again; the server's and the network's may. */
-function mayPass(error: Error): boolean {
-  return !(error instanceof ApiError) || error.status === 0 || error.status >= 500
+/** The caller's own mistakes do not get better by asking again; the server's, the network's and asking too much at once may. */
+export function mayPass(error: Error): boolean {
+  if (!(error instanceof ApiError)) return true
+  return error.status === 0 || error.status >= 500 || error.code === 'too_many_at_once'
+}
+
+/** One second, two, four; and not before the server says, within reason. */
+export function retryDelayMs(count: number, error: Error): number {
+  const told = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0
+  return Math.min(Math.max(1_000 * 2 ** count, told), RETRY_DELAY_MS_MAX)
 }

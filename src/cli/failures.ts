@@ -1,8 +1,10 @@
 import { isUuid } from '../platform/uuid.ts'
 import { ParleyError } from '../rules/errors.ts'
+import { NotArchived } from '../store/archive.ts'
 import { isUnavailable } from '../store/database.ts'
-import { MigrationBusy, numberOf } from '../store/migrate.ts'
-import { ForeignMigration } from '../store/migrations.ts'
+import { MigrationBusy } from '../store/migrate.ts'
+import { DatabaseTooNew, ForeignMigration, numberOf } from '../store/migrations.ts'
+import { WrongSecret } from '../store/secret-versions.ts'
 import { BrokenFunction } from '../store/sql-functions.ts'
 
 /** Something an operator can mend: its message is one sentence that says what happened and what to do. */
@@ -68,7 +70,7 @@ export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
 
 /** Errors whose messages are for operators already. */
-const SENTENCES = [CliError, BrokenFunction, ForeignMigration]
+const SENTENCES = [CliError, BrokenFunction, DatabaseTooNew, ForeignMigration, NotArchived, WrongSecret]
 
 /** What an operator has to know of a failure: never a stack trace, never the password in the address. */
 export function sentenceOf(error: unknown, databaseUrl: string): string {

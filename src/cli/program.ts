@@ -4,6 +4,7 @@ import { ConfigError, type LoginOf } from '../config.ts'
 import { visibleText } from '../rules/visible-text.ts'
 import { addAdvertiserCommands } from './offers/advertisers.ts'
 import { addAnomalyCommand } from './billing/usage-anomalies.ts'
+import { addArchiveCommand } from './operations/archive.ts'
 import { addAuditCommand } from './billing/ledger-check.ts'
 import { addCampaignCommands } from './offers/campaigns.ts'
 import { addConversationCommands } from './calls/conversations.ts'
@@ -59,6 +60,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
     .addHelpText('after', '\nEach command explains itself: parley publisher create --help')
   addServeCommand(program, serving)
   addMigrateCommand(program)
+  addArchiveCommand(program)
   addDatabaseCommands(program)
   addDoctorCommand(program)
   addAuditCommand(program)

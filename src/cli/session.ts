@@ -5,6 +5,7 @@ import { readConfig, readVariable, type Config } from '../config.ts'
 import { createSecrets, type Secrets } from '../platform/secrets.ts'
 import { visibleText } from '../rules/visible-text.ts'
 import { openStore, type Db, type Store, type StoreOptions, type Tx } from '../store/database.ts'
+import { recordSecrets } from '../store/secret-versions.ts'
 import { reasonOf } from './arguments.ts'
 import { CliError, sentenceOf } from './failures.ts'
 import { jsonOf, type Output } from './print.ts'
@@ -13,7 +14,8 @@ import { jsonOf, type Output } from './print.ts'
 export interface Session {
   config: Config
   db: Db
-  secrets: Secrets
+  /** Compared with those that the installation works with: a command must not seal anything under a wrong one. */
+  openSecrets(): Promise<Secrets>
   /** Whoever runs the command, and why. */
   actor: Operator
   /** One transaction for what a command changes and for what the audit log says of it. */
@@ -64,7 +66,11 @@ export function withStore<Args extends unknown[]>(
       const session: Session = {
         config,
         db,
-        secrets: createSecrets(config.PARLEY_SECRET),
+        async openSecrets() {
+          const secrets = createSecrets(config.PARLEY_SECRET)
+          await recordSecrets(db, secrets)
+          return secrets
+        },
         actor: operatorWith(args),
         change: (change) => db.transaction().execute(change),
       }

@@ -27,7 +27,7 @@ import type { World } from './world.ts'
 
 /**
  * The only way to add a route to the API. What the contract says of it is done here, in this order and before the handler:
- * who is calling (401), is it theirs (404, the same as if it were not there), does their role allow it (403), is their
+ * who is calling (401), do not too many of theirs run already (429), is it theirs (404, the same as if it were not there), does their role allow it (403), is their
  * address confirmed where it has to be (409), have they not changed too much lately (429), is what they sent valid (422),
  * have they just proven who they are where it matters (403); then a transaction that the database itself limits to the
  * tenant. Of what the handler returns, only what the contract names leaves.
@@ -40,7 +40,15 @@ export function route<Key extends RouteKey>(app: FastifyInstance, world: World, 
     url,
     // A HEAD that nobody listed would be a route beside the contract.
     exposeHeadRoute: false,
-    handler: (request, reply) => answer(world, entry, handler as unknown as AnyHandler, request, reply),
+    handler: async (request, reply) => {
+      const { cookie } = request.headers
+      const leave = cookie === undefined || entry.network ? undefined : world.shares.enter(cookie)
+      try {
+        return await answer(world, entry, handler as unknown as AnyHandler, request, reply)
+      } finally {
+        leave?.()
+      }
+    },
   })
 }
 
@@ -51,9 +59,37 @@ const CHANGES_PER_MINUTE = 120
 type AnyHandler = (call: Record<string, unknown>) => unknown
 
 async function answer(world: World, entry: Entry, handler: AnyHandler, request: FastifyRequest, reply: FastifyReply) {
+  const { shares } = world
   const facts = factsOf(request)
+  const user =
+    entry.access === 'anyone' ? undefined : await shares.ofNetwork(facts.ip, () => signedIn(world, facts, reply))
+  const inShare = <T>(work: () => Promise<T>) =>
+    user ? shares.ofUser(user.id, work) : shares.ofNetwork(facts.ip, work)
+  const admit = () => admitted(world, entry, { request, facts, user })
+  const setCookies = (headers: Headers) => passCookies(reply, headers)
+  if (!entry.network) {
+    const result = await inShare(async () => {
+      const { tenant, ...call } = await admit()
+      const handle = async (db: Db) => handler({ ...call, setCookies, db })
+      return tenant ? call.inTenant(handle) : handle(world.db)
+    })
+    return send(entry, result, request, reply)
+  }
+  const { tenant: _, ...call } = await inShare(admit)
+  if (user) reply.raw.once('close', shares.enterLong(user.id))
+  const inTenant: typeof call.inTenant = (work) => inShare(() => call.inTenant(work))
+  return send(entry, await handler({ ...call, inTenant, setCookies }), request, reply)
+}
+
+interface Asked {
+  request: FastifyRequest
+  facts: RequestFacts
+  user: User | undefined
+}
+
+/** What a handler gets, once the contract's conditions are met. */
+async function admitted(world: World, entry: Entry, { request, facts, user }: Asked) {
   const isChange = request.method !== 'GET'
-  const user = entry.access === 'anyone' ? undefined : await signedIn(world, facts, reply)
   const params = paramsOf(entry, request.params as Record<string, string>)
   const { publisher, project } = user ? await tenantOf(world.db, entry, user, params) : NO_TENANT
   if (publisher && entry.role) requireRole(publisher.role, entry.role)
@@ -80,11 +116,7 @@ async function answer(world: World, entry: Entry, handler: AnyHandler, request: 
     })
   }
   const actor = user && personOf(user, facts)
-  const call = { request: facts, user, actor, params, publisher, project, query, body, inTenant, change }
-  const setCookies = (headers: Headers) => passCookies(reply, headers)
-  const handle = async (db: Db | undefined) => handler({ ...call, setCookies, db })
-  const result = await (entry.network ? handle(undefined) : tenant ? inTenant(handle) : handle(world.db))
-  return send(entry, result, request, reply)
+  return { request: facts, user, actor, params, publisher, project, query, body, tenant, inTenant, change }
 }
 
 /**

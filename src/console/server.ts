@@ -17,6 +17,7 @@ import { createAuth } from './accounts/auth.ts'
 import type { StripeAccount } from '../actions/billing/stripe.ts'
 import { isNavigation, protectPages, sendFirstPage, serveWeb, WEB_ROOT } from './web.ts'
 import { WEBHOOK_PATH, webhookRoute } from './billing/stripe-webhook.ts'
+import { createShares } from './shares.ts'
 import type { Installation, World } from './world.ts'
 
 /** The control plane's HTTP surface: the API, the web app that speaks it, and what the payment provider tells. */
@@ -115,7 +116,8 @@ function worldOf(options: ConsoleOptions): World {
   const { safetyProof = () => proofOf() } = options
   const passwords = createPasswords(options.passwordCost)
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
-  return { db, tenants, log, metrics, secrets, passwords, auth, installation, checkDomain, stripe, safetyProof }
+  const shares = createShares(metrics)
+  return { db, tenants, log, metrics, secrets, passwords, shares, auth, installation, checkDomain, stripe, safetyProof }
 }
 
 /** One of a bounded set, for metrics. */

@@ -9,6 +9,7 @@ import type { Db } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
 import type { Auth } from './accounts/auth.ts'
 import type { StripeAccount } from '../actions/billing/stripe.ts'
+import type { Shares } from './shares.ts'
 
 /** Facts of this installation that the console acts by and shows. */
 export interface Installation {
@@ -37,6 +38,7 @@ export interface World {
   metrics: Metrics
   secrets: Secrets
   passwords: Passwords
+  shares: Shares
   auth: Auth
   checkDomain: CheckDomain
   /** Undefined: nothing can be paid here. */

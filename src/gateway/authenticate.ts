@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import type { Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { ParleyError } from '../rules/errors.ts'
@@ -8,11 +9,20 @@ import { STORE_WAIT_MS } from '../rules/limits.ts'
 import { orUnavailable, type Db } from '../store/database.ts'
 import { createLookups } from '../store/lookups.ts'
 import { findKeyRecords, type KeyRecord } from '../store/projects/keys.ts'
+import { orLacking } from './missing-secret.ts'
 
 /** Who calls: a proven key pair of an activated publisher's project with a verified domain. */
 export type Caller = Pick<
   KeyRecord,
-  'keyPairId' | 'projectId' | 'publisherId' | 'allowedModels' | 'contentRetentionDays' | 'isPlayground' | 'monetization'
+  | 'keyPairId'
+  | 'countedAs'
+  | 'projectId'
+  | 'publisherId'
+  | 'allowedModels'
+  | 'contentRetentionDays'
+  | 'isPlayground'
+  | 'monetization'
+  | 'isWalletEmpty'
 >
 
 export interface Keys {
@@ -27,6 +37,13 @@ const STALE_MS = MINUTE_MS
 const CACHED_MAX = 50_000
 /** When a wrong pair is refused: later than a look-up takes, so that nobody can measure whether and how there was one. */
 const REFUSED_AFTER_MS = 50
+
+interface AuthenticateOptions {
+  db: Db
+  secrets: Secrets
+  log: Log
+  waitMs?: number | undefined
+}
 
 interface CachedRecord {
   record: KeyRecord
@@ -43,7 +60,8 @@ interface CachedRecord {
  * What is known of a publishable key answers only those who have its secret. For everybody else a key that exists goes the
  * way of one that does not: the same look-up, the same work, the same wait, and 503 while the store is away.
  */
-export function createAuthenticate(db: Db, secrets: Secrets, waitMs = STORE_WAIT_MS): (keys: Keys) => Promise<Caller> {
+export function createAuthenticate(options: AuthenticateOptions): (keys: Keys) => Promise<Caller> {
+  const { db, secrets, log, waitMs = STORE_WAIT_MS } = options
   const known = new LRUCache<string, CachedRecord>({ max: CACHED_MAX, ttl: STALE_MS })
   /** Whole pairs that are wrong. Not publishable keys: a stranger's wrong secret must not keep the owner out. */
   const wrong = new LRUCache<string, true>({ max: CACHED_MAX, ttl: FRESH_MS })
@@ -51,9 +69,14 @@ export function createAuthenticate(db: Db, secrets: Secrets, waitMs = STORE_WAIT
   const currentPepper = secrets.keyFor('key-pair-pepper')
   const nobodysDigest = Buffer.alloc(32)
 
+  /** Of the secret that the pair was made under. Who does not have it cannot tell whether the pair is right. */
+  function pepperOf({ secretVersion }: KeyRecord): Buffer {
+    return orLacking(log, () => secrets.keyFor('key-pair-pepper', secretVersion))
+  }
+
   /** The same work for a key that does not exist as for one that does. */
   function isProvenTo(record: KeyRecord | undefined, secret: string): record is KeyRecord {
-    const pepper = record ? secrets.keyFor('key-pair-pepper', record.secretVersion) : currentPepper
+    const pepper = record ? pepperOf(record) : currentPepper
     const isSame = isSameDigest(secretDigestOf(secret, pepper), record?.secretDigest ?? nobodysDigest)
     return record !== undefined && isSame
   }

@@ -1,4 +1,5 @@
 import type { CallOutcome, UsageSource } from '../rules/billing/charging.ts'
+import type { Rates } from '../rules/billing/limits.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import type { CallFacts } from '../store/billing/settlement.ts'
@@ -12,7 +13,10 @@ export interface Call {
   readonly caller: Caller
   /** The parsed JSON as it was sent, which says more than what is left of it after checks. */
   readonly body: unknown
+  readonly bodyBytes: number
   readonly conversationId: string | undefined
+  /** Whom it is for, in the caller's own words, which are kept nowhere. */
+  readonly endUser: { id: string; label: string | undefined } | undefined
   /** A call that has one runs to its end even when its caller is gone: the retry is answered from its result. */
   readonly idempotencyKey: string | undefined
   /** The header x-monetization: anything but "on" asks for no recommendation. */
@@ -30,6 +34,8 @@ export interface Call {
 
 export interface CallProgress {
   model?: string
+  /** What its rate limits leave. */
+  rates?: Rates | undefined
   /** This answer is a stored one, of an earlier call with the same Idempotency-Key. */
   replayed?: { callId: string; created: number }
   /** So much waits for the caller that nothing more is taken from the provider. */

@@ -4,16 +4,16 @@ import type { CallOutcome } from '../rules/billing/charging.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
 import { ParleyError, asParleyError } from '../rules/errors.ts'
 import { OUTPUT_TOKENS_MAX_UNKNOWN } from '../rules/billing/holds.ts'
-import { READ_ON_MS, TOOL_CALLS_MAX } from '../rules/limits.ts'
+import { CALLS_OVERFLOW, READ_ON_MS, TOOL_CALLS_MAX } from '../rules/limits.ts'
 import { completionTokensOf, promptTokensOf } from '../rules/billing/usage.ts'
 import { answer } from './upstreams/answer.ts'
 import { HungUp, ShutDown, type Call } from './call.ts'
 import type { Route } from './upstreams/catalogue.ts'
 import type { Gateway } from './gateway.ts'
-import type { AnswerEnd, Conclusion } from './conclusion.ts'
+import type { AnswerEnd, Conclusion } from './metering/conclusion.ts'
 import { chunksOf, type Replay, type StoredAnswer } from './idempotency.ts'
-import { createMeter, type Meter } from './meter.ts'
-import { meterPrompt, type MeteredPrompt } from './prompt.ts'
+import { createMeter, type Meter } from './metering/meter.ts'
+import { meterPrompt, type MeteredPrompt } from './metering/prompt.ts'
 import { upstreamSignalOf } from './upstreams/upstream-signal.ts'
 import { replyOf } from './response/wire.ts'
 import { holdFor, type Hold } from './hold.ts'
@@ -30,8 +30,8 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
   await gateway.conversations.check(call.caller, call.conversationId) // 404, 503
   const route = gateway.catalogue.routeFor(call.caller, request) // 422
   call.progress.model = route.model.id
-  if (gateway.running.size > gateway.callsMax) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
-  const prompt = await meterPrompt(gateway, request, route.model) // 422
+  refuseIfFull(gateway) // 503
+  const prompt = await meterPrompt(gateway, call, request, route.model) // 422
   const replay = await gateway.idempotency.claim(call) // 401, 403, 409, 422, 503
   if (replay) return yield* replayChunks(call, replay)
   const hold = await holdFor(gateway, call, request, route, prompt.tokens) // 401, 403, 429, 503
@@ -76,7 +76,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
     yield { type: 'finish', reason: finishReason }
     yield { type: 'usage', usage: (await meter.conclude(end)).usage }
   } catch (error) {
-    end = isCallersDoing(error) ? 'cancelled' : 'cut'
+    end = endOf(error, call)
     outcome = isGone(call) ? 'hung_up' : callOutcomeOf(error)
     if (isGone(call)) throw call.signal.reason
     failure = failureOf(error)
@@ -94,6 +94,10 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
     await settled.finally(() => recommendation.end(isPlaced && !call.signal.aborted))
     gateway.conversations.record(call, request, isAnswered ? reply.message() : undefined)
   }
+}
+
+function refuseIfFull({ running, callsMax }: Gateway): void {
+  if (running.size > callsMax * CALLS_OVERFLOW) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
 }
 
 function* replayChunks(call: Call, { callId, answer: stored }: Replay): Generator<ReplyChunk> {
@@ -176,6 +180,12 @@ function isGone({ signal }: Call): boolean {
 /** A caller that does not read on makes its provider give up; one that hangs up ends its call itself. */
 function isCallersDoing(error: unknown): boolean {
   return error instanceof HungUp || (error instanceof UpstreamError && error.kind === 'reader_stalled')
+}
+
+function endOf(error: unknown, call: Call): AnswerEnd {
+  if (isCallersDoing(error)) return 'cancelled'
+  // Read on for a caller that is gone, as far as it is known to have credit.
+  return isGone(call) && error instanceof ParleyError ? 'used up' : 'cut'
 }
 
 function callOutcomeOf(error: unknown): CallOutcome {

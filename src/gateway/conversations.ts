@@ -9,6 +9,7 @@ import type { Db } from '../store/database.ts'
 import { createLookups } from '../store/lookups.ts'
 import type { Caller } from './authenticate.ts'
 import type { Call } from './call.ts'
+import type { LoadedDigestKeys } from './digest-keys.ts'
 
 export interface Conversations {
   /** Throws 404 for an id that is malformed or was deleted. Undefined: an independent request. */
@@ -23,14 +24,14 @@ const RECORDS_RUNNING_MAX = 500
 
 export interface ConversationsOptions {
   db: Db
-  digestKey: Buffer
+  digestKeys: Pick<LoadedDigestKeys, 'keyFor'>
   log: Log
   metrics: Metrics
   storeWaitMs?: number
 }
 
 export function createConversations(options: ConversationsOptions): Conversations {
-  const { db, digestKey, log, metrics, storeWaitMs = STORE_WAIT_MS } = options
+  const { db, digestKeys, log, metrics, storeWaitMs = STORE_WAIT_MS } = options
   const running = new Set<Promise<void>>()
   const deletedLookups = createLookups((keys: readonly ConversationKey[]) => areDeleted(db, keys))
 
@@ -52,7 +53,10 @@ export function createConversations(options: ConversationsOptions): Conversation
       const turn = {
         conversation: { projectId: call.caller.projectId, id: call.conversationId },
         callId: call.id,
-        messages: numberOccurrences(reply ? [...request.messages, reply] : request.messages, digestKey),
+        messages: numberOccurrences(
+          reply ? [...request.messages, reply] : request.messages,
+          digestKeys.keyFor('message-digests'),
+        ),
         retentionDays: call.caller.contentRetentionDays,
       }
       const write = recordTurn(db, turn).catch((error: unknown) => {

@@ -1,27 +1,33 @@
 import { createChance } from '../platform/chance.ts'
-import { every } from '../platform/every.ts'
+import { createJobs } from '../platform/every.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { createTransport, type TransportOptions } from '../providers/transport.ts'
 import { HOUR_MS } from '../rules/durations.ts'
-import { BEATS_PER_LEASE } from '../rules/limits.ts'
+import { BEATS_PER_LEASE, INTAKE_LIMITS, type IntakeLimits } from '../rules/limits.ts'
 import type { Db, Store } from '../store/database.ts'
 import { removeGateway } from '../store/billing/gateways.ts'
 import { touchKeyPairs } from '../store/projects/keys.ts'
-import { applyWith } from '../store/billing/ledger-batch.ts'
-import { createLedger, type Ledger } from '../store/billing/ledger.ts'
+import type { Ledger } from '../store/billing/ledger/ledger.ts'
+import { openLedger } from '../store/billing/ledger/open-ledger.ts'
 import { noteKeyRefusal } from '../store/catalogue/providers.ts'
-import { ensurePartitions } from '../store/billing/wallets.ts'
+import { ensurePartitions } from '../store/partitions.ts'
 import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
 import { ShutDown, type RunningCalls } from './call.ts'
 import { createCatalogueView, type CatalogueView } from './upstreams/catalogue.ts'
+import { createEndUsers, type EndUsers } from './end-users.ts'
 import { createConversations, type Conversations } from './conversations.ts'
+import { createDigestKeys } from './digest-keys.ts'
+import { createGatewayHealth, type GatewayHealth } from './gateway-health.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
+import { createIntake, type Intake } from './intake/intake.ts'
+import { createWork, type Work } from './intake/work.ts'
 import { createLease } from './lease.ts'
 import { createLinks, type Links } from './recommendations/links.ts'
-import { createModelStatistics, type ModelStatistics } from './model-statistics.ts'
+import { createModelStatistics, type ModelStatistics } from './metering/model-statistics.ts'
+import { createRefusalLines, type RefusalLines } from './refusal-lines.ts'
 import { createRecommendations, type Recommendations } from './recommendations/recommendations.ts'
 import { createUpstreams, type Upstreams } from './upstreams/upstreams.ts'
 
@@ -32,6 +38,7 @@ export interface Gateway {
   readonly catalogue: CatalogueView
   readonly upstreams: Upstreams
   readonly conversations: Conversations
+  readonly endUsers: EndUsers
   readonly idempotency: Idempotency
   readonly recommendations: Recommendations
   readonly links: Links
@@ -40,12 +47,14 @@ export interface Gateway {
   /** Numbers from 0 to below 1 that no caller can foresee. */
   chance(): number
   readonly running: RunningCalls
-  /** Completions at the same time in this process; more are answered 503. */
+  readonly intake: Intake
+  readonly work: Work
+  /** Completions at the same time in this process. More are for projects that have few of them; twice as many are answered 503. */
   readonly callsMax: number
   readonly log: Log
+  readonly refusalLines: RefusalLines
   readonly metrics: Metrics
-  /** Can it hold credit right now? */
-  readonly isReady: boolean
+  readonly health: GatewayHealth
   isDraining: boolean
   /** Ends when every call has been settled; calls that still run after `graceMs` are cut off with an error event. */
   stop(graceMs: number): Promise<void>
@@ -58,6 +67,7 @@ export interface GatewayOptions {
   metrics: Metrics
   leaseMs: number
   callsMax: number
+  intakeLimits?: IntakeLimits
   /** Where callers reach this gateway: links in recommendations begin with it. */
   publicUrl: string
   /** Where the matcher of this host answers. */
@@ -72,37 +82,41 @@ export interface GatewayOptions {
 }
 
 const CATALOGUE_POLL_MS = 1_000
-const PARTITIONS_EVERY_MS = 6 * HOUR_MS
+const PARTITIONS_EVERY_MS = HOUR_MS
 const TOUCH_EVERY_MS = 30_000
+const SEEN_EVERY_MS = 5_000
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { store, secrets, log, metrics, leaseMs, callsMax, storeWaitMs } = options
+  const { cataloguePollMs = CATALOGUE_POLL_MS, intakeLimits = INTAKE_LIMITS } = options
   const id = uuidv7()
   const beatMs = leaseMs / BEATS_PER_LEASE
   const transport = createTransport(options.transport)
   const running: RunningCalls = new Map()
+  const work = createWork({ projectPercent: intakeLimits.projectWorkPercent })
   const lastUsed = createLastUsed(store.db)
-  const authenticate = createAuthenticate(store.db, secrets, storeWaitMs)
-  const upstreams = createUpstreams({
-    log,
-    metrics,
-    noteKeyRefusal: (keyId, refusal) => noteKeyRefusal(store.db, keyId, refusal),
-  })
-  const onChange = upstreams.keepOnly
-  const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange })
-  const digestKey = secrets.keyFor('message-digests')
-  const conversations = createConversations({ db: store.db, digestKey, log, metrics, storeWaitMs })
-  const recommendations = createRecommendations({ ...options, db: store.db })
-  const ledger = openLedger(options, id)
-  const lease = createLease({ db: store.db, gatewayId: id, ledger, running, metrics, beatMs })
+  const authenticate = createAuthenticate({ db: store.db, secrets, log, waitMs: storeWaitMs })
+  const upstreams = createUpstreams({ log, metrics, noteKeyRefusal: noteKeyRefusal.bind(undefined, store.db) })
+  const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange: upstreams.keepOnly })
+  const digestKeys = createDigestKeys(store.db, secrets)
+  const endUsers = createEndUsers(store.db, digestKeys)
+  const conversations = createConversations({ db: store.db, digestKeys, log, metrics, storeWaitMs })
+  const background = createJobs(options)
+  const recommendations = createRecommendations({ ...options, db: store.db, digestKeys, repeat: background.repeat })
+  const ledger = ledgerOf(options, id)
+  const lease = createLease({ db: store.db, secrets, gatewayId: id, ledger, running, metrics, beatMs })
 
-  const follow = every(options.cataloguePollMs ?? CATALOGUE_POLL_MS, () => catalogue.refresh(), 'catalogue', log)
+  // In this order: without a catalogue no call gets as far as needing a digest.
+  const refresh = () => digestKeys.load().then(catalogue.refresh)
+  const follow = background.repeat(cataloguePollMs, refresh, 'catalogue')
   const changes = store.listen('parley_catalogue', () => follow.soon())
+  const partitions = background.repeat(PARTITIONS_EVERY_MS, () => makePartitions(options), 'partitions')
   const jobs = [
     follow,
-    every(beatMs, () => lease.renew(), 'lease', log),
-    every(PARTITIONS_EVERY_MS, () => ensurePartitions(store.db), 'partitions', log),
-    every(TOUCH_EVERY_MS, () => lastUsed.write(), 'last used keys', log),
+    background.repeat(beatMs, () => lease.renew(), 'lease'),
+    partitions,
+    background.repeat(TOUCH_EVERY_MS, () => lastUsed.write(), 'last used keys'),
+    background.repeat(SEEN_EVERY_MS, () => endUsers.write(), 'end users'),
   ]
 
   return {
@@ -115,31 +129,44 @@ export function createGateway(options: GatewayOptions): Gateway {
     catalogue,
     upstreams,
     conversations,
-    idempotency: createIdempotency({ db: store.db, secrets, gatewayId: id, leaseMs }),
+    endUsers,
+    idempotency: createIdempotency({ db: store.db, secrets, digestKeys, log, gatewayId: id, leaseMs }),
     recommendations,
     links: createLinks(store.db, secrets),
     ledger,
     statistics: createModelStatistics(),
     chance: createChance(),
     running,
+    intake: createIntake({ callsMax, limits: intakeLimits, metrics, work }),
+    work,
+    refusalLines: createRefusalLines(),
     callsMax,
     log,
     metrics,
-    get isReady() {
-      return catalogue.isLoaded && lease.isFresh && ledger.isWritable
-    },
+    health: createGatewayHealth({ db: store.db, catalogue, lease, ledger, jobs: background, partitions }),
     isDraining: false,
     async stop(graceMs) {
-      await waitUntilEmpty(running, graceMs)
-      for (const call of running.values()) call.abort(new ShutDown())
-      await waitUntilEmpty(running, graceMs)
+      await endCalls(running, graceMs)
       for (const job of jobs) job.stop()
       await changes.stop()
-      await Promise.all([conversations.idle(), ledger.idle(), recommendations.stop(), lastUsed.write().catch(() => {})])
+      const written = [lastUsed, endUsers].map((notes) => notes.write().catch(() => {}))
+      await Promise.all([conversations.idle(), ledger.idle(), recommendations.stop(), ...written])
       await removeGateway(store.db, id).catch(() => {})
       await transport.close()
     },
   }
+}
+
+async function endCalls(running: RunningCalls, graceMs: number): Promise<void> {
+  await waitUntilEmpty(running, graceMs)
+  for (const call of running.values()) call.abort(new ShutDown())
+  await waitUntilEmpty(running, graceMs)
+}
+
+/** Workers do it more often, and say so when they cannot: this is for installations without one. */
+async function makePartitions({ store, metrics }: GatewayOptions): Promise<void> {
+  const { daysAhead } = await ensurePartitions(store.db)
+  metrics.partitionDaysAhead.set(daysAhead)
 }
 
 async function waitUntilEmpty(running: RunningCalls, withinMs: number): Promise<void> {
@@ -147,16 +174,20 @@ async function waitUntilEmpty(running: RunningCalls, withinMs: number): Promise<
   while (running.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-function openLedger({ store, metrics, log, storeWaitMs }: GatewayOptions, gatewayId: string): Ledger {
+function ledgerOf({ store, metrics, log, storeWaitMs }: GatewayOptions, gatewayId: string): Ledger {
   const onBatch = (items: number, seconds: number) => {
     metrics.ledgerBatch.observe(items)
     metrics.ledgerSeconds.observe(seconds)
   }
-  const events = {
-    onPutOff: (error: unknown) => log.warn(errorFields(error), 'the ledger cannot be written: calls are refused'),
-    onRecovered: () => log.info({ job: 'ledger' }, 'recovered'),
-  }
-  return createLedger(applyWith({ pool: store.ledgerPool, gatewayId, onBatch }), events, storeWaitMs)
+  return openLedger(
+    store,
+    { gatewayId, onBatch },
+    {
+      holdWaitMs: storeWaitMs,
+      onPutOff: (error) => log.warn(errorFields(error), 'the ledger cannot be written: calls are refused'),
+      onRecovered: () => log.info({ job: 'ledger' }, 'recovered'),
+    },
+  )
 }
 
 /** When each key pair was last used, written now and then: people look at it, nothing depends on it. */

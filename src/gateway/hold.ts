@@ -1,3 +1,4 @@
+import { storeUnavailable } from '../rules/errors.ts'
 import { billFor, type Ending } from '../rules/billing/charging.ts'
 import type { ChatRequest } from '../rules/calls/chat-request.ts'
 import { OUTPUT_TOKENS_MAX_UNKNOWN, quote } from '../rules/billing/holds.ts'
@@ -13,8 +14,8 @@ export interface Hold {
   readonly amount: Nanos
   /** The request with `max_tokens` lowered to what the hold pays for, where nobody else would stop the model there. */
   clamp(request: ChatRequest): ChatRequest
-  /** Resolves to whether the hold has grown by all that was asked for. Never rejects: a store that is away is the same as a
-   * wallet that is empty. */
+  /** Resolves to whether the hold has grown by all that was asked for. Rejects when the store is away: that is no word on
+   * the wallet. */
   extend(): Promise<boolean>
   /** Charges what the rules say and releases the rest. Durable when it resolves; at most once whatever happens. */
   settle(ending: Ending, status?: number, result?: string): Promise<void>
@@ -22,7 +23,7 @@ export interface Hold {
 
 /** Everything before the first upstream byte: nothing is sent to a provider that the wallet has not set credit aside for. */
 export async function holdFor(
-  { ledger, statistics, idempotency }: Pick<Gateway, 'ledger' | 'statistics' | 'idempotency'>,
+  { ledger, statistics, idempotency, endUsers }: Pick<Gateway, 'ledger' | 'statistics' | 'idempotency' | 'endUsers'>,
   call: Call,
   request: ChatRequest,
   { model, price, deployments }: Route,
@@ -40,11 +41,13 @@ export async function holdFor(
   const { projectId, keyPairId } = call.caller
   const ids = { callId: call.id, projectId, hasIdempotencyKey: call.idempotencyKey !== undefined }
   const frozen = { modelId: model.id, priceVersion: price.version }
-  const wanted = { ...ids, ...frozen, keyPairId, want: asked.want, min: asked.min }
-  let amount = await ledger.hold(wanted).catch(async (error: unknown) => {
+  const wanted = { ...ids, ...frozen, keyPairId, endUserId: endUsers.idOf(call), want: asked.want, min: asked.min }
+  const grant = await ledger.hold(wanted).catch(async (error: unknown) => {
     await idempotency.giveUp(call)
     throw error
   })
+  call.progress.rates = grant.rates
+  let { amount } = grant
   const isPartial = amount < asked.want
   let extension = 0
 
@@ -65,7 +68,9 @@ export async function holdFor(
       const oneToken = costOf({ ...NO_USAGE, output: 1 }, price) || 1n
       const want = costOf({ ...NO_USAGE, output: asked.outputTokens }, price) || 1n
       const extended = { callId: call.id, projectId, extension, want, min: oneToken }
-      const total = await ledger.extend(extended).catch(() => 0n)
+      const total = await ledger.extend(extended).catch(() => {
+        throw storeUnavailable({ extension })
+      })
       // A hold that was swept while this process was paused answers 0. What was set aside still bounds the bill.
       const grownBy = total - amount
       if (grownBy > 0n) amount = total

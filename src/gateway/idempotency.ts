@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { Message } from '../rules/calls/chat-request.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
@@ -8,6 +9,8 @@ import type { Usage } from '../rules/billing/usage.ts'
 import { orUnavailable, type Db } from '../store/database.ts'
 import { claimKey, giveUpKey } from '../store/calls/idempotency.ts'
 import type { Call } from './call.ts'
+import type { LoadedDigestKeys } from './digest-keys.ts'
+import { orLacking } from './missing-secret.ts'
 
 /** What is kept of an answer, so that a retry gets the same one. */
 export interface StoredAnswer {
@@ -41,6 +44,8 @@ const RESULT_CHARACTERS_MAX = 4 * 1024 * 1024
 export interface IdempotencyOptions {
   db: Db
   secrets: Secrets
+  digestKeys: Pick<LoadedDigestKeys, 'keyFor'>
+  log: Log
   gatewayId: string
   leaseMs: number
   statements?: typeof STATEMENTS
@@ -50,9 +55,8 @@ export interface IdempotencyOptions {
 const STATEMENTS = { claimKey, giveUpKey }
 
 export function createIdempotency({ statements = STATEMENTS, ...options }: IdempotencyOptions): Idempotency {
-  const { db, secrets, gatewayId, leaseMs } = options
-  const digestKey = secrets.keyFor('message-digests')
-  const digestOf = (text: string) => createHmac('sha256', digestKey).update(text).digest()
+  const { db, secrets, digestKeys, log, gatewayId, leaseMs } = options
+  const digestOf = (text: string) => createHmac('sha256', digestKeys.keyFor('message-digests')).update(text).digest()
 
   return {
     async claim(call) {
@@ -80,10 +84,8 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
       if (state === 'mismatch') throw new ParleyError('idempotency_mismatch', { param: 'Idempotency-Key' })
       if (state !== 'replay' && state !== 'running') throw new ParleyError(state)
       if (state === 'running' || result === null) throw new ParleyError('idempotency_running', { retryAfterSeconds: 1 })
-      return {
-        callId,
-        answer: JSON.parse(secrets.unseal(result, `result/${callId}`, 'stored-results')) as StoredAnswer,
-      }
+      const text = orLacking(log, () => secrets.unseal(result, `result/${callId}`, 'stored-results'))
+      return { callId, answer: JSON.parse(text) as StoredAnswer }
     },
     async giveUp(call) {
       // If the store is away the claim stays; the gateway gives it up when it finds that no running call has it.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ledger } from '../store/billing/ledger.ts'
+import type { Ledger } from '../store/billing/ledger/ledger.ts'
 import type { Settlement } from '../store/billing/settlement.ts'
 import { createLease, type LeaseOptions } from './lease.ts'
 
@@ -17,6 +17,7 @@ function leaseOver(statements: Partial<LeaseOptions['statements']> = {}, running
     running,
     metrics: { holdsOrphaned: { inc: () => void (counted.orphans += 1) } } as never,
     beatMs: BEAT_MS,
+    secrets: { versions: [1] },
     statements: {
       beat: async () => {},
       findOldHolds: async () => [],

@@ -1,9 +1,10 @@
 import type { Metrics } from '../metrics.ts'
+import type { Secrets } from '../platform/secrets.ts'
 import { NO_USAGE } from '../rules/billing/usage.ts'
 import type { Db } from '../store/database.ts'
 import { beat, findOldHolds } from '../store/billing/gateways.ts'
 import { giveUpOrphanedKeys } from '../store/calls/idempotency.ts'
-import type { Ledger } from '../store/billing/ledger.ts'
+import type { Ledger } from '../store/billing/ledger/ledger.ts'
 import type { Settlement } from '../store/billing/settlement.ts'
 import type { RunningCalls } from './call.ts'
 
@@ -21,6 +22,7 @@ export interface LeaseOptions {
   running: RunningCalls
   metrics: Pick<Metrics, 'holdsOrphaned'>
   beatMs: number
+  secrets: Pick<Secrets, 'versions'>
   statements?: typeof STATEMENTS
 }
 
@@ -33,11 +35,11 @@ const ORPHAN_AFTER_MS = 10_000
 const ORPHANS_MAX = 100
 
 export function createLease({ statements = STATEMENTS, ...options }: LeaseOptions): Lease {
-  const { db, gatewayId, ledger, running, metrics, beatMs } = options
+  const { db, gatewayId, ledger, running, metrics, beatMs, secrets } = options
   let lastBeatMs = Number.NEGATIVE_INFINITY
   return {
     async renew() {
-      await statements.beat(db, gatewayId)
+      await statements.beat(db, gatewayId, secrets.versions)
       lastBeatMs = performance.now()
       const ids = [...running.keys()]
       for (const hold of await statements.findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, ORPHANS_MAX, ids)) {

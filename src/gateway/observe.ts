@@ -8,17 +8,24 @@ import type { Gateway } from './gateway.ts'
 const COMPLETIONS = '/v1/chat/completions'
 const KNOWN_ENDPOINTS = new Set([COMPLETIONS, '/v1/models', '/v1/receipts/:id', '/r/:token', '/w/:token'])
 
+const ALWAYS = {}
+
 /** A request that ended before it became a call, or that asked for the models. */
-export function observeRequest({ log, metrics }: Gateway, request: FastifyRequest, status: number): void {
+export function observeRequest({ log, metrics, refusalLines }: Gateway, request: FastifyRequest, status: number): void {
   const endpoint = KNOWN_ENDPOINTS.has(request.routeOptions.url ?? '') ? String(request.routeOptions.url) : 'other'
   metrics.requests.inc({ route: endpoint, status })
-  if (request.errorCode !== undefined) metrics.errors.inc({ code: request.errorCode })
+  const { refusal } = request
+  if (refusal) metrics.errors.inc({ code: refusal.code })
+  const line = refusal ? refusalLines.next(refusal.code) : ALWAYS
+  if (!line) return
   log.info({
     requestId: request.id,
     route: endpoint,
     method: request.method,
     status,
-    error: request.errorCode,
+    error: refusal?.code,
+    ...refusal?.options.details,
+    ...line,
     project: request.caller?.projectId,
     keyPair: request.caller?.keyPairId,
     durationMs: Math.round(performance.now() - request.startedMs),
@@ -26,7 +33,7 @@ export function observeRequest({ log, metrics }: Gateway, request: FastifyReques
 }
 
 export function observeCall(
-  { log, metrics }: Gateway,
+  { log, metrics, refusalLines }: Gateway,
   call: Call,
   status: number,
   failure: ParleyError | undefined,
@@ -49,6 +56,9 @@ export function observeCall(
     if (bill.usageSource === 'estimated') metrics.usageEstimated.inc({ model })
     for (const kind of facts.anomalies ?? []) metrics.usageAnomalies.inc({ provider, model, kind })
   }
+  // Whatever costs money, or holds it, is logged.
+  const line = failure && !bill ? refusalLines.next(failure.code) : ALWAYS
+  if (!line) return
   log.info({
     requestId: call.requestId,
     call: call.id,
@@ -56,6 +66,7 @@ export function observeCall(
     status,
     error: failure?.code,
     ...failure?.options.details,
+    ...line,
     project: call.caller.projectId,
     keyPair: call.caller.keyPairId,
     model,

@@ -1,10 +1,11 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Metrics } from '../metrics.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
+import type { Readiness } from '../store/readiness.ts'
 
 /** What balancers and monitoring ask, on a port of its own that the internet does not reach. */
 export interface Health {
-  readonly isReady: boolean | Promise<boolean>
+  readiness(): Readiness | Promise<Readiness>
   readonly isDraining: boolean
 }
 
@@ -13,8 +14,9 @@ export function createOpsServer(health: Health, metrics: Metrics): FastifyInstan
   // The process alone: were the store part of it, an outage of the store would restart every gateway.
   app.get('/healthz', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
-    const status = health.isDraining ? 'draining' : (await health.isReady) ? 'ready' : 'store unavailable'
-    return reply.code(status === 'ready' ? 200 : 503).send({ status })
+    const { missing, warnings } = await health.readiness()
+    const status = health.isDraining ? 'draining' : missing.length === 0 ? 'ready' : 'not ready'
+    return reply.code(status === 'ready' ? 200 : 503).send({ status, missing, warnings })
   })
   app.get('/metrics', async (_request, reply) =>
     reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics()),

@@ -2,8 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../platform/log.ts'
 import { createMetrics } from '../metrics.ts'
+import { INTAKE_LIMITS } from '../rules/limits.ts'
 import type { Gateway } from './gateway.ts'
+import { createRefusalLines } from './refusal-lines.ts'
+import { createIntake } from './intake/intake.ts'
+import { createWork } from './intake/work.ts'
 import { createServer } from './server.ts'
+
+function admittingAll() {
+  const work = createWork({ projectPercent: 100 })
+  const metrics = createMetrics()
+  return { work, intake: createIntake({ callsMax: 10, limits: INTAKE_LIMITS, metrics, work }) }
+}
 
 test('what nobody expected is logged with its name, its code and where it was, never with its text', async () => {
   const lines: string[] = []
@@ -11,6 +21,8 @@ test('what nobody expected is logged with its name, its code and where it was, n
     log: createLog('error', { write: (line) => lines.push(line) }),
     metrics: createMetrics(),
     running: new Map(),
+    refusalLines: createRefusalLines(),
+    ...admittingAll(),
     authenticate: () => Promise.resolve({ project: {} }),
     get recommendations(): never {
       throw Object.assign(new RangeError('the prompt was hunter2'), { code: '42501' })
@@ -34,6 +46,8 @@ test('what is no request is refused with a status and a JSON body, whatever it s
     log: createLog('silent'),
     metrics: createMetrics(),
     running: new Map(),
+    refusalLines: createRefusalLines(),
+    ...admittingAll(),
     authenticate: () => Promise.resolve({ project: {} }),
   } as unknown as Gateway
   const app = createServer(gateway)

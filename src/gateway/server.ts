@@ -1,46 +1,58 @@
-import fastify, { type ConnectionError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { STATUS_CODES, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { JsonError, parseJson } from '../platform/json.ts'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { ServerResponse } from 'node:http'
+import { JsonError, parseJson, parseJsonInTurns } from '../platform/json.ts'
+import { rateHeadersOf } from '../rules/billing/limits.ts'
+import { endUserIdOf, endUserLabelOf } from '../rules/calls/end-users.ts'
 import { errorFields, framesOf } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { parseChatRequest } from '../rules/calls/chat-request.ts'
-import { asParleyError, ParleyError, type ErrorCode } from '../rules/errors.ts'
-import { BODY_BYTES_MAX, CLIENT_LIMITS, CLIENT_LINGER_MS, JSON_DEPTH_MAX, JSON_KEYS_MAX } from '../rules/limits.ts'
+import { asParleyError, ParleyError } from '../rules/errors.ts'
+import { CLIENT_LIMITS, JSON_DEPTH_MAX, JSON_ITEMS_MAX, JSON_KEYS_MAX, LARGE_BODY_BYTES } from '../rules/limits.ts'
 import type { Caller } from './authenticate.ts'
 import { completionIdOf } from '../rules/billing/receipts.ts'
+import { answerCredits } from './credits.ts'
 import { HungUp, type Call } from './call.ts'
 import { chatCompletion } from './chat-completions.ts'
 import type { Gateway } from './gateway.ts'
+import { declaredBytesOf, formatOf, headerOf } from './headers.ts'
+import type { Admission } from './intake/admission.ts'
+import type { Work } from './intake/work.ts'
 import { answerModels } from './models.ts'
 import { answerReceipt } from './receipts.ts'
 import { observeCall, observeRequest } from './observe.ts'
+import { ourErrorOf, refuse, refuseMalformed } from './response/refuse.ts'
 import { respondWithEvents, respondWithJson, sendError } from './response/respond.ts'
-import { errorBodyOf, type ErrorFormat } from './response/wire.ts'
 
-/** The public HTTP surface: completions, models, receipts, and how everything else is refused. */
+/** The public HTTP surface: completions, models, credits, receipts, and how everything else is refused. */
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
+    admission: Admission
+    /** It has become a call, which has its place until it is settled. */
+    isCall: boolean
     startedMs: number
-    errorCode: string | undefined
+    refusal: ParleyError | undefined
   }
 }
 
 /** What a known path answers to, for telling 405 from 404. */
 function methodsOf(path: string): string | undefined {
   if (path === '/v1/chat/completions') return 'POST'
-  return path === '/v1/models' || /^\/(?:v1\/receipts|r|w)\/[^/]+$/.test(path) ? 'GET, HEAD' : undefined
+  return path === '/v1/models' || path === '/v1/credits' || /^\/(?:v1\/receipts|r|w)\/[^/]+$/.test(path)
+    ? 'GET, HEAD'
+    : undefined
 }
 
 export interface ServerOptions {
   heartbeatMs?: number
+  /** Addresses and networks of the proxies that are believed about who is calling. */
+  trustedProxies?: readonly string[]
 }
 
 export function createServer(gateway: Gateway, options: ServerOptions = {}): FastifyInstance {
   const app = fastify({
-    bodyLimit: BODY_BYTES_MAX,
+    trustProxy: [...(options.trustedProxies ?? [])],
     requestTimeout: CLIENT_LIMITS.requestTimeout,
     keepAliveTimeout: 75_000,
     // A missing Host header is refused below, with a body that says so.
@@ -53,10 +65,13 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
     clientErrorHandler: refuseMalformed,
   })
   app.decorateRequest('caller', undefined as unknown as Caller)
+  app.decorateRequest('admission', undefined as unknown as Admission)
+  app.decorateRequest('isCall', false)
   app.decorateRequest('startedMs', 0)
-  app.decorateRequest('errorCode', undefined)
+  app.decorateRequest('refusal', undefined)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  // Read by whoever answers: only there is it known how much of it may be.
+  app.addContentTypeParser('application/json', (_request, stream, done) => done(null, stream))
 
   app.addHook('onRequest', (request, reply, done) => {
     request.startedMs = performance.now()
@@ -68,6 +83,7 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
         : undefined,
     )
   })
+  warnOfUnknownProxy(app, gateway)
   app.addHook('onResponse', (request, reply, done) => {
     // A completion says more of itself, when it has been settled.
     if (reply.getHeader('x-completion-id') === undefined) observeRequest(gateway, request, reply.statusCode)
@@ -79,24 +95,46 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
     return refuse(new ParleyError(allow ? 'method_not_allowed' : 'not_found', { allow }), request, reply)
   })
 
-  const authenticated = {
-    async onRequest(request: FastifyRequest) {
-      request.caller = await gateway.authenticate({
-        publishable: headerOf(request, 'x-publishable-key'),
-        secret: headerOf(request, 'x-secret-key'),
-      })
-    },
-  }
+  const admitted = { onRequest: admitWith(gateway) }
   // An expectation that we do not know is no reason to refuse a request that we do.
   app.server.on('checkExpectation', (req, res) => app.routing(req, res))
-  app.get('/v1/models', authenticated, (request, reply) => answerModels(gateway, request, reply))
-  app.get('/v1/receipts/:id', authenticated, (request, reply) => answerReceipt(gateway.db, request, reply))
-  app.post('/v1/chat/completions', authenticated, (request, reply) =>
-    answerCompletion(gateway, options, request, reply),
-  )
+  // Whoever waits for a word before it sends its body gets it when the body is wanted.
+  app.server.on('checkContinue', (req, res) => app.routing(req, res))
+  app.get('/v1/models', admitted, (request, reply) => answerModels(gateway, request, reply))
+  app.get('/v1/credits', admitted, (request, reply) => answerCredits(gateway, request, reply))
+  app.get('/v1/receipts/:id', admitted, (request, reply) => answerReceipt(gateway.db, request, reply))
+  app.post('/v1/chat/completions', admitted, (request, reply) => answerCompletion(gateway, options, request, reply))
   app.get('/r/:token', (request, reply) => gateway.links.offer(request, reply))
   app.get('/w/:token', (request, reply) => gateway.links.why(request, reply))
   return app
+}
+
+/** Once: behind a proxy that is not listed everybody has the same address, and the limit of one address is everybody's. */
+function warnOfUnknownProxy(app: FastifyInstance, { log }: Gateway): void {
+  let isSaid = false
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!isSaid && request.headers['x-forwarded-for'] !== undefined && request.ips?.length === 1) {
+      isSaid = true
+      const proxy = request.socket.remoteAddress
+      log.warn({ proxy }, 'X-Forwarded-For is ignored: PARLEY_TRUSTED_PROXIES does not list who sent it')
+    }
+    done()
+  })
+}
+
+/** Steps 2 to 3a: the keys, the account and the domain, and whether there is room for it. Nothing of the body is read before. */
+function admitWith({ intake, authenticate }: Gateway) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    intake.greet(request.ip) // 429
+    request.caller = await authenticate({
+      publishable: headerOf(request, 'x-publishable-key'),
+      secret: headerOf(request, 'x-secret-key'),
+    })
+    request.admission = intake.admit(request.caller, declaredBytesOf(request.raw)) // 403, 429
+    whenClosed(reply.raw, () => {
+      if (!request.isCall) request.admission.release()
+    })
+  }
 }
 
 /** Of an error that nobody foresaw; what lies deeper is Fastify's. */
@@ -108,14 +146,31 @@ async function answerCompletion(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const body = bodyOf(request)
+  const bytes = await bytesOf(gateway, request, reply) // 403, 408, 413, 415, 429, 503
+  const body = await bodyOf(gateway.work, request.caller.projectId, bytes) // 400
+  request.isCall = true
+  try {
+    await answerCall(gateway, options, request, reply, { body, bodyBytes: bytes.length })
+  } finally {
+    request.admission.release()
+  }
+}
+
+async function answerCall(
+  gateway: Gateway,
+  options: ServerOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  sent: Pick<Call, 'body' | 'bodyBytes'>,
+) {
   const abort = new AbortController()
   const call: Call = {
     id: uuidv7(),
     requestId: request.id,
     caller: request.caller,
-    body,
+    ...sent,
     conversationId: headerOf(request, 'x-conversation-id'),
+    endUser: endUserOf(request, sent.body),
     idempotencyKey: headerOf(request, 'idempotency-key'),
     monetizationHeader: headerOf(request, 'x-monetization'),
     createdAt: new Date(),
@@ -126,7 +181,7 @@ async function answerCompletion(
   }
   const res = takeOver(reply, call)
   // Not the request's `close`, which comes as soon as its body has been read.
-  res.once('close', () => {
+  whenClosed(res, () => {
     if (!res.writableFinished && call.idempotencyKey === undefined)
       abort.abort(new HungUp('caller closed the connection'))
   })
@@ -167,12 +222,13 @@ async function respond(
   request: FastifyRequest,
   res: ServerResponse,
 ): Promise<void> {
-  const asked = parseChatRequest(call.body) // 400, 422
+  const asked = gateway.work.run(call.caller.projectId, () => parseChatRequest(call.body)) // 400, 422
   const headOf = () => ({
     id: completionIdOf(call.progress.replayed?.callId ?? call.id),
     created: call.progress.replayed?.created ?? Math.floor(call.createdAt.getTime() / 1000),
     model: asked.model,
     isReplayed: call.progress.replayed !== undefined,
+    headers: rateHeadersOf(call.progress.rates, new Date()),
   })
   call.facts.streamed = asked.stream
   const chunks = chatCompletion(gateway, call, asked)
@@ -186,64 +242,31 @@ async function respond(
   })
 }
 
-function bodyOf(request: FastifyRequest): unknown {
-  if (!Buffer.isBuffer(request.body)) throw new ParleyError('not_json_content')
+async function bytesOf({ intake }: Gateway, request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+  if (request.body === undefined) throw new ParleyError('not_json_content')
+  if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue()
+  return intake.read(request.raw, request.admission)
+}
+
+const JSON_LIMITS = { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX, itemsMax: JSON_ITEMS_MAX }
+
+async function bodyOf(work: Work, projectId: string, bytes: Buffer): Promise<unknown> {
   try {
-    return parseJson(request.body, { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX })
+    if (bytes.length < LARGE_BODY_BYTES) return work.run(projectId, () => parseJson(bytes, JSON_LIMITS))
+    return await work.runInTurn(projectId, (giveWay) => parseJsonInTurns(bytes, JSON_LIMITS, giveWay))
   } catch (error) {
     if (error instanceof JsonError) throw new ParleyError('invalid_request', { message: error.message })
     throw error
   }
 }
 
-/** A header that was sent twice arrives joined by a comma, which no key and no conversation id contains. */
-function headerOf(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
+function endUserOf(request: FastifyRequest, body: unknown): Call['endUser'] {
+  const id = endUserIdOf(headerOf(request, 'x-end-user-id'), body)
+  return id === undefined ? undefined : { id, label: endUserLabelOf(headerOf(request, 'x-end-user-label')) }
 }
 
-function formatOf(request: FastifyRequest): ErrorFormat {
-  return request.headers['x-error-format'] === 'openai' ? 'openai' : 'plain'
-}
-
-function refuse(error: ParleyError, request: FastifyRequest, reply: FastifyReply) {
-  request.errorCode = error.code
-  reply.header('x-request-id', request.id)
-  if (error.options.allow !== undefined) reply.header('allow', error.options.allow)
-  if (error.options.retryAfterSeconds !== undefined) reply.header('retry-after', error.options.retryAfterSeconds)
-  return reply.code(error.status).send(errorBodyOf(error, formatOf(request)))
-}
-
-/** Fastify's own refusals carry a status; without this mapping a caller's typo would become a 500. */
-function ourErrorOf(error: unknown): ParleyError {
-  const status = (error as { statusCode?: unknown }).statusCode
-  if (error instanceof ParleyError) return error
-  if (status === 413)
-    return new ParleyError('body_too_large', { message: `The request body is larger than ${BODY_BYTES_MAX} bytes.` })
-  if (status === 415) return new ParleyError('not_json_content')
-  if (status === 408) return new ParleyError('body_too_slow')
-  if (typeof status === 'number' && status >= 400 && status < 500) return new ParleyError('invalid_request')
-  return asParleyError(error)
-}
-
-/** What is not even HTTP never becomes a request: it is answered on the bare socket. */
-function refuseMalformed(error: ConnectionError, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return
-  const ours = new ParleyError(CLIENT_ERRORS[error.code] ?? 'malformed')
-  const body = JSON.stringify(errorBodyOf(ours, 'plain'))
-  const head = [
-    `HTTP/1.1 ${ours.status} ${STATUS_CODES[ours.status]}`,
-    `x-request-id: ${uuidv7()}`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-  // Not at once: what the client is still sending would make the system drop our answer before it is read.
-  setTimeout(() => socket.destroy(), CLIENT_LINGER_MS).unref()
-}
-
-const CLIENT_ERRORS: Record<string, ErrorCode> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'body_too_slow',
+/** At once, if it is closed already. */
+function whenClosed(res: ServerResponse, then: () => void): void {
+  if (res.closed) then()
+  else res.once('close', then)
 }

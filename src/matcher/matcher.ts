@@ -1,7 +1,8 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { every, type Repeated } from '../platform/every.ts'
-import { errorFields } from '../platform/log.ts'
+import { createJobs, type Repeat, type Repeated } from '../platform/every.ts'
+import { createFairQueue, QueueFull } from '../platform/fair-queue.ts'
+import { errorFields, type Log } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { EmbedderUnavailable, type Embedder } from '../recommend/embedding/embedder.ts'
 import { openEmbedderThread } from '../recommend/embedding/embedder-thread.ts'
@@ -13,7 +14,6 @@ import { rememberVectors } from '../recommend/embedding/remembered-vectors.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/recommendations/matchers.ts'
-import { createQueue } from './queue.ts'
 import { startUpkeep, type Upkeep, type UpkeepOptions } from './upkeep.ts'
 
 /**
@@ -24,14 +24,20 @@ export interface Matcher {
   /** Not before its port is taken: two of them on one directory would undo each other's work. */
   start(): void
   readonly state: MatcherBeat['state']
-  /** Rejects with `QueueFull` when too many wait; everything else that can go wrong is an outcome. */
+  readonly health: MatcherHealth
+  /** Rejects with `QueueFull` when too many wait, or too many of the project; everything else that can go wrong is an outcome. */
   judge(request: JudgeRequest): Promise<JudgeReply>
   match(request: MatchRequest): Promise<MatchReply>
   /** Finishes what runs, and closes the index. */
   stop(): Promise<void>
 }
 
-export interface MatcherOptions extends Omit<UpkeepOptions, 'onReady'> {
+export interface MatcherHealth extends Pick<MatcherBeat, 'state' | 'problem'> {
+  /** A sentence for each job that is failing now. */
+  failures: string[]
+}
+
+export interface MatcherOptions extends Omit<UpkeepOptions, 'onReady' | 'repeat'> {
   /** Where the index is kept. Nobody else may write there. */
   directory: string
   /** Where the encoder's file is, if it is not there too. */
@@ -53,62 +59,60 @@ interface Parts {
 const BEAT_EVERY_MS = 5_000
 /** Searches of several matches overlap with the embedding of another; more would only share the same cores. */
 const RUNNING_MAX = 4
-const WAITING_MAX = 64
+/** Of one project: the others' are searched beside it, also while it floods every gateway of the host. */
+const RUNNING_EACH_MAX = 2
+const PLACES = { runningMax: RUNNING_MAX, runningEachMax: RUNNING_EACH_MAX, waitingMax: 64 }
 const STOP_WITHIN_MS = 5_000
 
 export function createMatcher(options: MatcherOptions): Matcher {
   const { db, log, metrics } = options
   const id = uuidv7()
-  const queue = createQueue({ runningMax: RUNNING_MAX, waitingMax: WAITING_MAX })
+  const queue = createFairQueue(PLACES)
   let parts: Parts | undefined
-  let problem: string | undefined
   const stopping = new AbortController()
   let opened: Promise<void> = Promise.resolve()
   let beating: Repeated | undefined
+  const jobs = createJobs(options)
+  const off = createOffSwitch(log, stopping.signal, () => beating?.soon())
 
   function stateNow(): MatcherBeat['state'] {
-    if (problem !== undefined) return 'switched_off'
+    if (off.problem !== undefined) return 'switched_off'
     return parts?.upkeep.index === undefined ? 'starting' : 'ready'
   }
 
   async function open(): Promise<void> {
-    parts = await openWhenMended(options, stopping.signal, () => beating?.soon(), say)
+    parts = await openWhenMended({ ...options, repeat: jobs.repeat }, stopping.signal, () => beating?.soon(), off.say)
   }
 
-  function say(why: string | undefined): void {
-    if (stopping.signal.aborted || problem === why) return
-    problem = why
-    if (problem === undefined) return log.info('the matcher is switched on again')
-    log.error({ problem }, 'the matcher is switched off')
-    beating?.soon()
-  }
-
-  const beat = () =>
-    beatMatcher(db, { id, host: hostname(), state: stateNow(), problem, offers: parts?.upkeep.offers ?? 0 })
+  const healthNow = () => ({ state: stateNow(), problem: off.problem, failures: jobs.failures })
+  const beat = () => beatMatcher(db, { id, host: hostname(), ...healthNow(), offers: parts?.upkeep.offers ?? 0 })
 
   /** In its turn, and before it is too late. */
   async function inTurn<Reply>(
-    { deadlineMs }: JudgeRequest,
+    { deadlineMs, projectId = '' }: JudgeRequest,
     work: (world: MatchWorld, isLate: () => boolean) => Promise<Reply>,
   ): Promise<Reply | { outcome: 'unavailable' | 'deadline' }> {
     // Not worth a place in the line.
     if (stateNow() !== 'ready') return { outcome: 'unavailable' }
     metrics.matcherWaiting.set(queue.waiting)
-    const reply = await queue.run(deadlineMs, async (isLate) => {
+    const inLine = queue.run(projectId, deadlineMs, async (isLate) => {
       const index = parts?.upkeep.index
       if (!parts || !index) return { outcome: 'unavailable' as const }
       return work({ gates: parts.gates, campaigns: parts.upkeep.campaigns, index, now: Date.now }, isLate)
     })
-    return reply === 'late' ? { outcome: 'deadline' } : reply
+    return countDeclined(options, inLine)
   }
 
   return {
     start() {
       opened = open()
-      beating = every(BEAT_EVERY_MS, beat, 'matcher heartbeat', log)
+      beating = jobs.repeat(BEAT_EVERY_MS, beat, 'heartbeat')
     },
     get state() {
       return stateNow()
+    },
+    get health() {
+      return healthNow()
     },
     judge: (request) => inTurn(request, (world) => judge(world, request)),
     async match(request) {
@@ -127,12 +131,29 @@ export function createMatcher(options: MatcherOptions): Matcher {
   }
 }
 
+/** Why it is switched off, if it is. */
+function createOffSwitch(log: Log, signal: AbortSignal, onOff: () => void) {
+  let problem: string | undefined
+  return {
+    get problem() {
+      return problem
+    },
+    say(why: string | undefined): void {
+      if (signal.aborted || problem === why) return
+      problem = why
+      if (problem === undefined) return log.info('the matcher is switched on again')
+      log.error({ problem }, 'the matcher is switched off')
+      onOff()
+    },
+  }
+}
+
 /**
  * What an operator can mend is tried again until it is mended: its message says what to do, and nobody should have to restart
  * the matcher after it. Undefined when there is no hope, or when it is stopped.
  */
 async function openWhenMended(
-  options: MatcherOptions,
+  options: OpeningOptions,
   signal: AbortSignal,
   onReady: () => void,
   /** Told why it is switched off, and of nothing when it is not any more. */
@@ -155,7 +176,9 @@ async function openWhenMended(
   return undefined
 }
 
-async function openParts(options: MatcherOptions, signal: AbortSignal, onReady: () => void): Promise<Parts> {
+type OpeningOptions = MatcherOptions & { repeat: Repeat }
+
+async function openParts(options: OpeningOptions, signal: AbortSignal, onReady: () => void): Promise<Parts> {
   const { log, encoderDirectory = options.directory, openEmbedder } = options
   const onPreparing = () =>
     log.info({ directory: encoderDirectory }, 'the encoder is not prepared, or is damaged, and is built now')
@@ -163,6 +186,20 @@ async function openParts(options: MatcherOptions, signal: AbortSignal, onReady: 
     openEmbedderThread(encoderDirectory, undefined, { onPreparing, signal }))
   const gates = createGates({ embedder: rememberVectors(embedder), heads: readHeads() })
   return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }) }
+}
+
+/** What became of it: a full line is counted, and refused by the server. */
+async function countDeclined<Reply>(
+  { metrics }: Pick<MatcherOptions, 'metrics'>,
+  inLine: Promise<Reply | 'late'>,
+): Promise<Reply | { outcome: 'deadline' }> {
+  try {
+    const reply = await inLine
+    return reply === 'late' ? { outcome: 'deadline' } : reply
+  } catch (error) {
+    if (error instanceof QueueFull) metrics.matcherDeclined.inc({ by: 'matcher' })
+    throw error
+  }
 }
 
 async function measureWork<T>({ metrics }: Pick<MatcherOptions, 'metrics'>, work: () => Promise<T>): Promise<T> {

@@ -1,31 +1,32 @@
 import { timingSafeEqual } from 'node:crypto'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { z } from 'zod'
+import { QueueFull } from '../platform/fair-queue.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import { judgeRequestSchema, matchRequestSchema, REQUEST_BYTES_MAX } from '../recommend/wire.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { Matcher } from './matcher.ts'
-import { QueueFull } from './queue.ts'
 
 /** What gateways ask, over HTTP. No word of a request is ever logged: it is what somebody said. */
 export interface MatcherServerOptions {
   matcher: Matcher
-  token: string
+  /** Any of these opens it. */
+  tokens: readonly string[]
   log: Log
 }
 
-export function createMatcherServer({ matcher, token, log }: MatcherServerOptions): FastifyInstance {
+export function createMatcherServer({ matcher, tokens, log }: MatcherServerOptions): FastifyInstance {
   const app = fastify({
     ...CLIENT_LIMITS,
     bodyLimit: REQUEST_BYTES_MAX,
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
   })
-  const expected = Buffer.from(`Bearer ${token}`)
+  const expected = tokens.map((token) => Buffer.from(`Bearer ${token}`))
 
   app.addHook('onRequest', async (request, reply) => {
     const given = Buffer.from(request.headers.authorization ?? '')
-    if (given.length === expected.length && timingSafeEqual(given, expected)) return
+    if (expected.some((token) => given.length === token.length && timingSafeEqual(given, token))) return
     return reply.code(401).send({ error: 'unauthorized' })
   })
 

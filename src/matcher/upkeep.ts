@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { every } from '../platform/every.ts'
+import type { Repeat } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import { createCampaigns, type Campaigns } from '../recommend/campaigns/campaigns.ts'
@@ -25,6 +25,7 @@ export interface UpkeepOptions {
   directory: string
   followEveryMs?: number | undefined
   refreshEveryMs?: number | undefined
+  repeat: Repeat
   /** Told when the index is there for the first time. */
   onReady(): void
 }
@@ -39,7 +40,7 @@ const NEWS_OLD_MS = 10_000
 const STOP_WITHIN_MS = 5_000
 
 export function startUpkeep(embedder: Embedder, options: UpkeepOptions): Upkeep {
-  const { db, log, metrics, directory } = options
+  const { db, log, metrics, directory, repeat } = options
   const { followEveryMs = FOLLOW_EVERY_MS, refreshEveryMs = REFRESH_EVERY_MS } = options
   const campaigns = createCampaigns({ db, embedder, log })
   const following = createFollowing({ db, embedder, directory, log })
@@ -64,9 +65,9 @@ export function startUpkeep(embedder: Embedder, options: UpkeepOptions): Upkeep 
   }
 
   // For itself, because it may take a while: what was paused or switched off must not wait for it.
-  const hints = every(HINTS_EVERY_MS, () => campaigns.learnHints(), 'learn hints', log)
-  const offersJob = every(followEveryMs, () => (followed = follow()), 'follow offers', log)
-  const jobs = [hints, offersJob, every(refreshEveryMs, refresh, 'read campaigns', log)]
+  const hints = repeat(HINTS_EVERY_MS, () => campaigns.learnHints(), 'learn hints')
+  const offersJob = repeat(followEveryMs, () => (followed = follow()), 'follow offers')
+  const jobs = [hints, offersJob, repeat(refreshEveryMs, refresh, 'read campaigns')]
 
   return {
     campaigns,

@@ -113,8 +113,24 @@ test('one bad item that fails its whole batch fails alone: its neighbours are se
     { status: 'rejected', reason: wrong },
     { status: 'fulfilled', value: 'c!' },
   ])
-  assert.deepEqual(batches, [['a', 'bad', 'c'], ['a'], ['bad'], ['c']])
+  assert.deepEqual(batches, [['a', 'bad', 'c'], ['a', 'bad'], ['a'], ['bad'], ['c']])
   assert.equal(await lane.submit('d', WAIT_MS), 'd!', 'the lane goes on')
+})
+
+test('a bad item among many is found by halves, in few statements', async () => {
+  let statements = 0
+  const lane = laneOf(
+    (items) => {
+      statements += 1
+      if (items.includes('bad')) throw new Error('wrong')
+      return echo(items)
+    },
+    { batchMax: 256, queueMax: 256 },
+  )
+  const items = Array.from({ length: 256 }, (_, n) => (n === 100 ? 'bad' : `${n}`))
+  const results = await Promise.allSettled(items.map((item) => lane.submit(item, WAIT_MS)))
+  assert.equal(results.filter(({ status }) => status === 'rejected').length, 1)
+  assert.equal(statements, 17)
 })
 
 test('an item whose deadline passes while its neighbours are tried one by one is not sent any more', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { JsonError, parseJson } from './json.ts'
+import { JsonError, parseJson, parseJsonInTurns, type JsonLimits } from './json.ts'
 
-const LIMITS = { depthMax: 4, keysMax: 6 }
+const LIMITS: JsonLimits = { depthMax: 4, keysMax: 6 }
 const WIDE = { depthMax: 1_000, keysMax: 1_000_000 }
 
 function parse(text: string, limits = LIMITS): unknown {
@@ -159,3 +159,40 @@ test('__proto__ is a field like any other', () => {
   assert.deepEqual(Object.keys(body), ['__proto__'])
   assert.equal(({} as Record<string, unknown>).polluted, undefined)
 })
+
+test('items of arrays are counted over the whole body', () => {
+  const limits = { ...LIMITS, itemsMax: 5 }
+  assert.deepEqual(parse('[[1,2],[3],[4,5]]', limits), [[1, 2], [3], [4, 5]])
+  assertRefused('[[1,2],[3,4],[5,6]]', /more than 5 items in arrays/, limits)
+  assertRefused(`[${'[],'.repeat(1_000)}[]]`, /more than 5 items in arrays/, limits)
+  assert.deepEqual(parse('{"a":"1,2,3,4,5,6,7","b":1}', limits), { a: '1,2,3,4,5,6,7', b: 1 })
+})
+
+test('a body that is read in turns is read as one that is read at once, wherever a slice ends', async () => {
+  const giveWay = () => Promise.resolve()
+  const half = 512 * 1024
+  for (let more = -8; more <= 8; more++) {
+    const padding = 'x'.repeat(half + more)
+    for (const ending of ['\\"}', '","é\\u00e9":[1,{"b":"\\\\"}]}', '","a":1}', '"', '"}}']) {
+      const bytes = Buffer.from(`{"a":"${padding}${ending}`)
+      const atOnce = outcomeOf(() => parseJson(bytes, LIMITS))
+      const inTurns = await parseJsonInTurns(bytes, LIMITS, giveWay).catch((error: unknown) => String(error))
+      assert.deepEqual(inTurns, atOnce)
+    }
+  }
+})
+
+test('a long body gives way to others after each half megabyte', async () => {
+  let turns = 0
+  const bytes = Buffer.from(JSON.stringify({ a: 'x'.repeat(4 * 1024 * 1024) }))
+  await parseJsonInTurns(bytes, LIMITS, () => Promise.resolve(void (turns += 1)))
+  assert.ok(turns >= 9, `${turns} turns`)
+})
+
+function outcomeOf(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return String(error)
+  }
+}

@@ -6,6 +6,8 @@ export class JsonError extends Error {}
 export interface JsonLimits {
   depthMax: number
   keysMax: number
+  /** Of all arrays together. */
+  itemsMax?: number
 }
 
 const QUOTE = 0x22
@@ -24,37 +26,66 @@ const CLOSE_ARRAY = 0x5d
  */
 export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
   if (!isUtf8(bytes)) throw new JsonError('The body is not valid UTF-8.')
-  scan(bytes, limits)
+  const scan = createScan(bytes, limits)
+  while (!scan.isOver) scan.next()
+  return parseText(bytes.toString('utf8'))
+}
+
+/** The same, a slice at a time: `giveWay` lets the others have a turn. */
+export async function parseJsonInTurns(
+  bytes: Buffer,
+  limits: JsonLimits,
+  giveWay: () => Promise<void>,
+): Promise<unknown> {
+  if (!isUtf8(bytes)) throw new JsonError('The body is not valid UTF-8.')
+  const scan = createScan(bytes, limits)
+  while (!scan.isOver) {
+    scan.next()
+    await giveWay()
+  }
+  const text = bytes.toString('utf8')
+  await giveWay()
+  return parseText(text)
+}
+
+function parseText(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(text)
   } catch {
     throw new JsonError('The body is not valid JSON.')
   }
 }
 
-function scan(bytes: Buffer, limits: JsonLimits): void {
+/** A few milliseconds of work. */
+const SLICE_BYTES = 512 * 1024
+
+function createScan(bytes: Buffer, limits: JsonLimits) {
+  const { depthMax, keysMax, itemsMax = Number.POSITIVE_INFINITY } = limits
   /** For each open bracket: the keys seen so far in an object, or undefined in an array. */
   const open: (Set<string> | undefined)[] = []
   let keys = 0
+  let items = 0
   let atKey = false
-  for (let i = 0; i < bytes.length; i++) {
-    switch (bytes[i]) {
-      case QUOTE: {
-        const end = endOfString(bytes, i)
-        if (atKey) {
-          if (++keys > limits.keysMax) throw new JsonError(`The body has more than ${limits.keysMax} fields.`)
-          addKey(open.at(-1), bytes, i, end)
-          atKey = false
-        }
-        i = end
-        break
-      }
+  /** Where the string begins that is being read; -1: none is. */
+  let stringAt = -1
+  let position = 0
+
+  function endString(end: number): void {
+    if (atKey) {
+      if (++keys > keysMax) throw new JsonError(`The body has more than ${keysMax} fields.`)
+      addKey(open.at(-1), bytes, stringAt, end)
+      atKey = false
+    }
+    stringAt = -1
+  }
+
+  function readMark(byte: number | undefined): void {
+    switch (byte) {
       case OPEN_OBJECT:
       case OPEN_ARRAY:
-        if (open.length >= limits.depthMax)
-          throw new JsonError(`The body is nested deeper than ${limits.depthMax} levels.`)
-        open.push(bytes[i] === OPEN_OBJECT ? new Set() : undefined)
-        atKey = bytes[i] === OPEN_OBJECT
+        if (open.length >= depthMax) throw new JsonError(`The body is nested deeper than ${depthMax} levels.`)
+        open.push(byte === OPEN_OBJECT ? new Set() : undefined)
+        atKey = byte === OPEN_OBJECT
         break
       case CLOSE_OBJECT:
       case CLOSE_ARRAY:
@@ -63,6 +94,7 @@ function scan(bytes: Buffer, limits: JsonLimits): void {
         break
       case COMMA:
         atKey = open.at(-1) !== undefined
+        if (!atKey && ++items >= itemsMax) throw new JsonError(`The body has more than ${itemsMax} items in arrays.`)
         break
       case COLON:
         atKey = false
@@ -71,15 +103,27 @@ function scan(bytes: Buffer, limits: JsonLimits): void {
         break
     }
   }
-}
 
-/** The position of the closing quote; a string without one is left for JSON.parse to refuse. */
-function endOfString(bytes: Buffer, start: number): number {
-  for (let i = start + 1; i < bytes.length; i++) {
-    if (bytes[i] === BACKSLASH) i++
-    else if (bytes[i] === QUOTE) return i
+  return {
+    /** Reads the next slice. A string without an end is left for JSON.parse to refuse. */
+    next(): void {
+      const end = Math.min(position + SLICE_BYTES, bytes.length)
+      let i = position
+      while (i < end) {
+        const byte = bytes[i]
+        if (stringAt >= 0) {
+          if (byte === BACKSLASH) i++
+          else if (byte === QUOTE) endString(i)
+        } else if (byte === QUOTE) stringAt = i
+        else readMark(byte)
+        i++
+      }
+      position = i
+    },
+    get isOver() {
+      return position >= bytes.length
+    },
   }
-  return bytes.length
 }
 
 function addKey(seen: Set<string> | undefined, bytes: Buffer, start: number, end: number): void {

@@ -174,3 +174,12 @@ test('each purpose and each version has a key of its own, the same every time', 
 test('without a root secret nothing works, from the start', () => {
   assert.throws(() => createSecrets([]), /root secret/)
 })
+
+test('a check value is another for each secret and number, and none of the keys in use', () => {
+  const rotated = createSecrets([NEW, OLD])
+  const other = createSecrets([{ version: 1, bytes: randomBytes(32) }])
+  const values = [rotated.checkValueOf(1), rotated.checkValueOf(2), other.checkValueOf(1)]
+  assert.equal(new Set(values.map((value) => value.toString('hex'))).size, 3)
+  assert.deepEqual(secrets.checkValueOf(1), rotated.checkValueOf(1), 'wherever it stands in the list')
+  assert.notDeepEqual(secrets.checkValueOf(1), secrets.keyFor('check-value'))
+})

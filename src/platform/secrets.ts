@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
  * The installation's root secrets, newest first. From each one, keys for separate purposes are derived, so that a leak
@@ -7,15 +7,30 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 export interface Secrets {
   /** The number of the newest secret: new digests and sealed texts are made under it. */
   readonly version: number
-  /** A 32-byte key of the newest secret, or of the stated version. Throws when that version is no longer configured. */
+  /** The numbers of all that are configured, newest first. */
+  readonly versions: readonly number[]
+  /** A 32-byte key of the newest secret, or of the stated version. Throws MissingSecret when that one is not configured. */
   keyFor(purpose: Purpose, version?: number): Buffer
-  seal(plaintext: string, context: string, purpose?: Purpose): string
-  /** Throws when the text was sealed for another context, under an unknown secret, or was altered. */
+  /** Under the newest secret, or under the stated one. */
+  seal(plaintext: string, context: string, purpose?: Purpose, version?: number): string
+  /** Throws when the text was sealed for another context or was altered, and MissingSecret when its secret is not configured. */
   unseal(sealed: string, context: string, purpose?: Purpose): string
   /** The same text under the newest secret, with the ciphertext of what is in it untouched. What is there already stays. */
   rewrap(sealed: string, context: string, purpose?: Purpose): string
   /** The number of the secret that a sealed text needs. */
   versionOf(sealed: string): number
+  /** Tells two secrets of the same number apart, and nothing else of them. */
+  checkValueOf(version: number): Buffer
+}
+
+/** What was made under a secret that this process was not given. */
+export class MissingSecret extends Error {
+  readonly version: number
+  constructor(version: number) {
+    super(`Secret version ${version} is in use, but PARLEY_SECRET does not list it.`)
+    this.name = 'MissingSecret'
+    this.version = version
+  }
 }
 
 export type Purpose =
@@ -30,6 +45,9 @@ export type Purpose =
   | 'playground'
   | 'matcher'
   | 'recommendations'
+  | 'end-users'
+  | 'digest-keys'
+  | 'check-value'
 
 export interface RootSecret {
   version: number
@@ -47,7 +65,7 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
     const known = derived.get(name)
     if (known) return known
     const root = roots.find((candidate) => candidate.version === version)
-    if (!root) throw new Error(`Secret version ${version} is in use, but PARLEY_SECRET does not list it.`)
+    if (!root) throw new MissingSecret(version)
     const key = Buffer.from(hkdfSync('sha256', root.bytes, '', `parley/${purpose}`, 32))
     derived.set(name, key)
     return key
@@ -58,16 +76,21 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
     return decrypt(keyFor(purpose, version), wrapped, wrapBinding(purpose, context, version))
   }
 
-  function wrap(dataKey: Buffer, context: string, purpose: Purpose): string {
-    return textOf(encrypt(keyFor(purpose), dataKey, wrapBinding(purpose, context, newestVersion)))
+  function wrap(dataKey: Buffer, context: string, purpose: Purpose, version: number): string {
+    return textOf(encrypt(keyFor(purpose, version), dataKey, wrapBinding(purpose, context, version)))
   }
 
-  function seal(plaintext: string, context: string, purpose: Purpose = 'provider-keys'): string {
+  function seal(
+    plaintext: string,
+    context: string,
+    purpose: Purpose = 'provider-keys',
+    version: number = newestVersion,
+  ): string {
     const dataKey = randomBytes(KEY_BYTES)
-    const wrapped = wrap(dataKey, context, purpose)
+    const wrapped = wrap(dataKey, context, purpose, version)
     const data = textOf(encrypt(dataKey, Buffer.from(plaintext), dataBinding(purpose, context)))
     dataKey.fill(0)
-    return `v2.${newestVersion}.${wrapped}.${data}`
+    return `v2.${version}.${wrapped}.${data}`
   }
 
   function unseal(sealed: string, context: string, purpose: Purpose = 'provider-keys'): string {
@@ -83,6 +106,7 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
 
   return {
     version: newestVersion,
+    versions: roots.map(({ version }) => version),
     keyFor,
     seal,
     unseal,
@@ -92,11 +116,12 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
       if (parts.format === 'v1') return seal(unseal(sealed, context, purpose), context, purpose)
       if (parts.version === newestVersion) return sealed
       const dataKey = dataKeyOf(parts, context, purpose)
-      const wrapped = wrap(dataKey, context, purpose)
+      const wrapped = wrap(dataKey, context, purpose, newestVersion)
       dataKey.fill(0)
       return `v2.${newestVersion}.${wrapped}.${textOf(parts.data)}`
     },
     versionOf: (sealed) => partsOf(sealed).version,
+    checkValueOf: (version) => createHmac('sha256', keyFor('check-value', version)).update('parley').digest(),
   }
 }
 

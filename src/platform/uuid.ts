@@ -35,7 +35,17 @@ export function uuidv7(nowMs: number = Date.now()): string {
   bytes.writeUIntBE(nowMs, 0, 6)
   pool.copy(bytes, 6, used, used + 10)
   used += 10
-  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f)
+  return uuidWith(bytes, 7)
+}
+
+/** A uuid of version 8, which is made of bytes of our own: of a digest, for one. */
+export function uuidOf(digest: Buffer): string {
+  return uuidWith(Buffer.from(digest.subarray(0, 16)), 8)
+}
+
+/** Writes version and variant into the bytes. */
+function uuidWith(bytes: Buffer, version: number): string {
+  bytes[6] = (version << 4) | ((bytes[6] ?? 0) & 0x0f)
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

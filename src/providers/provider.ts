@@ -1,6 +1,7 @@
 import type { ChatRequest, OptionalField } from '../rules/calls/chat-request.ts'
 import type { Chunk } from '../rules/calls/chunk.ts'
 import type { UpstreamTimers } from '../rules/limits.ts'
+import type { UpstreamErrorKind } from '../rules/upstreams/blame.ts'
 
 /** An upstream that answers chat requests. One verb: a non-streaming answer is the fold of a streaming one. */
 export interface Provider {
@@ -26,27 +27,7 @@ export interface UpstreamCall {
   onSent?(): void
 }
 
-export type UpstreamErrorKind =
-  | 'refused' // nothing listens there
-  | 'dns'
-  | 'connect_timeout'
-  | 'tls' // never retried without verification
-  | 'reset' // the connection broke before an answer began
-  | 'first_token_timeout'
-  | 'idle_timeout'
-  | 'total_timeout'
-  | 'rate_limited' // 429
-  | 'server_error' // 5xx
-  | 'key_rejected' // 401, 402, 403: the operator's key, never the caller's
-  | 'rejected' // any other 4xx: the request
-  | 'redirect' // never followed
-  | 'encoding' // compressed although not asked: never inflated
-  | 'protocol' // not HTTP, or not an event stream
-  | 'error_in_200'
-  | 'bad_event'
-  | 'event_too_big'
-  | 'truncated' // ended without its end marker
-  | 'reader_stalled' // ended while nobody read on, for longer than a provider can be expected to wait
+export type { UpstreamErrorKind }
 
 export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind

@@ -124,10 +124,49 @@ for (const status of [400, 413, 503]) {
   })
 }
 
+const PROJECTS = Array.from({ length: 3 }, () => crypto.randomUUID())
+
 test('only so many wait at once: the rest are told at once', async () => {
   const client = await clientOf(() => {})
-  const asked = Array.from({ length: 100 }, () => outcomeOf(client, { deadlineMs: 100 }))
+  const asked = Array.from({ length: 100 }, () =>
+    outcomeOf(client, { deadlineMs: 100, projectId: crypto.randomUUID() }),
+  )
   const outcomes = await Promise.all(asked)
   assert.equal(outcomes.filter((outcome) => outcome === 'deadline').length, 64)
   assert.equal(outcomes.filter((outcome) => outcome === 'unavailable').length, 36)
+})
+
+test('a project has no more places than it leaves to others, and gets them back', async () => {
+  const held: ServerResponse[] = []
+  let isHolding = true
+  const client = await clientOf((_request, response) => {
+    if (isHolding) held.push(response)
+    else response.end('{"outcome":"no_match"}')
+  })
+  const flood = (projectId: string | undefined) =>
+    Array.from({ length: 100 }, () => outcomeOf(client, { deadlineMs: 60_000, projectId }))
+  const [first, second] = [flood(PROJECTS[0]), flood(PROJECTS[1])]
+  const third = outcomeOf(client, { projectId: PROJECTS[2] })
+  while (held.length < 32 + 16 + 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  for (const response of held.splice(0)) response.end('{"outcome":"no_match"}')
+  assert.equal(await third, 'no_match')
+  const answered = async (asked: Promise<string>[]) =>
+    (await Promise.all(asked)).filter((outcome) => outcome === 'no_match').length
+  assert.deepEqual([await answered(first), await answered(second)], [32, 16])
+  isHolding = false
+  assert.equal(await answered(flood(PROJECTS[0])), 32)
+})
+
+test('a matcher that answers others in time is not taken for dead because of one project’s questions', async () => {
+  const client = await clientOf((request, response) => {
+    let text = ''
+    request.on('data', (piece: Buffer) => (text += piece.toString()))
+    request.on('end', () => void (text.includes('slow') || response.end('{"outcome":"no_match"}')))
+  })
+  // Long enough for the others to be answered first, also on a busy machine.
+  const slow = { turns: [{ role: 'user' as const, text: 'slow' }], deadlineMs: 1_000, projectId: PROJECTS[0] }
+  const asked = Array.from({ length: 20 }, () => outcomeOf(client, slow))
+  assert.equal(await outcomeOf(client, { projectId: PROJECTS[1] }), 'no_match')
+  assert.deepEqual(new Set(await Promise.all(asked)), new Set(['deadline']))
+  assert.equal(await outcomeOf(client, { projectId: PROJECTS[1] }), 'no_match')
 })

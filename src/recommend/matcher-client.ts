@@ -21,7 +21,6 @@ export interface MatcherClientOptions {
 
 /** A matcher does about 100 matches a second and each waits 200 ms at most: more than these would only grow old together. */
 const IN_FLIGHT_MAX = 64
-const CONNECTIONS_MAX = 16
 /** After so many faults in a row nobody asks for a while, so that a dead matcher costs microseconds. Then one call tries. */
 const FAULTS_MAX = 5
 const REST_MS = 1_000
@@ -29,14 +28,14 @@ const REST_MS = 1_000
 type Heard<Reply> = { reply: Reply } | { fault: 'unavailable' | 'deadline' | 'aborted' }
 
 export function createMatcherClient({ url, token, metrics }: MatcherClientOptions): MatcherClient {
-  const pool = new Pool(new URL(url).origin, { connections: CONNECTIONS_MAX, pipelining: 1 })
+  const pool = new Pool(new URL(url).origin, { connections: IN_FLIGHT_MAX, pipelining: 1 })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  let inFlight = 0
+  const places = createPlaces(metrics)
   let faults = 0
   let restsUntilMs = 0
+  let heardMs = -Infinity
 
   function mayAsk(): boolean {
-    if (inFlight >= IN_FLIGHT_MAX) return false
     const nowMs = performance.now()
     if (nowMs < restsUntilMs) return false
     // One call finds out whether it is back; the others rest on until it has.
@@ -51,31 +50,35 @@ export function createMatcherClient({ url, token, metrics }: MatcherClientOption
 
   async function ask<Reply>(
     path: string,
-    request: { deadlineMs: number },
+    request: JudgeRequest,
     schema: { safeParse(value: unknown): { success: true; data: Reply } | { success: false } },
     hungUp: AbortSignal,
   ): Promise<Heard<Reply>> {
     if (hungUp.aborted) return { fault: 'aborted' }
-    if (!mayAsk()) return { fault: 'unavailable' }
+    const { projectId = '' } = request
+    if (!places.areLeftFor(projectId) || !mayAsk()) return { fault: 'unavailable' }
+    const askedMs = performance.now()
     const stopped = new AbortController()
     const stop = () => stopped.abort()
     // Not undici's own timers, which are up to half a second late.
     const timer = setTimeout(stop, request.deadlineMs)
     hungUp.addEventListener('abort', stop, { once: true })
-    inFlight += 1
+    places.take(projectId)
     try {
       const heard = await post({ pool, headers }, path, request, stopped.signal)
       const parsed = schema.safeParse(heard)
+      heardMs = performance.now()
       learn(!parsed.success && heard !== NOT_NOW)
       return parsed.success ? { reply: parsed.data } : { fault: 'unavailable' }
     } catch {
       if (hungUp.aborted) return { fault: 'aborted' }
-      learn(true)
+      // Who answers others meanwhile is busy with this project's questions, not broken.
+      learn(heardMs < askedMs)
       return { fault: stopped.signal.aborted ? 'deadline' : 'unavailable' }
     } finally {
       clearTimeout(timer)
       hungUp.removeEventListener('abort', stop)
-      inFlight -= 1
+      places.leave(projectId)
     }
   }
 
@@ -91,6 +94,29 @@ export function createMatcherClient({ url, token, metrics }: MatcherClientOption
       return reply
     },
     close: () => pool.destroy(),
+  }
+}
+
+/** Places at the matcher. A project takes no more of them than are left, so that there is always one for another. */
+function createPlaces(metrics: Metrics) {
+  const taken = new Map<string, number>()
+  let left = IN_FLIGHT_MAX
+  return {
+    areLeftFor(projectId: string): boolean {
+      const isWithin = (taken.get(projectId) ?? 0) < left
+      if (!isWithin) metrics.matcherDeclined.inc({ by: 'gateway' })
+      return isWithin
+    },
+    take(projectId: string): void {
+      left -= 1
+      taken.set(projectId, (taken.get(projectId) ?? 0) + 1)
+    },
+    leave(projectId: string): void {
+      left += 1
+      const rest = (taken.get(projectId) ?? 0) - 1
+      if (rest > 0) taken.set(projectId, rest)
+      else taken.delete(projectId)
+    },
   }
 }
 

@@ -26,6 +26,7 @@ const judgeRequest = z.object({
     .array(z.object({ role: z.enum(['user', 'assistant']), text: z.string() }))
     .min(1)
     .max(MESSAGES_MAX),
+  projectId: uuid.optional(),
   deadlineMs,
 })
 export const judgeRequestSchema: z.ZodType<JudgeRequest> = judgeRequest
@@ -65,6 +66,11 @@ export const judgeReplySchema: z.ZodType<JudgeReply> = z.object({
 })
 
 /** What a gateway shows a matcher: both have the installation's secret. */
-export function matcherTokenOf(secrets: Secrets): string {
-  return secrets.keyFor('matcher').toString('base64url')
+export function matcherTokenOf(secrets: Secrets, version: number = secrets.version): string {
+  return secrets.keyFor('matcher', version).toString('base64url')
+}
+
+/** What a matcher accepts: in the middle of a rotation, a gateway may have another secret first. */
+export function matcherTokensOf(secrets: Secrets): string[] {
+  return secrets.versions.map((version) => matcherTokenOf(secrets, version))
 }

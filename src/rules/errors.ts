@@ -9,7 +9,7 @@ export const ERRORS = {
   not_found: {
     status: 404,
     message:
-      'There is no such endpoint. Parley answers POST /v1/chat/completions, GET /v1/models and GET /v1/receipts/{completion_id}.',
+      'There is no such endpoint. Parley answers POST /v1/chat/completions, GET /v1/models, GET /v1/credits and GET /v1/receipts/{completion_id}.',
   },
   method_not_allowed: { status: 405, message: 'This endpoint does not support that method. See the Allow header.' },
   malformed: { status: 400, message: 'This is not a valid HTTP request.' },
@@ -36,6 +36,11 @@ export const ERRORS = {
     message:
       'The domain of this project is not verified, or no longer. Verify it on the Domain page of your project in the console.',
   },
+  too_many_requests: { status: 429, message: 'Too many requests. Retry after the stated time.' },
+  memory_limited: {
+    status: 429,
+    message: 'The requests of this project that are in flight are too large together. Retry when some have ended.',
+  },
   not_json_content: { status: 415, message: 'Send the body as JSON, with the header Content-Type: application/json.' },
   body_too_large: { status: 413, message: 'The request body is too large.' },
   body_too_slow: { status: 408, message: 'The request did not arrive in time. Send it again.' },
@@ -54,10 +59,12 @@ export const ERRORS = {
     status: 422,
     message: "The prompt is longer than the model's context window. Shorten the messages.",
   },
-  rate_limited: { status: 429, message: 'The project has reached its limit per minute. Retry after the stated time.' },
-  concurrency_limited: {
-    status: 429,
-    message: 'The project has reached its limit of calls at the same time. Retry shortly.',
+  rate_limited: { status: 429, message: 'A limit per minute is reached. Retry after the stated time.' },
+  concurrency_limited: { status: 429, message: 'A limit of calls at the same time is reached. Retry shortly.' },
+  budget_used_up: { status: 403, message: 'A budget is used up. Raise it under Limits in the console to go on.' },
+  budget_held: {
+    status: 403,
+    message: 'The rest of a budget is held by calls in flight. Retry when they have ended, or raise the budget.',
   },
   idempotency_running: {
     status: 409,
@@ -91,6 +98,10 @@ export const ERRORS = {
   },
   origin_refused: { status: 403, message: 'This request does not come from the console itself.' },
   conflict: { status: 409, message: 'This is not possible as things are now.' },
+  too_many_at_once: {
+    status: 429,
+    message: 'Too many requests of yours run at the same time. Wait a moment and try again.',
+  },
   too_many_attempts: { status: 429, message: 'Too many attempts. Try again after the stated time.' },
   read_too_slowly: {
     status: 408,
@@ -111,13 +122,15 @@ export function isErrorCode(code: string): code is ErrorCode {
 
 interface ErrorOptions {
   /** Replaces the catalogue's sentence where a case can be more precise. */
-  message?: string
+  message?: string | undefined
   /** The request field that is wrong, as a path: `messages[2].role`. */
   param?: string
   /** Every field of a form that is wrong, for the console to show beside each. */
   fields?: { path: string; message: string }[]
   retryAfterSeconds?: number
   allow?: string
+  /** Further headers of the answer. */
+  headers?: Record<string, string>
   /** For logs and metrics only. */
   details?: Record<string, string | number | boolean | undefined>
 }

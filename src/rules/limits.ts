@@ -5,7 +5,11 @@ import { DAY_MS, MINUTE_MS } from './durations.ts'
 export const BODY_BYTES_MAX = 8 * 1024 * 1024
 export const JSON_DEPTH_MAX = 32
 export const JSON_KEYS_MAX = 10_000
+/** Of all arrays together: 8 MB of empty ones take JSON.parse a second. */
+export const JSON_ITEMS_MAX = 10_000
 export const MESSAGES_MAX = 2_048
+/** What a caller may ask for. Clients that want no limit send the largest integer that they know. */
+export const MAX_TOKENS_MAX = 2 ** 31 - 1
 export const HEADER_BYTES_MAX = 16 * 1024
 export const CLIENT_HEADERS_TIMEOUT_MS = 10_000
 export const CLIENT_REQUEST_TIMEOUT_MS = 30_000
@@ -22,6 +26,47 @@ export const CLIENT_LIMITS = {
 }
 /** A client that was refused and does not close its side of the connection keeps it no longer than this. */
 export const CLIENT_LINGER_MS = 1_000
+
+/** What one caller may take of a process before its body is read. An installation may override each. */
+export interface IntakeLimits {
+  /** Requests, also those that are refused. */
+  addressRequestsPerSecond: number
+  keyPairRequestsPerSecond: number
+  /** Of PARLEY_CALLS_MAX: the calls in flight of one project, and of one of its key pairs. */
+  projectCallsPercent: number
+  keyPairCallsPercent: number
+  /** Of the process's time: what parsing and counting the requests of one project may take. */
+  projectWorkPercent: number
+  /** What the bodies of all calls in flight may take. */
+  bodiesBytesMax: number
+  /** Of that: one project, with all its key pairs, or one of them. */
+  keyPairBodiesPercent: number
+  /** An upload that brings nothing for so long has ended. */
+  uploadSilenceMs: number
+  /** … and so has one that brings less, after a while. */
+  uploadBytesPerSecond: number
+}
+export const INTAKE_LIMITS: IntakeLimits = {
+  addressRequestsPerSecond: 1_000,
+  keyPairRequestsPerSecond: 200,
+  projectCallsPercent: 20,
+  keyPairCallsPercent: 20,
+  projectWorkPercent: 20,
+  bodiesBytesMax: 512 * 1024 * 1024,
+  keyPairBodiesPercent: 25,
+  uploadSilenceMs: 5_000,
+  uploadBytesPerSecond: 4 * 1024,
+}
+/** How many times PARLEY_CALLS_MAX there may be, with those of projects that have less than an equal part of it. */
+export const CALLS_OVERFLOW = 2
+/** What a slow upload gets before its rate counts. */
+export const UPLOAD_GRACE_MS = 5_000
+/** How long an upload waits for memory before it is refused. */
+export const UPLOAD_WAIT_MS = 2_000
+/** A longer body is not read for a wallet that is empty. */
+export const UNPAID_BODY_BYTES_MAX = 64 * 1024
+/** A longer body is parsed and counted in turns with others of its kind. */
+export const LARGE_BODY_BYTES = 256 * 1024
 
 /** The four timers of an upstream call; a deployment may override each. */
 export interface UpstreamTimers {

@@ -3,6 +3,9 @@ export type Nanos = bigint
 
 export const NANOS_PER_CREDIT = 1_000_000_000n
 
+/** The most that the ledger's columns hold. One amount beyond it would fail the whole batch that it travels in. */
+export const NANOS_MAX = 2n ** 63n - 1n
+
 /** Rounds up, because a fraction of a nano cannot be charged and the operator has paid for it. */
 export function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor

@@ -17,6 +17,8 @@ export interface Store {
   tenants: Tenants
   /** The ledger's own connection: its statements never queue behind anything else. */
   ledgerPool: Pool
+  /** For statements on wallets that somebody else has locked: they may wait. */
+  ledgerSidePool: Pool
   /** Tells of changes as they happen, over a connection of its own. */
   listen(channel: Channel, onNotice: () => void): Listening
   close(): Promise<void>
@@ -48,8 +50,12 @@ const LEDGER_SETTINGS = [
   'enable_seqscan=off',
   'enable_hashjoin=off',
   'enable_mergejoin=off',
-  'lock_timeout=2000',
 ]
+/** Longer than another gateway's statement takes, and short for everybody who waits behind this one. */
+const LEDGER_LOCK_WAIT = 'lock_timeout=50'
+/** Then others whose wallets are locked get their turn. */
+const LEDGER_SIDE_LOCK_WAIT = 'lock_timeout=500'
+const LEDGER_SIDE_CONNECTIONS = 4
 
 const SETTINGS = ['idle_in_transaction_session_timeout=5000', 'lock_timeout=2000']
 
@@ -88,18 +94,24 @@ export function openStore(options: StoreOptions): Store {
   const ledgerPool = openPool(options, {
     max: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    settings: LEDGER_SETTINGS,
+    settings: [...LEDGER_SETTINGS, LEDGER_LOCK_WAIT],
     idleTimeoutMs: 0,
+  })
+  const ledgerSidePool = openPool(options, {
+    max: LEDGER_SIDE_CONNECTIONS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    settings: [...LEDGER_SETTINGS, LEDGER_SIDE_LOCK_WAIT],
   })
   const db = kyselyOf(pool, options)
   return {
     db,
     tenants: createTenants(tenantPool ? kyselyOf(tenantPool, { ...options, urlFrom: options.tenantUrlFrom }) : db, db),
     ledgerPool,
+    ledgerSidePool,
     listen: (channel, onNotice) =>
       listen({ url: options.url, applicationName: options.applicationName, channel, onNotice }),
     async close() {
-      await Promise.all([pool.end(), tenantPool?.end(), ledgerPool.end()])
+      await Promise.all([pool.end(), tenantPool?.end(), ledgerPool.end(), ledgerSidePool.end()])
     },
   }
 }

@@ -1,37 +1,11 @@
 import { sql } from 'kysely'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from './database.ts'
+import { APPLIED_MIGRATIONS, listMigrations, newerOf, type AppliedMigration } from './migrations.ts'
 import { listFunctions } from './sql-functions.ts'
 
 /** Throws when the store cannot be asked anything. */
 export async function expectReachable(db: Db): Promise<void> {
   await sql`select 1`.execute(db)
-}
-
-const REMEMBERED_MS = 1_000
-const ANSWERED_WITHIN_MS = 1_000
-
-/**
- * Can the store be reached, as of the last second? However often it is asked, there is one statement at a time and one a
- * second, and one that hangs counts as none.
- */
-export function createReachability(db: Db): () => Promise<boolean> {
-  let running: Promise<boolean> | undefined
-  let last = { isReached: false, atMs: Number.NEGATIVE_INFINITY }
-  async function look(): Promise<boolean> {
-    const isReached = await expectReachable(db).then(
-      () => true,
-      () => false,
-    )
-    last = { isReached, atMs: performance.now() }
-    running = undefined
-    return isReached
-  }
-  return async () => {
-    if (performance.now() - last.atMs < REMEMBERED_MS) return last.isReached
-    running ??= look()
-    return Promise.race([running, sleep(ANSWERED_WITHIN_MS, false, { ref: false })])
-  }
 }
 
 /** What `parley doctor` asks of the store itself. */
@@ -54,6 +28,12 @@ export interface ServerFacts {
   isStandby: boolean
 }
 
+/** Names of migrations that only a newer version has. Throws when this version does not work on their tables. */
+export async function newerMigrations(db: Db): Promise<string[]> {
+  const { rows } = await sql.raw<AppliedMigration>(APPLIED_MIGRATIONS).execute(db)
+  return newerOf(await listMigrations(), rows)
+}
+
 /** Names of functions of this version that the store does not have. */
 export async function missingFunctions(db: Db): Promise<string[]> {
   const names = (await listFunctions()).map(({ name }) => name)
@@ -63,15 +43,6 @@ export async function missingFunctions(db: Db): Promise<string[]> {
     db,
   )
   return rows.map(({ name }) => name)
-}
-
-/** How many whole days after today have a partition; -1 when even today has none. */
-export async function partitionDaysAhead(db: Db, most: number): Promise<number> {
-  const { rows } = await sql<{ missing: number }>`
-    select coalesce(min(d), ${most + 1}::int) as missing
-    from generate_series(0, ${most}::int) as d, unnest(array['charges', 'calls']) as parent
-    where to_regclass(parent || '_' || to_char((now() at time zone 'utc')::date + d, 'YYYYMMDD')) is null`.execute(db)
-  return (rows[0]?.missing ?? 0) - 1
 }
 
 /** Holds that a worker should have released by now. */

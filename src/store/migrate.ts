@@ -5,9 +5,10 @@ import { connectClient, lossOf } from './connecting.ts'
 import { isLostRace, LOST_RACE, nameOfHolder, watchLocks, type LockHolder } from './lock-waits.ts'
 import {
   appliedMigrations,
-  isFromNewer,
   listMigrations,
   MIGRATIONS_TABLE,
+  newerOf,
+  numberOf,
   pendingOf,
   type Migration,
 } from './migrations.ts'
@@ -24,6 +25,8 @@ const LOCK = 7_253_941
 
 export interface MigrationReport {
   applied: string[]
+  /** Those that only a newer version has. This one works on their tables. */
+  newer: string[]
   total: number
   /** The names of functions that were applied. */
   functions: string[]
@@ -76,11 +79,6 @@ export class MigrationBusy extends Error {
   }
 }
 
-/** `0016` */
-export function numberOf(migration: string): string {
-  return /^\d+/.exec(migration)?.[0] ?? migration
-}
-
 /** Who is in the way, for the operator. */
 export function sentenceOfWait({ migration, code, holders, againInMs }: MigrationWait): string {
   const number = numberOf(migration)
@@ -122,8 +120,9 @@ export async function migrate(
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`)
     const migrations = await listMigrations()
     const before = await appliedMigrations(client)
+    const newer = newerOf(migrations, before)
     const pending = pendingOf(migrations, before)
-    const scope = { isFromNewer: isFromNewer(migrations, before), isAll: allFunctions }
+    const scope = { isFromNewer: newer.length > 0, isAll: allFunctions }
     const states = await findFunctionStates(client, scope)
     const functions: string[] = []
     for (const step of stepsOf(pending, states)) {
@@ -134,6 +133,7 @@ export async function migrate(
     }
     return {
       applied: pending.map(({ name }) => name),
+      newer,
       total: migrations.length,
       functions,
       newerFunctions: states.replaced.map(({ name }) => name),
@@ -213,10 +213,14 @@ async function applyOnce(client: Client, step: Step, onPart: (name: string) => v
   const { migration, functions } = step
   await client.query('begin')
   if (migration) {
-    const { name, sql, checksum } = migration
+    const { name, sql, checksum, oldestProgram } = migration
     onPart(name)
     await client.query(sql)
     await client.query('insert into migrations (name, checksum) values ($1, $2)', [name, checksum])
+    // The column is there before the first migration that says so.
+    if (oldestProgram !== undefined) {
+      await client.query('update migrations set oldest_program = $2 where name = $1', [name, oldestProgram])
+    }
   }
   const dropped = migration && functions ? await findDropped(client, functions.current) : []
   const unsure = migration && functions ? functions.unsure : []
@@ -228,13 +232,13 @@ async function applyOnce(client: Client, step: Step, onPart: (name: string) => v
 
 /**
  * What the database still lacks: names of migrations, and functions as `function ledger_apply`. Throws when an applied migration
- * was edited afterwards.
+ * was edited afterwards, or when the database is too new for this version.
  */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
   return (await migrationState(databaseUrl)).pending
 }
 
-export interface MigrationState extends Pick<MigrationReport, 'newerFunctions' | 'editedFunctions'> {
+export interface MigrationState extends Pick<MigrationReport, 'newer' | 'newerFunctions' | 'editedFunctions'> {
   pending: string[]
 }
 
@@ -248,12 +252,14 @@ export async function migrationState(databaseUrl: string): Promise<MigrationStat
     const { rows } = await client.query<{ migrations: boolean; functions: boolean }>(
       `select to_regclass('migrations') is not null as migrations, to_regclass('applied_functions') is not null as functions`,
     )
-    const applied = rows[0]?.migrations ? await appliedMigrations(client) : new Map<string, string>()
+    const applied = rows[0]?.migrations ? await appliedMigrations(client) : []
     const migrations = await listMigrations()
+    const newer = newerOf(migrations, applied)
     const isAll = !rows[0]?.functions
-    const states = await findFunctionStates(client, { isFromNewer: isFromNewer(migrations, applied), isAll })
+    const states = await findFunctionStates(client, { isFromNewer: newer.length > 0, isAll })
     const functions = states.pending
     return {
+      newer,
       pending: [
         ...pendingOf(migrations, applied).map(({ name }) => name),
         ...functions.map(({ name }) => `function ${name}`),

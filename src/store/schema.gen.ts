@@ -70,6 +70,7 @@ export interface Calls {
   duration_ms: number
   attempts: unknown
   created_at: Generated<Date>
+  end_user_id: string | null
 }
 
 export interface Campaigns {
@@ -196,6 +197,23 @@ export interface Domains {
   findings: unknown
 }
 
+export interface EndUserDays {
+  project_id: string
+  end_user_id: string
+  starts_at: Date
+  calls: bigint
+  tokens: bigint
+  charged_nanos: bigint
+}
+
+export interface EndUsers {
+  project_id: string
+  id: string
+  label: string | null
+  first_seen_at: Date
+  last_seen_at: Date
+}
+
 export interface FeedRuns {
   id: string
   feed_id: string
@@ -227,6 +245,7 @@ export interface Gateways {
   id: string
   started_at: Generated<Date>
   beat_at: Generated<Date>
+  secret_versions: number[] | null
 }
 
 export interface Holds {
@@ -239,6 +258,8 @@ export interface Holds {
   amount_nanos: bigint
   extension: Generated<number>
   held_at: Generated<Date>
+  end_user_id: string | null
+  counts: bigint[] | null
 }
 
 export interface IdempotencyKeys {
@@ -287,6 +308,65 @@ export interface KeyPairs {
   replaced_by: string | null
   deleted_at: Date | null
   purpose: Generated<string>
+  counted_as: string | null
+}
+
+export interface LimitCounts {
+  id: Generated<bigint>
+  scope: string
+  subject: string
+  project_id: string | null
+  held_nanos: Generated<bigint>
+  open_holds: Generated<number>
+  minute_started_at: Generated<Date>
+  minute_requests: Generated<number>
+  minute_tokens: Generated<bigint>
+  day_started_at: Generated<Date>
+  day_nanos: Generated<bigint>
+  week_started_at: Generated<Date>
+  week_nanos: Generated<bigint>
+  month_started_at: Generated<Date>
+  month_nanos: Generated<bigint>
+  total_nanos: Generated<bigint>
+}
+
+export interface LimitStates {
+  id: bigint | null
+  scope: string | null
+  subject: string | null
+  project_id: string | null
+  requests_per_minute: number | null
+  tokens_per_minute: bigint | null
+  concurrent_calls: number | null
+  day_nanos: bigint | null
+  week_nanos: bigint | null
+  month_nanos: bigint | null
+  total_nanos: bigint | null
+  held_nanos: bigint | null
+  open_holds: number | null
+  minute_requests: number | null
+  minute_tokens: bigint | null
+  day_spent: bigint | null
+  week_spent: bigint | null
+  month_spent: bigint | null
+  total_spent: bigint | null
+  left_nanos: bigint | null
+  tightest_budget: string | null
+  used_up_rate: string | null
+}
+
+export interface Limits {
+  scope: string
+  subject: string
+  publisher_id: string
+  project_id: string | null
+  requests_per_minute: number | null
+  tokens_per_minute: bigint | null
+  concurrent_calls: number | null
+  day_nanos: bigint | null
+  week_nanos: bigint | null
+  month_nanos: bigint | null
+  total_nanos: bigint | null
 }
 
 export interface Mails {
@@ -344,6 +424,7 @@ export interface Migrations {
   name: string
   checksum: string
   applied_at: Generated<Date>
+  oldest_program: string | null
 }
 
 export interface Models {
@@ -532,6 +613,7 @@ export interface Recommendations {
   state: string
   created_at: Generated<Date>
   link: string | null
+  headline: string | null
 }
 
 export interface RetentionCuts {
@@ -540,6 +622,27 @@ export interface RetentionCuts {
   reached: Generated<string>
   due_at: Generated<Date>
   is_last: Generated<boolean>
+}
+
+export interface SealedDays {
+  day: Date
+  charges: bigint
+  fingerprint: bigint
+  sealed_at: Generated<Date>
+  archived_at: Date | null
+}
+
+export interface SealedSums {
+  day: Date
+  account_id: string
+  charged_nanos: string
+}
+
+export interface SecretVersions {
+  version: number
+  check_value: Buffer
+  digest_keys: string
+  recorded_at: Generated<Date>
 }
 
 export interface Sessions {
@@ -704,6 +807,7 @@ export interface Wallets {
   minute_requests: Generated<number>
   minute_tokens: Generated<bigint>
   owed_nanos: Generated<bigint>
+  has_limits: Generated<boolean>
 }
 
 export interface Database {
@@ -723,6 +827,8 @@ export interface Database {
   credentials: Credentials
   deployments: Deployments
   domains: Domains
+  end_user_days: EndUserDays
+  end_users: EndUsers
   feed_runs: FeedRuns
   feeds: Feeds
   gateways: Gateways
@@ -731,6 +837,9 @@ export interface Database {
   invitations: Invitations
   journal: Journal
   key_pairs: KeyPairs
+  limit_counts: LimitCounts
+  limit_states: LimitStates
+  limits: Limits
   mails: Mails
   matchers: Matchers
   members: Members
@@ -752,6 +861,9 @@ export interface Database {
   recommendation_switch: RecommendationSwitch
   recommendations: Recommendations
   retention_cuts: RetentionCuts
+  sealed_days: SealedDays
+  sealed_sums: SealedSums
+  secret_versions: SecretVersions
   sessions: Sessions
   tenant_key: TenantKey
   text_vectors: TextVectors

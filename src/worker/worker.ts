@@ -1,5 +1,5 @@
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
-import { every } from '../platform/every.ts'
+import { createJobs, type every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
@@ -7,16 +7,26 @@ import type { Db } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
 import { checkDomainsJob } from './check-domains.ts'
 import { checkLedgerJob } from './check-ledger.ts'
-import { cutRetentionJob } from './cut-retention.ts'
-import { expireAccessJob } from './expire-access.ts'
-import { expireContentJob } from './expire-content.ts'
-import { expireIdempotencyKeysJob } from './expire-idempotency-keys.ts'
-import { forgetAnomaliesJob } from './forget-anomalies.ts'
-import { forgetAttemptsJob } from './forget-attempts.ts'
-import { forgetGatewaysJob } from './forget-gateways.ts'
-import { forgetRestraintsJob } from './forget-restraints.ts'
+import { cutRetentionJob } from './retention/cut-retention.ts'
+import { expireAccessJob } from './retention/expire-access.ts'
+import { expireContentJob } from './retention/expire-content.ts'
+import { expireIdempotencyKeysJob } from './retention/expire-idempotency-keys.ts'
+import { forgetAnomaliesJob } from './retention/forget-anomalies.ts'
+import { forgetAttemptsJob } from './retention/forget-attempts.ts'
+import { forgetConversationsJob, forgetMessagesJob, forgetSumsJob } from './retention/forget-conversations.ts'
+import { forgetEndUsersJob } from './retention/forget-end-users.ts'
+import { forgetFeedRunsJob } from './retention/forget-feed-runs.ts'
+import { forgetGatewaysJob } from './retention/forget-gateways.ts'
+import { forgetInvitationsJob } from './retention/forget-invitations.ts'
+import { forgetMailsJob } from './retention/forget-mails.ts'
+import { forgetOffersJob } from './retention/forget-offers.ts'
+import { forgetOutcomesJob } from './retention/forget-outcomes.ts'
+import { forgetRestraintsJob } from './retention/forget-restraints.ts'
+import { forgetUsageHoursJob } from './retention/forget-usage-hours.ts'
+import { forgetVectorsJob } from './retention/forget-vectors.ts'
 import { grantTrialCreditsJob } from './grant-trial-credits.ts'
 import type { Job } from './job.ts'
+import type { KeptDays } from './retention/kept-days.ts'
 import { makePartitionsJob } from './make-partitions.ts'
 import { reportAnomaliesJob } from './report-anomalies.ts'
 import { rollUpUsageJob } from './roll-up-usage.ts'
@@ -26,6 +36,8 @@ import { tellLowBalancesJob } from './tell-low-balances.ts'
 
 /** Background work: each job is a file beside this one, which says what it does, how often, and why so. */
 export interface Worker {
+  /** A sentence for each job that is failing now. */
+  readonly failures: string[]
   stop(): void
 }
 
@@ -38,16 +50,18 @@ export interface WorkerOptions {
   leaseMs: number
   mail: MailSettings
   checkDomain: CheckDomain
+  kept: KeptDays
   /** The console's address, for links in mails. */
   consoleUrl: string
   /** Tests have a clock of their own. */
   repeat?: typeof every
 }
 
-export function createWorker({ repeat = every, ...options }: WorkerOptions): Worker {
+export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
   const stopping = new AbortController()
   const parts = { ...options, signal: stopping.signal }
   const sweepHolds = sweepHoldsJob(parts)
+  const watched = createJobs(options, repeat)
   const jobs: Job[] = [
     sweepHolds,
     cutRetentionJob(parts),
@@ -64,11 +78,25 @@ export function createWorker({ repeat = every, ...options }: WorkerOptions): Wor
     expireAccessJob(parts),
     forgetAttemptsJob(parts),
     forgetAnomaliesJob(parts),
+    forgetConversationsJob(parts),
+    forgetMessagesJob(parts),
+    forgetSumsJob(parts),
+    forgetEndUsersJob(parts),
+    forgetMailsJob(parts),
+    forgetInvitationsJob(parts),
+    forgetFeedRunsJob(parts),
+    forgetOffersJob(parts),
+    forgetVectorsJob(parts),
+    forgetOutcomesJob(parts),
+    forgetUsageHoursJob(parts),
     makePartitionsJob(parts),
     forgetGatewaysJob(parts),
   ]
-  const running = jobs.map(({ name, everyMs, run }) => repeat(everyMs, run, name, options.log))
+  const running = jobs.map(({ name, everyMs, run }) => watched.repeat(everyMs, run, name))
   return {
+    get failures() {
+      return watched.failures
+    },
     stop() {
       for (const job of running) job.stop()
       stopping.abort()

@@ -23,6 +23,8 @@ export type ServiceState = 'down' | 'starting' | 'up' | 'paused'
 export interface Service {
   readonly name: string
   readonly state: ServiceState
+  /** Undefined while it is down. */
+  readonly pid: number | undefined
   /** What it had printed, for each time that it ended although nobody had killed it. */
   readonly crashes: readonly string[]
   /** Starts it, unless it runs, and resolves when it listens or has been killed. */
@@ -48,12 +50,7 @@ export function createService(options: ServiceOptions): Service {
   function spawnChild(logPath: string): ChildProcess {
     // Straight into a file: a pipe that this busy process does not read in time would stall what it observes.
     const log = openSync(logPath, 'w')
-    const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`
-    const started = spawn(options.command, options.args, {
-      cwd: ROOT,
-      env: { PATH: path, HOME: process.env.HOME ?? '/', ...options.env },
-      stdio: ['ignore', log, log],
-    })
+    const started = launch(options, log)
     closeSync(log)
     if (started.pid === undefined) throw new Error(`${options.name} cannot be started`)
     options.reaper.watch(started.pid)
@@ -91,6 +88,9 @@ export function createService(options: ServiceOptions): Service {
     get state() {
       return state
     },
+    get pid() {
+      return child?.pid
+    },
     crashes,
     start,
     kill() {
@@ -107,6 +107,12 @@ export function createService(options: ServiceOptions): Service {
       if (state === 'paused' && child?.kill('SIGCONT')) state = 'up'
     },
   }
+}
+
+function launch({ command, args, env }: ServiceOptions, log: number): ChildProcess {
+  const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`
+  const whole = { PATH: path, HOME: process.env.HOME ?? '/', ...env }
+  return spawn(command, args, { cwd: ROOT, env: whole, stdio: ['ignore', log, log] })
 }
 
 function tailOf(path: string): string {

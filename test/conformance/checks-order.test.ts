@@ -295,9 +295,12 @@ clause('order-window-422', async () => {
   await addModels(world, { id: 'narrow', provider: 'simulator', contextWindow: 1_000 })
   const project = await addProject(world.store, world.secrets, { credits: '0' })
   const before = world.simulator.calls.length
-  for (const words of [1_001, 30_000, 400_000]) {
+  // A body over 64 KiB is not read for an empty wallet.
+  const almostPoor = await addProject(world.store, world.secrets, { credits: '0.000000001' })
+  for (const words of [1_001, 10_000, 30_000, 400_000]) {
     const messages = [{ role: 'user', content: ' word'.repeat(words) }]
-    assert.equal(await statusOf({ ...valid, model: 'narrow', messages }, { project }), 422, `${words} tokens`)
+    const who = { project: words > 10_000 ? almostPoor : project }
+    assert.equal(await statusOf({ ...valid, model: 'narrow', messages }, who), 422, `${words} tokens`)
   }
   assert.equal(world.simulator.calls.length, before)
   const fitting = [{ role: 'user', content: ' word'.repeat(900) }]

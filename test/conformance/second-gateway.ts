@@ -10,12 +10,14 @@ import { untilReady, type World } from '../support/world.ts'
 export interface SecondGateway {
   url: string
   opsUrl: string
+  /** Errors that it has logged, line by line. */
+  logs: readonly string[]
   project: World['project']
   stop(): Promise<void>
 }
 
 export async function startGateway(world: World, env: Record<string, string> = {}): Promise<SecondGateway> {
-  const gateway = await launch(world, env)
+  const gateway = await launchGateway(world, env)
   // Also when an assertion fails midway: a server that is left running would keep the process alive.
   after(() => gateway.stop())
   return gateway
@@ -30,7 +32,7 @@ export async function startCuttable(
   const relay = await createRelay({ host: database.hostname, port: Number(database.port || 5432) })
   database.hostname = '127.0.0.1'
   database.port = String(relay.port)
-  const gateway = await launch(world, { ...databaseEnv(database.href), ...env })
+  const gateway = await launchGateway(world, { ...databaseEnv(database.href), ...env })
   after(async () => {
     relay.mend()
     await gateway.stop()
@@ -39,10 +41,12 @@ export async function startCuttable(
   return { ...gateway, relay }
 }
 
-async function launch(world: World, env: Record<string, string>): Promise<SecondGateway> {
-  const log = createLog('error', { write: () => undefined })
+/** One that whoever asks for it ends: in a `before`, nothing is known yet of the tests that it is for. */
+export async function launchGateway(world: World, env: Record<string, string>): Promise<SecondGateway> {
+  const logs: string[] = []
+  const log = createLog('error', { write: (line) => logs.push(line) })
   const running = await serve(readConfig({ ...world.env, ...env }), ['gateway'], log)
   await untilReady(running.opsUrl)
   const { opsUrl } = running
-  return { url: String(running.url), opsUrl, project: world.project, stop: () => running.stop() }
+  return { url: String(running.url), opsUrl, logs, project: world.project, stop: () => running.stop() }
 }

@@ -90,17 +90,20 @@ clause('order-shutdown-503', 'also to a request on a connection that is still bu
   assert.deepEqual(Object.keys(JSON.parse(body) as object).toSorted(), ['error', 'message', 'statusCode'])
 })
 
-/** A gateway for one call at a time, with one running. */
+/** A gateway for one call at a time, with two of others running: beside one, another project still gets in. */
 async function overloaded(act: (gateway: Awaited<ReturnType<typeof startGateway>>) => Promise<void>): Promise<void> {
   const gateway = await startGateway(world, { PARLEY_CALLS_MAX: '1' })
   const hangUp = new AbortController()
-  const running = assert.rejects(complete(gateway, chatBody('fault=U5'), { signal: hangUp.signal }))
-  await until(() => world.simulator.openCalls() === 1)
+  const others = [await addProject(world.store, world.secrets), await addProject(world.store, world.secrets)]
+  const running = others.map((project) =>
+    assert.rejects(complete(gateway, chatBody('fault=U5'), { project, signal: hangUp.signal })),
+  )
+  await until(() => world.simulator.openCalls() === 2)
   try {
     await act(gateway)
   } finally {
     hangUp.abort()
-    await running
+    await Promise.all(running)
   }
   await until(async () => (await ask(gateway, valid)).status === 200)
 }
@@ -113,6 +116,41 @@ clause('order-overload-503', () =>
     assert.equal((await listModels(gateway)).status, 200)
   }),
 )
+
+clause('order-share-429', async () => {
+  const gateway = await startGateway(world, { PARLEY_CALLS_MAX: '5' })
+  const hangUp = new AbortController()
+  const running = assert.rejects(complete(gateway, chatBody('fault=U5'), { signal: hangUp.signal }))
+  await until(() => world.simulator.openCalls() === 1)
+  const { status, headers } = await refused(gateway, '{')
+  assert.equal(status, 429, 'a fifth of the places, and before the body')
+  assert.match(headers.get('retry-after') ?? '', /^[1-9]/)
+  const neighbour = await addProject(world.store, world.secrets)
+  assert.equal((await ask(gateway, valid, { project: neighbour })).status, 200)
+  hangUp.abort()
+  await running
+})
+
+clause('order-rate-429', async () => {
+  const gateway = await startGateway(world, { PARLEY_KEY_PAIR_REQUESTS_PER_SECOND: '1' })
+  const project = await addProject(world.store, world.secrets)
+  const startedMs = performance.now()
+  let answer = await refused(gateway, '{', { project })
+  let read = 0
+  for (; answer.status === 400; read++) answer = await refused(gateway, '{', { project })
+  assert.equal(answer.status, 429, 'those that were refused count')
+  assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]/)
+  const most = 10 + (performance.now() - startedMs) / 1_000
+  assert.ok(read >= 10 && read <= most, `${read} were read, of ${most} that the rate allows`)
+})
+
+clause('order-unpaid-403', async () => {
+  const project = await addProject(world.store, world.secrets, { credits: '0' })
+  const long = `{${' '.repeat(64 * 1024)}`
+  assert.equal((await refused(world, long, { project })).status, 403, 'and not 400: it is not read')
+  assert.equal((await refused(world, '{', { project })).status, 400)
+  assert.equal((await refused(world, long)).status, 400)
+})
 
 clause('order-overload-last', () =>
   overloaded(async (gateway) => {

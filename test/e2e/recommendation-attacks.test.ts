@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { signingKeysOf, stripRecommendations } from '../../src/gateway/recommendations/recommendations.ts'
 import { createRecommendationRecords } from '../../src/gateway/recommendations/records.ts'
+import { createJobs } from '../../src/platform/every.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
@@ -103,7 +104,11 @@ test('no lie of a matcher breaks a reply, or keeps what is true from being writt
 test('a row that the store refuses is given up alone, and a stop in the middle of writing loses and doubles nothing', async () => {
   const { db } = world.store
   const metrics = createMetrics()
-  const records = createRecommendationRecords({ db, log: createLog('silent'), metrics })
+  const records = createRecommendationRecords({
+    db,
+    metrics,
+    repeat: createJobs({ log: createLog('silent'), metrics }).repeat,
+  })
   const conversation = { projectId: project.id, digest: Buffer.alloc(32, 7) }
   const sensitive = Array.from({ length: 20 }, () => ({ projectId: project.id, digest: randomBytes(32) }))
   const added: Promise<boolean | string>[] = []
@@ -222,7 +227,11 @@ test('a turn that comes as soon as a reader sees the recommendation of the one b
 
 test('conversations are noted as sensitive at once, also while no outcome can be counted', async (t) => {
   const { db } = world.store
-  const records = createRecommendationRecords({ db, log: createLog('silent'), metrics: createMetrics() })
+  const records = createRecommendationRecords({
+    db,
+    metrics: createMetrics(),
+    repeat: createJobs({ log: createLog('silent'), metrics: createMetrics() }).repeat,
+  })
   t.after(() => records.stop())
   const startedMs = performance.now()
   await db.transaction().execute(async (tx) => {

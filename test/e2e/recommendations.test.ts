@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import OpenAI from 'openai'
 import { createRecommendationRecords } from '../../src/gateway/recommendations/records.ts'
+import { createJobs } from '../../src/platform/every.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
@@ -326,6 +327,11 @@ test('once a conversation was sensitive it stays free, whatever is asked later',
   assert.ok((await ask({}, { headers: { 'x-conversation-id': 'another' } })).sponsored)
 })
 
+test('a matcher is told whose share of it each question takes', async () => {
+  assert.ok((await ask()).sponsored)
+  assert.deepEqual([matcher.judged.at(-1)?.projectId, matcher.matches.at(-1)?.projectId], [project.id, project.id])
+})
+
 test('what was answered has its say: it is what the matcher searches with, and may be a reason for none', async () => {
   assert.ok((await ask()).sponsored)
   assert.equal(matcher.matches.at(-1)?.answer, ANSWER)
@@ -490,8 +496,8 @@ test('a caller that is gone before the recommendation has not seen it', async ()
 test('what waits to be written when a gateway stops is written', async () => {
   const records = createRecommendationRecords({
     db: world.store.db,
-    log: createLog('silent'),
     metrics: createMetrics(),
+    repeat: createJobs({ log: createLog('silent'), metrics: createMetrics() }).repeat,
   })
   // Past the first look, which comes at once: the next would come in a quarter of a second.
   await turn()

@@ -78,7 +78,7 @@ export async function openWorld(cells: readonly Cell[]): Promise<World> {
   })
   const app = createServer(gateway)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  await until(() => gateway.isReady, 10_000)
+  await until(() => gateway.health.isReady, 10_000)
   return {
     url,
     store,

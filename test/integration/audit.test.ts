@@ -15,7 +15,7 @@ import { NO_USAGE, type Usage } from '../../src/rules/billing/usage.ts'
 import { checkLedger, type LedgerCheck } from '../../src/store/billing/ledger-check.ts'
 import type { Db, Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/billing/gateways.ts'
-import type { Ledger } from '../../src/store/billing/ledger.ts'
+import type { Ledger } from '../../src/store/billing/ledger/ledger.ts'
 import { sweepHolds } from '../../src/store/billing/wallets.ts'
 import { reportLedgerCheck } from '../../src/worker/check-ledger.ts'
 import { parley } from '../support/commands.ts'
@@ -105,7 +105,7 @@ async function callsOfEveryKind(store: Store, project: string, keyPairId: string
   const caller = { ledger, project, keyPairId }
   const swept = uuidv7()
   await createTestLedger(store.ledgerPool).hold(holdOf(caller, swept, 9_000_000n))
-  await beat(store.db, gatewayId)
+  await beat(store.db, gatewayId, [1])
   await sweepHolds(store.db, LEASE_MS, 3_600_000, 10)
   const running = uuidv7()
   await ledger.hold(holdOf(caller, running, 5_000_000n))

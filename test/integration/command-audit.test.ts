@@ -7,7 +7,9 @@ import { after, before, test } from 'node:test'
 import type { Command } from 'commander'
 import { sql } from 'kysely'
 import { createProgram } from '../../src/cli/program.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { recordSecrets } from '../../src/store/secret-versions.ts'
 import { INSTALLATION } from '../../src/store/accounts/audit-log.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import { killDuringAudit } from '../support/kill-during-audit.ts'
@@ -21,6 +23,9 @@ import { createWorld, type World } from '../support/world.ts'
  * between the two leaves neither.
  */
 
+const SECRETS = [1, 2, 3].map(() => randomBytes(32).toString('base64'))
+const secretOf = (version: number) => SECRETS[version - 1]!
+
 let world: World
 let stripe: StripeStandIn
 let folder: string
@@ -29,8 +34,11 @@ let takePicture: Awaited<ReturnType<typeof openCamera>>
 const made: Record<string, string> = {}
 
 before(async () => {
-  world = await createWorld()
+  world = await createWorld({ env: { PARLEY_SECRET: `1:${secretOf(1)},2:${secretOf(2)}` } })
   stripe = await startStripe()
+  // One that no gateway has, to be forgotten.
+  const roots = [1, 3].map((version) => ({ version, bytes: Buffer.from(secretOf(version), 'base64') }))
+  await recordSecrets(world.store.db, createSecrets(roots))
   folder = await mkdtemp(join(tmpdir(), 'parley-audit-'))
   Object.assign(process.env, {
     DATABASE_URL: String(world.env.DATABASE_URL),
@@ -71,7 +79,6 @@ interface Step {
 const to = (command: string, args: () => string[] = () => [], more: Omit<Step, 'command' | 'args'> = {}): Step => {
   return { command, args, ...more }
 }
-const NEW_SECRET = randomBytes(32).toString('base64')
 const shop = ['--advertiser', 'Pots']
 
 /** In an order in which each has something to change. */
@@ -124,8 +131,9 @@ const STEPS: Step[] = [
   to('recommendations off'),
   to('recommendations on'),
   to('secrets rewrap', () => [], {
-    env: () => ({ PARLEY_SECRET: `2:${NEW_SECRET},1:${world.env.PARLEY_SECRET}` }),
+    env: () => ({ PARLEY_SECRET: `2:${secretOf(2)},1:${secretOf(1)}` }),
   }),
+  to('secrets forget', () => ['3']),
 ]
 
 function leavesOf(command: Command, path: string[] = []): [path: string, leaf: Command][] {
@@ -136,7 +144,7 @@ function leavesOf(command: Command, path: string[] = []): [path: string, leaf: C
 
 /** They change nothing, or nothing that is somebody’s: the schema, the logins of the database, a file of the matcher. */
 const NOT_IN_THE_LOG =
-  /^(?:serve|migrate|database logins|doctor|audit|audit-log|anomalies|receipt|\w+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list|matcher prepare)$/
+  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|\w+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list|matcher prepare)$/
 
 test('every command is known to change something or not to', () => {
   const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })

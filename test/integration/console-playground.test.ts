@@ -185,6 +185,9 @@ test('the pair is nobody’s to see or change, is shared by all consoles, and is
   assert.notEqual(later.secret, pairs[0].secret)
   const [renewed, ...more] = await playgroundKeys(project)
   assert.deepEqual([renewed?.id, renewed?.publishable_key, more], [row?.id, later.publishable, []])
+  const root = { version: 1, bytes: Buffer.from(String(world.env.PARLEY_SECRET), 'base64') }
+  const swapped = createSecrets([{ version: 2, bytes: Buffer.alloc(32, 7) }, root])
+  assert.deepEqual(await pairAt(now + 3_000_001, swapped), later, 'a console that has another secret first keeps it')
   const rotated = createSecrets([{ version: 2, bytes: Buffer.alloc(32, 7) }])
   assert.notEqual((await pairAt(now + 3_000_001, rotated)).secret, later.secret, 'a new root secret makes a new pair')
 

@@ -128,6 +128,7 @@ test('nobody writes the ledger but through its functions, and nobody calls one t
     "select ledger_credit_payment(gen_random_uuid(), 'x', null)": ['gateway', 'worker', 'matcher', 'tenant'],
     "select ledger_settle_returns('x')": ['gateway', 'worker', 'matcher', 'tenant'],
     'select ensure_partitions()': ['console', 'matcher', 'tenant'],
+    'select make_partition()': ['console', 'matcher', 'tenant'],
     'select * from open_transactions()': ['gateway', 'console', 'matcher', 'tenant'],
   }
   for (const [statement, logins] of Object.entries(notTheirs))

@@ -10,7 +10,7 @@ import { createLogins, loginNameOf, LOGINS, urlWith, type Login } from '../../sr
 import { migrate } from '../../src/store/migrate.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
 import { findSettledBoundary } from '../../src/store/billing/usage-roll-up.ts'
-import { ensurePartitions } from '../../src/store/billing/wallets.ts'
+import { ensurePartitions } from '../../src/store/partitions.ts'
 import { openTestStore } from '../support/database.ts'
 
 /** The owner of the tables is no superuser, as with hosted databases: it may make roles, and nothing more. */

@@ -69,7 +69,7 @@ test('each thing that is wrong is one line with its remedy, and the exit code is
   for (const id of ['unpriced', 'unrouted', 'refused']) await setModelEnabled(db, id, false)
   const mended = await doctor()
   assert.equal(mended.code, 0, mended.stdout)
-  assert.match(mended.stdout, /^ok +secrets +each that active key pairs need is listed, going by its number$/m)
+  assert.match(mended.stdout, /^ok +secrets +those of this installation, with each that active key pairs need$/m)
 })
 
 test('a plane without a login of its own is a hint, one whose login owns the tables is a problem', async () => {

@@ -8,6 +8,8 @@ import { sql } from 'kysely'
 import { createLog } from '../../src/platform/log.ts'
 import { loadEngine } from '../../src/recommend/offer-index/engine.ts'
 import { createFollowing, type Following, type FollowingOptions } from '../../src/recommend/offer-index/following.ts'
+import { MINUTE_MS } from '../../src/rules/durations.ts'
+import { KEPT_MS } from '../../src/rules/retention.ts'
 import type { Db, Store } from '../../src/store/database.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { start } from '../support/commands.ts'
@@ -232,6 +234,22 @@ test('another model, another database and a server that was set back each mean a
     assert.deepEqual(await find(again, 'red shoe'), ['Red shoe'])
     await again.close()
   }
+})
+
+test('a matcher that was away for longer than removed offers are kept builds anew: nothing tells of what was erased', async () => {
+  const kept = await addNamed('Red shoe')
+  const erased = await addNamed('Green hat')
+  await followAndClose(openFollowing())
+  await db.deleteFrom('offers').where('id', '=', erased).execute()
+  const path = join(directory, 'followed.json')
+  const entry = JSON.parse(await readFile(path, 'utf8')) as { atMs: number }
+  const awayFor = (ms: number) => writeFile(path, JSON.stringify({ ...entry, atMs: entry.atMs - ms }))
+  await awayFor(KEPT_MS.removedOffers - MINUTE_MS)
+  await followAndClose(openFollowing())
+  assert.deepEqual(await indexedIds(), [kept, erased].toSorted(), 'within that time, no offer is erased')
+  await awayFor(KEPT_MS.removedOffers + MINUTE_MS)
+  await followAndClose(openFollowing())
+  assert.deepEqual(await indexedIds(), [kept])
 })
 
 test('a directory that lost its index, or half of it, is built again', async () => {

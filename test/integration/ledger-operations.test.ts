@@ -5,7 +5,7 @@ import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { ParleyError } from '../../src/rules/errors.ts'
 import type { Store } from '../../src/store/database.ts'
-import type { Ledger } from '../../src/store/billing/ledger.ts'
+import type { Ledger } from '../../src/store/billing/ledger/ledger.ts'
 import {
   adjustWallet,
   creditWallet,

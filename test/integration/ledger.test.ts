@@ -5,7 +5,7 @@ import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import type { Store } from '../../src/store/database.ts'
-import type { Ledger } from '../../src/store/billing/ledger.ts'
+import type { Ledger } from '../../src/store/billing/ledger/ledger.ts'
 import { beat } from '../../src/store/billing/gateways.ts'
 import { claimKey } from '../../src/store/calls/idempotency.ts'
 import { sweepHolds } from '../../src/store/billing/wallets.ts'
@@ -46,7 +46,7 @@ async function wallet(nanos: bigint) {
   const asking = { projectId: project.id, keyPairId: key.id, modelId: 'm', priceVersion: 1n, hasIdempotencyKey: false }
   const through = (its: Ledger) => ({
     hold: (want: bigint, min = want, callId = uuidv7()) =>
-      its.hold({ ...asking, callId, want, min }).then((amount) => ({ callId, amount })),
+      its.hold({ ...asking, callId, want, min }).then(({ amount }) => ({ callId, amount })),
     settle: (callId: string, charge: bigint, change = {}) =>
       its.settle(settlementOf(callId, project.id, charge, change)),
   })
@@ -296,7 +296,7 @@ test('tokens of one minute are none of the next, whether a call or the end of on
 
 /** The ledger of a gateway that was never heard of, among others that live. */
 async function deadLedger(): Promise<Ledger> {
-  await beat(store.db, gatewayId)
+  await beat(store.db, gatewayId, [1])
   return createTestLedger(gatewayStore.ledgerPool)
 }
 
@@ -360,7 +360,7 @@ test('the idempotency key of a gateway that fell silent is taken over when its l
   const claim = claimsOf(project.id, keyPairId)
   const silent = uuidv7()
   const fallSilent = async (agoMs: number) => {
-    await beat(store.db, silent)
+    await beat(store.db, silent, [1])
     await sql`update gateways set beat_at = now() - ${agoMs} * interval '1 ms' where id = ${silent}`.execute(store.db)
   }
   assert.equal((await claim(uuidv7(), silent)).state, 'claimed')

@@ -9,10 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createMatcher, type Matcher, type MatcherOptions } from '../../src/matcher/matcher.ts'
 import { createMatcherServer } from '../../src/matcher/server.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { EmbedderUnavailable } from '../../src/recommend/embedding/embedder.ts'
 import { openEmbedderThread } from '../../src/recommend/embedding/embedder-thread.ts'
 import { createMatcherClient, type MatcherClient } from '../../src/recommend/matcher-client.ts'
+import { matcherTokenOf, matcherTokensOf } from '../../src/recommend/wire.ts'
 import type { MatchReply, MatchRequest } from '../../src/rules/recommendations/matching.ts'
 import type { Store } from '../../src/store/database.ts'
 import { addOffer, type AddedOffer } from '../support/catalogue.ts'
@@ -20,7 +22,9 @@ import { ROOT, start } from '../support/commands.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 
-const TOKEN = 'a-token-of-this-test'
+/** In the middle of a rotation, matchers know gateways by more than one. */
+const SECRETS = createSecrets([2, 1].map((version) => ({ version, bytes: randomBytes(32) })))
+const TOKEN = matcherTokenOf(SECRETS, 1)
 const PROVEN = { isProven: true, prompts: 500, shown: 0 }
 const WITHIN_MS = 60_000
 /** What paused, suspended and switched off promise. */
@@ -79,7 +83,7 @@ async function open(changes: Partial<MatcherOptions>): Promise<World> {
     refreshEveryMs: 200,
     ...changes,
   })
-  const app = createMatcherServer({ matcher, token: TOKEN, log })
+  const app = createMatcherServer({ matcher, tokens: matcherTokensOf(SECRETS), log })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const client = createMatcherClient({ url, token: TOKEN, metrics })
@@ -295,6 +299,40 @@ test('a matcher that waits for an encoder stops at once', async () => {
   assert.ok(performance.now() - startedMs < 4_000)
 })
 
+test('a project that floods the matcher through several gateways leaves the others their matches', async (t) => {
+  const [greedy, quiet] = [crypto.randomUUID(), crypto.randomUUID()]
+  const gate = Promise.withResolvers<void>()
+  const openEmbedder = async (cacheDir: string) => {
+    const embedder = await openEmbedderThread(cacheDir)
+    const embed = async (texts: readonly string[]) => {
+      if (texts.some((text) => text.includes('Zanzibar'))) await gate.promise
+      return embedder.embed(texts)
+    }
+    return { modelId: embedder.modelId, embed, close: () => embedder.close() }
+  }
+  const flooded = await open({ directory: join(directory, 'flooded'), openEmbedder })
+  t.after(() => flooded.close())
+  await untilReady(flooded)
+  await until(async () => (await ask(SAID, {}, flooded.client)).outcome === 'matched', WITHIN_MS)
+  const gateways = Array.from({ length: 4 }, () =>
+    createMatcherClient({ url: flooded.url, token: TOKEN, metrics: createMetrics() }),
+  )
+  t.after(() => Promise.all(gateways.map((gateway) => gateway.close())))
+  const outcomes: string[] = []
+  const flood = gateways.flatMap((gateway) =>
+    Array.from({ length: 25 }, async (_, n) => {
+      const text = `${SAID} I run in Zanzibar, ${n} km a day.`
+      outcomes.push((await ask(text, { projectId: greedy, deadlineMs: 60_000 }, gateway)).outcome)
+    }),
+  )
+  // Two run and half of the line waits: the rest was refused.
+  await until(() => outcomes.length === 100 - 2 - 32, WITHIN_MS)
+  assert.deepEqual(new Set(outcomes), new Set(['unavailable']))
+  for (let n = 0; n < 5; n++) assert.equal((await ask(SAID, { projectId: quiet }, flooded.client)).outcome, 'matched')
+  gate.resolve()
+  await Promise.all(flood)
+})
+
 test('strangers are refused, and nothing that was said is logged', async () => {
   const stranger = createMatcherClient({ url: world.url, token: 'another', metrics: createMetrics() })
   assert.equal((await ask(SAID, {}, stranger)).outcome, 'unavailable')
@@ -302,6 +340,9 @@ test('strangers are refused, and nothing that was said is logged', async () => {
   const bare = await fetch(`${world.url}/match`, { method: 'POST', body: '{}' })
   assert.equal(bare.status, 401)
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+  const newer = { ...headers, authorization: `Bearer ${matcherTokenOf(SECRETS)}` }
+  const known = await fetch(`${world.url}/match`, { method: 'POST', headers: newer, body: '{}' })
+  assert.equal(known.status, 400, 'a gateway that has another secret first is no stranger')
   const odd = await fetch(`${world.url}/match`, { method: 'POST', headers, body: '{"turns":"canary"}' })
   assert.equal(odd.status, 400)
   assert.doesNotMatch(await odd.text(), /canary/)

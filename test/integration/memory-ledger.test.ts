@@ -9,8 +9,8 @@ import { IDEMPOTENCY_KEPT_MS, LEASE_MS, LONGEST_CALL_MS } from '../../src/rules/
 import type { Store } from '../../src/store/database.ts'
 import { beat } from '../../src/store/billing/gateways.ts'
 import { claimKey, giveUpKey } from '../../src/store/calls/idempotency.ts'
-import { applyWith } from '../../src/store/billing/ledger-batch.ts'
-import type { HoldRequest, LedgerItem } from '../../src/store/billing/ledger.ts'
+import { applyWith } from '../../src/store/billing/ledger/ledger-batch.ts'
+import type { HoldRequest, LedgerItem } from '../../src/store/billing/ledger/ledger-items.ts'
 import { creditWallet, findWallet } from '../../src/store/billing/wallets.ts'
 import * as memoryKeys from '../simulation/memory-keys.ts'
 import { STATEMENT, applyBatch, sweep } from '../simulation/memory-ledger.ts'
@@ -314,7 +314,7 @@ async function silence(pair: Pair, gatewayId: string): Promise<void> {
 }
 
 async function revive(pair: Pair, gatewayId: string): Promise<void> {
-  await beat(store.db, gatewayId)
+  await beat(store.db, gatewayId, [1])
   pair.tables.beats.set(gatewayId, Date.now())
 }
 

@@ -23,7 +23,7 @@ before(async () => {
   store = openTestStore({ url: world.env.PARLEY_GATEWAY_DATABASE_URL ?? '', applicationName: NAME })
   // It never looks by itself: what it knows, it was told.
   gateway = createGateway({ ...optionsOf(store), cataloguePollMs: NEVER_MS })
-  await until(() => gateway.isReady)
+  await until(() => gateway.health.isReady)
   await until(async () => (await listening()).length === 1)
 })
 after(async () => {
@@ -81,7 +81,7 @@ test('a listening connection that was cut is replaced, and what was missed meanw
 test('a gateway that is told nothing sees a change within two seconds, because it looks', async (t) => {
   const deaf = createGateway(optionsOf({ ...store, listen: () => ({ stop: () => Promise.resolve() }) }))
   t.after(() => deaf.stop(1_000))
-  await until(() => deaf.isReady)
+  await until(() => deaf.health.isReady)
   for (const isEnabled of [false, true]) {
     await setModelEnabled(world.store.db, 'toggled', isEnabled)
     await until(() => isListed(deaf) === isEnabled, 2_000)

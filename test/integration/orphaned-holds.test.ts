@@ -39,7 +39,15 @@ test('a hold that no call has any more is given back after ten seconds, however 
   // The last one is not among them: its caller was told 503 while PostgreSQL granted it after all.
   const running = new Map(calls.slice(0, -1).map((id) => [id, new AbortController()]))
   const metrics = createMetrics()
-  await createLease({ db: store.db, gatewayId, ledger, running, metrics, beatMs: 1_000 }).renew()
+  await createLease({
+    db: store.db,
+    gatewayId,
+    ledger,
+    running,
+    metrics,
+    beatMs: 1_000,
+    secrets: { versions: [1] },
+  }).renew()
   const open = await store.db.selectFrom('holds').select('id').execute()
   assert.deepEqual(new Set(open.map(({ id }) => id)), new Set([...running.keys(), elsewhere, young]))
   assert.equal((await metrics.holdsOrphaned.get()).values[0]?.value, 1)

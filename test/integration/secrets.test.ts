@@ -23,7 +23,7 @@ const fresh = randomBytes(32).toString('base64')
 before(async () => {
   world = await createWorld()
   old = String(world.env.PARLEY_SECRET)
-  process.env.DATABASE_URL = world.env.DATABASE_URL
+  Object.assign(process.env, { DATABASE_URL: world.env.DATABASE_URL, NEW_KEY: 'sk-new-3333' })
   const id = await addProvider(world.store, world.secrets, 'two-keys', `${world.simulator.url}/v1`)
   await addProviderKey(world.store, world.secrets, id, 'another-key', 'second')
 })
@@ -49,11 +49,13 @@ test('after a new secret is put before the old one, key pairs of both are accept
 })
 
 test('a root secret is replaced: the doctor tells what is under the old one, rewrapping moves it, and then it can be dropped', async () => {
+  // It has the old secret alone, and would lose the keys.
+  await world.running.stop()
   process.env.PARLEY_SECRET = `2:${fresh},1:${old}`
   const before = await sealedKeys()
   assert.match(
     (await here(['doctor', '--offline'])).stdout,
-    /^hint +sealed keys +.*older secret: 3\. Run: parley secrets rewrap$/m,
+    /^hint +sealed keys +.*another secret than the first: 3\. Run: parley secrets rewrap$/m,
   )
   assert.deepEqual(await asked('secrets', 'rewrap'), { secret_version: 2, keys: 3, rewrapped: '3', already: 0 })
   const after = await sealedKeys()
@@ -83,4 +85,54 @@ test('a key that no listed secret opens is named, and the others are rewrapped a
   )
   process.env.PARLEY_SECRET = `3:${newest}`
   assert.match((await here(['doctor', '--offline'])).stdout, /^ok +provider two-keys /m)
+})
+
+test('a secret is forgotten when nothing needs it, and not before', async () => {
+  const { db } = world.store
+  const numbers = async () =>
+    (await db.selectFrom('secret_versions').select('version').orderBy('version').execute()).map(
+      ({ version }) => version,
+    )
+  process.env.PARLEY_SECRET = `2:${fresh},1:${old}`
+  await addKeyPair(world.store, world.secrets, world.project.id)
+  assert.match(await refused('secrets', 'forget', '1'), /^Active key pairs that need secret 1: 1\. /)
+  await db.updateTable('key_pairs').set({ active: false }).execute()
+  assert.match(
+    await refused('secrets', 'forget', '1'),
+    /^Keys of providers under secret 1: 1\. Run: parley secrets rewrap/,
+  )
+  await db.deleteFrom('provider_keys').execute()
+  const gateway = await startGateway(world, { PARLEY_SECRET: `2:${fresh},1:${old}` })
+  assert.match(
+    await refused('secrets', 'forget', '1'),
+    /^Secret 1 is still in use: gateway \S+ \(started .* has it\. Take it out/,
+  )
+  await gateway.stop()
+  assert.deepEqual(await numbers(), [1, 2, 3])
+  assert.deepEqual(await asked('secrets', 'forget', '1'), { secret_version: 1, lost: false })
+  await told('secrets', 'forget', '3')
+  assert.match(await refused('secrets', 'forget', '2'), /^Secret 2 is the only one .*--lost/)
+  assert.match(await refused('secrets', 'forget', '9'), /^There is no such secret/)
+  assert.deepEqual(await numbers(), [2])
+})
+
+test('after the only secret was lost, the installation goes on with another, and what was under the lost one is made anew', async () => {
+  const { db } = world.store
+  process.env.PARLEY_SECRET = `3:${old}`
+  await addKeyPair(world.store, createSecrets([{ version: 2, bytes: Buffer.from(fresh, 'base64') }]), world.project.id)
+  assert.match(
+    await refused('key', 'create', world.project.id),
+    /^PARLEY_SECRET lists only secret 3, and this installation works with 2\..*is lost/,
+  )
+  assert.deepEqual(await asked('secrets', 'forget', '2', '--lost'), { secret_version: 2, lost: true })
+  assert.match(
+    (await here(['doctor', '--offline'])).stdout,
+    /^problem +secrets +secret 2 is missing \(active key pairs: 1\)/m,
+  )
+  await told('provider', 'set', 'simulator', '--api-key-env', 'NEW_KEY')
+  await told('key', 'create', world.project.id)
+  const recorded = await db.selectFrom('secret_versions').select('version').execute()
+  assert.deepEqual(recorded, [{ version: 3 }])
+  const gateway = await startGateway(world, { PARLEY_SECRET: `3:${old}` })
+  await gateway.stop()
 })

@@ -67,7 +67,9 @@ test('a defect drains and exits with 1, and the log has its place but not its te
 test('a port that is taken is one sentence that names it', async () => {
   const served = await serve(['worker'])
   const port = /"opsUrl":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(served.output)?.[1] ?? ''
-  const second = await parley(['serve', 'worker'], { env: { ...env, PARLEY_OPS_PORT: port } })
+  // Without what it warns of before it listens.
+  const quiet = { ...env, PARLEY_OPS_PORT: port, PARLEY_LOG_LEVEL: 'error' }
+  const second = await parley(['serve', 'worker'], { env: quiet })
   assert.deepEqual([second.code, second.stdout], [1, ''])
   assert.match(second.stderr, new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is taken.*set PARLEY_OPS_PORT\\.\n$`))
   await served.end('SIGTERM', 10_000)

@@ -203,6 +203,7 @@ test('a function that a migration has dropped is made again, although its file i
   assert.deepEqual(await functionsOf(client, false), before)
   assert.deepEqual(await store.migrate(database.url), {
     applied: [],
+    newer: [],
     total: (await listMigrations()).length + 2,
     functions: [],
     newerFunctions: [],

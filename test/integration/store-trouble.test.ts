@@ -12,6 +12,7 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { ChatRequest } from '../../src/rules/calls/chat-request.ts'
 import { BEATS_PER_LEASE } from '../../src/rules/limits.ts'
+import { KEPT_DAYS } from '../../src/rules/retention.ts'
 import { isUnavailable, openStore } from '../../src/store/database.ts'
 import { urlWith } from '../../src/store/database-logins.ts'
 import { createWorker } from '../../src/worker/worker.ts'
@@ -19,7 +20,7 @@ import { startCuttable } from '../conformance/second-gateway.ts'
 import { createConsoleWorld, newPerson, type ConsoleWorld } from '../support/console.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestLedger, settlementOf } from '../support/ledger.ts'
-import { addProject, chatBody, complete, createWorld, until } from '../support/world.ts'
+import { addProject, chatBody, complete, createWorld, eventsOf, until, walletOf } from '../support/world.ts'
 
 /** What callers, balancers and the operator see while PostgreSQL is away, full, or has new passwords. */
 
@@ -143,6 +144,38 @@ test('an answer that was delivered while its login was refused is charged, and t
   }
 })
 
+test('a stream that needs more credit than it holds while PostgreSQL stays away ends in an error event, and costs nothing', async (t) => {
+  const world = await createWorld()
+  t.after(() => world.close())
+  const gateway = await startCuttable(world)
+  const response = await complete(gateway, chatBody('tokens=2000 gap=5', { stream: true }))
+  const requestId = String(response.headers.get('x-request-id'))
+  const [reader, decoder] = [response.body?.getReader(), new TextDecoder()]
+  let text = decoder.decode((await reader?.read())?.value)
+  gateway.relay.cut()
+  const isOver = (async () => {
+    for (let read = await reader?.read(); read?.value; read = await reader?.read()) text += decoder.decode(read.value)
+  })()
+  // It waits ten seconds for more, and then leaves its provider.
+  await until(() => world.simulator.openCalls() === 0, 30_000)
+  gateway.relay.mend()
+  await isOver
+  const events = eventsOf(text)
+  assert.ok(events.length > 100, 'what was held was delivered')
+  const last = JSON.parse(events.at(-1) ?? '{}') as { error?: { code: string } }
+  assert.equal(last.error?.code, 'store_unavailable')
+  assert.ok(!text.includes('"finish_reason":"length"') && !text.includes('[DONE]'))
+  const { outcome, charged_nanos } = await world.store.db
+    .selectFrom('calls')
+    .innerJoin('charges', 'charges.id', 'calls.id')
+    .select(['calls.outcome', 'charges.charged_nanos'])
+    .where('calls.request_id', '=', requestId)
+    .executeTakeFirstOrThrow()
+  assert.deepEqual([outcome, charged_nanos], ['gateway_failed', 0n])
+  const { balance, held } = await walletOf(world.store, world.project.id)
+  assert.deepEqual([balance, held], [1_000_000_000_000n, 0n])
+})
+
 test('a worker that was off for long sweeps before it audits, and finds nothing broken', async () => {
   const world = await createWorld()
   const { store, project, secrets } = world
@@ -170,6 +203,7 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
     leaseMs: 15_000,
     mail: { smtpUrl: undefined, from: 'Parley <parley@example.com>' },
     checkDomain: () => Promise.reject(new Error('nothing is due')),
+    kept: KEPT_DAYS,
     consoleUrl: 'http://console.test',
   })
   await sleep(1_000)
@@ -184,11 +218,18 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
   await world.close()
 })
 
+const DIGEST_KEYS = { keyFor: () => Buffer.alloc(32, 1) }
+
 test('whether a conversation was deleted is not guessed: while the store cannot say it, calls of conversations are refused', async (t) => {
   const away = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'store trouble test' })
   t.after(() => away.close())
   const log = createLog('silent')
-  const { check } = createConversations({ db: away.db, digestKey: randomBytes(32), log, metrics: createMetrics() })
+  const { check } = createConversations({
+    db: away.db,
+    digestKeys: DIGEST_KEYS,
+    log,
+    metrics: createMetrics(),
+  })
   const caller = { projectId: uuidv7() } as Call['caller']
   await assert.rejects(check(caller, 'talk'), { code: 'store_unavailable' })
   await check(caller, undefined)
@@ -207,7 +248,7 @@ test('at most 500 turns of conversations wait for the store, stopping waits for 
   const metrics = createMetrics()
   const conversations = createConversations({
     db: patient.db,
-    digestKey: randomBytes(32),
+    digestKeys: DIGEST_KEYS,
     log: createLog('silent'),
     metrics,
   })

@@ -44,10 +44,10 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'a report is compared with itself, so usage that falls is never noticed',
-    file: 'src/gateway/conclusion.ts',
+    file: 'src/gateway/metering/conclusion.ts',
     from: `      hasFallen ||= reported !== undefined && isLess(usage, reported)\n      reported = usage\n`,
     to: `      reported = usage\n      hasFallen ||= reported !== undefined && isLess(usage, reported)\n`,
-    test: 'src/gateway/meter.test.ts',
+    test: 'src/gateway/metering/meter.test.ts',
     title: 'a report that takes back what was reported before is flagged, and the last one rules',
   },
   {
@@ -84,10 +84,10 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'one answer without hidden thoughts makes the gateway forget that a model thinks unseen',
-    file: 'src/gateway/model-statistics.ts',
+    file: 'src/gateway/metering/model-statistics.ts',
     from: 'known.isHiding ||= hasHidden',
     to: 'known.isHiding = hasHidden',
-    test: 'src/gateway/model-statistics.test.ts',
+    test: 'src/gateway/metering/model-statistics.test.ts',
     title:
       'a model that was seen to think unseen is held to all that it may write, if the catalogue does not say how much',
   },

@@ -5,6 +5,30 @@ const OPERATIONS = 'test/integration/ledger-operations.test.ts'
 
 export const LEDGER: Mutant[] = [
   {
+    bug: 'a locked wallet keeps everybody waiting who shares a statement with it',
+    file: 'src/store/billing/ledger/locked-wallets.ts',
+    from: 'if (free.size === projects.size) throw error',
+    to: 'throw error',
+    test: 'test/integration/locked-wallet.test.ts',
+    title: 'a locked wallet delays its own project and nobody else',
+  },
+  {
+    bug: 'new calls of a locked wallet keep others waiting again',
+    file: 'src/store/billing/ledger/locked-wallets.ts',
+    from: 'asides.all.size === 0 ? items : items.filter((item) => !asides.all.has(projectOf(item)))',
+    to: 'items',
+    test: 'src/store/billing/ledger/locked-wallets.test.ts',
+    title: 'a locked wallet leaves the common lane, and everybody else is answered by the next statement',
+  },
+  {
+    bug: 'a wallet that was locked once never comes back to the common lane',
+    file: 'src/store/billing/ledger/locked-wallets.ts',
+    from: 'all.get(projectId) === lane && all.delete(projectId)',
+    to: 'undefined',
+    test: 'src/store/billing/ledger/locked-wallets.test.ts',
+    title: 'a locked wallet leaves the common lane, and everybody else is answered by the next statement',
+  },
+  {
     bug: 'a late settle that was absorbed whole fails when it is sent again',
     file: 'functions/ledger_settle_late.sql',
     from: `t.reference in (late_reference, 'absorbed:' || s.id)`,
@@ -158,10 +182,10 @@ export const LEDGER: Mutant[] = [
   },
   {
     bug: 'a refusal that only a newer function knows is a defect',
-    file: 'src/store/billing/ledger.ts',
+    file: 'src/store/billing/ledger/ledger.ts',
     from: 'if (!isErrorCode(reason))',
     to: "if (reason === 'clock_wrong')",
-    test: 'src/store/billing/ledger.test.ts',
+    test: 'src/store/billing/ledger/ledger.test.ts',
     title:
       'a refusal that this version does not know is 503, for another gateway to answer, and the log says which it was',
   },

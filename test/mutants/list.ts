@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { ARCHIVING } from './archive.ts'
 import { CALLS } from './calls.ts'
 import { CLI } from './cli.ts'
 import { CONSOLE_ACCOUNTS } from './console-accounts.ts'
@@ -7,12 +8,16 @@ import { CONSOLE } from './console.ts'
 import { DASHBOARD } from './dashboard.ts'
 import { DOMAINS } from './domains.ts'
 import { GATEWAY } from './gateway.ts'
+import { INTAKE } from './intake.ts'
 import { LEDGER } from './ledger.ts'
 import { PLATFORM } from './platform.ts'
 import { PROVIDERS } from './providers.ts'
 import { RACES } from './races.ts'
 import { RECOMMEND } from './recommend.ts'
+import { RETENTION } from './retention.ts'
 import { RULES } from './rules.ts'
+import { SECRETS } from './secrets.ts'
+import { SHARES } from './shares.ts'
 import { SPREAD_CONSOLE } from './spread-console.ts'
 import { SPREAD_GATEWAY } from './spread-gateway.ts'
 import { SPREAD_STORE } from './spread-store.ts'
@@ -23,6 +28,7 @@ import { WORKER } from './worker.ts'
 import type { Mutant } from './mutant.ts'
 
 export const MUTANTS: readonly Mutant[] = [
+  ...ARCHIVING,
   ...CALLS,
   ...CLI,
   ...CONSOLE_ACCOUNTS,
@@ -31,12 +37,16 @@ export const MUTANTS: readonly Mutant[] = [
   ...DASHBOARD,
   ...DOMAINS,
   ...GATEWAY,
+  ...INTAKE,
   ...LEDGER,
   ...PLATFORM,
   ...PROVIDERS,
   ...RACES,
   ...RECOMMEND,
+  ...RETENTION,
   ...RULES,
+  ...SECRETS,
+  ...SHARES,
   ...SPREAD_CONSOLE,
   ...SPREAD_GATEWAY,
   ...SPREAD_STORE,

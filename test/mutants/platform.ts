@@ -2,6 +2,14 @@ import type { Mutant } from './mutant.ts'
 
 export const PLATFORM: Mutant[] = [
   {
+    bug: 'a bad item of a batch makes each of its neighbours go alone',
+    file: 'src/platform/batch.ts',
+    from: 'const middle = Math.ceil(batch.length / 2)',
+    to: 'const middle = 1',
+    test: 'src/platform/batch.test.ts',
+    title: 'a bad item among many is found by halves, in few statements',
+  },
+  {
     bug: 'what nobody waits for any more is sent all the same',
     file: 'src/platform/batch.ts',
     from: '.slice(0, options.batchMax).filter((waiting) => !waiting.isOver)',

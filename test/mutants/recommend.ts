@@ -76,25 +76,17 @@ export const RECOMMEND: Mutant[] = [
   {
     bug: 'any number of questions wait for a matcher at once',
     file: 'src/recommend/matcher-client.ts',
-    from: '    if (inFlight >= IN_FLIGHT_MAX) return false\n',
-    to: '',
+    from: '(taken.get(projectId) ?? 0) < left',
+    to: '(taken.get(projectId) ?? 0) < IN_FLIGHT_MAX',
     test: 'src/recommend/matcher-client.test.ts',
     title: 'only so many wait at once: the rest are told at once',
   },
   {
     bug: 'a turn of the matcher that was handed over is taken by who comes meanwhile',
-    file: 'src/matcher/queue.ts',
-    from: `          running += 1
-          turn.resolve()
-        })
-        await turn.promise
-`,
-    to: `          turn.resolve()
-        })
-        await turn.promise
-        running += 1
-`,
-    test: 'src/matcher/queue.test.ts',
+    file: 'src/platform/fair-queue.ts',
+    from: '      begin(key, line)\n      wake()',
+    to: '      wake()\n      setImmediate(() => begin(key, line))',
+    test: 'src/platform/fair-queue.test.ts',
     title: 'a turn that was handed over is not taken by who comes meanwhile',
   },
   {

@@ -14,7 +14,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'requests that are refused before they become a call (401, 403, 404, 413) are no longer counted among the errors',
     file: 'src/gateway/observe.ts',
-    from: `  if (request.errorCode !== undefined) metrics.errors.inc({ code: request.errorCode })
+    from: `  if (refusal) metrics.errors.inc({ code: refusal.code })
 `,
     to: '',
     test: 'test/e2e/call-pictures.test.ts',
@@ -75,10 +75,10 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'thoughts that were shown before an interim report are counted again on top of that report',
-    file: 'src/gateway/conclusion.ts',
+    file: 'src/gateway/metering/conclusion.ts',
     from: 'reasoning: reported.reasoning + counted.reasoning - shownThen }',
     to: 'reasoning: reported.reasoning + counted.reasoning }',
-    test: 'src/gateway/meter.test.ts',
+    test: 'src/gateway/metering/meter.test.ts',
     title: 'thoughts that were shown after a report of them are added to it, and those before are not',
   },
   {
@@ -91,10 +91,10 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'A long prompt whose sampled estimate is up to a quarter beyond the context window is neither counted nor refused',
-    file: 'src/gateway/prompt.ts',
+    file: 'src/gateway/metering/prompt.ts',
     from: 'return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow * SAMPLE_LEEWAY',
     to: 'return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow',
-    test: 'src/gateway/prompt.test.ts',
+    test: 'src/gateway/metering/prompt.test.ts',
     title: 'a long prompt is refused by its samples, if it is far too long, and else counted',
   },
   {
@@ -107,22 +107,22 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'A chunk that does not fit the hold is refused at once, without waiting for the extension that was just asked for',
-    file: 'src/gateway/meter.ts',
-    from: `    const growing = startExtension()
-    return fits || growing.then(() => spentNow <= held())
+    file: 'src/gateway/metering/meter.ts',
+    from: `    const growing = growth.start()
+    return fits || growing.then(() => growth.isEnough(spentNow <= held()))
 `,
-    to: `    void startExtension()
+    to: `    void growth.start()
     return fits
 `,
-    test: 'src/gateway/meter.test.ts',
+    test: 'src/gateway/metering/meter.test.ts',
     title: 'a chunk that does not fit waits for the hold to grow, and is admitted only if it has grown enough',
   },
   {
     bug: 'what was learned of answer lengths and token ratios is sorted as text: 1000 comes before 9',
-    file: 'src/gateway/model-statistics.ts',
+    file: 'src/gateway/metering/model-statistics.ts',
     from: 'sorted = ring.toSorted((a, b) => a - b)',
     to: 'sorted = ring.toSorted()',
-    test: 'src/gateway/model-statistics.test.ts',
+    test: 'src/gateway/metering/model-statistics.test.ts',
     title: 'what was learned is ranked as numbers, however many digits they have',
   },
   {
@@ -170,8 +170,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'a later 429 shortens the rest of a key',
     file: 'src/gateway/upstreams/provider-keys.ts',
-    from: 'line.restsUntilMs = Math.max(line.restsUntilMs, untilMs)',
-    to: 'line.restsUntilMs = untilMs',
+    from: 'whose.untilMs = Math.max(whose.untilMs, untilMs)',
+    to: 'whose.untilMs = untilMs',
     test: 'src/gateway/upstreams/upstreams.test.ts',
     title: 'of several 429s the one that asks for the longest rest counts, whichever comes last',
   },
@@ -216,20 +216,19 @@ export const SPREAD_GATEWAY: Mutant[] = [
     title: 'an answer that was cut where the wallet ends is kept: in its conversation, and for a retry with its key',
   },
   {
-    bug: 'a probe that fails with a server error leaves the route to the next call',
-    file: 'src/gateway/upstreams/breakers.ts',
-    from: `const isEverybodys = whose === 'everybody' || (whose === 'one' && passes.everybodys.isProbe)`,
-    to: `const isEverybodys = whose === 'everybody'`,
+    bug: 'one publisher whose probes fail keeps a deployment closed to everybody',
+    file: 'src/rules/upstreams/blame.ts',
+    from: 'return probe.lastFailedOf !== undefined && probe.lastFailedOf !== probe.publisherId',
+    to: 'return true',
     test: 'src/gateway/upstreams/upstreams.test.ts',
-    title:
-      'a probe for everybody that fails keeps the deployment closed to everybody, whatever its failure would close alone',
+    title: 'a probe for everybody keeps the deployment closed when it fails for two publishers, one after the other',
   },
   {
     bug: 'thoughts that were shown before a report are counted twice',
-    file: 'src/gateway/conclusion.ts',
+    file: 'src/gateway/metering/conclusion.ts',
     from: 'if (soFar && answer.seen.thoughtBytes > 0)',
     to: 'if (!soFar && answer.seen.thoughtBytes > 0)',
-    test: 'src/gateway/meter.test.ts',
+    test: 'src/gateway/metering/meter.test.ts',
     title: 'thoughts that were shown after a report of them are added to it, and those before are not',
   },
   {

@@ -71,11 +71,39 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'new day partitions are made for charges and calls, but not for recommendations',
-    file: 'functions/ensure_partitions.sql',
-    from: `foreach parent in array array['charges', 'calls', 'recommendations'] loop`,
-    to: `foreach parent in array array['charges', 'calls'] loop`,
+    file: 'functions/make_partition.sql',
+    from: `array['charges', 'calls', 'recommendations']`,
+    to: `array['charges', 'calls']`,
     test: 'test/integration/worker.test.ts',
     title: 'tables for the days to come are made two weeks ahead',
+  },
+  {
+    bug: 'a new day is made under a lock that stops every call behind a long reader',
+    file: 'functions/make_partition.sql',
+    from: `  if to_regclass(missing.name) is null then
+`,
+    to: `  execute format('lock table %I in access exclusive mode', missing.parent);
+  if to_regclass(missing.name) is null then
+`,
+    test: 'test/integration/partitions.test.ts',
+    title: 'partitions are made beside a long reader, and no call fails or waits for them',
+  },
+  {
+    bug: 'a table that a process made and did not attach counts as a partition, and its day has none',
+    file: 'functions/make_partition.sql',
+    from: ` and c.relispartition)`,
+    to: `)`,
+    test: 'test/integration/partitions.test.ts',
+    title: 'a table that somebody made and did not attach counts as missing, and is finished',
+  },
+  {
+    bug: 'every charge is checked against the bounds of its day once more',
+    file: 'functions/make_partition.sql',
+    from: `  execute format('alter table %I drop constraint ids_of_this_day', missing.name);
+`,
+    to: '',
+    test: 'test/integration/partitions.test.ts',
+    title: 'one that is made by itself and attached is like one that PostgreSQL makes as a partition',
   },
   {
     bug: 'reversing a correction is checked against that correction alone and not against the call or transfer that it corrects',
@@ -114,7 +142,7 @@ export const SPREAD_STORE: Mutant[] = [
   },
   {
     bug: 'the number of days ahead that have partitions is one too high, and 0 where even today has none',
-    file: 'src/store/health.ts',
+    file: 'src/store/partitions.ts',
     from: `return (rows[0]?.missing ?? 0) - 1
 `,
     to: `return rows[0]?.missing ?? 0

@@ -8,7 +8,7 @@ export const STORE: Mutant[] = [
     file: 'src/rules/limits.ts',
     from: 'STORE_WAIT_MS = 1_000',
     to: 'STORE_WAIT_MS = 20_000',
-    test: 'src/store/billing/ledger.test.ts',
+    test: 'src/store/billing/ledger/ledger.test.ts',
     title: 'a store that cannot be written is told of once, and once when it writes again',
   },
   {
@@ -224,11 +224,11 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'a gateway that cannot write calls itself ready again after ten seconds',
-    file: 'src/store/billing/ledger-write-state.ts',
+    file: 'src/store/billing/ledger/ledger-write-state.ts',
     from: `        failing.lastMs = nowMs
 `,
     to: '',
-    test: 'src/store/billing/ledger.test.ts',
+    test: 'src/store/billing/ledger/ledger.test.ts',
     title: 'a gateway whose ledger cannot be written gets no calls after a while, then a few again to try',
   },
   {
@@ -289,7 +289,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'readiness is looked up once and then told for ever',
-    file: 'src/store/health.ts',
+    file: 'src/store/readiness.ts',
     from: `    running = undefined
 `,
     to: '',

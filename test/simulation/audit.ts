@@ -1,5 +1,5 @@
 import type { Nanos } from '../../src/rules/money.ts'
-import type { LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger.ts'
+import type { LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger/ledger-items.ts'
 import type { Settlement } from '../../src/store/billing/settlement.ts'
 import { least } from './memory-ledger.ts'
 import { availableIn, transferOf, type Charge, type HoldRow, type Tables } from './memory-tables.ts'

@@ -1,6 +1,6 @@
 import { LEASE_MS, LONGEST_CALL_MS } from '../../src/rules/limits.ts'
 import type { Nanos } from '../../src/rules/money.ts'
-import type { LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger.ts'
+import type { LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger/ledger-items.ts'
 import { createAuditor } from './audit.ts'
 import type { Clock, Process } from './clock.ts'
 import { applyBatch, leftOfFirstTopUp, postedFor, sweep, type Statement } from './memory-ledger.ts'

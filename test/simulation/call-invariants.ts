@@ -147,7 +147,8 @@ function expectedOutcome(record: CallRecord, settlement: Settlement): CallOutcom
     case 'complete':
       return 'completed'
     case 'left':
-      return 'hold_used_up'
+      // The store did not say whether there is more: that is nobody's fault but ours.
+      return settlement.errorCode === 'store_unavailable' ? 'gateway_failed' : 'hold_used_up'
     case 'truncated':
       return 'truncated'
     case 'total_timeout':

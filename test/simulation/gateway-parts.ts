@@ -1,9 +1,11 @@
 import type { RunningCalls } from '../../src/gateway/call.ts'
 import type { Route } from '../../src/gateway/upstreams/catalogue.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
+import { createWork } from '../../src/gateway/intake/work.ts'
+import { createRefusalLines } from '../../src/gateway/refusal-lines.ts'
 import { createIdempotency } from '../../src/gateway/idempotency.ts'
 import { createLease, type Lease } from '../../src/gateway/lease.ts'
-import { createModelStatistics } from '../../src/gateway/model-statistics.ts'
+import { createModelStatistics } from '../../src/gateway/metering/model-statistics.ts'
 import { createUpstreams } from '../../src/gateway/upstreams/upstreams.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
@@ -11,7 +13,7 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { BEATS_PER_LEASE, LEASE_MS } from '../../src/rules/limits.ts'
 import type { Db } from '../../src/store/database.ts'
-import { createLedger, type Ledger } from '../../src/store/billing/ledger.ts'
+import { createLedger, type Ledger } from '../../src/store/billing/ledger/ledger.ts'
 import type { Bank } from './bank.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Clock, Process } from './clock.ts'
@@ -35,6 +37,7 @@ export interface GatewayPartsOptions {
 /** Statements get this instead of a database, and never look at it: theirs are the bank's tables. */
 const NO_DATABASE = undefined as unknown as Db
 const SECRETS = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }])
+const DIGEST_KEYS = { keyFor: () => SECRETS.keyFor('message-digests') }
 
 const notAsked = () => Promise.reject(new Error('nobody follows links here'))
 
@@ -42,11 +45,19 @@ const notAsked = () => Promise.reject(new Error('nobody follows links here'))
 const NOT_SIMULATED = {
   db: NO_DATABASE,
   authenticate: () => Promise.reject(new Error('calls are authenticated before they get here')),
-  catalogue: { modelsFor: () => [], refresh: () => Promise.resolve(), isLoaded: true },
+  catalogue: { modelsFor: () => [], refresh: () => Promise.resolve(), isLoaded: true, problem: undefined },
   links: { offer: notAsked, why: notAsked },
   log: createLog('silent'),
   metrics: createMetrics(),
-  isReady: true,
+  intake: {
+    greet: () => undefined,
+    admit: () => {
+      throw new Error('calls are let in before they get here')
+    },
+    read: () => Promise.reject(new Error('bodies are read before they get here')),
+  },
+  refusalLines: createRefusalLines(),
+  health: { isReady: true, readiness: () => Promise.resolve({ missing: [], warnings: [] }) },
   isDraining: false,
   stop: () => Promise.reject(new Error('the simulation has its own way to end')),
 }
@@ -68,6 +79,8 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
   const idempotency = createIdempotency({
     db: NO_DATABASE,
     secrets: SECRETS,
+    digestKeys: DIGEST_KEYS,
+    log: NOT_SIMULATED.log,
     gatewayId,
     leaseMs: LEASE_MS,
     statements: {
@@ -89,12 +102,14 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
       stop: () => Promise.resolve(),
     },
     conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
+    endUsers: { idOf: () => undefined, digestOf: () => '', write: () => Promise.resolve() },
     idempotency,
     ledger,
     statistics: createModelStatistics(),
     // The simulation's own chance.
     chance: () => Math.random(),
     running,
+    work: createWork({ projectPercent: 100, restFor: (_ms, then) => then() }),
     callsMax: options.callsMax,
   }
   return { gateway, lease: createSimulatedLease(options, ledger, running) }
@@ -110,6 +125,7 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
     running,
     metrics: NOT_SIMULATED.metrics,
     beatMs: BEAT_MS,
+    secrets: SECRETS,
     statements: {
       beat: () => transact('beat', () => bank.beat(gatewayId)),
       findOldHolds: (_, id, olderThanMs) => transact('old holds', () => bank.oldHolds(id, olderThanMs)),

@@ -34,7 +34,7 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
   const recordOf = (callId: string) => records.get(callId)!
   const { gateway, lease } = createGatewayParts({ ...options, recordOf })
   const { running, ledger, log } = gateway
-  const job = every(BEAT_MS, () => lease.renew(), 'lease', log)
+  const job = every(BEAT_MS, () => lease.renew(), 'lease', { log, metrics: gateway.metrics })
   let isDraining = false
 
   return {
@@ -88,13 +88,16 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
     caller: {
       // How the catalogue of the simulation knows whose request it is asked about.
       keyPairId: record.id,
+      countedAs: record.id,
       projectId: record.projectId,
       publisherId: record.projectId,
       allowedModels: null,
       contentRetentionDays: 30,
       isPlayground: false,
+      isWalletEmpty: false,
       monetization: undefined,
     },
+    bodyBytes: 0,
     body: {
       model: plan.model,
       messages: plan.messages,
@@ -102,6 +105,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
       ...(plan.maxTokens === undefined ? {} : { max_tokens: plan.maxTokens }),
     },
     conversationId: undefined,
+    endUser: undefined,
     idempotencyKey: plan.key,
     monetizationHeader: undefined,
     createdAt: new Date(0),

@@ -1,6 +1,11 @@
 import type { Nanos } from '../../src/rules/money.ts'
 import { completionTokensOf, NO_USAGE, promptTokensOf } from '../../src/rules/billing/usage.ts'
-import type { ExtensionRequest, HoldRequest, LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger.ts'
+import type {
+  ExtensionRequest,
+  HoldRequest,
+  LedgerAnswer,
+  LedgerItem,
+} from '../../src/store/billing/ledger/ledger-items.ts'
 import type { Settlement } from '../../src/store/billing/settlement.ts'
 import { MINUTE_MS } from '../../src/rules/durations.ts'
 import {

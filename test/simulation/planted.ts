@@ -1,4 +1,4 @@
-import type { HoldRequest } from '../../src/store/billing/ledger.ts'
+import type { HoldRequest } from '../../src/store/billing/ledger/ledger-items.ts'
 import { least, postedFor, STATEMENT, type Statement } from './memory-ledger.ts'
 import { chargeOf, type Return, type Tables } from './memory-tables.ts'
 

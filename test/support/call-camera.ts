@@ -122,7 +122,7 @@ async function countersOf(opsUrl: string): Promise<Counters> {
   const text = await (await fetch(`${opsUrl}/metrics`)).text()
   const lines = text
     .split('\n')
-    .filter((line) => /^parley_(?!nodejs|process|ledger)/.test(line) && !/_(sum|bucket)\b/.test(line))
+    .filter((line) => /^parley_(?!nodejs|process|ledger|job)/.test(line) && !/_(sum|bucket)\b/.test(line))
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
 }
 

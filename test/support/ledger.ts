@@ -3,14 +3,14 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { TOKEN_COLUMNS } from '../../src/rules/billing/token-columns.ts'
 import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import type { Db, Store } from '../../src/store/database.ts'
-import { applyWith } from '../../src/store/billing/ledger-batch.ts'
-import { createLedger, type Ledger } from '../../src/store/billing/ledger.ts'
+import { applyWith } from '../../src/store/billing/ledger/ledger-batch.ts'
+import { createLedger, type Ledger } from '../../src/store/billing/ledger/ledger.ts'
 import type { Settlement } from '../../src/store/billing/settlement.ts'
 import { STORE_WAIT_MS } from './database.ts'
 
 /** As a gateway of that id writes it. */
 export function createTestLedger(pool: Parameters<typeof applyWith>[0]['pool'], gatewayId: string = uuidv7()): Ledger {
-  return createLedger(applyWith({ pool, gatewayId }), {}, STORE_WAIT_MS)
+  return createLedger(applyWith({ pool, gatewayId }), { holdWaitMs: STORE_WAIT_MS })
 }
 
 /** A settlement with nothing special about it. */

@@ -13,9 +13,10 @@ export type Row = Record<string, unknown>
 /** By table and primary key. */
 export type Picture = Map<string, { table: string; row: Row }>
 
-/** Background work and secrets of the installation, which requests do not change. */
+/** Background work, at times of its own, and secrets of the installation, which requests do not change. */
 const LEFT_OUT = [
   'applied_functions',
+  'end_users',
   'gateways',
   'matchers',
   'migrations',

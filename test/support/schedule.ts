@@ -14,7 +14,12 @@ export function createSchedule() {
   const repeat: typeof every = (periodMs, run, name) => {
     const job = { periodMs, waitedMs: 0, isStopped: false, run }
     jobs.set(name, job)
-    return { soon: () => assert.fail('no job is wanted soon'), stop: () => (job.isStopped = true) }
+    return {
+      name,
+      failingForMs: undefined,
+      soon: () => assert.fail('no job is wanted soon'),
+      stop: () => (job.isStopped = true),
+    }
   }
   const pass = async (name: string, ms: number) => {
     const job = jobs.get(name)

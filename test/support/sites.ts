@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { appendAuditLog } from '../../src/store/accounts/audit-log.ts'
+import { NO_LIMITS, replaceLimits } from '../../src/store/billing/limits.ts'
+import { noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import type { Db } from '../../src/store/database.ts'
 import { upsertInvitation } from '../../src/store/accounts/invitations.ts'
@@ -26,6 +28,7 @@ export interface Site {
   /** Of all sites: a member here and there. */
   userId: string
   keyPairId: string
+  endUserId: string
   callId: string
   invitationId: string
   sessionId: string
@@ -51,6 +54,7 @@ export function newSite(name: string, userId: string, count: number): Site {
     publisherId: uuidv7(),
     projectId: uuidv7(),
     keyPairId: uuidv7(),
+    endUserId: uuidv7(),
     callId: uuidv7(),
     invitationId: uuidv7(),
     sessionId: `session-${name}`,
@@ -87,6 +91,7 @@ export async function fillSite(db: Db, site: Site): Promise<void> {
   await sql`update wallets set owed_nanos = ${count} where project_id = ${id}`.execute(db)
   for (let n = 0; n < count; n++) await insertCall(db, site, n === 0 ? site.callId : uuidv7())
   await insertHold(db, site)
+  await insertLimits(db, site)
   await insertRecommendations(db, site)
   const retention = { project_id: id, days: count, due_at: new Date(Date.now() + 86_400_000) }
   await db.insertInto('retention_cuts').values(retention).execute()
@@ -158,6 +163,19 @@ async function insertHold(db: Db, { name, projectId, keyPairId }: Site): Promise
   await db
     .insertInto('holds')
     .values({ id: uuidv7(), gateway_id: uuidv7(), price_version_id: price.id, ...hold })
+    .execute()
+}
+
+async function insertLimits(db: Db, { publisherId, projectId, endUserId: id, count }: Site): Promise<void> {
+  const at = new Date()
+  const subject = { scope: 'end_user', subject: id, publisherId, projectId } as const
+  await noteEndUsers(db, [{ projectId, id, label: undefined, at }])
+  await replaceLimits(db, subject, { ...NO_LIMITS, day_nanos: BigInt(count) })
+  await db.insertInto('limit_counts').values({ scope: 'end_user', subject: id, project_id: projectId }).execute()
+  const sums = { calls: BigInt(count), tokens: 1n, charged_nanos: 1n }
+  await db
+    .insertInto('end_user_days')
+    .values({ project_id: projectId, end_user_id: id, starts_at: new Date(0), ...sums })
     .execute()
 }
 

@@ -8,7 +8,8 @@ import type { Rule } from './tidy.ts'
 const OWN_WRITES: Record<string, readonly string[]> = {
   // The life of a call: its hold and charge, its conversation, its answer for a retry, what was recommended in it.
   gateway: [
-    'applyWith',
+    'openLedger',
+    'noteEndUsers',
     'ensurePartitions',
     'beat',
     'removeGateway',
@@ -22,6 +23,7 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'setRecommendationStates',
     'addOutcomes',
     'noteSensitive',
+    'recordSecrets',
   ],
   // What opens and ends a session, and what keeps strangers from guessing.
   console: [
@@ -41,14 +43,28 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'claimDueDomains',
     'claimMails',
     'cutSome',
+    'completeHeadlines',
     'ensurePartitions',
+    'eraseRemovedOffers',
+    'eraseUnusedVectors',
     'expireAnomalies',
     'expireContent',
     'expireKeys',
+    'expireFeedRuns',
+    'expireInvitations',
+    'expireMails',
+    'expireOutcomes',
     'expireProofs',
     'expireRestraints',
     'expireThrottles',
+    'expireUsageHours',
+    'forgetConversations',
     'forgetDeadGateways',
+    'forgetDeletedIds',
+    'forgetEndUserDays',
+    'forgetEndUsers',
+    'forgetLostSums',
+    'forgetOldMessages',
     'giveUpMail',
     'grantDueTrialCredits',
     'markMailSent',
@@ -58,12 +74,12 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'sweepHolds',
   ],
   matcher: ['beatMatcher', 'removeMatcher'],
-  cli: ['checkLedger', 'migrate'],
+  cli: ['checkLedger', 'detachTable', 'migrate', 'recordSecrets', 'sealDay'],
 }
 
 const PLANE_FILE = /^src\/(gateway|console|worker|matcher|cli)\//
 const WRITES =
-  /\b(?:insertInto|updateTable|deleteFrom)\(|\b(?:insert\s+into|delete\s+from|truncate)\b|\bupdate\s+\w+(?:\s+\w)?\s+set\b|\b(?:select|from)\s+(?:ledger_(?!effect)\w+|grant_trial_credit|idempotency_claim|ensure_partitions)\(/i
+  /\b(?:insertInto|updateTable|deleteFrom)\(|\b(?:insert\s+into|delete\s+from|truncate)\b|\bupdate\s+\w+(?:\s+\w)?\s+set\b|\b(?:select|from)\s+(?:ledger_(?!effect)\w+|grant_trial_credit|idempotency_claim|make_partition)\(/i
 
 /** A plane that imports a function of the store which writes somebody's rows goes past src/actions. */
 export const writesThroughActions: Rule = (files) =>

@@ -9,7 +9,7 @@ import { blank, lineAt, type SourceFile } from './source-tree.ts'
 export type Rule = (files: SourceFile[]) => string[]
 
 /** Where everything is put together: these see all layers, and no layer sees them. */
-const WIRING = new Set(['main', 'serve'])
+const WIRING = new Set(['main', 'serve', 'readiness'])
 const PLANES = ['gateway', 'console', 'worker', 'matcher', 'cli']
 const PLANE_IMPORTS = ['actions', 'providers', 'recommend', 'store', 'rules', 'platform', 'metrics']
 const MAY_IMPORT: Record<string, string[]> = {

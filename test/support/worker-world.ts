@@ -8,6 +8,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/rules/durations.ts'
+import { KEPT_DAYS } from '../../src/rules/retention.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { createTestDatabase, openTestStore } from './database.ts'
 import { loginUrl } from './logins.ts'
@@ -33,7 +34,18 @@ export const PERIODS_MS = {
   'expire sessions': HOUR_MS,
   'forget attempts': HOUR_MS,
   'forget usage anomalies': HOUR_MS,
-  partitions: HOUR_MS,
+  'forget conversations': MINUTE_MS,
+  'forget messages': HOUR_MS,
+  'forget conversation sums': HOUR_MS,
+  'forget end users': HOUR_MS,
+  'forget mails': HOUR_MS,
+  'forget invitations': HOUR_MS,
+  'forget feed runs': HOUR_MS,
+  'forget offers': MINUTE_MS,
+  'forget text vectors': HOUR_MS,
+  'forget recommendation outcomes': HOUR_MS,
+  'forget usage hours': HOUR_MS,
+  partitions: 10 * MINUTE_MS,
   'forget gateways': HOUR_MS,
 } as const
 
@@ -46,11 +58,19 @@ export function at(offsetMs: number) {
   return sql<Date>`now() + ${offsetMs} * interval '1 ms'`
 }
 
+export interface WorkerWorldOptions {
+  /** Changes the database before anybody is connected to it. */
+  prepare?: (databaseUrl: string) => Promise<void>
+}
+
+const SETTINGS = { leaseMs: LEASE_MS, kept: KEPT_DAYS, consoleUrl: 'http://console.test' }
+
 export type WorkerWorld = Awaited<ReturnType<typeof createWorkerWorld>>
 
 /** A worker under its own login, whose jobs run when a test lets their time pass, with a mail server and a stand-in for DNS. */
-export async function createWorkerWorld() {
+export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
   const database = await createTestDatabase()
+  await prepare?.(database.url)
   /** Of the owner: tests put rows where no plane may. */
   const store = openTestStore({ url: database.url, applicationName: 'worker test' })
   const logins = { url: loginUrl(database.url, 'worker'), tenantUrl: loginUrl(database.url, 'tenant') }
@@ -68,7 +88,7 @@ export async function createWorkerWorld() {
       log: createLog('info', { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) }),
       metrics,
       secrets,
-      leaseMs: LEASE_MS,
+      ...SETTINGS,
       mail: { smtpUrl: mails.url, from: 'Parley <parley@example.com>' },
       checkDomain: ({ name }) => {
         domains.checked.push(name)
@@ -76,7 +96,6 @@ export async function createWorkerWorld() {
         const dns = { outcome: domains.outcome, values: [], misplacedAt: null }
         return Promise.resolve({ dns, file: { outcome: 'not_needed', reason: null, status: null } })
       },
-      consoleUrl: 'http://console.test',
       repeat: schedule,
     })
   const worker = startWorker(repeat)

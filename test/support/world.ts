@@ -69,6 +69,8 @@ export interface WorldOptions {
   roles?: Role[]
   /** Told of each call of the simulated provider. */
   onCall?: (call: SimulatedCall) => void
+  /** How long a new call waits for the store; as long as a busy machine needs, if nothing is said. */
+  storeWaitMs?: number
   /** Another build of the web app than the one in dashboard/dist. */
   webRoot?: string
 }
@@ -101,7 +103,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const running = await serve(config, options.roles ?? ['gateway'], log, {
     webRoot: options.webRoot,
     answerWaitMs: ANSWER_WAIT_MS,
-    storeWaitMs: STORE_WAIT_MS,
+    storeWaitMs: options.storeWaitMs ?? STORE_WAIT_MS,
     poolWaitMs: POOL_WAIT_MS,
     passwordCost: { memoryKib: 8, passes: 1 },
   })

@@ -15,15 +15,18 @@ import type { Tx } from '../../store/database.ts'
 import type { Actor } from '../actor.ts'
 import { auditInstallation } from '../audit.ts'
 import { notThere } from '../refusals.ts'
+import { expectGatewaysToHave } from './secrets.ts'
 
 /** Upstreams that answer, and their API keys: sealed before they are stored, and named in the log by their end alone. */
 
 /** What a provider's only key is called, unless it is given a name. */
 export const DEFAULT_KEY = 'default'
 
-interface ApiKey {
+export interface ApiKey {
   apiKey: string
   secrets: Secrets
+  /** How long a gateway that says nothing is taken to live. */
+  leaseMs: number
 }
 
 interface ProviderAtHand {
@@ -111,8 +114,9 @@ export async function setProviderKeyEnabled(
 export async function rewrapProviderKeys(
   tx: Tx,
   actor: Actor,
-  { keys, secretVersion }: { keys: readonly Rewrapped[]; secretVersion: number },
+  { keys, secretVersion, leaseMs }: { keys: readonly Rewrapped[]; secretVersion: number; leaseMs: number },
 ): Promise<bigint> {
+  await expectGatewaysToHave(tx, secretVersion, leaseMs)
   if (keys.length === 0) return 0n
   const rewrapped = await updateSealedKeys(tx, keys)
   const details = { secretVersion, keys: Number(rewrapped) }
@@ -121,7 +125,8 @@ export async function rewrapProviderKeys(
 }
 
 /** Returns what may be shown of it. */
-async function putKey(tx: Tx, providerId: string, name: string, { apiKey, secrets }: ApiKey): Promise<string> {
+async function putKey(tx: Tx, providerId: string, name: string, { apiKey, secrets, leaseMs }: ApiKey): Promise<string> {
+  await expectGatewaysToHave(tx, secrets.version, leaseMs)
   const sealedKey = secrets.seal(apiKey, `provider/${providerId}`)
   const last4 = lastOf(apiKey)
   await upsertProviderKey(tx, { id: uuidv7(), providerId, name, sealedKey, last4 })

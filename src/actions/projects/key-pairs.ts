@@ -78,7 +78,13 @@ export async function rollKeyPair(
   await expectRoom(tx, project.id)
   // As long as the old one was meant to last.
   const expiresAt = old.expires_at && new Date(Date.now() + old.expires_at.getTime() - old.created_at.getTime())
-  const wanted = { projectId: project.id, name: old.name, expiresAt, createdBy: personOf(actor) }
+  const wanted = {
+    projectId: project.id,
+    name: old.name,
+    expiresAt,
+    createdBy: personOf(actor),
+    countedAs: old.counted_as ?? old.id,
+  }
   const { pair, minted } = mint(installation, wanted)
   const oldEndsAt = await store.rollKeyPair(tx, old.id, pair, overlapSeconds)
   const details = { old: old.publishable_key, key: minted.publishableKey, oldEndsAt }
@@ -135,7 +141,7 @@ export function storedPairOf(
   }
 }
 
-type Wanted = Pick<NewKeyPair, 'projectId' | 'name' | 'expiresAt' | 'createdBy'>
+type Wanted = Pick<NewKeyPair, 'projectId' | 'name' | 'expiresAt' | 'createdBy' | 'countedAs'>
 
 function mint({ secrets, cell }: KeyPairInstallation, wanted: Wanted): { pair: NewKeyPair; minted: MintedKeyPair } {
   const keys = keyPairFrom(randomBytes(KEY_PAIR_RANDOM_BYTES), cell)

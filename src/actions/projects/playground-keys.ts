@@ -24,20 +24,22 @@ export async function playgroundPairOf(
 ): Promise<KeyPair> {
   await expectProject(tx, projectId)
   const row = await lockPlaygroundKey(tx, projectId)
-  if (row?.expires_at && row.expires_at.getTime() > nowMs + KEY_LEFT_MS && row.secret_version === secrets.version) {
-    const pair = derivedPair(secrets, cell, row.id, row.expires_at)
+  // Of any secret at hand: two consoles that have different ones first would replace each other's pair at every call.
+  const isOurs = row && secrets.versions.includes(row.secret_version)
+  if (isOurs && row.expires_at && row.expires_at.getTime() > nowMs + KEY_LEFT_MS) {
+    const pair = derivedPair(secrets, cell, row.id, row.expires_at, row.secret_version)
     // Made under another secret of the same number, or for another cell.
     if (pair.publishable === row.publishable_key) return pair
   }
   const id = row?.id ?? uuidv7()
   const expiresAt = new Date(nowMs + KEY_LIFE_MS)
-  const pair = derivedPair(secrets, cell, id, expiresAt)
+  const pair = derivedPair(secrets, cell, id, expiresAt, secrets.version)
   await upsertPlaygroundKey(tx, storedPairOf(pair, secrets, { id, projectId, name: KEY_NAME, expiresAt }))
   return pair
 }
 
-function derivedPair(secrets: Secrets, cell: string, id: string, expiresAt: Date): KeyPair {
+function derivedPair(secrets: Secrets, cell: string, id: string, expiresAt: Date, version: number): KeyPair {
   const info = `${id}/${expiresAt.getTime()}`
-  const bytes = hkdfSync('sha512', secrets.keyFor('playground'), '', info, KEY_PAIR_RANDOM_BYTES)
+  const bytes = hkdfSync('sha512', secrets.keyFor('playground', version), '', info, KEY_PAIR_RANDOM_BYTES)
   return keyPairFrom(new Uint8Array(bytes), cell)
 }

@@ -12,6 +12,7 @@ import {
 import { CLASS_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
 import { findHold, findReceipt } from '../../store/billing/receipts.ts'
+import { archivedTableOf, findArchivedDay } from '../../store/billing/sealed-days.ts'
 import { CliError } from '../failures.ts'
 import { classLabel, priceDocument } from '../catalogue/prices.ts'
 import { facts, table, type Output } from '../print.ts'
@@ -61,6 +62,10 @@ async function show({ db }: Session, text: string): Promise<Output> {
 async function running(db: Session['db'], id: string): Promise<Output> {
   const hold = await findHold(db, id)
   if (!hold) {
+    const day = await findArchivedDay(db, id)
+    if (day !== undefined) {
+      throw new CliError(`The calls of ${day} are archived: ${id} is in ${archivedTableOf(day)}, or in its dump.`)
+    }
     throw new CliError(
       `There is no call ${id}. Only calls that were admitted are kept: the log has the others, by their x-request-id.`,
     )

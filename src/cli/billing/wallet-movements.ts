@@ -11,6 +11,7 @@ import {
   type Movement,
   type MovementRefusal,
 } from '../../store/billing/wallets.ts'
+import { archivedTableOf, findArchivedDay } from '../../store/billing/sealed-days.ts'
 import { creditsOf, signedCreditsOf } from '../arguments.ts'
 import { CliError, expectId, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
@@ -90,7 +91,14 @@ async function refund({ db, actor, change }: Session, projectId: string, amount:
   const callId = callIdOf(how.call.toLowerCase())
   if (callId === undefined) throw new CliError(`"${how.call}" is not the id of a call: give chatcmpl-…, or a uuid.`)
   const posted = await postOnce(order, () => change((tx) => refundCall(tx, actor, { ...input, callId })), {
-    not_found: () => `This project has no call ${callId} that has ended. Look at it with: parley receipt ${callId}`,
+    not_found: async () => {
+      const day = await findArchivedDay(db, callId)
+      if (day === undefined) {
+        return `This project has no call ${callId} that has ended. Look at it with: parley receipt ${callId}`
+      }
+      const what = `The calls of ${day} are archived (${archivedTableOf(day)}), so what ${callId} cost cannot be checked: nothing changed.`
+      return `${what} Look it up there, and use: parley wallet adjust`
+    },
     corrected_before: async () => {
       const left = formatCredits(-(await effectOf(db, projectId, callId)))
       return `Of call ${callId} only ${left} is left to refund, nothing changed. See: parley receipt ${callId}`

@@ -1,5 +1,10 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { addProviderKey, removeProviderKey, setProviderKeyEnabled } from '../../actions/catalogue/providers.ts'
+import {
+  addProviderKey,
+  removeProviderKey,
+  setProviderKeyEnabled,
+  type ApiKey,
+} from '../../actions/catalogue/providers.ts'
 import type { Db } from '../../store/database.ts'
 import { findProvider } from '../../store/catalogue/providers.ts'
 import { addApiKeyOptions, requireApiKey, type ApiKeyOptions } from './api-key.ts'
@@ -51,12 +56,17 @@ export async function providerOf(db: Db, name: string): Promise<Provider> {
   return provider
 }
 
+export async function keyToSeal({ config, openSecrets }: Session, apiKey: string): Promise<ApiKey> {
+  return { apiKey, secrets: await openSecrets(), leaseMs: config.PARLEY_LEASE_MS }
+}
+
 async function add(session: Session, name: string, keyName: string, options: ApiKeyOptions): Promise<Output> {
-  const { db, secrets, actor, change } = session
+  const { db, actor, change } = session
   const provider = await providerOf(db, name)
   const apiKey = await requireApiKey(options)
   if (apiKey === null) throw new CliError('A key is needed here. Leave out --no-api-key.')
-  await change((tx) => addProviderKey(tx, actor, { provider, keyName, key: { apiKey, secrets } }))
+  const key = await keyToSeal(session, apiKey)
+  await change((tx) => addProviderKey(tx, actor, { provider, keyName, key }))
   return keysOutput(await providerOf(db, name))
 }
 

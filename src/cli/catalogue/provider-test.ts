@@ -21,7 +21,7 @@ export function addProviderTestCommand(provider: Command): void {
 }
 
 async function testProvider(
-  { db, secrets }: Session,
+  { db, openSecrets }: Session,
   name: string,
   options: { upstreamModel?: string; key?: string },
 ): Promise<Output> {
@@ -31,6 +31,7 @@ async function testProvider(
   if (upstreamModel === undefined) {
     throw new CliError(`No route names a model of ${name} yet. Say which to ask with --upstream-model.`)
   }
+  const secrets = await openSecrets()
   const probes: [ProviderKey | undefined, Probe][] = []
   for (const key of keysToTest(provider, options.key)) {
     probes.push([key, await probe(provider, key, secrets, upstreamModel)])

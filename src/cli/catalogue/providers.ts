@@ -14,6 +14,7 @@ import {
   keyRefusalText,
   slugOf,
   type Provider,
+  keyToSeal,
 } from './provider-keys.ts'
 import {
   addSettingsOptions,
@@ -91,7 +92,8 @@ export function baseUrlOf(text: string): string {
 
 type AddOptions = ApiKeyOptions & SettingsOptions & { preset?: string; baseUrl?: string; kind?: string }
 
-async function add({ db, secrets, actor, change }: Session, name: string, options: AddOptions): Promise<Output> {
+async function add(session: Session, name: string, options: AddOptions): Promise<Output> {
+  const { db, actor, change } = session
   const preset = presetFor(name, options)
   const baseUrl = options.baseUrl ?? preset?.baseUrl
   if (baseUrl === undefined) throw addressNeeded(preset)
@@ -100,7 +102,7 @@ async function add({ db, secrets, actor, change }: Session, name: string, option
   await expectUsable({ name, kind, baseUrl, settings })
   const said = await readApiKey(options)
   const apiKey = said === undefined && preset?.key !== 'none' ? await requireApiKey(options) : said
-  const key = apiKey == null ? undefined : { apiKey, secrets }
+  const key = apiKey == null ? undefined : await keyToSeal(session, apiKey)
   try {
     await change((tx) => addProvider(tx, actor, { provider: { name, kind, baseUrl, settings }, key }))
   } catch (error) {
@@ -140,7 +142,8 @@ async function list({ db }: Session): Promise<Output> {
 
 type SetOptions = ApiKeyOptions & SettingsOptions & { baseUrl?: string }
 
-async function set({ db, secrets, actor, change }: Session, name: string, options: SetOptions): Promise<Output> {
+async function set(session: Session, name: string, options: SetOptions): Promise<Output> {
+  const { db, actor, change } = session
   const provider = await providerOf(db, name)
   const settings = await readSettings(options)
   const apiKey = await readApiKey(options)
@@ -155,7 +158,7 @@ async function set({ db, secrets, actor, change }: Session, name: string, option
     baseUrl: baseUrl ?? provider.base_url,
     settings: settings ?? provider.settings,
   })
-  const key = typeof apiKey === 'string' ? { apiKey, secrets } : apiKey
+  const key = typeof apiKey === 'string' ? await keyToSeal(session, apiKey) : apiKey
   await change((tx) => changeProvider(tx, actor, { provider, baseUrl, settings, key }))
   return providerOutput(await providerOf(db, name))
 }

@@ -5,10 +5,10 @@ import { classesBelow } from '../../rules/catalogue/margins.ts'
 import { priceAt } from '../../rules/upstreams/routing.ts'
 import { loadCatalogue } from '../../store/catalogue/catalogue.ts'
 import type { Db } from '../../store/database.ts'
-import { countCallers, countStuckHolds, partitionDaysAhead, serverFacts } from '../../store/health.ts'
-import { countKeyPairsBySecret } from '../../store/projects/keys.ts'
-import { migrationState, pendingMigrations } from '../../store/migrate.ts'
+import { countCallers, countStuckHolds, serverFacts } from '../../store/health.ts'
+import { migrationState } from '../../store/migrate.ts'
 import { listDeployments } from '../../store/catalogue/models.ts'
+import { partitionDaysAhead } from '../../store/partitions.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { sumAnomalies } from '../../store/billing/usage-anomalies.ts'
 import { CliError } from '../failures.ts'
@@ -67,9 +67,13 @@ function readOnly(isStandby: boolean): Finding {
 }
 
 export async function checkMigrations(databaseUrl: string): Promise<Finding[]> {
-  const pending = await pendingMigrations(databaseUrl)
+  const { pending, newer } = await migrationState(databaseUrl)
   const detail = pending.length === 0 ? 'all are applied' : `missing: ${pending.join(', ')}`
-  return [verdict('migrations', pending.length === 0, detail, 'Run: parley migrate')]
+  const findings = [verdict('migrations', pending.length === 0, detail, 'Run: parley migrate')]
+  if (newer.length === 0) return findings
+  const others = `a newer version has migrated the database: ${newer.join(', ')}`
+  const mend = 'This version works on its tables. Replace the programs that are left, then run that doctor.'
+  return [...findings, { check: 'version', state: 'hint', detail: others, mend }]
 }
 
 /** Functions that are there, but not as this version has them. */
@@ -86,7 +90,7 @@ export async function checkFunctions(databaseUrl: string): Promise<Finding[]> {
 }
 
 export async function checkPartitions(db: Db): Promise<Finding[]> {
-  const days = await partitionDaysAhead(db, 30)
+  const days = await partitionDaysAhead(db)
   return [
     verdict(
       'partitions',
@@ -102,37 +106,6 @@ export function checkProxies(consoleUrl: string, trustedProxies: readonly string
   if (!consoleUrl.startsWith('https://') || trustedProxies.length > 0) return []
   const detail = 'the console is behind a proxy, and none is believed about who is calling'
   return [{ check: 'proxies', state: 'hint', detail, mend: 'List its address in PARLEY_TRUSTED_PROXIES.' }]
-}
-
-export async function checkSecrets(db: Db, secrets: Secrets): Promise<Finding[]> {
-  const used = await countKeyPairsBySecret(db)
-  const lost = used.filter(({ secret_version }) => !isConfigured(secrets, secret_version))
-  const detail =
-    lost.length === 0
-      ? 'each that active key pairs need is listed, going by its number'
-      : lost.map((row) => `secret ${row.secret_version} is missing (active key pairs: ${row.pairs})`).join(', ')
-  return [
-    verdict('secrets', lost.length === 0, detail, 'List that secret in PARLEY_SECRET again, as NUMBER:BASE64.'),
-    ...(await sealedBefore(db, secrets)),
-  ]
-}
-
-/** As long as there are such keys, the secret that they were sealed under cannot be dropped. */
-async function sealedBefore(db: Db, secrets: Secrets): Promise<Finding[]> {
-  const keys = (await listProviders(db)).flatMap((provider) => provider.keys)
-  const old = keys.filter((key) => secrets.versionOf(key.sealed_key) !== secrets.version).length
-  if (old === 0) return []
-  const detail = `API keys of providers that are sealed under an older secret: ${old}`
-  return [{ check: 'sealed keys', state: 'hint', detail, mend: 'Run: parley secrets rewrap' }]
-}
-
-function isConfigured(secrets: Secrets, version: number): boolean {
-  try {
-    secrets.keyFor('key-pair-pepper', version)
-    return true
-  } catch {
-    return false
-  }
 }
 
 export async function checkProviders(db: Db, secrets: Secrets, isOffline: boolean): Promise<Finding[]> {
@@ -262,6 +235,6 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-function verdict(check: string, isOk: boolean, detail: string, mend: string): Finding {
+export function verdict(check: string, isOk: boolean, detail: string, mend: string): Finding {
   return isOk ? { check, state: 'ok', detail } : { check, state: 'problem', detail, mend }
 }

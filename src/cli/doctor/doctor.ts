@@ -4,6 +4,7 @@ import { createSecrets } from '../../platform/secrets.ts'
 import * as checks from './checks.ts'
 import { sentenceOf } from '../failures.ts'
 import { checkLogins } from './login-checks.ts'
+import { checkSecrets } from './secret-checks.ts'
 import type { Output } from '../print.ts'
 import { addCommand, openCommandStore, print } from '../session.ts'
 
@@ -45,7 +46,7 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
     ['functions', () => checks.checkFunctions(config.DATABASE_URL)],
     ['logins', () => checkLogins(config, db)],
     ['partitions', () => checks.checkPartitions(db)],
-    ['secrets', () => checks.checkSecrets(db, secrets)],
+    ['secrets', () => checkSecrets(db, secrets, config.PARLEY_LEASE_MS)],
     ['providers', () => checks.checkProviders(db, secrets, isOffline)],
     ['models', () => checks.checkModels(db)],
     ['callers', () => checks.checkCallers(db)],

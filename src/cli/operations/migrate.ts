@@ -27,14 +27,15 @@ async function run(config: Config, { json = false, functions: allFunctions = fal
     onQueue: () => console.error('Another process is migrating this database; waiting for it to end.'),
   }
   const report = await migrate(config.DATABASE_URL, progress, undefined, { allFunctions })
-  const { applied, total, functions, newerFunctions, editedFunctions } = report
+  const { applied, newer, total, functions, newerFunctions, editedFunctions } = report
+  if (newer.length > 0) console.error(`a newer version has migrated the database: ${newer.join(', ')}`)
   for (const name of newerFunctions) console.error(`left function ${name}: another version has applied another one`)
   if (newerFunctions.length > 0) console.error('If that version is gone for good, run: parley migrate --functions')
   for (const name of editedFunctions) {
     console.error(`function ${name} differs from what Parley applied. Run: parley migrate --functions`)
   }
   return {
-    document: { applied, total, functions, newer_functions: newerFunctions, edited_functions: editedFunctions },
+    document: { applied, newer, total, functions, newer_functions: newerFunctions, edited_functions: editedFunctions },
     text: `The database has all ${total} migrations.`,
   }
 }

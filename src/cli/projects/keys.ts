@@ -32,8 +32,9 @@ export function addKeyCommands(program: Command): void {
 }
 
 async function create(session: Session, projectId: string, options: { name: string }): Promise<Output> {
-  const { config, db, secrets, actor, change } = session
+  const { config, db, actor, change } = session
   const project = await projectOf(db, projectId)
+  const secrets = await session.openSecrets()
   const installation = { secrets, cell: config.PARLEY_CELL, consoleUrl: config.PARLEY_CONSOLE_URL }
   const wanted = { project: projectAtHand(project), name: options.name, expiresInDays: null, installation }
   const { id, publishableKey, secretKey } = await change((tx) => createKeyPair(tx, actor, wanted))

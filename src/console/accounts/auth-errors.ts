@@ -1,18 +1,31 @@
 import { APIError } from 'better-auth/api'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { PasswordsBusyError } from '../../platform/passwords.ts'
-import { ParleyError } from '../../rules/errors.ts'
-import type { Db } from '../../store/database.ts'
+import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
+import { isUnavailable, type Db } from '../../store/database.ts'
 import { expectReachable } from '../../store/health.ts'
 
 /** Calls the sign-in library and says its refusals in our words; its own texts never leave. */
 export async function callAuthLibrary<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  const causes: unknown[] = []
   try {
-    return await work()
+    return await causesOfCall.run(causes, work)
   } catch (error) {
-    // It hides why it failed. When that was the store, the store says so itself.
-    if (error instanceof APIError && error.statusCode >= 500) await expectReachable(db)
+    if (error instanceof APIError && error.statusCode >= 500) {
+      // It hides why it failed. When that was the store, it may answer again by now.
+      const isStore = causes.some(isUnavailable)
+      if (isStore) throw storeUnavailable({ cause: error.body?.code })
+      await expectReachable(db)
+    }
     throw ourErrorOf(error)
   }
+}
+
+const causesOfCall = new AsyncLocalStorage<unknown[]>()
+
+/** What the library tells its log, which is nobody's but ours. */
+export function noteCauses(causes: readonly unknown[]): void {
+  causesOfCall.getStore()?.push(...causes)
 }
 
 /** Hashes or compares a password ourselves. */

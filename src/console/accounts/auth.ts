@@ -8,6 +8,7 @@ import type { Passwords } from '../../platform/passwords.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
 import type { Db } from '../../store/database.ts'
+import { noteCauses } from './auth-errors.ts'
 
 /**
  * The sign-in library, set up for our tables. Its own HTTP router is not mounted: our routes (sign-in.ts, settings.ts)
@@ -48,7 +49,8 @@ export function createAuth({ db, secrets, secretVersions, passwords, consoleUrl 
     baseURL: `${consoleUrl}/api/auth`,
     secrets: secretVersions.map((version) => ({ version, value: keyOf(version) })),
     database: { db, type: 'postgres' },
-    logger: { disabled: true },
+    // Nothing of it is printed: it is how the library says why it failed.
+    logger: { level: 'error', log: (_level, _message, ...causes) => noteCauses(causes) },
     telemetry: { enabled: false },
     rateLimit: { enabled: false },
     trustedOrigins: [consoleUrl],

@@ -63,10 +63,11 @@ export async function open(
   if (restraint?.isSensitive) return { outcome: 'sensitive' }
   if (isCapped(history, restraint, settings)) return { outcome: 'capped' }
   const turns = turnsOf(request.messages)
+  const { projectId } = call.caller
   const [judged, seen] = await Promise.all([
-    matcher.judge({ turns, deadlineMs: JUDGE_WAIT_MS }, call.signal),
+    matcher.judge({ turns, projectId, deadlineMs: JUDGE_WAIT_MS }, call.signal),
     recommendedUnder(
-      call.caller.projectId,
+      projectId,
       history.recommended.map(({ id }) => id),
     ),
   ])
@@ -75,6 +76,7 @@ export async function open(
   const leastRelevance = isUnknown(history, conversation !== undefined) ? RELEVANCE_MIN_UNKNOWN : 0
   const question = {
     turns,
+    projectId,
     minRelevance: Math.max(settings.minRelevance, leastRelevance),
     floorNanos: settings.floorNanos.toString(),
     blockedCategories: settings.blockedCategories,

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import type { Repeat } from '../../platform/every.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Secrets } from '../../platform/secrets.ts'
@@ -24,6 +25,7 @@ import { createLookups } from '../../store/lookups.ts'
 import { countTurns, findRecommended, type ConversationDigest } from '../../store/recommendations/records.ts'
 import type { Caller } from '../authenticate.ts'
 import type { Call } from '../call.ts'
+import type { LoadedDigestKeys } from '../digest-keys.ts'
 import { decide, open, type Decision, type Opening, type Situation, type Sources } from './decision.ts'
 import { createRecommendationRecords, type RecommendationRecords } from './records.ts'
 
@@ -60,6 +62,7 @@ const SENSITIVE: ReadonlySet<string> = new Set<RecommendationOutcome>([
 export interface RecommendationsOptions {
   db: Db
   secrets: Secrets
+  digestKeys: Pick<LoadedDigestKeys, 'keyFor'>
   /** Where the matcher of this host answers. */
   matcherUrl: string
   /** Where callers reach this gateway: links begin with it. */
@@ -67,6 +70,7 @@ export interface RecommendationsOptions {
   answerWaitMs?: number
   log: Log
   metrics: Metrics
+  repeat: Repeat
 }
 
 export function createRecommendations(options: RecommendationsOptions): Recommendations {
@@ -81,8 +85,7 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
     answerWaitMs,
   }
   const keyOf = signingKeysOf(secrets)
-  const digestKey = secrets.keyFor('recommendations')
-  const signing = { version: secrets.version, key: createSecretKey(digestKey) }
+  const signing = { version: secrets.version, key: createSecretKey(secrets.keyFor('recommendations')) }
 
   return {
     strip: ({ projectId }, request) => stripRecommendations(request, projectId, keyOf),
@@ -90,7 +93,13 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
       const settings = call.caller.monetization
       const label = settings && labelOf(settings.label)
       if (!settings || settings.mode === 'off' || !label) return NOTHING
-      const situation = { call, request, history, settings, conversation: digestOf(call, digestKey) }
+      const situation = {
+        call,
+        request,
+        history,
+        settings,
+        conversation: digestOf(call, options.digestKeys.keyFor('recommendations')),
+      }
       const { projectId } = call.caller
       const chunkOf = (id: string, match: Match) => {
         const offer = { ...match, format: settings.format }

@@ -1,6 +1,5 @@
 import { createLane, type Lane } from '../../platform/batch.ts'
-import { every } from '../../platform/every.ts'
-import type { Log } from '../../platform/log.ts'
+import type { Repeat } from '../../platform/every.ts'
 import type { Metrics } from '../../metrics.ts'
 import { HOUR_MS } from '../../rules/durations.ts'
 import type { RecommendationOutcome } from '../../rules/recommendations/matching.ts'
@@ -36,8 +35,13 @@ const WRITE_EVERY_MS = 250
 const WAITING_MAX = 10_000
 const PER_STATEMENT_MAX = 1_000
 
-export function createRecommendationRecords(options: { db: Db; log: Log; metrics: Metrics }): RecommendationRecords {
-  const { db, log, metrics } = options
+export interface RecordsOptions {
+  db: Db
+  metrics: Metrics
+  repeat: Repeat
+}
+
+export function createRecommendationRecords({ db, metrics, repeat }: RecordsOptions): RecommendationRecords {
   const counts = new Map<string, OutcomeCount>()
   const adding = createRecordLane(db)
   const states: RecommendationState[] = []
@@ -58,8 +62,9 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
     }
   }
   // Apart, so that statistics that cannot be written keep no conversation from staying free.
-  const noting = writeNowAndThen(() => writeAll(sensitive, (rows) => noteSensitive(db, rows), drop), log)
-  const writing = writeNowAndThen(writeOutcomes, log)
+  const writeSensitive = () => writeAll(sensitive, (rows) => noteSensitive(db, rows), drop)
+  const noting = writeNowAndThen(writeSensitive, 'sensitive conversations', repeat)
+  const writing = writeNowAndThen(writeOutcomes, 'recommendation records', repeat)
   const isFull = (waiting: readonly unknown[]) => {
     if (waiting.length < WAITING_MAX) return false
     drop()
@@ -92,9 +97,13 @@ export function createRecommendationRecords(options: { db: Db; log: Log; metrics
   }
 }
 
-function writeNowAndThen(write: () => Promise<void>, log: Log): { soon(): void; stop(): Promise<void> } {
+function writeNowAndThen(
+  write: () => Promise<void>,
+  name: string,
+  repeat: Repeat,
+): { soon(): void; stop(): Promise<void> } {
   let written = Promise.resolve()
-  const writing = every(WRITE_EVERY_MS, () => (written = write()), 'recommendation records', log)
+  const writing = repeat(WRITE_EVERY_MS, () => (written = write()), name)
   return {
     soon: writing.soon,
     async stop() {

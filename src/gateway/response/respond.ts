@@ -48,12 +48,14 @@ export async function respondWithJson(
 function setCompletionHeaders(res: ServerResponse, head: CompletionHead): void {
   res.setHeader('x-completion-id', head.id)
   if (head.isReplayed) res.setHeader('idempotent-replayed', 'true')
+  for (const [name, value] of Object.entries(head.headers ?? {})) res.setHeader(name, value)
 }
 
 export function sendError(res: ServerResponse, error: ParleyError, format: ErrorFormat): void {
   if (res.headersSent || res.destroyed) return
   if (error.options.retryAfterSeconds !== undefined)
     res.setHeader('retry-after', String(error.options.retryAfterSeconds))
+  for (const [name, value] of Object.entries(error.options.headers ?? {})) res.setHeader(name, value)
   sendJson(res, error.status, errorBodyOf(error, format))
 }
 

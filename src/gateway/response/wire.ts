@@ -14,6 +14,8 @@ export interface CompletionHead {
   model: string
   /** A stored answer, given again for a repeated Idempotency-Key. */
   isReplayed?: boolean
+  /** Of the answer, beside those that every answer has. */
+  headers?: Record<string, string>
 }
 
 /** Writes the events of one stream. The part that never changes is written once, because an answer has hundreds. */

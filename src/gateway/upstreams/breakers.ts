@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
-import { UpstreamError, type UpstreamErrorKind } from '../../providers/provider.ts'
+import type { UpstreamError } from '../../providers/provider.ts'
+import { BLAME, countsForAll, type Blame, type Probe } from '../../rules/upstreams/blame.ts'
 import {
   CLOSED,
   afterBeginning,
@@ -38,18 +39,6 @@ export interface Passage {
 /** `left`: the caller is gone, has had enough, or we are to blame. */
 export type AttemptEnd = 'complete' | 'left' | UpstreamError
 
-/** These are about a key or a request. Whoever answers so is well. */
-const SAYS_NOTHING_OF_HEALTH: ReadonlySet<UpstreamErrorKind> = new Set(['rate_limited', 'key_rejected', 'rejected'])
-/** The request was not read yet, or what came back has nothing to do with it. */
-const IS_NOBODYS_DOING: ReadonlySet<UpstreamErrorKind> = new Set([
-  'refused',
-  'dns',
-  'connect_timeout',
-  'tls',
-  'redirect',
-  'encoding',
-  'protocol',
-])
 const STATE_VALUES = { closed: 0, half_open: 1, open: 2 }
 /** Of one deployment. Whoever is forgotten starts anew. */
 const PUBLISHERS_MAX = 1_000
@@ -90,11 +79,10 @@ export function createBreakers(options: BreakersOptions): Breakers {
         },
         ended(end) {
           if (!isKnown()) return
-          const whose = whoseFailure(end)
-          // Whoever probes for everybody answers for everybody.
-          const isEverybodys = whose === 'everybody' || (whose === 'one' && passes.everybodys.isProbe)
-          pair.changeOwn(publisherId, afterEnd(end, passes.own, whose === 'one', hasBegun))
-          pair.changeEverybodys(afterEnd(end, passes.everybodys, isEverybodys, hasBegun))
+          const blame = blameFor(end)
+          const isForAll = countsForAll(blame, passes.everybodys.isProbe ? pair.probeOf(publisherId, blame) : undefined)
+          pair.changeOwn(publisherId, afterEnd(end, passes.own, blame === 'one', hasBegun))
+          pair.changeEverybodys(afterEnd(end, passes.everybodys, isForAll, hasBegun))
         },
       }
     },
@@ -116,11 +104,14 @@ interface BreakerPair {
   enter(publisherId: string, isOnly: boolean): { everybodys: Pass; own: Pass } | { waitMs: number }
   changeEverybodys(to: Change): void
   changeOwn(publisherId: string, to: Change): void
+  /** What is known of a probe for everybody that has just ended. */
+  probeOf(publisherId: string, blame: Blame): Probe
 }
 
 function createPair(deployment: OpenDeployment, { log, metrics, now }: BreakersOptions): BreakerPair {
   const publishers = new LRUCache<string, Breaker>({ max: PUBLISHERS_MAX })
   let everybodys = CLOSED
+  let lastFailedOf: string | undefined
 
   function show(nowMs: number): void {
     const states = [everybodys, ...publishers.values()].map((breaker) => STATE_VALUES[stateOf(breaker, nowMs)])
@@ -180,6 +171,11 @@ function createPair(deployment: OpenDeployment, { log, metrics, now }: BreakersO
     },
     changeEverybodys,
     changeOwn,
+    probeOf(publisherId, blame) {
+      const probe = { publisherId, lastFailedOf }
+      if (blame === 'one') lastFailedOf = publisherId
+      return probe
+    },
   }
 }
 
@@ -190,10 +186,8 @@ function afterEnd(end: AttemptEnd, pass: Pass, isCounted: boolean, hasBegun: boo
   }
 }
 
-/** Whose failure it is. */
-function whoseFailure(end: AttemptEnd): 'nobody' | 'one' | 'everybody' {
-  if (typeof end === 'string' || SAYS_NOTHING_OF_HEALTH.has(end.kind)) return 'nobody'
-  return IS_NOBODYS_DOING.has(end.kind) ? 'everybody' : 'one'
+function blameFor(end: AttemptEnd): Blame {
+  return typeof end === 'string' ? 'nobody' : BLAME[end.kind]
 }
 
 function labelsOf({ id, provider, upstreamModel }: OpenDeployment) {

@@ -2,7 +2,7 @@ import { createProvider } from '../../providers/create-provider.ts'
 import type { Provider } from '../../providers/provider.ts'
 import type { Transport } from '../../providers/transport.ts'
 import { errorFields, type Log } from '../../platform/log.ts'
-import type { Secrets } from '../../platform/secrets.ts'
+import { MissingSecret, type Secrets } from '../../platform/secrets.ts'
 import { fieldsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
 import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
 import type { Price } from '../../rules/billing/pricing.ts'
@@ -25,6 +25,8 @@ export interface CatalogueView {
   /** Reads the store if it has changed. */
   refresh(): Promise<void>
   readonly isLoaded: boolean
+  /** Why one of the models cannot be asked for here, although another gateway might. */
+  readonly problem: string | undefined
 }
 
 /** Where a call can go. */
@@ -64,6 +66,8 @@ export interface CatalogueOptions {
 export function createCatalogueView(options: CatalogueOptions): CatalogueView {
   let snapshot: Catalogue | undefined
   let open = new Map<string, OpenDeployment>()
+  /** By model: those whose every deployment needs a secret that is missing. */
+  let lacked = new Map<string, number>()
 
   function current(): Catalogue {
     if (!snapshot) throw storeUnavailable()
@@ -78,6 +82,8 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
       if (!model || !price || !isVisible(model, caller)) throw new ParleyError('model_not_found', { param: 'model' })
       const { usable, unsupported } = usableDeploymentsOf(model, fieldsOf(request))
       const deployments = usable.flatMap(({ id }) => open.get(id) ?? [])
+      const secretVersion = lacked.get(model.id)
+      if (secretVersion !== undefined) throw storeUnavailable({ secretVersion })
       const able = deployments.filter(({ provider }) => provider.cannotHonour(request) === undefined)
       const field = unsupported ?? deployments[0]?.provider.cannotHonour(request)
       if (able.length === 0 && field) {
@@ -88,14 +94,24 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
     async refresh() {
       if (snapshot && (await catalogueVersion(options.db)) === snapshot.version) return
       const loaded = await loadCatalogue(options.db)
-      open = openDeployments(loaded, options)
+      const providers = openProviders(loaded, options)
+      open = openDeployments(loaded, providers)
+      lacked = lackedSecrets(loaded, providers)
       snapshot = loaded
       options.onChange([...open.values()])
     },
     get isLoaded() {
       return snapshot !== undefined
     },
+    get problem() {
+      const needed = [...lacked].find(([id]) => isOffered(snapshot?.models.get(id)))
+      return needed && `Secret ${needed[1]} is missing: keys of providers cannot be opened.`
+    },
   }
+}
+
+function isOffered(model: Model | undefined): boolean {
+  return model !== undefined && isServed(model, Date.now())
 }
 
 function isVisible(model: Model, caller: Caller): boolean {
@@ -104,9 +120,31 @@ function isVisible(model: Model, caller: Caller): boolean {
 
 type OpenProvider = Pick<OpenDeployment, 'provider' | 'keys'>
 
+interface OpenProviders {
+  usable: ReadonlyMap<string, OpenProvider>
+  /** The secret that the keys of each need, where this gateway does not have it. */
+  lacking: ReadonlyMap<string, number>
+}
+
+/** A provider whose keys cannot be unsealed is left out and reported: the others must go on answering. */
+function openProviders({ providers }: Catalogue, options: CatalogueOptions): OpenProviders {
+  const usable = new Map<string, OpenProvider>()
+  const lacking = new Map<string, number>()
+  for (const record of providers.values()) {
+    try {
+      usable.set(record.id, openProvider(record, options))
+    } catch (error) {
+      const secretVersion = error instanceof MissingSecret ? error.version : undefined
+      if (secretVersion !== undefined) lacking.set(record.id, secretVersion)
+      const fields = { provider: record.name, secretVersion, ...errorFields(error) }
+      options.log.error(fields, 'provider is unusable: run "parley doctor"')
+    }
+  }
+  return { usable, lacking }
+}
+
 /** By id. Those of providers that cannot be used are left out. */
-function openDeployments({ providers, models }: Catalogue, options: CatalogueOptions): Map<string, OpenDeployment> {
-  const usable = new Map([...providers.values()].flatMap((record) => openProvider(record, options)))
+function openDeployments({ models }: Catalogue, { usable }: OpenProviders): Map<string, OpenDeployment> {
   const deployments = [...models.values()].flatMap((model) => model.deployments)
   return new Map(
     deployments.flatMap((deployment) => {
@@ -116,17 +154,21 @@ function openDeployments({ providers, models }: Catalogue, options: CatalogueOpt
   )
 }
 
-/** A provider whose keys cannot be unsealed is left out and reported: the others must go on answering. */
-function openProvider(record: ProviderRecord, { secrets, transport, log }: CatalogueOptions): [string, OpenProvider][] {
-  try {
-    const provider = createProvider(record, transport)
-    const keys = record.keys.map(({ id, name, sealed }) => {
-      return { id, version: sealed, name, secret: secrets.unseal(sealed, `provider/${record.id}`) }
-    })
-    const none = { id: record.id, version: '', name: 'none', secret: undefined }
-    return [[record.id, { provider, keys: keys.length > 0 ? keys : [none] }]]
-  } catch (error) {
-    log.error({ provider: record.name, ...errorFields(error) }, 'provider is unusable: run "parley doctor"')
-    return []
-  }
+function lackedSecrets({ models }: Catalogue, { usable, lacking }: OpenProviders): Map<string, number> {
+  return new Map(
+    [...models.values()].flatMap(({ id, deployments }) => {
+      if (deployments.some(({ providerId }) => usable.has(providerId))) return []
+      const version = deployments.map(({ providerId }) => lacking.get(providerId)).find((found) => found !== undefined)
+      return version === undefined ? [] : [[id, version]]
+    }),
+  )
+}
+
+function openProvider(record: ProviderRecord, { secrets, transport }: CatalogueOptions): OpenProvider {
+  const provider = createProvider(record, transport)
+  const keys = record.keys.map(({ id, name, sealed }) => {
+    return { id, version: sealed, name, secret: secrets.unseal(sealed, `provider/${record.id}`) }
+  })
+  const none = { id: record.id, version: '', name: 'none', secret: undefined }
+  return { provider, keys: keys.length > 0 ? keys : [none] }
 }

@@ -2,17 +2,21 @@ import { errorFields, type Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { UpstreamError } from '../../providers/provider.ts'
 import { MINUTE_MS } from '../../rules/durations.ts'
-import {
-  UNLIMITED,
-  hasRoom,
-  withOneLess,
-  withOneMore,
-  type Concurrency,
-  type SlotEnd,
-} from '../../rules/upstreams/concurrency.ts'
+import { withOneLess, withOneMore, type SlotEnd } from '../../rules/upstreams/concurrency.ts'
 import { cooldownMs } from '../../rules/upstreams/cooldown.ts'
+import { isEverybodys, withAnswer, withRefusal, withUse, type KeyTrouble } from '../../rules/upstreams/witnesses.ts'
 import type { AttemptEnd } from './breakers.ts'
 import type { OpenDeployment, ProviderKey } from './catalogue.ts'
+import {
+  lineOf,
+  newRest,
+  troubleOf,
+  whatIsMissing,
+  type KeyRefusal,
+  type KeyState,
+  type Line,
+  type NoKey,
+} from './key-lines.ts'
 
 /** The keys of each provider, used in turn: which are refused, which must rest, and how much each bears. */
 export interface ProviderKeys {
@@ -29,12 +33,6 @@ export interface KeyInUse {
   ended(end: AttemptEnd): void
 }
 
-export interface NoKey {
-  /** `refused`: the provider accepts none of them. `busy`: they rest, or bear no more. */
-  why: 'refused' | 'busy'
-  waitMs: number
-}
-
 export interface ProviderKeysOptions {
   log: Log
   metrics: Metrics
@@ -48,35 +46,6 @@ export interface ProviderKeysOptions {
 const REFUSED_MS = { first: 10_000, most: 10 * MINUTE_MS }
 /** No permission for this model, or what a prompt is answered that somebody's filter dislikes. 401 and 402 are about the key. */
 const STATUS_OF_ONE_MODEL = 403
-/** When a call will end is not known. */
-const ROOM_WAIT_MS = 1_000
-
-interface KeyState {
-  version: string
-  labels: { provider: string; key: string }
-  refusal: KeyRefusal | undefined
-  lines: Map<string, Line>
-}
-
-/**
- * A key at a deployment. Providers limit requests by key and model, so a key that must rest for one model may have room
- * for another.
- */
-interface Line {
-  concurrency: Concurrency
-  restsUntilMs: number
-  limitedInARow: number
-  refusal: KeyRefusal | undefined
-  /** The publisher that was last answered 403, if nobody has been answered since. */
-  forbiddenTo: string | undefined
-}
-
-/** Replaced by each new one, so that a call can tell whether it knew of this one when it began. */
-interface KeyRefusal {
-  untilMs: number
-  times: number
-}
-
 export function createProviderKeys(options: ProviderKeysOptions): ProviderKeys {
   const { now, metrics } = options
   const states = new Map<string, KeyState>()
@@ -105,7 +74,7 @@ export function createProviderKeys(options: ProviderKeysOptions): ProviderKeys {
         if (spentKeys.has(key.id)) continue
         const state = stateOf(key, deployment.provider.name)
         const line = lineOf(state, deployment.id)
-        const missing = whatIsMissing(state, line, now())
+        const missing = whatIsMissing(state, line, publisherId, now())
         if (!missing) {
           inFlight += 1
           return use(options, { deployment, publisherId, key, state, line }, () => (inFlight -= 1))
@@ -144,22 +113,6 @@ function hide({ keyDisabled, concurrencyLimit }: Metrics, { labels, lines }: Pic
   for (const deployment of lines.keys()) concurrencyLimit.remove({ ...labels, deployment })
 }
 
-function lineOf({ lines }: KeyState, deploymentId: string): Line {
-  let line = lines.get(deploymentId)
-  if (!line) {
-    line = { concurrency: UNLIMITED, restsUntilMs: 0, limitedInARow: 0, refusal: undefined, forbiddenTo: undefined }
-    lines.set(deploymentId, line)
-  }
-  return line
-}
-
-function whatIsMissing(state: KeyState, line: Line, nowMs: number): NoKey | undefined {
-  const refusedUntilMs = Math.max(state.refusal?.untilMs ?? 0, line.refusal?.untilMs ?? 0)
-  if (nowMs < refusedUntilMs) return { why: 'refused', waitMs: refusedUntilMs - nowMs }
-  if (nowMs < line.restsUntilMs) return { why: 'busy', waitMs: line.restsUntilMs - nowMs }
-  return hasRoom(line.concurrency) ? undefined : { why: 'busy', waitMs: ROOM_WAIT_MS }
-}
-
 interface Use {
   deployment: OpenDeployment
   publisherId: string
@@ -169,47 +122,70 @@ interface Use {
 }
 
 function use(options: ProviderKeysOptions, used: Use, onEnd: () => void): KeyInUse {
-  const { key, state, line } = used
+  const { key, state, line, publisherId } = used
   const { cuts } = line.concurrency
   const known = [state.refusal, line.refusal]
   line.concurrency = withOneMore(line.concurrency)
+  line.witnesses = withUse(line.witnesses, publisherId, options.now())
   // One call finds out whether a refused key is accepted again; the others do not wait for it.
   for (const refusal of known) if (refusal) refusal.untilMs = options.now() + refusedMs(refusal.times)
   return {
     key,
     began() {
-      line.limitedInARow = 0
+      line.rest.limitedInARow = 0
+      line.ownRests.delete(publisherId)
+      line.witnesses = withAnswer(line.witnesses)
       line.forbiddenTo = undefined
       if (known.some((refusal) => refusal !== undefined)) accept(options, used, known)
     },
     ended(end) {
       onEnd()
       const { limit } = line.concurrency
-      line.concurrency = withOneLess(line.concurrency, slotEndOf(end), cuts)
+      const trouble = troubleOf(end)
+      const isForAll = trouble !== undefined && concernsAll(options, used, trouble)
+      line.concurrency = withOneLess(line.concurrency, slotEndOf(end, isForAll), cuts)
       if (line.concurrency.limit !== limit) {
         const labels = { ...state.labels, deployment: used.deployment.id }
         options.metrics.concurrencyLimit.set(labels, line.concurrency.limit)
       }
       if (typeof end === 'string') return
-      if (end.kind === 'rate_limited') rest(options, used, end)
-      if (end.kind === 'key_rejected') refuse(options, used, known, end)
+      if (end.kind === 'rate_limited') rest(options, used, end, isForAll)
+      if (end.kind === 'key_rejected' && (trouble === undefined || isForAll)) refuse(options, used, known, end)
     },
   }
 }
 
-function slotEndOf(end: AttemptEnd): SlotEnd {
+function slotEndOf(end: AttemptEnd, isForAll: boolean): SlotEnd {
   if (end === 'complete') return 'success'
-  if (end === 'left') return 'other'
-  return end.kind === 'rate_limited' || end.status === 503 || end.status === 529 ? 'overload' : 'other'
+  return troubleOf(end) === 'overload' && isForAll ? 'overload' : 'other'
 }
 
-function rest({ metrics, now, random }: ProviderKeysOptions, { state, line }: Use, error: UpstreamError): void {
+function concernsAll({ now, log }: ProviderKeysOptions, used: Use, trouble: KeyTrouble): boolean {
+  const { line, publisherId, key, state } = used
+  const nowMs = now()
+  const isForAll = isEverybodys(line.witnesses, trouble, publisherId, nowMs)
+  if (trouble === 'unpaid' && !isForAll && !line.witnesses.refused.unpaid) {
+    const said = { provider: state.labels.provider, providerKey: key.name, publisher: publisherId }
+    log.warn(said, 'provider answers 402: to a request that is too dear, or to a key without credit')
+  }
+  line.witnesses = withRefusal(line.witnesses, trouble, publisherId, nowMs)
+  return isForAll
+}
+
+function rest(
+  { metrics, now, random }: ProviderKeysOptions,
+  { state, line, publisherId }: Use,
+  error: UpstreamError,
+  isForAll: boolean,
+): void {
   metrics.upstreamRateLimited.inc(state.labels)
   const nowMs = now()
+  const whose = isForAll ? line.rest : (line.ownRests.get(publisherId) ?? newRest())
   // Calls that were under way when the first was refused are refused as well: that is no second time.
-  if (nowMs >= line.restsUntilMs) line.limitedInARow += 1
-  const untilMs = nowMs + cooldownMs(error.retryAfterSeconds, line.limitedInARow, random())
-  line.restsUntilMs = Math.max(line.restsUntilMs, untilMs)
+  if (nowMs >= whose.untilMs) whose.limitedInARow += 1
+  const untilMs = nowMs + cooldownMs(error.retryAfterSeconds, whose.limitedInARow, random())
+  whose.untilMs = Math.max(whose.untilMs, untilMs)
+  if (!isForAll) line.ownRests.set(publisherId, whose)
 }
 
 type Known = readonly (KeyRefusal | undefined)[]

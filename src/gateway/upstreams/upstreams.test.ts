@@ -223,13 +223,63 @@ test('a deployment that works again for everybody is open at once to those for w
     admitted(upstreams, deployment, false, publisher)
 })
 
-test('a probe for everybody that fails keeps the deployment closed to everybody, whatever its failure would close alone', () => {
+test('a probe for everybody keeps the deployment closed when it fails for two publishers, one after the other', () => {
   const { upstreams, clock } = setUp()
   const deployment = deploymentAt('d')
+  const failure = new UpstreamError('server_error', { status: 500 })
   for (let n = 0; n < 5; n++) fail(upstreams, deployment, new UpstreamError('refused'))
   clock.ms = 15_000
-  fail(upstreams, deployment, new UpstreamError('server_error', { status: 500 }))
-  assert.deepEqual(refused(upstreams, deployment, NEIGHBOUR), ['failing', 30_000])
+  // However often it is the same one, others may still find out.
+  for (let n = 0; n < 4; n++) fail(upstreams, deployment, failure)
+  fail(upstreams, deployment, failure, NEIGHBOUR)
+  assert.deepEqual(refused(upstreams, deployment, 'somebody else'), ['failing', 30_000])
+})
+
+test('a 429 that one publisher is answered makes the key rest for that one; for everybody when another is answered so', () => {
+  const { upstreams, clock } = setUp()
+  const deployment = deploymentAt('d')
+  answer(upstreams, deployment, NEIGHBOUR)
+  for (let n = 0; n < 20; n++) {
+    fail(upstreams, deployment, limitedFor(20))
+    assert.deepEqual(refused(upstreams, deployment), ['busy', 20_000])
+    answer(upstreams, deployment, NEIGHBOUR)
+    clock.ms += 20_000
+  }
+  fail(upstreams, deployment, limitedFor(20))
+  fail(upstreams, deployment, limitedFor(30), NEIGHBOUR)
+  assert.deepEqual(refused(upstreams, deployment, 'somebody else'), ['busy', 30_000])
+})
+
+test('what one publisher is told of too many calls does not cut how many the others may have', () => {
+  for (const error of [LIMITED, new UpstreamError('server_error', { status: 503 })]) {
+    const { upstreams, clock } = setUp()
+    const deployment = deploymentAt('d')
+    const crowd = Array.from({ length: 10 }, () => admitted(upstreams, deployment, false, NEIGHBOUR))
+    for (let n = 0; n < 3; n++) {
+      fail(upstreams, deployment, error)
+      clock.ms += 5_000
+    }
+    crowd.push(admitted(upstreams, deployment, false, NEIGHBOUR))
+    fail(upstreams, deployment, error)
+    crowd.pop()?.ended(error)
+    assert.equal(refused(upstreams, deployment, 'somebody else')[0], 'busy', 'two are told')
+  }
+})
+
+test('a 402 that one publisher is answered, as for a request that is too dear, takes the key from nobody', () => {
+  const { upstreams, lines, noted } = setUp()
+  const deployment = deploymentAt('d')
+  const unpaid = new UpstreamError('key_rejected', { status: 402 })
+  answer(upstreams, deployment, NEIGHBOUR)
+  for (let n = 0; n < 20; n++) fail(upstreams, deployment, unpaid)
+  assert.deepEqual(noted, [])
+  assert.deepEqual(
+    lines.map(({ level, publisher }) => [level, publisher]),
+    [['warn', PUBLISHER]],
+  )
+  fail(upstreams, deployment, unpaid, NEIGHBOUR)
+  assert.deepEqual(noted, [['id of k', 402]])
+  assert.equal(refused(upstreams, deployment, 'somebody else')[0], 'failing')
 })
 
 test('a publisher whose calls failed long ago does not make another’s failures everybody’s', () => {
@@ -345,7 +395,7 @@ test('503 and 529 cut how many calls a key bears, and the rest are refused for w
   }
 })
 
-const HARMLESS = ['rate_limited', 'key_rejected', 'rejected'] as const
+const HARMLESS = ['rate_limited', 'key_rejected', 'rejected', 'event_too_big'] as const
 const HARMFUL = [
   'refused',
   'dns',
@@ -361,7 +411,6 @@ const HARMFUL = [
   'protocol',
   'error_in_200',
   'bad_event',
-  'event_too_big',
   'truncated',
 ] as const
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorFields, type Log } from '../../platform/log.ts'
+import { KEPT_MS } from '../../rules/retention.ts'
 import type { Db } from '../../store/database.ts'
 import { followingPoint, type FollowingPoint } from '../../store/offers/offer-changes.ts'
 import type { Embedder } from '../embedding/embedder.ts'
@@ -142,6 +143,8 @@ async function openExisting(directory: string, log: Log): Promise<OfferIndex | u
 
 interface Entry {
   layout: number
+  /** When, by the store's clock. A version before this one did not write it. */
+  atMs?: number
   identity: string
   model: string
   xmin: string
@@ -152,20 +155,22 @@ function createBook(directory: string, model: string) {
   const path = join(directory, 'followed.json')
   let entry: Entry | undefined
   return {
-    /** Undefined: there is nothing to go on with, or it is of another database, time, model or layout. */
+    /** Undefined: there is nothing to go on with, or it is too old, or of another database, time, model or layout. */
     async since(point: FollowingPoint): Promise<string | undefined> {
       entry ??= await readEntry(path)
       const isSame = entry?.layout === LAYOUT && entry.identity === point.identity && entry.model === model
+      // What was removed since may have been erased, so that no change tells of it.
+      const isTooOld = entry?.atMs !== undefined && point.atMs - entry.atMs > KEPT_MS.removedOffers
       // A server that is behind what we have seen of it was set back.
-      return entry && isSame && BigInt(entry.xmin) <= BigInt(point.xmax) ? entry.xmin : undefined
+      return entry && isSame && !isTooOld && BigInt(entry.xmin) <= BigInt(point.xmax) ? entry.xmin : undefined
     },
     async tearOut(): Promise<void> {
       entry = undefined
       await rm(path, { force: true })
       await mkdir(directory, { recursive: true })
     },
-    async note({ identity, xmin }: FollowingPoint, { isKept }: { isKept: boolean }): Promise<void> {
-      entry = { layout: LAYOUT, identity, model, xmin }
+    async note({ identity, xmin, atMs }: FollowingPoint, { isKept }: { isKept: boolean }): Promise<void> {
+      entry = { layout: LAYOUT, atMs, identity, model, xmin }
       if (!isKept) return
       await writeFile(`${path}.new`, JSON.stringify(entry), { flush: true })
       await rename(`${path}.new`, path)

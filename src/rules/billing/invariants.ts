@@ -8,6 +8,7 @@ export const INVARIANTS = {
   I6: 'a charge belongs to a call and had a hold before it',
   I7: 'a hold does not outlive its lease',
   I8: 'a wallet owes what it was advanced and has not paid, and has nothing available while it owes',
+  I9: 'a day that was sealed has the charges and calls that it had then',
   journal: 'all wallets and all accounts of the operator sum to zero',
 } as const
 

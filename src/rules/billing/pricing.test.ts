@@ -96,3 +96,11 @@ test('an amount that does not pay for the prompt buys no answer', () => {
   assert.equal(outputTokensFor(9n, 10, { ...FREE, input: 1_000_000n, output: 1n }, 77), 0)
   assert.equal(outputTokensFor(9n, 10, { ...FREE, input: 1_000_000n }, 77), 0)
 })
+
+test('no cost is more than the ledger can store, however many tokens there are', () => {
+  const most = 2n ** 63n - 1n
+  const dear: Price = { ...FREE, output: 10_000_000_000_000n }
+  assert.equal(costOf({ ...NO_USAGE, output: Number.MAX_SAFE_INTEGER }, dear), most)
+  const cheap: Price = { ...FREE, output: 1_000_000n }
+  assert.equal(costOf({ ...NO_USAGE, output: 7 }, cheap), 7n)
+})

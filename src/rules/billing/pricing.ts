@@ -1,4 +1,4 @@
-import { divideUp, type Nanos } from '../money.ts'
+import { divideUp, NANOS_MAX, type Nanos } from '../money.ts'
 import { NO_USAGE, type PerClass, type Usage } from './usage.ts'
 
 /** Nanos per million tokens of each class; every published price is exact in this unit. */
@@ -9,9 +9,10 @@ export interface Price extends PerClass<bigint> {
 
 export const TOKENS_PER_PRICE = 1_000_000n
 
-/** What these tokens cost. Rounds up once, at the end, and never per class. */
+/** What these tokens cost. Rounds up once, at the end, and never per class. Never more than can be stored. */
 export function costOf(usage: Usage, price: PerClass<bigint>): Nanos {
-  return divideUp(unroundedCostOf(usage, price), TOKENS_PER_PRICE)
+  const cost = divideUp(unroundedCostOf(usage, price), TOKENS_PER_PRICE)
+  return cost < NANOS_MAX ? cost : NANOS_MAX
 }
 
 /** Written out and not a loop over the classes: it is asked for every chunk. */

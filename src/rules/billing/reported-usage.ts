@@ -5,7 +5,7 @@ import { completionTokensOf, promptTokensOf, type Usage } from './usage.ts'
  * report is flagged: it is a defect or a lie, and must neither empty a publisher's wallet nor go unnoticed.
  */
 
-/** Those of a whole call, missing and falling, are noticed by gateway/conclusion.ts; docs/operations.md explains all. */
+/** Those of a whole call, missing and falling, are noticed by gateway/metering/conclusion.ts; docs/operations.md explains all. */
 export const ANOMALIES = [
   'missing', // a finished answer without a report
   'not_a_count', // negative, fractional, a text

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ParleyError } from '../errors.ts'
-import { MESSAGES_MAX } from '../limits.ts'
+import { MAX_TOKENS_MAX, MESSAGES_MAX } from '../limits.ts'
 
 /**
  * What a caller may send, and nothing else: unknown fields are ignored and never passed on, known ones are checked
@@ -88,7 +88,7 @@ const tool = z.object({
 })
 
 const penalty = z.number().min(-2).max(2)
-const tokenCount = z.int().positive()
+const tokenCount = z.int().positive().max(MAX_TOKENS_MAX)
 
 const body = z.object({
   model: z.string().min(1, 'must not be empty'),

@@ -50,6 +50,8 @@ export interface MonetizationSettings {
 export interface JudgeRequest {
   /** What was said, oldest first; the last one is the user's. Nothing of the system prompt. */
   turns: readonly Turn[]
+  /** Whose share of the matcher's places it takes. Gateways of the version before do not say it. */
+  projectId?: string | undefined
   /** Give up when this has passed. */
   deadlineMs: number
 }

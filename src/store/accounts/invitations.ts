@@ -87,3 +87,11 @@ export async function listInvitationsTo(db: Db, email: string) {
     .limit(100)
     .execute()
 }
+
+/** Those that ended so long ago that nobody asks for them any more. Returns how many. */
+export async function expireInvitations(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from invitations where id in (
+      select id from invitations where expires_at < now() - ${keptMs} * interval '1 ms' limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}

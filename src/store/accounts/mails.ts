@@ -50,3 +50,13 @@ export async function giveUpMail(db: Db, id: string): Promise<void> {
     .where('id', '=', id)
     .execute()
 }
+
+/** Forgets mails of before, whatever became of them: one that still waits then has links that lead nowhere. Returns how many. */
+export async function expireMails(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from mails where id in (
+      select id from mails where id < first_id_of(now() - ${keptMs} * interval '1 ms') order by id limit ${most})`.execute(
+    db,
+  )
+  return Number(numAffectedRows ?? 0n)
+}

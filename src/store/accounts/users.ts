@@ -120,13 +120,10 @@ export async function deleteUser(db: Db, userId: string): Promise<void> {
   await db.deleteFrom('users').where('id', '=', userId).execute()
 }
 
-/** Sessions and short-lived proofs that have ended. Returns how many were deleted. */
-export async function expireProofs(db: Db, most: number): Promise<number> {
-  const sessions = await sql`
-    delete from sessions where id in (select id from sessions where expires_at < now() limit ${most})`.execute(db)
-  const proofs = await sql`
-    delete from verifications where id in (select id from verifications where expires_at < now() limit ${most})`.execute(
-    db,
-  )
-  return Number((sessions.numAffectedRows ?? 0n) + (proofs.numAffectedRows ?? 0n))
+/** Sessions, or short-lived proofs, that have ended. Returns how many were deleted. */
+export async function expireProofs(db: Db, table: 'sessions' | 'verifications', most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where id in (
+      select id from ${sql.table(table)} where expires_at < now() limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
 }

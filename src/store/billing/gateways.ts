@@ -1,9 +1,20 @@
 import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 
-/** Says that a gateway lives, which keeps the leases of all its holds. */
-export async function beat(db: Db, gatewayId: string): Promise<void> {
-  await sql`insert into gateways (id) values (${gatewayId}) on conflict (id) do update set beat_at = now()`.execute(db)
+/** Says that a gateway lives, which keeps the leases of all its holds, and which secrets it has. */
+export async function beat(db: Db, gatewayId: string, secretVersions: readonly number[]): Promise<void> {
+  await sql`insert into gateways (id, secret_versions) values (${gatewayId}, ${secretVersions})
+    on conflict (id) do update set beat_at = now()`.execute(db)
+}
+
+/** Gateways that live. `secret_versions` is null where one does not say. */
+export async function listLiveGateways(db: Db, leaseMs: number) {
+  return db
+    .selectFrom('gateways')
+    .select(['id', 'started_at', 'secret_versions'])
+    .where('beat_at', '>', sql<Date>`now() - ${leaseMs} * interval '1 ms'`)
+    .orderBy('started_at')
+    .execute()
 }
 
 /** A gateway that ended in order: nothing of it is left to sweep. */

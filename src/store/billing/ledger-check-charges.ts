@@ -25,6 +25,8 @@ export interface ChargeReading {
   where: Condition
   /** Also looks at the call of each charge, at these ids. */
   callsAt: IdRange | undefined
+  /** Only of charges from this id on; the others are in the fingerprint instead. */
+  callsFrom?: RawBuilder<unknown>
 }
 
 export interface ChargeSums {
@@ -128,23 +130,34 @@ const matchesCall = ({ lower, upper }: IdRange) => sql`
   (select k.outcome = c.outcome from calls k
     where k.id = c.id and k.id >= ${lower} and k.id < ${upper})`
 
-const callChecks = (ids: IdRange): Check[] => [
-  { invariant: 'I6', broken: sql`(${matchesCall(ids)} is null)`, detail: sql`'there is no such call'` },
-  { invariant: 'I4', broken: sql`(not ${matchesCall(ids)})`, detail: sql`'its call has another outcome'` },
+const callChecks = (ids: IdRange, from = sql`c.id`): Check[] => [
+  {
+    invariant: 'I6',
+    broken: sql`(c.id >= ${from} and ${matchesCall(ids)} is null)`,
+    detail: sql`'there is no such call'`,
+  },
+  {
+    invariant: 'I4',
+    broken: sql`(c.id >= ${from} and not ${matchesCall(ids)})`,
+    detail: sql`'its call has another outcome'`,
+  },
 ]
 
 /** Equal for a set of charges and the set of their calls; for any other two sets the chance is one in 2^64. */
-const fingerprintOf = (row: 'c' | 'k') => {
+const fingerprintOf = (row: 'c' | 'k', before?: RawBuilder<unknown>) => {
   const [id, outcome] = ['id', 'outcome'].map((column) => sql.ref(`${row}.${column}`))
-  return sql`coalesce(bit_xor(uuid_hash_extended(${id}, hashtextextended(${outcome}, 0))), 0)`
+  const upTo = before === undefined ? sql`` : sql`filter (where ${id} < ${before})`
+  return sql`coalesce(bit_xor(uuid_hash_extended(${id}, hashtextextended(${outcome}, 0))) ${upTo}, 0)`
 }
 
 export async function sumCharges(tx: Db, reading: ChargeReading): Promise<ChargeSums> {
-  const { table, where, callsAt } = reading
-  const isBroken = callsAt ? sql`(${IS_BROKEN} or ${matchesCall(callsAt)} is not true)` : IS_BROKEN
+  const { table, where, callsAt, callsFrom = sql`c.id` } = reading
+  const isBroken = callsAt
+    ? sql`(${IS_BROKEN} or (c.id >= ${callsFrom} and ${matchesCall(callsAt)} is not true))`
+    : IS_BROKEN
   const { rows } = await sql<ProjectSum>`
     select c.project_id, count(*)::int as charges, sum(c.charged_nanos)::text as charged,
-      count(*) filter (where ${isBroken})::int as broken, ${fingerprintOf('c')} as fingerprint
+      count(*) filter (where ${isBroken})::int as broken, ${fingerprintOf('c', reading.callsFrom)} as fingerprint
     from ${table} c left join price_versions v on v.id = c.price_version_id
     where ${where} group by c.project_id`.execute(tx)
   return {
@@ -152,7 +165,7 @@ export async function sumCharges(tx: Db, reading: ChargeReading): Promise<Charge
     charged: new Map(rows.map((row) => [row.project_id, BigInt(row.charged)])),
     fingerprint: rows.reduce((mixed, row) => mixed ^ row.fingerprint, 0n),
     findings: rows.some((row) => row.broken > 0)
-      ? await findCharges(tx, reading, [...CHECKS, ...(callsAt ? callChecks(callsAt) : [])])
+      ? await findCharges(tx, reading, [...CHECKS, ...(callsAt ? callChecks(callsAt, callsFrom) : [])])
       : [],
   }
 }

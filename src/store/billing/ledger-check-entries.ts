@@ -1,12 +1,10 @@
 import { sql, type RawBuilder } from 'kysely'
-import { FIRST_UUID, LAST_UUID } from '../../platform/uuid.ts'
+import { FIRST_UUID, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
 import type { Finding } from '../../rules/billing/invariants.ts'
 import { HOUR_MS, MINUTE_MS } from '../../rules/durations.ts'
 import {
   findBroken,
   findStrayCalls,
-  findStrayCharges,
-  fingerprintCalls,
   sumCharges,
   type ChargeSums,
   type Condition,
@@ -33,15 +31,17 @@ export interface Partition extends IdRange {
   blocks: number
   /** The same for the charges and the calls of a day. */
   day: string
+  endsAt: Date
 }
 
 export interface Reading {
-  tx: Db
+  /** A short transaction: no snapshot is held for longer than one of these takes. */
+  read<T>(work: (tx: Db) => Promise<T>): Promise<T>
   partitions: readonly Partition[]
   signal: AbortSignal | undefined
 }
 
-const REVENUE = '00000000-0000-0000-0000-000000000001'
+export const REVENUE = '00000000-0000-0000-0000-000000000001'
 const FOREVER = sql`'infinity'::timestamptz`
 /** No statement may run into its timeout: 128 MiB are some 600,000 charges, read in half a second. */
 const BLOCKS_PER_STATEMENT = 16_384
@@ -66,6 +66,7 @@ export async function listPartitions(tx: Db): Promise<Partition[]> {
     day: `${lower} ${upper}`,
     lower: sql`${lower}::uuid`,
     upper: sql`${upper}::uuid`,
+    endsAt: timeOfUuid(upper),
   }))
 }
 
@@ -79,81 +80,53 @@ interface PartitionRow {
   blocks: number
 }
 
-/**
- * Every entry up to `boundary`, page by page, and every call. To look up the call of each charge would take three times
- * as long as everything else together, so only their fingerprints are taken.
- */
-export async function readAll(
-  { tx, partitions, signal }: Reading,
-  lanes: readonly Db[],
-  boundary: Date,
-): Promise<Entries> {
-  const entries = noEntries()
-  const parts = partitions.flatMap((partition) => [...pagesOf(partition.blocks)].map((pages) => ({ partition, pages })))
-  // Shared: each lane takes the next part when it is done with one.
-  const left = parts.values()
-  const readParts = async (lane: Db) => {
-    for (const { partition, pages } of left) {
-      signal?.throwIfAborted()
-      const { parent, table, day } = partition
-      if (parent === 'calls') {
-        mix(entries.fingerprints, day, await fingerprintCalls(lane, table, pages('k')))
-      } else {
-        const where = sql`${pages('c')} and c.settled_at <= ${boundary}`
-        addCharges(entries, day, await sumCharges(lane, { table, where, callsAt: undefined }))
-      }
-    }
-  }
-  await Promise.all(lanes.map(readParts))
-  for (const pages of pagesOf(await blocksOfTransfers(tx))) {
-    await addTransfers(tx, entries, sql`${pages('t')} and t.created_at <= ${boundary}`)
-  }
-  return entries
-}
-
-/** Compares the charges and calls of some days one by one, as far as `readSettled` does not do it anyway. */
-export async function findStrays(reading: Reading, days: ReadonlySet<string>, boundary: Date): Promise<Finding[]> {
-  const { tx, partitions, signal } = reading
-  const findings: Finding[] = []
-  for (const { parent, table, blocks, day, lower, upper } of partitions) {
-    if (!days.has(day)) continue
-    for (const pages of pagesOf(blocks)) {
-      signal?.throwIfAborted()
-      const found =
-        parent === 'calls'
-          ? findStrayCalls(tx, table, sql`${pages('k')} and k.id < first_id_of(${boundary})`, { lower, upper })
-          : findStrayCharges(tx, {
-              table,
-              where: sql`${pages('c')} and c.settled_at <= ${boundary}`,
-              callsAt: { lower, upper },
-            })
-      findings.push(...(await found))
-    }
-  }
-  return findings
-}
-
 /** What was settled after `from` and up to `to`. The very last part has no end: a gateway's clock may be ahead. */
 export async function readSettled(reading: Reading, from: Date, to: Date, isLast: boolean): Promise<Entries> {
-  const { tx, signal } = reading
+  const { read, signal } = reading
   const entries = noEntries()
   for (const hour of spansOf(from, to, HOUR_MS, isLast)) {
     for (const { partition, span } of await findSlices(reading, hour)) {
       signal?.throwIfAborted()
       const { table, day, lower, upper } = partition
-      addCharges(entries, day, await sumCharges(tx, { table, where: isSettledIn(span), callsAt: { lower, upper } }))
+      const where = isSettledIn(span)
+      addCharges(entries, day, await read((tx) => sumCharges(tx, { table, where, callsAt: { lower, upper } })))
     }
   }
+  entries.findings.push(...(await findStrayCallsBetween(reading, from, to, isLast)))
+  const end = isLast ? FOREVER : sql`${to}`
+  await read((tx) => addTransfers(tx, entries, sql`t.created_at > ${from} and t.created_at <= ${end}`))
+  return entries
+}
+
+/** Calls by the time at which they began, so one that took very long is looked at only by the next full pass. */
+export async function findStrayCallsBetween(
+  { read, signal }: Reading,
+  from: Date,
+  to: Date,
+  isLast: boolean,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
   for (const minute of spansOf(from, to, MINUTE_MS, isLast)) {
     signal?.throwIfAborted()
-    // A call's id is the time at which it began, so one that took very long is looked at only by the next full pass.
     const ids = { lower: firstIdOf(minute.from), upper: minute.to ? firstIdOf(minute.to) : sql`${LAST_UUID}::uuid` }
     const where = sql`k.id >= ${ids.lower} and k.id < ${ids.upper}`
-    entries.findings.push(...(await findStrayCalls(tx, sql.table('calls'), where, ids)))
+    findings.push(...(await read((tx) => findStrayCalls(tx, sql.table('calls'), where, ids))))
   }
-  const end = isLast ? FOREVER : sql`${to}`
-  await addTransfers(tx, entries, sql`t.created_at > ${from} and t.created_at <= ${end}`)
-  return entries
+  return findings
+}
+
+/** What was settled after `from`, as the snapshot of `tx` has it: nothing but the sums. */
+export async function sumAfter(tx: Db, from: Date): Promise<Sums> {
+  const entries = noEntries()
+  const { rows } = await sql<{ project_id: string; charged: string }>`
+    select c.project_id, sum(c.charged_nanos)::text as charged from charges c where c.settled_at > ${from}
+    group by c.project_id`.execute(tx)
+  for (const { project_id, charged } of rows) move(entries.sums, project_id, REVENUE, BigInt(charged))
+  const transfers = await sql<{ debit: string; credit: string; amount: string }>`
+    select t.debit_account as debit, t.credit_account as credit, sum(t.amount_nanos)::text as amount
+    from transfers t where t.created_at > ${from} group by t.debit_account, t.credit_account`.execute(tx)
+  for (const { debit, credit, amount } of transfers.rows) move(entries.sums, debit, credit, BigInt(amount))
+  return entries.sums
 }
 
 /** After `from` and up to `to`, or without an end. */
@@ -175,15 +148,17 @@ function isSettledIn({ from, to }: Span): Condition {
   return sql`c.settled_at > ${from} and c.settled_at <= ${to ?? FOREVER}`
 }
 
-function firstIdOf(moment: Date): RawBuilder<unknown> {
+export function firstIdOf(moment: Date): RawBuilder<unknown> {
   return sql`first_id_of(${moment})`
 }
 
 /** Cuts an hour into pieces that one statement can read, by counting first. Usually it is one piece of one partition. */
-async function findSlices({ tx, partitions }: Reading, hour: Span): Promise<{ partition: Partition; span: Span }[]> {
-  const { rows } = await sql<{ oid: string; minute: Date; charges: number }>`
-    select c.tableoid::text as oid, date_trunc('minute', c.settled_at) as minute, count(*)::int as charges from charges c
-    where ${isSettledIn(hour)} group by 1, 2 order by 1, 2`.execute(tx)
+async function findSlices({ read, partitions }: Reading, hour: Span): Promise<{ partition: Partition; span: Span }[]> {
+  const { rows } = await read((tx) =>
+    sql<{ oid: string; minute: Date; charges: number }>`
+      select c.tableoid::text as oid, date_trunc('minute', c.settled_at) as minute, count(*)::int as charges
+      from charges c where ${isSettledIn(hour)} group by 1, 2 order by 1, 2`.execute(tx),
+  )
   return partitions.flatMap((partition) => {
     const minutes = rows.filter(({ oid }) => oid === partition.oid)
     return minutes.length === 0 ? [] : cut(hour, minutes).map((span) => ({ partition, span }))
@@ -205,21 +180,26 @@ function cut(hour: Span, minutes: readonly { minute: Date; charges: number }[]):
   return [...spans, { from, to: hour.to }]
 }
 
-async function blocksOfTransfers(tx: Db): Promise<number> {
+export async function blocksOfTransfers(tx: Db): Promise<number> {
   const { rows } = await sql<{ blocks: number }>`
     select (pg_relation_size('transfers') / current_setting('block_size')::int)::int as blocks`.execute(tx)
   return rows[0]?.blocks ?? 0
 }
 
+/** A call whose charge was archived afterwards: it was right then, and can no longer be looked up. */
+const isOfArchived = (prefix: 'late:' | 'absorbed:') => sql`
+  (select t.created_at <= s.archived_at and t.reference = ${sql.lit(prefix)} || t.corrects from sealed_days s
+    where s.day = (time_of_id(t.corrects) at time zone 'utc')::date)`
+
 /** Is the transfer `t` a late charge, or what was absorbed of one, but not the one of a call that was swept? */
 const IS_WRONGLY_LATE = sql`(case
-  when t.kind = 'late_charge' then (select c.outcome = 'gateway_died' and t.reference = 'late:' || c.id
-    and t.debit_account = c.project_id from charges c where c.id = t.corrects) is not true
-  when t.kind = 'absorbed' and t.credit_account = ${REVENUE} then (select c.outcome = 'gateway_died'
-    and t.reference = 'absorbed:' || c.id from charges c where c.id = t.corrects) is not true
+  when t.kind = 'late_charge' then coalesce((select c.outcome = 'gateway_died' and t.reference = 'late:' || c.id
+    and t.debit_account = c.project_id from charges c where c.id = t.corrects), ${isOfArchived('late:')}) is not true
+  when t.kind = 'absorbed' and t.credit_account = ${REVENUE} then coalesce((select c.outcome = 'gateway_died'
+    and t.reference = 'absorbed:' || c.id from charges c where c.id = t.corrects), ${isOfArchived('absorbed:')}) is not true
   else false end)`
 
-async function addTransfers(tx: Db, entries: Entries, where: Condition): Promise<void> {
+export async function addTransfers(tx: Db, entries: Entries, where: Condition): Promise<void> {
   const { rows } = await sql<{ debit: string; credit: string; amount: string; broken: number }>`
     select t.debit_account as debit, t.credit_account as credit, sum(t.amount_nanos)::text as amount,
       count(*) filter (where ${IS_WRONGLY_LATE})::int as broken
@@ -232,7 +212,11 @@ async function addTransfers(tx: Db, entries: Entries, where: Condition): Promise
   entries.findings.push(...(await findBroken(tx, 'I3', wrong)))
 }
 
-function addCharges(entries: Entries, day: string, { charges, charged, fingerprint, findings }: ChargeSums): void {
+export function addCharges(
+  entries: Entries,
+  day: string,
+  { charges, charged, fingerprint, findings }: ChargeSums,
+): void {
   entries.charges += charges
   for (const [projectId, amount] of charged) move(entries.sums, projectId, REVENUE, amount)
   mix(entries.fingerprints, day, fingerprint)
@@ -243,17 +227,25 @@ export function mix(fingerprints: Map<string, bigint>, day: string, fingerprint:
   fingerprints.set(day, (fingerprints.get(day) ?? 0n) ^ fingerprint)
 }
 
+/** Adds what was read elsewhere. */
+export function addEntries(entries: Entries, { charges, sums, fingerprints, findings }: Entries): void {
+  entries.charges += charges
+  for (const [id, nanos] of sums) entries.sums.set(id, (entries.sums.get(id) ?? 0n) + nanos)
+  for (const [day, fingerprint] of fingerprints) mix(entries.fingerprints, day, fingerprint)
+  entries.findings.push(...findings)
+}
+
 function move(sums: Sums, debit: string, credit: string, amount: bigint): void {
   sums.set(debit, (sums.get(debit) ?? 0n) - amount)
   sums.set(credit, (sums.get(credit) ?? 0n) + amount)
 }
 
-function noEntries(): Entries {
+export function noEntries(): Entries {
   return { charges: 0, sums: new Map(), fingerprints: new Map(), findings: [] }
 }
 
 /** Conditions on the row of this name, which together are true of every row of so many blocks exactly once. */
-function* pagesOf(blocks: number): Generator<(row: 'c' | 'k' | 't') => Condition> {
+export function* pagesOf(blocks: number): Generator<(row: 'c' | 'k' | 't') => Condition> {
   for (let first = 0; first < blocks; first += BLOCKS_PER_STATEMENT) {
     const [start, end] = [`(${first},0)`, `(${first + BLOCKS_PER_STATEMENT},0)`]
     yield (row) => sql`${sql.ref(`${row}.ctid`)} >= ${start}::tid and ${sql.ref(`${row}.ctid`)} < ${end}::tid`

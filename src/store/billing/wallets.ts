@@ -135,7 +135,3 @@ export async function sweepHolds(db: Db, leaseMs: number, longestCallMs: number,
     select ledger_sweep(${leaseMs} * interval '1 ms', ${longestCallMs} * interval '1 ms', ${most}) as swept`.execute(db)
   return rows[0]?.swept ?? 0
 }
-
-export async function ensurePartitions(db: Db): Promise<void> {
-  await sql`select ensure_partitions()`.execute(db)
-}

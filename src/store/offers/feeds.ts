@@ -111,3 +111,14 @@ export async function tryLockFeed(connection: Db, feedId: string): Promise<boole
 export async function unlockFeed(connection: Db, feedId: string): Promise<void> {
   await sql`select pg_advisory_unlock(hashtextextended('feed ' || ${feedId}, 0))`.execute(connection)
 }
+
+/** Forgets old runs, but never the newest of a feed: what was done last can always be seen. Returns how many. */
+export async function expireFeedRuns(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from feed_runs where id in (
+      select r.id from feed_runs r
+      where r.id < first_id_of(now() - ${keptMs} * interval '1 ms')
+        and exists (select from feed_runs l where l.feed_id = r.feed_id and l.started_at > r.started_at)
+      order by r.id limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}

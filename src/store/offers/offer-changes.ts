@@ -11,6 +11,8 @@ import type { Db } from '../database.ts'
 export interface FollowingPoint {
   /** Of the server, its history and the database: after a restore from a backup, another one. */
   identity: string
+  /** The store's clock. */
+  atMs: number
   /** Whatever an earlier transaction changed can be seen by now. */
   xmin: string
   /** No transaction from here on had begun. */
@@ -23,7 +25,7 @@ export async function followingPoint(db: Db): Promise<FollowingPoint> {
   const { rows } = await sql<FollowingPoint>`
     select concat_ws('/', (pg_control_system()).system_identifier, (pg_control_checkpoint()).timeline_id,
         (select oid from pg_database where datname = current_database())) as identity,
-      pg_snapshot_xmin(s) as xmin, pg_snapshot_xmax(s) as xmax,
+      (extract(epoch from now()) * 1000)::float8 as "atMs", pg_snapshot_xmin(s) as xmin, pg_snapshot_xmax(s) as xmax,
       coalesce((select max(changed_in)::text::numeric + 1 from offers), 0)::text as "end"
     from pg_current_snapshot() as s`.execute(db)
   const [point] = rows

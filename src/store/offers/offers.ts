@@ -106,3 +106,15 @@ export async function countPendingOffers(db: Db): Promise<bigint> {
     .executeTakeFirstOrThrow()
   return n
 }
+
+/**
+ * Erases offers that were removed so long ago, except those that a person rejected: an advertiser who takes one away and
+ * brings it again must not get another answer. Returns how many.
+ */
+export async function eraseRemovedOffers(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from offers where id in (
+      select id from offers where removed_at < now() - ${keptMs} * interval '1 ms'
+        and not (review = 'rejected' and reviewed_at is not null) limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}

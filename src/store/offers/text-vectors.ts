@@ -26,3 +26,31 @@ export async function insertVectors(db: Db, model: string, vectors: readonly Tex
       as made (digest, vector)
     on conflict do nothing`.execute(db)
 }
+
+export type VectorPlace = Pick<TextVector, 'digest'> & { model: string }
+
+/**
+ * Of the next `most` vectors after a place, erases those whose text is no offer's and no hint's any more. Returns where it
+ * came to; nowhere: that was the end.
+ */
+export async function eraseUnusedVectors(
+  db: Db,
+  after: VectorPlace | undefined,
+  most: number,
+): Promise<{ reached: VectorPlace | undefined; erased: number }> {
+  const beyond = after === undefined ? sql`` : sql`where (model, digest) > (${after.model}, ${after.digest}::bytea)`
+  const { rows } = await sql<VectorPlace & { seen: number; erased: number }>`
+    with seen as materialized (select model, digest from text_vectors ${beyond} order by model, digest limit ${most}),
+      erased as (
+        delete from text_vectors v using seen s where v.model = s.model and v.digest = s.digest
+          and not exists (select from offers o where o.text_hash = v.digest)
+          and v.digest not in (
+            select sha256(convert_to(hint, 'UTF8')) from campaigns c, unnest(c.context_hints || c.negative_hints) as hint)
+        returning 1)
+    select model, digest, (select count(*)::int from seen) as seen, (select count(*)::int from erased) as erased
+    from seen order by model desc, digest desc limit 1`.execute(db)
+  const [last] = rows
+  if (!last) return { reached: undefined, erased: 0 }
+  const { model, digest, seen, erased } = last
+  return { reached: seen < most ? undefined : { model, digest }, erased }
+}

@@ -16,6 +16,8 @@ export interface KeyPairRow {
   expires_at: Date | null
   last_used_at: Date | null
   replaced_by: string | null
+  /** Whose limits hold for it, when not its own: those of the first pair of a line that was rolled. */
+  counted_as: string | null
   created_at: Date
 }
 
@@ -28,6 +30,7 @@ const COLUMNS = [
   'expires_at',
   'last_used_at',
   'replaced_by',
+  'counted_as',
   'created_at',
 ] as const
 

@@ -6,6 +6,8 @@ import { settingsOf, type MonetizationRow } from '../recommendations/monetizatio
 /** Everything that authentication needs to know of a publishable key, in one row. */
 export interface KeyRecord {
   keyPairId: string
+  /** Whose limits hold for its calls: its own id, or that of the pair that it took the place of. */
+  countedAs: string
   projectId: string
   publisherId: string
   publishableKey: string
@@ -20,6 +22,8 @@ export interface KeyRecord {
   /** The console's own pair: what it causes is nobody's to bill. */
   isPlayground: boolean
   monetization: MonetizationSettings | undefined
+  /** What is held by calls in flight is still in it. */
+  isWalletEmpty: boolean
 }
 
 /** In the order asked; undefined where there is no such key. */
@@ -30,6 +34,7 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
     .innerJoin('publishers as u', 'u.id', 'p.publisher_id')
     .leftJoin('domains as d', 'd.project_id', 'p.id')
     .leftJoin('monetization as m', 'm.project_id', 'p.id')
+    .leftJoin('wallets as w', 'w.project_id', 'p.id')
     .select([
       'k.id as keyPairId',
       'k.project_id as projectId',
@@ -44,14 +49,16 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
       'p.allowed_models as allowedModels',
       'p.content_retention_days as contentRetentionDays',
       'k.purpose',
+      'w.balance_nanos',
     ])
+    .select(sql<string>`coalesce(k.counted_as, k.id)`.as('countedAs'))
     .select(sql<MonetizationRow | null>`case when m.mode <> 'off' then to_json(m) end`.as('monetization'))
     .where('k.publishable_key', 'in', publishableKeys)
     .where('k.deleted_at', 'is', null)
     .where('p.archived_at', 'is', null)
     .execute()
   const found = new Map(
-    rows.map(({ activated_at, verified_at, purpose, monetization, ...row }) => [
+    rows.map(({ activated_at, verified_at, purpose, monetization, balance_nanos, ...row }) => [
       row.publishableKey,
       {
         ...row,
@@ -59,6 +66,7 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
         isDomainVerified: verified_at !== null,
         isPlayground: purpose === 'playground',
         monetization: monetization ? settingsOf(monetization) : undefined,
+        isWalletEmpty: (balance_nanos ?? 0n) <= 0n,
       },
     ]),
   )
@@ -76,6 +84,8 @@ export interface NewKeyPair {
   expiresAt?: Date | null
   /** The person who made it; none when an operator did. */
   createdBy?: string
+  /** The pair that it takes the place of, and shares limits and budgets with. */
+  countedAs?: string
 }
 
 export async function insertKeyPair(db: Db, pair: NewKeyPair): Promise<void> {
@@ -91,6 +101,7 @@ export async function insertKeyPair(db: Db, pair: NewKeyPair): Promise<void> {
       secret_last4: pair.secretLast4,
       expires_at: pair.expiresAt ?? null,
       created_by: pair.createdBy ?? null,
+      counted_as: pair.countedAs ?? null,
     })
     .execute()
 }

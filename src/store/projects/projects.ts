@@ -22,7 +22,10 @@ export async function insertProject(
       .values({ id: project.id, publisher_id: project.publisherId, name: project.name })
       .execute()
     await tx.insertInto('accounts').values({ id: project.id, kind: 'wallet', project_id: project.id }).execute()
-    await tx.insertInto('wallets').values({ project_id: project.id }).execute()
+    await tx
+      .insertInto('wallets')
+      .values({ project_id: project.id, has_limits: hasLimits(tx, project.publisherId) })
+      .execute()
     await insertDomain(tx, {
       projectId: project.id,
       name: project.domain,
@@ -30,6 +33,11 @@ export async function insertProject(
       verifiedAt: project.domainVerifiedAt,
     })
   })
+}
+
+/** Limits of the publisher hold for its new projects, too. */
+function hasLimits(tx: Db, publisherId: string) {
+  return sql<boolean>`exists (${tx.selectFrom('limits').where('scope', '=', 'publisher').where('subject', '=', publisherId).select('subject')})`
 }
 
 export interface ProjectSettings {

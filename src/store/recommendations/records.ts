@@ -24,7 +24,7 @@ export interface RecommendationRecord {
 }
 
 /**
- * Writes down what is about to be shown, with the link that its offer has now, and in its conversation, so that the next
+ * Writes down what is about to be shown, with the link and the headline that its offer has now, and in its conversation, so that the next
  * turn knows of it. Says of each, in order, whether its offer may still be advertised: matchers hear of a withdrawal some
  * seconds late. Sending a batch again changes nothing.
  */
@@ -46,7 +46,7 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
   )
   const { rows } = await sql<{ id: string }>`
     with allowed as materialized (
-      select n.*, o.link
+      select n.*, o.link, o.headline
       from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
         offer_id uuid, turn int, price_nanos int8, relevance real, label text, conversation text)
         join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
@@ -54,10 +54,10 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
       where ${MAY_BE_ADVERTISED}
     ), written as (
       insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
-        relevance, label, state, link)
+        relevance, label, state, link, headline)
       select id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos, relevance, label,
         -- Seen by nobody until setRecommendationStates says otherwise.
-        'aborted', link
+        'aborted', link, headline
       from allowed on conflict (id) do nothing returning id
     ), noted as (
       insert into conversation_restraints as r (project_id, digest, served, last_turn, offers, advertisers, expires_at)
@@ -228,4 +228,36 @@ export async function expireRestraints(db: Db, limit: number): Promise<number> {
     )
     .executeTakeFirst()
   return Number(result.numDeletedRows)
+}
+
+/**
+ * Of the next `most` recommendations after an id, completes those that a gateway of the version before wrote, without the
+ * headline that readers saw: their offers can then be erased. Returns where it came to.
+ */
+export async function completeHeadlines(
+  db: Db,
+  after: string,
+  most: number,
+): Promise<{ reached: string; seen: number }> {
+  const { rows } = await sql<{ reached: string; seen: number }>`
+    with seen as materialized (
+      select id, offer_id, headline from recommendations
+      -- Not what a gateway may just be writing to.
+      where id > ${after}::uuid and id < first_id_of(now() - interval '1 hour') order by id limit ${most}
+    ), completed as (
+      update recommendations r set headline = o.headline from seen s join offers o on o.id = s.offer_id
+      where s.headline is null and r.id = s.id)
+    select id as reached, (select count(*)::int from seen) as seen from seen order by id desc limit 1`.execute(db)
+  return rows[0] ?? { reached: after, seen: 0 }
+}
+
+/** Returns how many rows were forgotten. By project, because that is how the rows are found. */
+export async function expireOutcomes(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from recommendation_outcomes where (project_id, hour, outcome) in (
+      select o.project_id, o.hour, o.outcome from projects p cross join lateral (
+        select project_id, hour, outcome from recommendation_outcomes o
+        where o.project_id = p.id and o.hour < now() - ${keptMs} * interval '1 ms' limit ${most}) o
+      limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
 }

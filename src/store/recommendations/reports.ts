@@ -10,8 +10,9 @@ export interface RecommendationRow {
   id: string
   callId: string
   advertiserId: string
-  /** Null when the advertiser or the offer is not there any more. */
+  /** Null when the advertiser is not there any more. */
   advertiser: string | null
+  /** What readers saw. Null only where a version before this one wrote it, and the offer is not there any more. */
   headline: string | null
   turn: number
   relevance: number
@@ -29,7 +30,8 @@ export async function listRecommendations(
 ): Promise<RecommendationRow[]> {
   await goByIndexes(tx)
   const { rows } = await sql<RecommendationRow>`
-    select r.id, r.call_id as "callId", r.advertiser_id as "advertiserId", a.name as advertiser, o.headline, r.turn,
+    select r.id, r.call_id as "callId", r.advertiser_id as "advertiserId", a.name as advertiser,
+      coalesce(r.headline, o.headline) as headline, r.turn,
       r.relevance, r.price_nanos as "priceNanos", r.label, r.state, r.created_at as "createdAt"
     from (
       select * from recommendations where project_id = ${projectId} and state <> 'aborted'

@@ -1,0 +1,63 @@
+import { listLiveGateways } from '../../store/billing/gateways.ts'
+import type { Tx } from '../../store/database.ts'
+import { listProviders } from '../../store/catalogue/providers.ts'
+import { countKeyPairsBySecret } from '../../store/projects/keys.ts'
+import { deleteSecretVersion, listSecretVersions } from '../../store/secret-versions.ts'
+import type { Actor } from '../actor.ts'
+import { auditInstallation } from '../audit.ts'
+import { conflict, notThere } from '../refusals.ts'
+
+/** The root secrets: what must be true before one is used, and before one is given up. */
+
+/** A gateway without it could not open what is sealed under it, and would answer none of the models that need it. */
+export async function expectGatewaysToHave(tx: Tx, version: number, leaseMs: number): Promise<void> {
+  const lacking = (await listLiveGateways(tx, leaseMs)).filter((gateway) => !gateway.secret_versions?.includes(version))
+  if (lacking.length === 0) return
+  throw conflict(
+    `Nothing was sealed: secret ${version} is missing at ${lacking.map(nameOf).join(', ')}. List it in PARLEY_SECRET of every gateway, after the one that is first now, and restart them before you put it first.`,
+  )
+}
+
+interface SecretToForget {
+  version: number
+  /** Then it does not matter what still needs it: nobody can open that any more. */
+  isLost: boolean
+  leaseMs: number
+  versionOf(sealed: string): number
+}
+
+/** Gives up a secret, so that no process has to know it any more. */
+export async function forgetSecret(tx: Tx, actor: Actor, input: SecretToForget): Promise<void> {
+  const { version, isLost, leaseMs } = input
+  const having = (await listLiveGateways(tx, leaseMs)).filter((gateway) => gateway.secret_versions?.includes(version))
+  if (having.length > 0) {
+    const what = isLost ? 'is not lost' : 'is still in use'
+    throw conflict(
+      `Secret ${version} ${what}: ${having.map(nameOf).join(', ')} has it. Take it out of PARLEY_SECRET of every process first.`,
+    )
+  }
+  if (!isLost) await expectUnused(tx, input)
+  if (!(await deleteSecretVersion(tx, version))) throw notThere('secret')
+  await auditInstallation(tx, actor, 'secrets.forgotten', { details: { secretVersion: version, isLost } })
+}
+
+async function expectUnused(tx: Tx, { version, versionOf }: SecretToForget): Promise<void> {
+  const pairs = (await countKeyPairsBySecret(tx)).find(({ secret_version }) => secret_version === version)?.pairs ?? 0n
+  if (pairs > 0n) {
+    throw conflict(
+      `Active key pairs that need secret ${version}: ${pairs}. It can go when they were rolled or disabled.`,
+    )
+  }
+  const keys = (await listProviders(tx)).flatMap((provider) => provider.keys)
+  const sealed = keys.filter(({ sealed_key }) => versionOf(sealed_key) === version).length
+  if (sealed > 0) throw conflict(`Keys of providers under secret ${version}: ${sealed}. Run: parley secrets rewrap`)
+  const others = (await listSecretVersions(tx)).filter((other) => other.version !== version)
+  if (others.length > 0) return
+  throw conflict(
+    `Secret ${version} is the only one that this installation has. Say --lost if nobody knows it any more.`,
+  )
+}
+
+function nameOf({ id, started_at }: { id: string; started_at: Date }): string {
+  return `gateway ${id} (started ${started_at.toISOString()})`
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import type { Metrics } from '../../metrics.ts'
+import { networkOf } from '../../rules/accounts/addresses.ts'
+import { shareOf } from '../../rules/calls/shares.ts'
+import { rateOf, takeToken, type Bucket, type Rate } from '../../rules/calls/token-bucket.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import { UNPAID_BODY_BYTES_MAX, type IntakeLimits } from '../../rules/limits.ts'
+import type { Caller } from '../authenticate.ts'
+import { createAdmission, noPlace, unpaidBody, type Admission } from './admission.ts'
+import { createMemory } from './memory.ts'
+import { readBody } from './read-body.ts'
+import { createShares } from './shares.ts'
+import type { Work } from './work.ts'
+
+/**
+ * What is decided before a body is read, so that nobody waits for a neighbour: how often somebody asks, and how many of the
+ * process's places and how much of its memory somebody has. All of it is this process's own memory; the limits that hold
+ * across all gateways are the wallet's.
+ */
+export interface Intake {
+  /** Counts a request, whatever becomes of it. Before the keys are looked at: who guesses keys is counted, too. */
+  greet(address: string): void
+  /** Of who has proven its keys. Ends when it is released, once. */
+  admit(caller: Caller, declaredBytes: number | undefined): Admission
+  /** Throws when it is too long, or comes too slowly. */
+  read(stream: IncomingMessage, admission: Admission): Promise<Buffer>
+}
+
+export interface IntakeOptions {
+  callsMax: number
+  limits: IntakeLimits
+  metrics: Pick<Metrics, 'intakeRefusals' | 'bodyBytes'>
+  work: Pick<Work, 'waitOf'>
+  /** Monotonic. */
+  now?(): number
+}
+
+/** Who is forgotten starts anew: more than have asked within the ten seconds that a bucket takes to fill up. */
+const REMEMBERED_MAX = 50_000
+
+export function createIntake(options: IntakeOptions): Intake {
+  const { callsMax, limits, metrics, work, now = () => performance.now() } = options
+  const addresses = createRates(rateOf(limits.addressRequestsPerSecond), now)
+  const keyPairs = createRates(rateOf(limits.keyPairRequestsPerSecond), now)
+  const places = createShares({
+    all: callsMax,
+    // Too many in all are refused later, as 503: what is wrong with a request is said first.
+    most: Number.POSITIVE_INFINITY,
+    project: shareOf(callsMax, limits.projectCallsPercent),
+    keyPair: shareOf(callsMax, limits.keyPairCallsPercent),
+  })
+  const memory = createMemory(limits, (bytes) => metrics.bodyBytes.set(bytes))
+
+  function refuse(reason: string, error: ParleyError): ParleyError {
+    metrics.intakeRefusals.inc({ reason })
+    return error
+  }
+
+  function refuseFor(waitMs: number, reason: string, what: string): void {
+    if (waitMs === 0) return
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
+    const message = `${what}, those that are refused included. Retry after the stated time.`
+    throw refuse(reason, new ParleyError('too_many_requests', { message, retryAfterSeconds, details: { reason } }))
+  }
+
+  return {
+    greet: (address) =>
+      refuseFor(addresses.waitOf(networkOf(address)), 'address_rate', 'Too many requests from this network address'),
+    admit(caller, declaredBytes) {
+      const { keyPairId, projectId } = caller
+      refuseFor(keyPairs.waitOf(keyPairId), 'key_pair_rate', 'Too many requests with this key pair')
+      refuseFor(work.waitOf(projectId), 'project_work', 'This project sends more than its share of large requests')
+      const bodyBytesMax = caller.isWalletEmpty ? UNPAID_BODY_BYTES_MAX : undefined
+      if (bodyBytesMax !== undefined && declaredBytes !== undefined && declaredBytes > bodyBytesMax)
+        throw refuse('unpaid_body', unpaidBody())
+      const full = places.take(caller, 1)
+      if (full) throw refuse(`${full}_calls`, noPlace(full))
+      return createAdmission({ caller, bodyBytesMax, places, memory, refuse })
+    },
+    read: (stream, admission) =>
+      readBody(stream, admission, limits).catch((error: ParleyError) => {
+        throw error.code === 'body_too_slow' ? refuse('slow_upload', error) : error
+      }),
+  }
+}
+
+interface Rates {
+  /** 0: it may pass, and is counted. */
+  waitOf(who: string): number
+}
+
+function createRates(rate: Rate, now: () => number): Rates {
+  const buckets = new LRUCache<string, Bucket>({ max: REMEMBERED_MAX })
+  return {
+    waitOf(who) {
+      const { bucket, waitMs } = takeToken(buckets.get(who), rate, now())
+      buckets.set(who, bucket)
+      return waitMs
+    },
+  }
+}

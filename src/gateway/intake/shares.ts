@@ -1,0 +1,53 @@
+import { fullShareOf, type FullShare, type ShareLimits } from '../../rules/calls/shares.ts'
+
+/** What the projects and key pairs of this process have of something that there is only so much of. */
+export interface Shares {
+  /** Undefined: it has it, and gives it back. */
+  take(who: Holder, amount: number): FullShare | undefined
+  give(who: Holder, amount: number): void
+  readonly taken: number
+}
+
+export interface Holder {
+  readonly projectId: string
+  readonly keyPairId: string
+}
+
+export function createShares(limits: ShareLimits, onChange: (taken: number) => void = () => {}): Shares {
+  const projects = new Map<string, number>()
+  const keyPairs = new Map<string, number>()
+  let all = 0
+
+  function add({ projectId, keyPairId }: Holder, amount: number): void {
+    all += amount
+    addTo(projects, projectId, amount)
+    addTo(keyPairs, keyPairId, amount)
+    onChange(all)
+  }
+
+  return {
+    take(who, amount) {
+      const project = projects.get(who.projectId)
+      const taken = {
+        all,
+        project: project ?? 0,
+        keyPair: keyPairs.get(who.keyPairId) ?? 0,
+        projects: projects.size + (project === undefined ? 1 : 0),
+      }
+      const full = fullShareOf(amount, taken, limits)
+      if (full === undefined) add(who, amount)
+      return full
+    },
+    give: (who, amount) => add(who, -amount),
+    get taken() {
+      return all
+    },
+  }
+}
+
+/** Who has nothing is forgotten. */
+function addTo(amounts: Map<string, number>, id: string, amount: number): void {
+  const next = (amounts.get(id) ?? 0) + amount
+  if (next === 0) amounts.delete(id)
+  else amounts.set(id, next)
+}

@@ -1,0 +1,149 @@
+import type { ContentChunk } from '../../rules/calls/chunk.ts'
+import { shouldExtend } from '../../rules/billing/holds.ts'
+import type { Nanos } from '../../rules/money.ts'
+import { costOf, type Price } from '../../rules/billing/pricing.ts'
+import type { Script } from '../../rules/calls/scripts.ts'
+import { countTextTokens } from '../../rules/calls/tokens.ts'
+import { NO_USAGE, type Usage } from '../../rules/billing/usage.ts'
+import { createAnswerCount, type AnswerTokens } from './answer-count.ts'
+import { createConclusion, type AnswerEnd, type Conclusion, type ConclusionOptions } from './conclusion.ts'
+
+/** Counts an answer while it passes, so that it never outgrows its hold unnoticed, and says in the end what it came to. */
+export interface Meter {
+  /**
+   * Counts a chunk and says whether the hold pays for it; extends the hold in time. False means that the wallet has no
+   * more: the chunk must not be delivered, and the answer ends here. Throws when nobody can say, because the store is away.
+   */
+  admit(chunk: ContentChunk): boolean | Promise<boolean>
+  /** What the provider says; `soFar` while the answer still runs. */
+  report(usage: Usage, soFar: boolean): void
+  /** What the answer came to. The first call decides, the others are told the same. */
+  conclude(end: AnswerEnd): Promise<Conclusion>
+  /** Whether the hold pays for another chunk like those before. If not, the answer ends here, too. */
+  hasRoom(): boolean | Promise<boolean>
+  /** Something of the answer is there. */
+  readonly isStarted: boolean
+  /** What the call has come to so far cannot be known without its provider. */
+  readonly isInTheDark: boolean
+}
+
+export interface MeterOptions extends Omit<ConclusionOptions, 'answer'> {
+  price: Price
+  /** The provider was told to stop where the hold ends. It counts tokens in its own way, so it gets some leeway. */
+  isBounded: boolean
+  ratioOf(script: Script): number | undefined
+  /** Resolves to whether the hold has grown by all that was asked for, so that asking again may help. */
+  extend(): Promise<boolean>
+}
+
+/** How far a bounded answer may exceed its hold by our count before the provider is taken to ignore the bound. */
+const BOUNDED_LEEWAY = 2n
+/**
+ * A chunk that does not fit was written all the same, and nobody pays for it. Where a chunk is more than a token, an answer
+ * ends before such a one: else two calls of one wallet, each in the other's way, would get a tenth of their tokens for
+ * nothing.
+ */
+const SMALL_CHUNK_TOKENS = 1
+/** Of a longer chunk the tokens are guessed, because counting takes time. */
+const COUNTED_CHARACTERS_MAX = 1_024
+const CHARACTERS_PER_TOKEN = 3
+
+export function createMeter(options: MeterOptions): Meter {
+  const { prompt, price, held } = options
+  const answer = createAnswerCount(options.ratioOf)
+  const conclusion = createConclusion({ ...options, answer })
+  const promptCost = costWith({ output: 0, reasoning: 0 })
+  const growth = createGrowth(options.extend)
+  let largest = { text: '', tokens: 0 }
+  let spentAtMost = 0n
+
+  function costWith(tokens: AnswerTokens): Nanos {
+    return costOf({ ...NO_USAGE, input: prompt.tokens, ...tokens }, price)
+  }
+
+  /** The prompt is paid for from the start: what is left is for the answer. */
+  function isNearlyUsed(spentNow: Nanos): boolean {
+    return shouldExtend(spentNow - promptCost, held() - promptCost)
+  }
+
+  function admitCounted(tokens: AnswerTokens): boolean | Promise<boolean> {
+    const spentNow = costWith(tokens)
+    spentAtMost = spentNow
+    if (options.isBounded) return spentNow <= held() * BOUNDED_LEEWAY
+    const fits = spentNow <= held()
+    if (!isNearlyUsed(spentNow) || !growth.isPossible) return growth.isEnough(fits)
+    const growing = growth.start()
+    return fits || growing.then(() => growth.isEnough(spentNow <= held()))
+  }
+
+  function fitsAnother(): boolean {
+    largest.tokens ||= tokensOfChunk(largest.text)
+    const cost = costOf({ ...NO_USAGE, output: largest.tokens }, price)
+    return largest.tokens <= SMALL_CHUNK_TOKENS || spentAtMost + cost <= held()
+  }
+
+  return {
+    admit(chunk) {
+      const text = answer.add(chunk)
+      if (text.length > largest.text.length) largest = { text, tokens: 0 }
+      spentAtMost = costWith(answer.atMost())
+      if (!isNearlyUsed(spentAtMost)) return true
+      // The upper bound says that the hold may be nearly used: now it is counted.
+      return answer.isLong ? answer.count().then(admitCounted) : admitCounted(answer.exactly())
+    },
+    report: (usage, soFar) => conclusion.report(usage, soFar),
+    conclude: (end) => conclusion.of(end),
+    hasRoom() {
+      const { running } = growth
+      if (options.isBounded || (growth.isPossible && !running)) return true
+      if (fitsAnother()) return true
+      return running ? running.then(() => growth.isEnough(growth.isPossible || fitsAnother())) : growth.isEnough(false)
+    },
+    get isStarted() {
+      const { bytes, thoughtBytes, toolCalls } = answer.seen
+      return bytes + thoughtBytes + toolCalls > 0
+    },
+    get isInTheDark() {
+      return conclusion.isInTheDark
+    },
+  }
+}
+
+/** The extensions of one hold, one after the other. */
+function createGrowth(extend: () => Promise<boolean>) {
+  let running: Promise<void> | undefined
+  let isPossible = true
+  /** Why nobody knows what the wallet has: that is ours, and not the wallet's end. */
+  let unknown: { cause: unknown } | undefined
+
+  /** Never rejects: what is held may still do for the whole answer. */
+  async function extendOnce(): Promise<void> {
+    try {
+      isPossible = await extend()
+    } catch (error) {
+      isPossible = false
+      unknown = { cause: error }
+    }
+    running = undefined
+  }
+
+  return {
+    start: () => (running ??= extendOnce()),
+    /** Throws where "no" would be a guess. */
+    isEnough(isPaidFor: boolean): boolean {
+      if (!isPaidFor && unknown) throw unknown.cause
+      return isPaidFor
+    },
+    get running() {
+      return running
+    },
+    /** Once the wallet had less than was asked for, nothing more is asked: the answer then lives on what it has. */
+    get isPossible() {
+      return isPossible
+    },
+  }
+}
+
+function tokensOfChunk(text: string): number {
+  return text.length > COUNTED_CHARACTERS_MAX ? Math.ceil(text.length / CHARACTERS_PER_TOKEN) : countTextTokens(text)
+}

@@ -1,0 +1,109 @@
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import { HELD_FIGURES, TYPICAL_FIGURES } from '../../rules/catalogue/figures.ts'
+import type { Model } from '../../rules/upstreams/routing.ts'
+import { LARGE_BODY_BYTES } from '../../rules/limits.ts'
+import { PLAIN } from '../../rules/calls/scripts.ts'
+import {
+  countPromptInTurns,
+  estimateTexts,
+  promptOf,
+  promptTokensMax,
+  tokensBesideText,
+  tokensOfAnyTokenizer,
+  type Prompt,
+  type TextCount,
+} from '../../rules/calls/tokens.ts'
+import type { Call } from '../call.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Work } from '../intake/work.ts'
+import type { TokenRatio } from './model-statistics.ts'
+
+/** The prompt of one call, as far as it is money. */
+export interface MeteredPrompt {
+  /** How many tokens a hold must pay for. */
+  readonly tokens: number
+  /** Our own count, for a prompt that its provider has not counted, with what images and files usually come to or with what
+   * was held for them. Counts a long prompt only when it is asked for. */
+  count(media: 'usual' | 'held'): Promise<number>
+  /** No provider can have read more. */
+  possible(): number
+  /** What it comes to, only its provider knows: it has images or files, or a script whose tokens nobody has seen reported. */
+  readonly isUnknown: boolean
+  /** What a report of so many tokens says of the model's tokenizer. Undefined: nothing that can be relied on. */
+  ratioTo(reportedTokens: number): TokenRatio | undefined
+}
+
+/** A sample may be wrong by this much. Where that matters, the prompt is counted. */
+const SAMPLE_LEEWAY = 1.25
+/** Shorter prompts say more of what a provider adds by itself. */
+const RATIO_TOKENS_MIN = 100
+
+/** Throws 422 when the prompt is longer than the model's context window. */
+export async function meterPrompt(
+  { statistics, chance, work }: Pick<Gateway, 'statistics' | 'chance' | 'work'>,
+  call: Pick<Call, 'caller' | 'bodyBytes'>,
+  request: ChatRequest,
+  model: Model,
+): Promise<MeteredPrompt> {
+  const { figures, contextWindow = Infinity } = model
+  const { prompt, estimate } = await estimateInTurn(work, call, request, chance)
+  /** Counting takes long, however short a prompt is that must be counted. */
+  const count = () => work.runInTurn(call.caller.projectId, (giveWay) => countPromptInTurns(prompt, chance, giveWay))
+  const usual = tokensBesideText(prompt, figures, TYPICAL_FIGURES)
+  const held = tokensBesideText(prompt, figures, HELD_FIGURES)
+  const hasMedia = prompt.images + prompt.files > 0
+  /** What the model's own tokenizer makes of a text; of a script that it was not seen to read, the most that is possible is
+   * held, and our own count is charged if nobody reports. */
+  const textTokens = ({ tokens, script }: TextCount, which: 'usual' | 'held') => {
+    const ratio = statistics.tokenRatio(model, script, which)
+    if (ratio === undefined) return which === 'usual' ? tokens : tokensOfAnyTokenizer(prompt, tokens)
+    return Math.ceil(tokens * ratio)
+  }
+  let text = estimate
+  const mustCount = !text.isExact && isNear(text.tokens, contextWindow)
+  if (mustCount) text = { ...text, ...(await count()) }
+  refuseBeyond(text.isExact || mustCount ? contextWindow : contextWindow * SAMPLE_LEEWAY, contextWindow, text)
+  const { script } = text
+  return {
+    // A provider refuses what does not fit its window, so more than that need not be held.
+    tokens: Math.max(textTokens(text, 'usual') + usual, Math.min(textTokens(text, 'held') + held, contextWindow)),
+    async count(media) {
+      if (!text.isExact && !mustCount) text = { ...text, ...(await count()) }
+      const texts = textTokens(text, 'usual')
+      return media === 'usual' ? texts + usual : Math.max(texts + usual, Math.min(texts + held, contextWindow))
+    },
+    possible: () => promptTokensMax(prompt, figures),
+    isUnknown: hasMedia || (script !== PLAIN && statistics.tokenRatio(model, script, 'usual') === undefined),
+    ratioTo(reportedTokens) {
+      const isReliable = text.isExact && !hasMedia && prompt.tools === 0 && text.tokens >= RATIO_TOKENS_MIN
+      return isReliable ? { script, ratio: (reportedTokens - usual) / text.tokens } : undefined
+    },
+  }
+}
+
+async function estimateInTurn(
+  work: Work,
+  { caller: { projectId }, bodyBytes }: Pick<Call, 'caller' | 'bodyBytes'>,
+  request: ChatRequest,
+  chance: () => number,
+): Promise<{ prompt: Prompt; estimate: TextCount }> {
+  const estimateOf = (prompt: Prompt) => ({ prompt, estimate: estimateTexts(prompt, chance) })
+  if (bodyBytes < LARGE_BODY_BYTES) return work.run(projectId, () => estimateOf(promptOf(request)))
+  return work.runInTurn(projectId, async (giveWay) => {
+    const prompt = promptOf(request)
+    await giveWay()
+    return estimateOf(prompt)
+  })
+}
+
+function isNear(tokens: number, contextWindow: number): boolean {
+  return tokens > contextWindow / SAMPLE_LEEWAY && tokens <= contextWindow * SAMPLE_LEEWAY
+}
+
+/** Only by its texts: what images and files take of a window, only their provider knows. */
+function refuseBeyond(most: number, contextWindow: number, { tokens, isExact }: TextCount): void {
+  if (tokens <= most) return
+  const message = `The prompt has ${isExact ? '' : 'about '}${tokens} tokens, and this model reads at most ${contextWindow}. Shorten the messages, or use a model with a larger context window.`
+  throw new ParleyError('prompt_too_long', { message, param: 'messages' })
+}

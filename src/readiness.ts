@@ -1,0 +1,94 @@
+import type { Health } from './gateway/ops.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import type { Matcher, MatcherHealth } from './matcher/matcher.ts'
+import type { Store } from './store/database.ts'
+import { createReachability, createSchemaCheck, type Readiness, type SchemaNeeds } from './store/readiness.ts'
+import type { Worker } from './worker/worker.ts'
+
+/** What runs in this process. A worker starts after its ports are taken, so it is asked for. */
+export interface Planes {
+  roles: readonly string[]
+  storeOf(role: 'console' | 'worker'): Store
+  gateway: Gateway | undefined
+  matcher: Matcher | undefined
+  runningWorker(): Worker | undefined
+}
+
+/** What tenants' transactions need, of which console and worker have some. */
+const TENANTS = ['tenant_context', 'tenant_publisher', 'tenant_project', 'audit_log_chain', 'grant_trial_credit']
+const CONSOLE: SchemaNeeds = {
+  functions: [...TENANTS, 'limits_set', 'ledger_credit_payment', 'ledger_settle_returns', 'first_id_of', 'time_of_id'],
+}
+const WORKER: SchemaNeeds = {
+  functions: [
+    ...TENANTS,
+    'ledger_sweep',
+    'open_transactions',
+    'make_partition',
+    'limits_forget',
+    'add_counts',
+    'time_of_id',
+  ],
+}
+
+/** Whether the process can do the work of all its roles. Asked about once a second by balancers, and cheap. */
+export function healthOf(planes: Planes): Health {
+  const roles = rolesOf(planes)
+  const prefixOf = (role: string) => (roles.length > 1 ? `${role}: ` : '')
+  return {
+    get isDraining() {
+      return planes.gateway?.isDraining ?? false
+    },
+    async readiness() {
+      const all = await Promise.all(roles.map(async ({ role, look }) => named(await look(), prefixOf(role))))
+      return { missing: all.flatMap(({ missing }) => missing), warnings: all.flatMap(({ warnings }) => warnings) }
+    },
+  }
+}
+
+interface RoleHealth {
+  role: string
+  look: () => Readiness | Promise<Readiness>
+}
+
+function rolesOf({ roles, storeOf, gateway, matcher, runningWorker }: Planes): RoleHealth[] {
+  const failing = () => runningWorker()?.failures ?? []
+  return roles.flatMap((role): RoleHealth[] => {
+    if (role === 'gateway' && gateway) return [{ role, look: () => gateway.health.readiness() }]
+    if (role === 'console') return [{ role, look: storeHealth(storeOf(role), CONSOLE) }]
+    if (role === 'worker') return [{ role, look: withWarnings(storeHealth(storeOf(role), WORKER), failing) }]
+    return matcher ? [{ role, look: () => matcherHealth(matcher.health, roles.length === 1) }] : []
+  })
+}
+
+function named({ missing, warnings }: Readiness, prefix: string): Readiness {
+  return { missing: missing.map((text) => prefix + text), warnings: warnings.map((text) => prefix + text) }
+}
+
+/** Of what needs the store for everything, its tenants' connections included. */
+function storeHealth({ db, tenants }: Store, needs: SchemaNeeds): () => Promise<Readiness> {
+  const reached = [...new Set([db, tenants.db])].map(createReachability)
+  const checkSchema = createSchemaCheck(db, needs)
+  return async () => {
+    const answers = await Promise.all(reached.map((look) => look()))
+    if (!answers.every(Boolean)) return { missing: ['The database does not answer.'], warnings: [] }
+    return checkSchema()
+  }
+}
+
+/** What fails in the background keeps nobody from working, and is told. */
+function withWarnings(look: () => Promise<Readiness>, more: () => string[]): () => Promise<Readiness> {
+  return async () => {
+    const { missing, warnings } = await look()
+    return { missing, warnings: [...warnings, ...more()] }
+  }
+}
+
+/** Beside other roles it takes none of them out: calls are answered without recommendations. */
+function matcherHealth({ state, problem, failures }: MatcherHealth, isAlone: boolean): Readiness {
+  const lacks =
+    state === 'ready'
+      ? []
+      : [state === 'starting' ? 'The index of offers is not loaded yet.' : `It is switched off: ${problem}`]
+  return isAlone ? { missing: lacks, warnings: failures } : { missing: [], warnings: [...lacks, ...failures] }
+}

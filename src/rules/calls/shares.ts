@@ -1,0 +1,38 @@
+/** How what a process has one of, such as places for calls or memory for bodies, is shared among those who use it. */
+export interface ShareLimits {
+  /** Given to whoever asks first. */
+  all: number
+  /** Beyond that, given to those who have less than an equal part of it, up to so much in all. */
+  most: number
+  /** The most that one project has, and one of its key pairs. */
+  project: number
+  keyPair: number
+}
+
+export interface Taken {
+  all: number
+  project: number
+  keyPair: number
+  /** Projects that have something, and the one that asks. */
+  projects: number
+}
+
+/** Whose share is used up. */
+export type FullShare = 'key_pair' | 'project' | 'all'
+
+/**
+ * Undefined: it may have it. When everything is taken, who has less than an equal part of it still gets in, so that a few
+ * projects, each within its share, cannot shut all others out.
+ */
+export function fullShareOf(asked: number, taken: Taken, limits: ShareLimits): FullShare | undefined {
+  if (taken.keyPair + asked > limits.keyPair) return 'key_pair'
+  if (taken.project + asked > limits.project) return 'project'
+  if (taken.all + asked <= limits.all) return undefined
+  if (taken.all + asked > limits.most) return 'all'
+  return taken.project + asked <= Math.max(asked, limits.all / taken.projects) ? undefined : 'project'
+}
+
+/** At least one of them, however small the percentage. */
+export function shareOf(all: number, percent: number): number {
+  return Math.max(1, Math.floor((all * percent) / 100))
+}

@@ -1,0 +1,39 @@
+import { DAY_MS } from './durations.ts'
+
+/**
+ * How long what grows is kept, where nobody chooses it: text of conversations is each project's choice. docs/operations.md
+ * says of every table what bounds it.
+ */
+export const KEPT_MS = {
+  /** The longest time over which attempts are counted. */
+  throttles: DAY_MS,
+  /** Far beyond any lease, so that whoever looks for a gateway that died today still finds it. */
+  gateways: DAY_MS,
+  /** Whoever asks for it again finds that it has ended, and can be invited anew. */
+  invitations: 30 * DAY_MS,
+  /** Providers bill by the month: whoever questions an invoice of the last quarter still finds what was odd. */
+  usageAnomalies: 90 * DAY_MS,
+  /** A quarter of imports to compare with. The newest run of each feed stays, however old. */
+  feedRuns: 90 * DAY_MS,
+  /** What comes back within a month keeps its id, its review and its vector. A matcher that was away for longer builds anew. */
+  removedOffers: 30 * DAY_MS,
+  /** What can be asked for by hour, and as much again as it is compared with: src/rules/billing/usage-spans.ts. */
+  usageHours: 105 * DAY_MS,
+  /** After an end user's last call, and of each day's sums: publishers see a month. One with limits of its own stays. */
+  endUsers: 90 * DAY_MS,
+  /** The console shows a month at most; a quarter can still be compared by hand. */
+  recommendationOutcomes: 90 * DAY_MS,
+  /**
+   * Of conversations that go on for years: what was said this long ago has lost its text, which is kept for a year at most.
+   * A caller who still sends it back then is taken to say it anew.
+   */
+  messages: 366 * DAY_MS,
+} as const
+
+/** Defaults of what operators choose, in days. */
+export const KEPT_DAYS = {
+  /** After its last call. Longer where its project keeps text for longer. */
+  conversations: 90,
+  /** Whom a mail was sent to, and when: for somebody who asks why none came. Its text goes when it is sent. */
+  mails: 30,
+} as const

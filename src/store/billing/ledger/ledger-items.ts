@@ -1,0 +1,54 @@
+import type { Rates } from '../../../rules/billing/limits.ts'
+import type { Nanos } from '../../../rules/money.ts'
+import type { Settlement } from '../settlement.ts'
+
+/** What the ledger's statement is asked, and what it answers. */
+
+export interface HoldRequest {
+  callId: string
+  projectId: string
+  keyPairId: string
+  /** Whom the call is for, if the caller says so. */
+  endUserId?: string | undefined
+  modelId: string
+  priceVersion: bigint
+  want: Nanos
+  min: Nanos
+  /** Then the hold is granted only while the key is still this call's. */
+  hasIdempotencyKey: boolean
+}
+
+export interface ExtensionRequest {
+  callId: string
+  projectId: string
+  /** 1 for the first extension of a call; makes sending it twice harmless. */
+  extension: number
+  want: Nanos
+  min: Nanos
+}
+
+export type LedgerItem =
+  | { part: 'hold'; request: HoldRequest }
+  | { part: 'extend'; request: ExtensionRequest }
+  | { part: 'settle'; settlement: Settlement }
+
+/** One row of what ledger_apply returns. */
+export interface LedgerAnswer {
+  id: string
+  part: string
+  amount_nanos: bigint | null
+  refusal: string | null
+  /** Of a hold that a limit refused: `key_pair:month`. */
+  limited_by?: string | null
+  /** Of a hold, where there are rate limits: see `ratesOf`. */
+  rates?: readonly (string | null)[] | null
+}
+
+/** Credit that was set aside. */
+export interface Grant {
+  amount: Nanos
+  rates: Rates | undefined
+}
+
+/** Applies a batch in one transaction and answers each item, in order. Must be harmless to repeat. */
+export type ApplyBatch = (items: readonly LedgerItem[]) => Promise<LedgerAnswer[]>

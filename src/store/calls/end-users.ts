@@ -1,0 +1,76 @@
+import { sql } from 'kysely'
+import type { Db } from '../database.ts'
+
+export interface SeenEndUser {
+  projectId: string
+  id: string
+  label: string | undefined
+  at: Date
+}
+
+/** A label that is sent once stays until another one is sent. */
+export async function noteEndUsers(db: Db, seen: readonly SeenEndUser[]): Promise<void> {
+  if (seen.length === 0) return
+  // In the order of their keys: two gateways that write the same rows never wait for each other in a circle.
+  const rows = seen.toSorted((a, b) => (a.projectId + a.id < b.projectId + b.id ? -1 : 1))
+  await db
+    .insertInto('end_users')
+    .values(
+      rows.map(({ projectId, id, label = null, at }) => ({
+        project_id: projectId,
+        id,
+        label,
+        first_seen_at: at,
+        last_seen_at: at,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'id']).doUpdateSet({
+        label: sql`coalesce(excluded.label, end_users.label)`,
+        last_seen_at: sql`greatest(excluded.last_seen_at, end_users.last_seen_at)`,
+      }),
+    )
+    .execute()
+}
+
+/** Forgets end users who were not seen for so long, except those with limits of their own. Returns how many. */
+export async function forgetEndUsers(db: Db, keptMs: number, most: number): Promise<number> {
+  // By project, because that is how the rows are found.
+  const { numAffectedRows } = await sql`
+    delete from end_users where (project_id, id) in (
+      select e.project_id, e.id from projects p cross join lateral (
+        select e.project_id, e.id from end_users e
+        where e.project_id = p.id and e.last_seen_at < now() - ${keptMs} * interval '1 ms'
+          and not exists (select from limits l where l.scope = 'end_user' and l.subject = e.id)
+        limit ${most}) e
+      limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+export async function forgetEndUserDays(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from end_user_days where (project_id, end_user_id, starts_at) in (
+      select project_id, end_user_id, starts_at from end_user_days
+      where starts_at < now() - ${keptMs} * interval '1 ms' limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Every project that counts end users. */
+export async function listProjectsOfCountedEndUsers(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('limit_counts')
+    .select('project_id')
+    .distinct()
+    .where('scope', '=', 'end_user')
+    .where('project_id', 'is not', null)
+    .$narrowType<{ project_id: string }>()
+    .execute()
+  return rows.map(({ project_id }) => project_id)
+}
+
+/** Forgets what was counted of end users in months that are over. Returns how many; none while the wallet is locked. */
+export async function forgetEndUserCounts(db: Db, projectId: string, most: number): Promise<number> {
+  const { rows } = await sql<{ forgotten: number }>`
+    select limits_forget(${projectId}::uuid, ${most}::int) as forgotten`.execute(db)
+  return rows[0]?.forgotten ?? 0
+}

@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
+import { KEPT_DAYS, KEPT_MS } from '../../src/rules/retention.ts'
+import { areDeleted, deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
+import type { Store } from '../../src/store/database.ts'
+import { findRecommendation } from '../../src/store/recommendations/records.ts'
+import { listRecommendations } from '../../src/store/recommendations/reports.ts'
+import { addOffer } from '../support/catalogue.ts'
+import { addSettledCall } from '../support/ledger.ts'
+import { createSchedule } from '../support/schedule.ts'
+import { at, createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
+
+/**
+ * What is erased by its age, each with a row just past the edge and one just before it, under the worker's own login.
+ * test/integration/simulated-year.test.ts has all of them together.
+ */
+
+let world: WorkerWorld
+let store: Store
+before(async () => {
+  world = await createWorkerWorld()
+  store = world.store
+})
+after(() => world.close())
+
+const CONVERSATIONS_MS = KEPT_DAYS.conversations * DAY_MS
+/** By how much a row is past the edge, or before it. */
+const A_MOMENT_MS = MINUTE_MS
+
+function turnOf(name: keyof typeof PERIODS_MS): Promise<void> {
+  return world.pass(name, PERIODS_MS[name])
+}
+
+function idOfAge(ageMs: number): string {
+  return uuidv7(Date.now() - ageMs)
+}
+
+async function erasedRows(table: string): Promise<number> {
+  const { values } = await world.metrics.rowsErased.get()
+  return values.find(({ labels }) => labels.table === table)?.value ?? 0
+}
+
+/** Of what a table has in one column, that which the job leaves, and how much it counts. */
+async function erasedBy(
+  name: keyof typeof PERIODS_MS,
+  table: string,
+  column: string,
+): Promise<{ before: string[]; after: string[]; counted: number }> {
+  const countedBefore = await erasedRows(table)
+  const seen = await world.aroundTurn(name, async () => {
+    const { rows } = await sql<{ value: string }>`
+      select ${sql.ref(column)}::text as value from ${sql.table(table)} order by 1`.execute(store.db)
+    return rows.map(({ value }) => value)
+  })
+  return { ...seen, counted: (await erasedRows(table)) - countedBefore }
+}
+
+interface Talk {
+  calledAgoMs: number
+  /** Of each of its messages. */
+  textGoesInMs?: number
+  messages?: number
+}
+
+async function addConversation(projectId: string, id: string, talk: Talk): Promise<void> {
+  const age = at(-talk.calledAgoMs)
+  const conversation = { project_id: projectId, id, created_at: age, last_call_at: age, calls: 1 }
+  await store.db.insertInto('conversations').values(conversation).execute()
+  const content = talk.textGoesInMs === undefined ? null : JSON.stringify({ content: id })
+  await sql`insert into messages (project_id, conversation_id, digest, occurrence, role, content, call_id, created_at, content_expires_at)
+    select ${projectId}, ${id}, decode(md5(n::text), 'hex'), 1, 'user', ${content}, ${uuidv7()}, ${age},
+      now() + ${talk.textGoesInMs ?? null}::float8 * interval '1 ms'
+    from generate_series(1, ${talk.messages ?? 1}) as n`.execute(store.db)
+  const sums = { calls: 1n, input_tokens: 1n, output_tokens: 1n, charged_nanos: 1n }
+  await store.db
+    .insertInto('conversation_sums')
+    .values({ project_id: projectId, conversation_id: id, ...sums })
+    .execute()
+}
+
+/** Of a project: its conversations, the conversations that have messages, and those that have sums. */
+async function leftOf(projectId: string): Promise<string[][]> {
+  const { rows } = await sql<{ ids: string[] }>`
+    select array(select id from conversations where project_id = ${projectId} order by 1) as ids union all
+    select array(select distinct conversation_id from messages where project_id = ${projectId} order by 1) union all
+    select array(select conversation_id from conversation_sums where project_id = ${projectId} order by 1)`.execute(
+    store.db,
+  )
+  return rows.map(({ ids }) => ids)
+}
+
+test('a conversation goes 90 days after its last call, or when its project has promised to keep text no longer', async () => {
+  const [usual, patient] = [await world.newProject(), await world.newProject()]
+  const keepsFor = { content_retention_days: 200 }
+  await store.db.updateTable('projects').set(keepsFor).where('id', '=', patient.id).execute()
+  await addConversation(usual.id, 'past', { calledAgoMs: CONVERSATIONS_MS + A_MOMENT_MS, messages: 2_500 })
+  await addConversation(usual.id, 'kept', { calledAgoMs: CONVERSATIONS_MS - A_MOMENT_MS })
+  const promised = { calledAgoMs: CONVERSATIONS_MS + A_MOMENT_MS, textGoesInMs: A_MOMENT_MS }
+  await addConversation(usual.id, 'promised', promised)
+  await addConversation(patient.id, 'past', { calledAgoMs: 200 * DAY_MS + A_MOMENT_MS })
+  await addConversation(patient.id, 'kept', { calledAgoMs: 200 * DAY_MS - A_MOMENT_MS })
+  const messagesBefore = await erasedRows('messages')
+  await turnOf('forget conversations')
+  const usuals = ['kept', 'promised']
+  assert.deepEqual(await leftOf(usual.id), [usuals, usuals, usuals])
+  assert.deepEqual(await leftOf(patient.id), [['kept'], ['kept'], ['kept']])
+  assert.equal(await erasedRows('conversations'), 2)
+  assert.equal((await erasedRows('messages')) - messagesBefore, 2_501)
+})
+
+test('a conversation that was forgotten begins anew with its next call', async () => {
+  const { id } = await world.newProject()
+  await addConversation(id, 'again', { calledAgoMs: CONVERSATIONS_MS + A_MOMENT_MS })
+  await turnOf('forget conversations')
+  assert.deepEqual(await leftOf(id), [[], [], []])
+  const conversation = { projectId: id, id: 'again' }
+  await recordTurn(store.db, { conversation, callId: uuidv7(), messages: [], retentionDays: 30 })
+  const rows = await store.db.selectFrom('conversations').select('calls').where('project_id', '=', id).execute()
+  assert.deepEqual(rows, [{ calls: 1 }])
+})
+
+test('the id of a deleted conversation stays, however old, until its project has ended', async () => {
+  const { id } = await world.newProject()
+  const key = { projectId: id, id: 'deleted' }
+  await addConversation(id, 'deleted', { calledAgoMs: 5 * CONVERSATIONS_MS })
+  assert.ok(await deleteConversation(store.db, key))
+  await sql`update conversations set deleted_at = ${at(-4 * CONVERSATIONS_MS)} where project_id = ${id}`.execute(
+    store.db,
+  )
+  const isRemembered = async (archivedAgoMs?: number) => {
+    const archived_at = archivedAgoMs === undefined ? null : at(-archivedAgoMs)
+    await store.db.updateTable('projects').set({ archived_at }).where('id', '=', id).execute()
+    await turnOf('forget conversations')
+    return (await areDeleted(store.db, [key]))[0]
+  }
+  assert.equal(await isRemembered(), true)
+  assert.equal(await isRemembered(CONVERSATIONS_MS - A_MOMENT_MS), true)
+  assert.equal(await isRemembered(CONVERSATIONS_MS + A_MOMENT_MS), false)
+})
+
+test('in a conversation that goes on for years, what was said over a year ago goes, once its text is gone', async () => {
+  const { id } = await world.newProject()
+  await addConversation(id, 'long', { calledAgoMs: KEPT_MS.messages + DAY_MS, messages: 2_500 })
+  await sql`update conversations set last_call_at = now() where project_id = ${id}`.execute(store.db)
+  const message = (age: number, content: string | null) => ({
+    project_id: id,
+    conversation_id: 'long',
+    digest: randomBytes(16),
+    occurrence: 1,
+    role: content ?? 'none',
+    content: content === null ? null : JSON.stringify({ content }),
+    call_id: uuidv7(),
+    created_at: at(-age),
+  })
+  const messages = [
+    message(KEPT_MS.messages - A_MOMENT_MS, null),
+    message(KEPT_MS.messages + A_MOMENT_MS, 'text'),
+    message(KEPT_MS.messages + A_MOMENT_MS, null),
+  ]
+  await store.db.insertInto('messages').values(messages).execute()
+  await turnOf('forget messages')
+  const left = store.db.selectFrom('messages').select('role').where('project_id', '=', id).orderBy('role')
+  assert.deepEqual(await left.execute(), [{ role: 'none' }, { role: 'text' }])
+  assert.deepEqual((await leftOf(id))[0], ['long'])
+})
+
+test('sums without a conversation go, unless it may still be on its way', async () => {
+  const { id, keyPairId } = await world.newProject()
+  for (const name of ['lost', 'deleted', 'there', 'late']) await addConversation(id, name, { calledAgoMs: 0 })
+  await store.db.deleteFrom('conversations').where('project_id', '=', id).where('id', 'in', ['lost', 'late']).execute()
+  await sql`update conversations set deleted_at = now() where project_id = ${id} and id = 'deleted'`.execute(store.db)
+  await addSettledCall(store.db, {
+    id: uuidv7(),
+    projectId: id,
+    keyPairId,
+    charge: 0n,
+    change: { conversationId: 'late', outcome: 'upstream_failed' },
+  })
+  await turnOf('forget conversation sums')
+  assert.deepEqual((await leftOf(id))[2], ['late', 'there'])
+})
+
+test('mails go after 30 days, whatever became of them', async () => {
+  const mail = (template: string, ageMs: number, sent: boolean) => ({
+    id: idOfAge(ageMs),
+    recipient: 'somebody@example.com',
+    template,
+    sent_at: sent ? at(-ageMs) : null,
+    next_attempt_at: at(DAY_MS),
+  })
+  const keptMs = KEPT_DAYS.mails * DAY_MS
+  const mails = [
+    mail('sent_past', keptMs + A_MOMENT_MS, true),
+    mail('sent_kept', keptMs - A_MOMENT_MS, true),
+    mail('waits_past', keptMs + A_MOMENT_MS, false),
+    mail('waits_kept', keptMs - A_MOMENT_MS, false),
+  ]
+  await store.db.insertInto('mails').values(mails).execute()
+  assert.deepEqual(await erasedBy('forget mails', 'mails', 'template'), {
+    before: ['sent_kept', 'sent_past', 'waits_kept', 'waits_past'],
+    after: ['sent_kept', 'waits_kept'],
+    counted: 2,
+  })
+})
+
+test('invitations go 30 days after they have ended', async () => {
+  const { publisherId, owner } = await world.newProject()
+  const invitation = (email: string, expires_at: ReturnType<typeof at>) => {
+    return { id: uuidv7(), publisher_id: publisherId, email, role: 'viewer', expires_at }
+  }
+  const invitations = [
+    invitation('past@example.com', at(-KEPT_MS.invitations - A_MOMENT_MS)),
+    invitation('kept@example.com', at(-KEPT_MS.invitations + A_MOMENT_MS)),
+  ].map((each) => ({ ...each, invited_by: 'Owner', inviter_id: owner.id }))
+  await store.db.insertInto('invitations').values(invitations).execute()
+  assert.deepEqual(await erasedBy('forget invitations', 'invitations', 'email'), {
+    before: ['kept@example.com', 'past@example.com'],
+    after: ['kept@example.com'],
+    counted: 1,
+  })
+})
+
+test('feed runs go after 90 days, but the newest of a feed stays', async () => {
+  await addOffer(store.db, { advertiser: 'Runner', domain: 'runner.example', headline: 'Shoe' })
+  await addOffer(store.db, { advertiser: 'Sleeper', domain: 'sleeper.example', headline: 'Bed' })
+  const { rows: feeds } = await sql<{ id: string }>`
+    select f.id from feeds f join advertisers a on a.id = f.advertiser_id where a.name in ('Runner', 'Sleeper')
+    order by a.name`.execute(store.db)
+  const run = (feed: number, format: string, ageMs: number) => {
+    return { id: idOfAge(ageMs), feed_id: String(feeds[feed]?.id), format, started_at: at(-ageMs) }
+  }
+  const runs = [
+    run(0, 'past', KEPT_MS.feedRuns + A_MOMENT_MS),
+    run(0, 'kept', KEPT_MS.feedRuns - A_MOMENT_MS),
+    run(1, 'past', KEPT_MS.feedRuns + HOUR_MS),
+    run(1, 'newest', KEPT_MS.feedRuns + A_MOMENT_MS),
+  ]
+  await store.db.insertInto('feed_runs').values(runs).execute()
+  assert.deepEqual(await erasedBy('forget feed runs', 'feed_runs', 'format'), {
+    before: ['kept', 'newest', 'past', 'past'],
+    after: ['kept', 'newest'],
+    counted: 2,
+  })
+})
+
+test('offers go a month after they were removed, but not one that a person rejected', async () => {
+  const removed = { removed_at: at(-KEPT_MS.removedOffers - A_MOMENT_MS) }
+  const changes = {
+    past: removed,
+    kept: { removed_at: at(-KEPT_MS.removedOffers + A_MOMENT_MS) },
+    there: {},
+    refused: { ...removed, review: 'rejected', reviewed_at: at(-DAY_MS) },
+    doubted: { ...removed, review: 'rejected' },
+  }
+  await store.db.deleteFrom('offers').execute()
+  for (const [headline, change] of Object.entries(changes)) {
+    const { offerId } = await addOffer(store.db, { advertiser: 'Lamps', domain: 'lamps.example', headline })
+    await store.db
+      .updateTable('offers')
+      .set({ item_id: headline, ...change })
+      .where('id', '=', offerId)
+      .execute()
+  }
+  assert.deepEqual(await erasedBy('forget offers', 'offers', 'headline'), {
+    before: ['doubted', 'kept', 'past', 'refused', 'there'],
+    after: ['kept', 'refused', 'there'],
+    counted: 2,
+  })
+})
+
+test('what was recommended stays readable when its offer is erased, also what the version before wrote', async () => {
+  const { id } = await world.newProject()
+  const offer = await addOffer(store.db, { advertiser: 'Gone', domain: 'gone.example', headline: 'A red lamp' })
+  const recommendation = idOfAge(2 * HOUR_MS)
+  const record = { id: recommendation, project_id: id, call_id: uuidv7(), advertiser_id: offer.advertiserId }
+  await store.db
+    .insertInto('recommendations')
+    .values({ ...record, campaign_id: offer.campaignId, offer_id: offer.offerId, ...SHOWN })
+    .execute()
+  const removed_at = at(-KEPT_MS.removedOffers - A_MOMENT_MS)
+  await store.db.updateTable('offers').set({ removed_at }).where('id', '=', offer.offerId).execute()
+  // The job of another worker, which has not looked at recommendations yet.
+  const linkBefore = await findRecommendation(store.db, recommendation)
+  const fresh = createWorkerOfItsOwn()
+  await fresh('forget offers')
+  const offers = store.db.selectFrom('offers').select('id').where('id', '=', offer.offerId)
+  assert.deepEqual(await offers.execute(), [])
+  const listed = await store.db.transaction().execute((tx) => listRecommendations(tx, id, { most: 10 }))
+  assert.deepEqual(
+    listed.map(({ headline, advertiser }) => ({ headline, advertiser })),
+    [{ headline: 'A red lamp', advertiser: 'Gone' }],
+  )
+  assert.deepEqual(await findRecommendation(store.db, recommendation), linkBefore)
+})
+
+const SHOWN = {
+  turn: 1,
+  price_nanos: 1n,
+  relevance: 1,
+  label: 'Ad',
+  state: 'delivered',
+  link: 'https://gone.example/item',
+}
+
+function createWorkerOfItsOwn() {
+  const schedule = createSchedule()
+  world.startWorker(schedule.repeat)
+  return (name: keyof typeof PERIODS_MS) => schedule.pass(name, PERIODS_MS[name])
+}
+
+test('vectors go when no offer and no hint has their text any more, however many there are', async () => {
+  await store.db.deleteFrom('text_vectors').execute()
+  const { offerId, campaignId } = await addOffer(store.db, {
+    advertiser: 'Vectors',
+    domain: 'vectors.example',
+    headline: 'Kept',
+  })
+  const { text_hash: ofOffer } = await store.db
+    .selectFrom('offers')
+    .select('text_hash')
+    .where('id', '=', offerId)
+    .executeTakeFirstOrThrow()
+  const hints = { context_hints: ['für Läufer'], negative_hints: ['war'] }
+  await store.db.updateTable('campaigns').set(hints).where('id', '=', campaignId).execute()
+  const digestOf = (text: string) => createHash('sha256').update(text).digest()
+  const used = [ofOffer, digestOf('für Läufer'), digestOf('war')]
+  const vector = Buffer.alloc(384)
+  await store.db
+    .insertInto('text_vectors')
+    .values(['one', 'two'].flatMap((model) => used.map((digest) => ({ model, digest, vector }))))
+    .execute()
+  await sql`insert into text_vectors (model, digest, vector)
+    select 'one', sha256(n::text::bytea), ''::bytea from generate_series(1, 2500) as n`.execute(store.db)
+  const { before, after, counted } = await erasedBy('forget text vectors', 'text_vectors', 'digest')
+  assert.equal(before.length, 2_506)
+  const hexes = used.map((digest) => `\\x${digest.toString('hex')}`)
+  assert.deepEqual(after, [...hexes, ...hexes].toSorted())
+  assert.equal(counted, 2_500)
+})
+
+test('usage by hour goes when it is only asked for by day, and usage by day stays', async () => {
+  const { id } = await world.newProject()
+  const rows = [KEPT_MS.usageHours + HOUR_MS, KEPT_MS.usageHours - HOUR_MS].map((ageMs) => usageAt(id, ageMs))
+  for (const table of ['usage_hours', 'usage_days'] as const) await store.db.insertInto(table).values(rows).execute()
+  const { after, counted } = await erasedBy('forget usage hours', 'usage_hours', 'calls')
+  assert.deepEqual([after, counted], [[String(KEPT_MS.usageHours - HOUR_MS)], 1])
+  const days = store.db.selectFrom('usage_days').select('calls').where('project_id', '=', id)
+  assert.equal((await days.execute()).length, 2)
+})
+
+function usageAt(projectId: string, ageMs: number) {
+  const zeros = Object.fromEntries(USAGE_COLUMNS.map((column) => [column, 0n])) as Record<UsageColumn, bigint>
+  const counts = { outcomes: [], statuses: [], first_tokens: [], durations: [] }
+  const key = { project_id: projectId, starts_at: at(-ageMs), model_id: 'm', key_pair_id: projectId }
+  return { ...key, price_version_id: 1n, ...zeros, calls: BigInt(ageMs), ...counts }
+}
+
+const USAGE_COLUMNS = [
+  'streamed',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'charged_nanos',
+  'billed_calls',
+  'billed_worth_nanos',
+  'billed_input_tokens',
+  'billed_cached_input_tokens',
+  'billed_cache_write_tokens',
+  'billed_output_tokens',
+  'billed_reasoning_tokens',
+] as const
+type UsageColumn = (typeof USAGE_COLUMNS)[number]
+
+test('why replies had no recommendation is forgotten after 90 days', async () => {
+  const { id } = await world.newProject()
+  const outcome = (name: string, ageMs: number) => ({ project_id: id, hour: at(-ageMs), outcome: name, calls: 1n })
+  const edgeMs = KEPT_MS.recommendationOutcomes
+  const rows = [outcome('past', edgeMs + A_MOMENT_MS), outcome('kept', edgeMs - A_MOMENT_MS)]
+  await store.db.insertInto('recommendation_outcomes').values(rows).execute()
+  assert.deepEqual(await erasedBy('forget recommendation outcomes', 'recommendation_outcomes', 'outcome'), {
+    before: ['kept', 'past'],
+    after: ['kept'],
+    counted: 1,
+  })
+})

@@ -1,0 +1,77 @@
+/** What an attack may do to the quiet tenant, and whether there was one at all. */
+
+/** How a number of answers came. */
+export interface Figures {
+  calls: number
+  /** What was wrong with those that failed, and how often. */
+  failures: Record<string, number>
+  p50Ms: number
+  p99Ms: number
+}
+
+export interface Observation {
+  before: Figures
+  beside: Figures
+  peakBytes: number
+  /** How the attacker's own requests ended. */
+  tally: Record<string, number>
+  /** Of processes that ended by themselves. */
+  crashes: readonly string[]
+}
+
+export const P99_MORE_MS = 50
+export const P99_TIMES = 3
+export const MEMORY_BYTES_MAX = 1_000_000_000
+
+export function figuresOf(answers: readonly { ms: number; complaint: string | undefined }[]): Figures {
+  const sorted = answers.map(({ ms }) => ms).toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN
+  return {
+    calls: answers.length,
+    failures: countsOf(answers.flatMap(({ complaint }) => complaint ?? [])),
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  }
+}
+
+export function countsOf(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
+
+/** The longest that 99 of 100 answers may take beside an attack. */
+export function p99MaxMs(before: Figures): number {
+  return Math.max(before.p99Ms + P99_MORE_MS, before.p99Ms * P99_TIMES)
+}
+
+/** `noAttack`: what shows that the attack did not take place, if anything does. */
+export function complaintsOf(seen: Observation, noAttack: string | undefined): string[] {
+  const { before, beside, peakBytes, crashes } = seen
+  const most = p99MaxMs(before)
+  const complaints = [
+    ...(sumOf(before.failures) > 0 ? [`the quiet tenant failed before the attack: ${textOf(before.failures)}`] : []),
+    ...(noAttack === undefined ? [] : [`the attack did not take place: ${noAttack}`]),
+    ...(sumOf(beside.failures) > 0 ? [`the quiet tenant failed: ${textOf(beside.failures)}`] : []),
+    ...crashes,
+  ]
+  // Not the other way round: what could not be measured is not within its bounds.
+  if (!(beside.p99Ms <= most)) complaints.push(`the p99 is ${round(beside.p99Ms)} ms, at most ${round(most)} ms`)
+  if (!(peakBytes < MEMORY_BYTES_MAX))
+    complaints.push(`the peak memory is ${round(peakBytes / 1e6)} MB, below 1,000 MB`)
+  return complaints
+}
+
+export function sumOf(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+/** `403 × 12, late × 1` */
+export function textOf(counts: Record<string, number>): string {
+  const parts = Object.entries(counts).map(([name, count]) => `${name} × ${round(count)}`)
+  return parts.join(', ') || 'nothing'
+}
+
+export function round(number: number): string {
+  return Math.round(number).toLocaleString('en-US')
+}

@@ -1,0 +1,149 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Secrets } from '../../src/platform/secrets.ts'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
+import { upsertInvitation } from '../../src/store/accounts/invitations.ts'
+import { insertMail } from '../../src/store/accounts/mails.ts'
+import { countAttempts } from '../../src/store/accounts/throttles.ts'
+import { beat } from '../../src/store/billing/gateways.ts'
+import { noteEndUsers } from '../../src/store/calls/end-users.ts'
+import { claimKey } from '../../src/store/calls/idempotency.ts'
+import { deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
+import type { Store } from '../../src/store/database.ts'
+import { endFeedRun, startFeedRun } from '../../src/store/offers/feeds.ts'
+import { insertVectors } from '../../src/store/offers/text-vectors.ts'
+import { beatMatcher } from '../../src/store/recommendations/matchers.ts'
+import { addOutcomes, countTurns, insertRecommendations } from '../../src/store/recommendations/records.ts'
+import { addOffer } from './catalogue.ts'
+import { createTestLedger, settlementOf } from './ledger.ts'
+
+/** What happens on a day, each as the planes write it, at the time that the database shows. */
+export const PER_DAY = { calls: 2, mails: 2, conversations: 1, messagesOfEach: 2, offers: 1 } as const
+/** How long an offer is there before its feed has it no more. */
+export const OFFERED_DAYS = 5
+/** Every so many days, a conversation is deleted. */
+export const DELETED_EVERY_DAYS = 10
+/** Of a conversation that never ends: one message each day. */
+export const ENDLESS = 'endless'
+
+export interface DayOptions {
+  store: Store
+  secrets: Secrets
+  project: { id: string; publisherId: string; keyPairId: string; owner: { id: string } }
+  feed: { id: string; advertiser: string }
+  modelId: string
+  priceVersion: bigint
+  day: number
+  nowMs: number
+}
+
+export async function liveOneDay(options: DayOptions): Promise<void> {
+  await call(options)
+  await talk(options)
+  await advertise(options)
+  await signIn(options)
+}
+
+async function call({ store, project, modelId, priceVersion, nowMs }: DayOptions): Promise<void> {
+  // A gateway that dies in the evening, with a call that nobody settles.
+  const gatewayId = uuidv7(nowMs)
+  await beat(store.db, gatewayId, [1])
+  const ledger = createTestLedger(store.ledgerPool, gatewayId)
+  const asked = { projectId: project.id, keyPairId: project.keyPairId, modelId, priceVersion }
+  // Somebody new each day.
+  const endUserId = uuidv7(nowMs)
+  await noteEndUsers(store.db, [{ projectId: project.id, id: endUserId, label: undefined, at: new Date(nowMs) }])
+  const hold = async () => {
+    const callId = uuidv7(nowMs)
+    await ledger.hold({ ...asked, callId, endUserId, want: 60_000n, min: 60_000n, hasIdempotencyKey: false })
+    return callId
+  }
+  for (let n = 0; n < PER_DAY.calls; n++) {
+    const conversationId = n === 0 ? ENDLESS : undefined
+    await ledger.settle(settlementOf(await hold(), project.id, 30_000n, { conversationId }))
+  }
+  await hold()
+  const claim = { ...asked, callId: uuidv7(nowMs), gatewayId, conversationId: undefined }
+  await claimKey(store.db, { ...claim, keyDigest: randomBytes(32), bodyDigest: randomBytes(32) }, HOUR_MS, DAY_MS)
+  const odd = { call_id: claim.callId, project_id: project.id, model_id: modelId, provider: 'simulator' }
+  await store.db
+    .insertInto('usage_anomalies')
+    .values({ ...odd, anomalies: ['zero'] })
+    .execute()
+}
+
+async function talk({ store, project, day, nowMs }: DayOptions): Promise<void> {
+  const say = (id: string, texts: string[]) =>
+    recordTurn(store.db, {
+      conversation: { projectId: project.id, id },
+      callId: uuidv7(nowMs),
+      messages: texts.map((text) => ({
+        digest: createHash('md5').update(text).digest(),
+        occurrence: 1,
+        message: { role: 'user', content: text },
+      })),
+      retentionDays: 30,
+    })
+  await say(ENDLESS, [`day ${day}`])
+  const ids = Array.from({ length: PER_DAY.conversations }, (_, n) => `day-${day}-${n}`)
+  for (const id of ids) await say(id, ['question', 'answer'])
+  if (day % DELETED_EVERY_DAYS === 0) await deleteConversation(store.db, { projectId: project.id, id: `day-${day}-0` })
+  await countTurns(store.db, [{ projectId: project.id, digest: randomBytes(32) }])
+}
+
+async function advertise({ store, project, feed, day, nowMs }: DayOptions): Promise<void> {
+  const { db } = store
+  const run = { id: uuidv7(nowMs), feedId: feed.id, format: 'csv' }
+  await startFeedRun(db, run)
+  const counts = { rows: 2, added: 2, changed: 0, unchanged: 0, rejected: 0, removed: 2, missing: 0 }
+  await endFeedRun(db, { id: run.id, state: 'published', reason: null, counts, rejections: [] })
+  await sql`update offers set removed_at = now()
+    where removed_at is null and created_at < now() - ${OFFERED_DAYS * DAY_MS - HOUR_MS} * interval '1 ms'`.execute(db)
+  for (let n = 0; n < PER_DAY.offers; n++) {
+    const offer = { advertiser: feed.advertiser, domain: 'shop.example', headline: `Offer ${n} of day ${day}` }
+    const { offerId, advertiserId, campaignId } = await addOffer(db, offer)
+    const digest = createHash('sha256').update(offerId).digest()
+    await insertVectors(db, 'model', [{ digest, vector: Buffer.alloc(384) }])
+    const shown = { turn: 1, priceNanos: 1n, relevance: 1, label: 'Ad', conversation: undefined }
+    const record = { id: uuidv7(nowMs), projectId: project.id, callId: uuidv7(nowMs), ...shown }
+    await insertRecommendations(db, [{ ...record, advertiserId, campaignId, offerId }])
+  }
+  const hour = new Date(Math.floor(nowMs / HOUR_MS) * HOUR_MS)
+  await addOutcomes(db, [{ projectId: project.id, hour, outcome: 'served', calls: 1 }])
+  // One that is killed each night, as those of hosts that come and go.
+  await beatMatcher(db, { id: uuidv7(nowMs), host: `host ${day}`, state: 'ready', problem: undefined, offers: 1 })
+}
+
+async function signIn({ store, secrets, project, day, nowMs }: DayOptions): Promise<void> {
+  const { db } = store
+  const session = { id: uuidv7(nowMs), user_id: project.owner.id, token: `token ${day}` }
+  const after = (ms: number) => new Date(nowMs + ms)
+  await db
+    .insertInto('sessions')
+    .values({ ...session, expires_at: after(7 * DAY_MS) })
+    .execute()
+  const proof = { id: uuidv7(nowMs), identifier: `proof ${day}`, value: '' }
+  await db
+    .insertInto('verifications')
+    .values({ ...proof, expires_at: after(HOUR_MS) })
+    .execute()
+  await countAttempts(db, [randomBytes(32)], HOUR_MS)
+  await upsertInvitation(db, {
+    id: uuidv7(nowMs),
+    publisherId: project.publisherId,
+    email: `guest-${day}@example.com`,
+    role: 'viewer',
+    invitedBy: 'Owner',
+    inviterId: project.owner.id,
+    expiresAt: after(7 * DAY_MS),
+  })
+  for (let n = 0; n < PER_DAY.mails; n++) {
+    const id = uuidv7(nowMs)
+    // Another secret's: it cannot be opened, is tried again and again, and never sent.
+    const body = n === 0 ? secrets.seal(JSON.stringify(LOW), `mail/${id}`, 'mails') : 'lost'
+    await insertMail(db, { id, recipient: 'owner@example.com', template: 'low_balance', sealedBody: body })
+  }
+}
+
+const LOW = { project: 'Year', balance: '1', threshold: '2', link: 'http://console.test' }
