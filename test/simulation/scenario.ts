@@ -108,13 +108,20 @@ interface Taste {
   longShare: number
   hangUpShare: number
   keyShare: number
+  /** Of attempts that are refused before they begin, with one of these. */
+  refusedShare: number
+  refusals: readonly UpstreamErrorKind[]
 }
 
 export function drawScenario(random: Random): Scenario {
+  // With all keys of a provider revoked or exhausted, calls of one deployment have nowhere to go.
+  const isRefusing = random.next() < 0.15
   const taste: Taste = {
     longShare: random.pick([0.2, 0.8]),
     hangUpShare: random.pick([0, 0.3]),
     keyShare: random.pick([0, 0.15, 0.8]),
+    refusedShare: isRefusing ? 0.8 : 0.2,
+    refusals: isRefusing ? [random.pick(['key_rejected', 'rate_limited'])] : EARLY_FAILURES,
   }
   const gateways = 1 + random.int(3)
   const wallets = Array.from({ length: 1 + random.int(3) }, () => drawWallet(random))
@@ -186,7 +193,7 @@ function drawScript(random: Random, taste: Taste, isHiding: boolean): Script {
   const chunks = Array.from({ length: random.int(isLong ? 30 : 8) }, () => drawChunk(random, gapMs, isLong))
   const chance = random.next()
   // A first attempt that is refused is what the second one exists for.
-  const isRefused = random.next() < 0.2
+  const isRefused = random.next() < taste.refusedShare
   return {
     firstAfterMs: random.int(random.pick([3, 50, 2_000])),
     imageTokens: random.pick([85, 1_600, 25_000]),
@@ -194,24 +201,24 @@ function drawScript(random: Random, taste: Taste, isHiding: boolean): Script {
     reportsSoFar: random.next() < 0.2,
     chunks: isRefused ? [] : chunks,
     ending: isRefused
-      ? drawEarlyFailure(random)
+      ? drawEarlyFailure(random, taste)
       : chance < 0.75
         ? { kind: 'complete', reason: random.pick(FINISH_REASONS), usage: drawUsageReport(random) }
         : chance < 0.95
           ? chunks.length === 0
-            ? drawEarlyFailure(random)
+            ? drawEarlyFailure(random, taste)
             : { kind: 'fails', error: random.pick(LATE_FAILURES) }
           : { kind: 'silent' },
     obeysMaxTokens: random.next() < 0.8,
   }
 }
 
-function drawEarlyFailure(random: Random): Script['ending'] {
-  const error = random.pick(EARLY_FAILURES)
+function drawEarlyFailure(random: Random, { refusals }: Taste): Script['ending'] {
+  const error = random.pick(refusals)
   if (error === 'rate_limited' && random.next() < 0.5)
     return { kind: 'fails', error, status: 429, retryAfterSeconds: 1 + random.int(60) }
-  // Mostly those that disable a key whoever meets them: a 403 takes two publishers.
-  if (error === 'key_rejected') return { kind: 'fails', error, status: random.pick([401, 402, 401, 402, 403]) }
+  // Mostly the one that disables a key whoever meets it: 402 and 403 take two publishers.
+  if (error === 'key_rejected') return { kind: 'fails', error, status: random.pick([401, 401, 401, 402, 403]) }
   return error === 'server_error' ? { kind: 'fails', error, status: random.pick([500, 503]) } : { kind: 'fails', error }
 }
 
