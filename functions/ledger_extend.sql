@@ -23,7 +23,7 @@ begin
         update holds set amount_nanos = amount_nanos + granted, extension = e.extension where id = e.id;
         update wallets set held_nanos = held_nanos + granted where project_id = e.project_id;
         if h.counts is not null then
-          perform limits_hold(h.counts, granted, 0);
+          perform limits_hold(h.counts, array_fill(granted, array[cardinality(h.counts)]), 0);
         end if;
         h.amount_nanos := h.amount_nanos + granted;
       end if;

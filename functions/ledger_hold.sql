@@ -3,7 +3,8 @@
 -- Key pair, account, domain and limits are checked here again, against the truth: what a gateway has cached may be
 -- seconds old, and limits must hold across all gateways. The limits of a minute (requests, tokens) are those of the
 -- clock's minute. The project's own are counted in the wallet's row, which is locked anyway; all others, and every budget,
--- by limits_check and limits_hold, for wallets that have any. Whether the pair may call is also said in
+-- in limit_counts, for wallets that have any: read once for a whole batch, and written once, because a row that one
+-- transaction writes a hundred times is read a hundred times slower. Whether the pair may call is also said in
 -- src/gateway/authenticate.ts and src/store/calls/idempotency.ts: the three must say the same.
 -- Each refusal is a code of src/rules/errors.ts, except clock_wrong.
 -- Nothing is granted while any wallet of the publisher owes: otherwise a publisher who owes would just use another
@@ -17,6 +18,9 @@ create or replace function ledger_hold(gateway uuid, asked json) returns setof l
 declare
   a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text; owes boolean;
   verdict limits_verdict; limited_by text;
+  states limit_states[]; -- what is counted for the limits of this batch, with what it has granted so far
+  places jsonb; -- where in states each publisher, project, key pair and end user is
+  place int; subject uuid; applying limit_states[]; applied int[]; counted int8[]; amounts int8[];
   this_minute timestamptz := date_trunc('minute', now());
   grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
   counts text[]; -- by n; the rows of limit_counts that it is counted in, as text: arrays of arrays must be even
@@ -60,7 +64,30 @@ begin
     end if;
     verdict := null;
     if a.has_limits then
-      verdict := limits_check(a.publisher_id, a.project_id, a.counted_as, a.end_user_id, a.want_nanos, a.min_nanos);
+      if states is null then
+        select coalesce(array_agg(t.s order by t.place), '{}'), coalesce(jsonb_object_agg((t.s).subject, t.place), '{}')
+          into states, places
+        from (
+          select s, row_number() over () as place from (
+            select array_agg(p.publisher_id) as publishers, array_agg(p.id) as projects,
+              array_agg(coalesce(k.counted_as, k.id)) as pairs, array_agg(n.end_user_id) as end_users
+            from json_to_recordset(asked) as n (project_id uuid, key_pair_id uuid, end_user_id uuid)
+              join wallets w on w.project_id = n.project_id and w.has_limits
+              join projects p on p.id = n.project_id
+              left join key_pairs k on k.id = n.key_pair_id and k.project_id = n.project_id
+          ) b cross join limits_states_of(b.publishers, b.projects, b.pairs, b.end_users) s
+        ) t;
+      end if;
+      applying := null;
+      applied := null;
+      foreach subject in array array[a.publisher_id, a.project_id, a.counted_as, a.end_user_id] loop
+        place := places ->> subject::text;
+        if place is not null then
+          applying := applying || states[place];
+          applied := applied || place;
+        end if;
+      end loop;
+      verdict := limits_check(applying, a.want_nanos, a.min_nanos);
     end if;
     if a.requests_per_minute is not null or a.tokens_per_minute is not null then
       verdict.rates := rates_tightest(
@@ -94,13 +121,23 @@ begin
       requests := requests + 1;
       grants[a.n] := granted;
       if verdict.counts is not null then
-        perform limits_hold(verdict.counts, granted, 1);
         counts[a.n] := verdict.counts::text;
+        counted := counted || verdict.counts;
+        amounts := amounts || array_fill(granted, array[cardinality(verdict.counts)]);
+        foreach place in array applied loop
+          states[place].held_nanos := states[place].held_nanos + granted;
+          states[place].left_nanos := states[place].left_nanos - granted;
+          states[place].open_holds := states[place].open_holds + 1;
+          states[place].minute_requests := states[place].minute_requests + 1;
+        end loop;
       end if;
     end if;
     return query select a.id, 'hold', case when refusal is null then granted else 0 end, refusal,
       case when refusal is not null then coalesce(limited_by, verdict.limited_by) end, verdict.rates;
   end loop;
+  if counted is not null then
+    perform limits_hold(counted, amounts, 1);
+  end if;
 
   with granted as (
     insert into holds (id, project_id, key_pair_id, end_user_id, model_id, price_version_id, gateway_id, amount_nanos, counts)

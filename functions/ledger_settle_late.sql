@@ -1,10 +1,10 @@
 -- A batch in which some hold was gone: it was sent before (answer what was charged), or its gateway was paused so long
 -- that its holds were swept. The latter did answer its caller, so its bill is collected now, once, from what is
--- available, in the wallet and in every budget; what is not available is absorbed. If it had claimed an idempotency key that another call has taken over
--- since, that other call is the one that pays.
+-- available, in the wallet and in every budget; what is not available is absorbed. If it had claimed an idempotency key
+-- that another call has taken over since, that other call is the one that pays.
 create or replace function ledger_settle_late(settles json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
-declare s record; c record; paid int8; late_reference text; verdict limits_verdict;
+declare s record; c record; paid int8; late_reference text; verdict limits_verdict; applying limit_states[];
 begin
   for s in
     select * from json_to_recordset(settles) as s (
@@ -25,13 +25,18 @@ begin
           update idempotency_keys set result = s.result where call_id = s.id;
           paid := case when found then paid else 0 end;
         end if;
-        select (limits_check(p.publisher_id, p.id, c.key_pair_id, l.end_user_id, paid, 0)).* into verdict
-          from projects p join wallets w on w.project_id = p.id left join calls l on l.id = s.id
+        select array_agg(t) into applying
+          from projects p join wallets w on w.project_id = p.id left join key_pairs k on k.id = c.key_pair_id
+            left join calls l on l.id = s.id
+            cross join limits_states_of(array[p.publisher_id], array[p.id], array[coalesce(k.counted_as, k.id)],
+              array[l.end_user_id]) t
           where p.id = s.project_id and w.has_limits;
-        paid := greatest(least(paid, verdict.granted), 0);
+        verdict := limits_check(applying, paid, 0);
+        paid := greatest(verdict.granted, 0);
         if paid > 0 then
-          perform limits_spend(json_agg(json_build_object('id', n, 'held', 0, 'calls', 0, 'charged', paid, 'tokens', 0)))
-            from unnest(verdict.counts) as n;
+          if verdict.counts is not null then
+            perform limits_spend(verdict.counts, array_fill(paid, array[cardinality(verdict.counts)]), null, null, 0);
+          end if;
           insert into transfers (id, debit_account, credit_account, amount_nanos, kind, reference, corrects) values
             (gen_random_uuid(), s.project_id, '00000000-0000-0000-0000-000000000001', paid, 'late_charge',
              late_reference, s.id);

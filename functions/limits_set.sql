@@ -48,6 +48,15 @@ begin
       select from limits d where d.project_id = p.id or (d.scope = 'publisher' and d.subject = p.publisher_id))
     from projects p where p.id = w.project_id and p.publisher_id = asked.publisher_id
       and (asked.project_id is null or p.id = asked.project_id);
+  -- Where no limit is left, what still runs is counted no more: nobody would give it back.
+  with unlimited as (
+    select w.project_id from wallets w join projects p on p.id = w.project_id
+    where p.publisher_id = asked.publisher_id and (asked.project_id is null or p.id = asked.project_id) and not w.has_limits
+  ), released as (
+    update holds h set counts = null from unlimited u where h.project_id = u.project_id and h.counts is not null
+  )
+  update limit_counts c set held_nanos = 0, open_holds = 0 from unlimited u
+    where c.project_id = u.project_id and (c.held_nanos > 0 or c.open_holds > 0);
 end $$;
 
 revoke execute on function limits_set from public;

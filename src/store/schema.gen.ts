@@ -352,7 +352,6 @@ export interface LimitStates {
   total_spent: bigint | null
   left_nanos: bigint | null
   tightest_budget: string | null
-  used_up_rate: string | null
 }
 
 export interface Limits {

@@ -259,6 +259,54 @@ test('a budget that is set counts what was spent before in its month, and the ca
   assert.deepEqual([counted?.held_nanos, counted?.month_nanos], [20n, 60n], 'raising it starts nothing anew')
 })
 
+test('a transaction that had to wait since yesterday neither begins a day again nor forgets what today has seen', async () => {
+  const site = await createSite()
+  await site.limit('key_pair', { day_nanos: 100n, week_nanos: 1_000n })
+  const [first, second] = [await site.hold(60n), await site.hold(10n)]
+  await site.settle(first.callId, 60n)
+  // To everything that follows, what was counted is of tomorrow: as if its own time had been read yesterday.
+  await sql`update limit_counts set day_started_at = day_started_at + interval '1 day',
+    week_started_at = week_started_at + interval '7 days' where subject = ${site.keyPairId}`.execute(store.db)
+  await site.settle(second.callId, 10n)
+  assert.equal((await site.counted('key_pair'))[0]?.day_nanos, 70n)
+  assert.equal((await site.hold(100n, { min: 1n })).amount, 30n)
+})
+
+test('calls that outlive the last limit are counted no more, pay what they come to, and are no burden to a new limit', async () => {
+  const site = await createSite()
+  const endUserId = uuidv7()
+  await site.limit('end_users', { day_nanos: 100n })
+  const { callId } = await site.hold(60n, { endUserId })
+  await site.limit('end_users', {})
+  assert.equal(await site.settle(callId, 80n), 80n, 'beyond its hold, and no budget is in the way')
+  await site.limit('end_users', { day_nanos: 100n })
+  assert.equal((await site.hold(100n, { endUserId })).amount, 100n)
+})
+
+test('the late bill of a rolled pair takes no more than the budget that it shares', async () => {
+  const site = await createSite()
+  await site.limit('key_pair', { month_nanos: 100n })
+  const successor = uuidv7()
+  await sql`insert into key_pairs (id, project_id, name, publishable_key, secret_digest, secret_version, secret_last4, counted_as)
+    select ${successor}, project_id, 'k', ${`pk_${successor}`}, secret_digest, 1, '1234', id from key_pairs
+    where id = ${site.keyPairId}`.execute(store.db)
+  const { callId } = await site.hold(80n, { keyPairId: successor })
+  await sql`select ledger_sweep(interval '0', interval '0', 1000)`.execute(store.db)
+  await site.hold(70n)
+  assert.equal(await site.settle(callId, 80n), 30n)
+})
+
+test('a budget that is set counts what was collected late before', async () => {
+  const site = await createSite()
+  const { callId } = await site.hold(80n)
+  await sql`select ledger_sweep(interval '0', interval '0', 1000)`.execute(store.db)
+  assert.equal(await site.settle(callId, 80n), 80n)
+  for (const scope of ['key_pair', 'project', 'publisher'] as const) {
+    await site.limit(scope, { month_nanos: 100n })
+    assert.equal((await site.counted(scope))[0]?.month_nanos, 80n, scope)
+  }
+})
+
 test('a publisher has one budget for all projects, also for one that is made later', async () => {
   const site = await createSite()
   const { publisherId } = site
