@@ -6,9 +6,11 @@ import { addressProofRoutes } from './accounts/address-proofs.ts'
 import { auditRoutes } from './accounts/audit-log.ts'
 import { callRoutes } from './calls/calls.ts'
 import { conversationRoutes } from './calls/conversations.ts'
+import { endUserRoutes } from './calls/end-users.ts'
 import { domainRoutes } from './projects/domain.ts'
 import { homeRoutes } from './projects/home.ts'
 import { keyRoutes } from './projects/keys.ts'
+import { limitRoutes } from './billing/limits.ts'
 import { monetizationRoutes } from './recommendations/monetization.ts'
 import { projectSettingsRoutes } from './projects/settings.ts'
 import { passkeyRoutes } from './accounts/passkeys.ts'
@@ -47,6 +49,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   playgroundRoutes(scope, world)
   domainRoutes(scope, world)
   keyRoutes(scope, world)
+  limitRoutes(scope, world)
   teamRoutes(scope, world)
   auditRoutes(scope, world)
   accountRoutes(scope, world)
@@ -55,6 +58,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   usageRoutes(scope, world)
   callRoutes(scope, world)
   conversationRoutes(scope, world)
+  endUserRoutes(scope, world)
   walletRoutes(scope, world)
   monetizationRoutes(scope, world)
   projectSettingsRoutes(scope, world)

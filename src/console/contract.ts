@@ -4,9 +4,11 @@ import { auditLog } from './contract/audit-log.ts'
 import { calls } from './contract/calls.ts'
 import { conversations } from './contract/conversations.ts'
 import { domains } from './contract/domains.ts'
+import { endUsers } from './contract/end-users.ts'
 import type { Entry } from './contract/fields.ts'
 import { home } from './contract/home.ts'
 import { keys } from './contract/keys.ts'
+import { limits } from './contract/limits.ts'
 import { monetization } from './contract/monetization.ts'
 import { passkeys } from './contract/passkeys.ts'
 import { playground } from './contract/playground.ts'
@@ -31,6 +33,7 @@ export const contract = {
   ...playground,
   ...domains,
   ...keys,
+  ...limits,
   ...team,
   ...auditLog,
   ...account,
@@ -38,6 +41,7 @@ export const contract = {
   ...usage,
   ...calls,
   ...conversations,
+  ...endUsers,
   ...wallet,
   ...monetization,
   ...projectSettings,

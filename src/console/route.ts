@@ -173,12 +173,17 @@ function paramsOf(entry: Entry, params: Record<string, string>): Record<string, 
   const declared = entry.params?.shape ?? {}
   for (const [name, value] of Object.entries(params)) {
     const schema = (declared as Record<string, z.ZodType>)[name] ?? uuid
-    if (!schema.safeParse(value).success) throw notThere(name)
+    if (!schema.safeParse(value).success) throw notThere(wordsOf(name))
   }
   return params
 }
 
 const uuid = z.uuid()
+
+/** `end user` for `endUser`. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}
 
 async function tenantOf(db: Db, entry: Entry, user: User, params: Record<string, string>): Promise<typeof NO_TENANT> {
   if (entry.access === 'publisher') {

@@ -1,6 +1,4 @@
-import { createHmac } from 'node:crypto'
-import { uuidOf } from '../platform/uuid.ts'
-import { noteEndUsers, type SeenEndUser } from '../store/calls/end-users.ts'
+import { endUserDigestOf, noteEndUsers, type SeenEndUser } from '../store/calls/end-users.ts'
 import type { Db } from '../store/database.ts'
 import type { Call } from './call.ts'
 import type { LoadedDigestKeys } from './digest-keys.ts'
@@ -31,8 +29,7 @@ export function createEndUsers(db: Db, digestKeys: LoadedDigestKeys): EndUsers {
   }
 
   function digestOf(projectId: string, endUser: string): string {
-    const digest = createHmac('sha256', digestKeys.keyFor('end-users')).update(`${projectId}/${endUser}`)
-    return uuidOf(digest.digest())
+    return endUserDigestOf(digestKeys.keyFor('end-users'), projectId, endUser)
   }
 
   return {

@@ -45,6 +45,11 @@ export async function recordSecrets(db: Db, secrets: Secrets): Promise<DigestKey
   })
 }
 
+/** The keys of digests, for who has compared and recorded its secrets before. */
+export async function findDigestKeys(db: Db, secrets: Secrets): Promise<DigestKeys> {
+  return digestKeysIn(await listSecretVersions(db), secrets)
+}
+
 /** What is wrong with the secrets of this process, and what to do about it. */
 export function complaintAbout(secrets: Secrets, known: readonly SecretVersion[]): string | undefined {
   const own = known.filter(({ version }) => secrets.versions.includes(version))

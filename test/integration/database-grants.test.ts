@@ -186,6 +186,7 @@ const FUNCTIONS: Record<string, string[]> = {
   ledger_transfer: [],
   limits_adopt: [],
   limits_check: [],
+  limits_erase: ['tenant'],
   limits_forget: ['worker'],
   limits_hold: [],
   limits_left: [],

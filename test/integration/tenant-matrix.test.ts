@@ -136,6 +136,7 @@ test('who is not signed in learns nothing of any id', async () => {
  */
 const LEAST_ROLE: Record<string, MemberRole> = {
   'DELETE /api/projects/:project': 'owner',
+  'PUT /api/publishers/:publisher/limits': 'owner',
   'GET /api/publishers/:publisher/audit-log': 'admin',
   'GET /api/publishers/:publisher/audit-log.csv': 'admin',
   'PATCH /api/publishers/:publisher': 'admin',
@@ -150,6 +151,11 @@ const LEAST_ROLE: Record<string, MemberRole> = {
   'POST /api/projects/:project/checkouts': 'admin',
   'PUT /api/projects/:project/wallet-alert': 'admin',
   'DELETE /api/projects/:project/conversations/:conversation': 'admin',
+  'PUT /api/projects/:project/limits': 'admin',
+  'PUT /api/projects/:project/end-user-limits': 'admin',
+  'PUT /api/projects/:project/keys/:key/limits': 'admin',
+  'PUT /api/projects/:project/end-users/:endUser/limits': 'admin',
+  'DELETE /api/projects/:project/end-users/:endUser': 'admin',
   'PATCH /api/projects/:project/monetization': 'admin',
   'PUT /api/projects/:project/monetization/mode': 'admin',
   'PUT /api/projects/:project/monetization/blocked-advertisers': 'admin',
@@ -162,6 +168,7 @@ const LEAST_ROLE: Record<string, MemberRole> = {
   'POST /api/projects/:project/playground': 'developer',
   'POST /api/projects/:project/playground/code': 'developer',
   'POST /api/projects/:project/onboarding/dismiss': 'developer',
+  'POST /api/projects/:project/end-users/search': 'viewer',
   'POST /api/publishers/:publisher/leave': 'viewer',
 }
 /** Their samples are about an owner, whom nobody else may touch. */

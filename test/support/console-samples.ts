@@ -3,11 +3,12 @@ import { sql } from 'kysely'
 import type { BodyOf, Contract, ParamOf, QueryOf, RouteKey } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
+import { noteEndUsers } from '../../src/store/calls/end-users.ts'
 import type { Db } from '../../src/store/database.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { insertPayment } from '../../src/store/billing/payments.ts'
 import { addOutcomes } from '../../src/store/recommendations/records.ts'
-import { HOUR_MS } from '../../src/rules/durations.ts'
+import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
 import { addSettledCall } from './ledger.ts'
 import { addRecommendation, said } from './sites.ts'
@@ -29,6 +30,16 @@ type Sample<Key extends RouteKey> = ([OtherParam<Key>] extends [never]
 
 /** Advertisers belong to the installation, and so to every publisher. */
 const ADVERTISER = '00000000-0000-7000-8000-00000000a11a'
+
+const LIMITS = {
+  requestsPerMinute: 60,
+  tokensPerMinute: '100000',
+  concurrentCalls: null,
+  dayNanos: '2000000000',
+  weekNanos: null,
+  monthNanos: '20000000000',
+  totalNanos: null,
+}
 
 export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/publishers/:publisher/projects': {},
@@ -55,6 +66,11 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'POST /api/projects/:project/keys/:key/end': { params: { key: 'rolledKey' } },
   'PATCH /api/projects/:project/keys/:key': { params: { key: 'key' }, body: { active: false } },
   'DELETE /api/projects/:project/keys/:key': { params: { key: 'key' } },
+  'GET /api/projects/:project/limits': {},
+  'PUT /api/publishers/:publisher/limits': { body: LIMITS },
+  'PUT /api/projects/:project/limits': { body: LIMITS },
+  'PUT /api/projects/:project/end-user-limits': { body: LIMITS },
+  'PUT /api/projects/:project/keys/:key/limits': { params: { key: 'key' }, body: LIMITS },
   'GET /api/publishers/:publisher/team': {},
   'POST /api/publishers/:publisher/invitations': { body: { email: 'sample@example.com', role: 'viewer' } },
   'DELETE /api/publishers/:publisher/invitations/:invitation': { params: { invitation: 'invitation' } },
@@ -83,6 +99,11 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
     params: { conversation: 'conversation' },
   },
   'DELETE /api/projects/:project/conversations/:conversation': { params: { conversation: 'conversation' } },
+  'GET /api/projects/:project/end-users': {},
+  'POST /api/projects/:project/end-users/search': { body: { text: 'Visitor' } },
+  'GET /api/projects/:project/end-users/:endUser': { params: { endUser: 'endUser' } },
+  'PUT /api/projects/:project/end-users/:endUser/limits': { params: { endUser: 'endUser' }, body: LIMITS },
+  'DELETE /api/projects/:project/end-users/:endUser': { params: { endUser: 'endUser' } },
   'GET /api/projects/:project/wallet': {},
   'GET /api/projects/:project/ledger': {},
   'GET /api/projects/:project/ledger.csv': {},
@@ -183,6 +204,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
   await credit(world.store, project, 1_000_000_000n)
   const conversation = `talk-${project}`
   await addTraces(db, project, call, conversation)
+  const endUser = await addEndUser(db, project)
   const checkout = `cs_test_${project.replaceAll('-', '')}`
   await insertPayment(db, { sessionId: checkout, projectId: project, amount: 25_000_000_000n, currency: 'usd' })
   return {
@@ -190,6 +212,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     project,
     call,
     conversation,
+    endUser,
     checkout,
     invitation: String(invited.body.id),
     invitationToMe,
@@ -216,6 +239,18 @@ async function addTraces(db: Db, projectId: string, callId: string, conversation
     { projectId, hour, outcome: 'served', calls: 2 },
     { projectId, hour, outcome: 'no_match', calls: 5 },
   ])
+}
+
+async function addEndUser(db: Db, projectId: string): Promise<string> {
+  const id = uuidv7()
+  await noteEndUsers(db, [{ projectId, id, label: 'Visitor 17', at: new Date() }])
+  const today = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
+  const sums = { calls: 3n, tokens: 450n, charged_nanos: 1_500_000n }
+  await db
+    .insertInto('end_user_days')
+    .values({ project_id: projectId, end_user_id: id, starts_at: today, ...sums })
+    .execute()
+  return id
 }
 
 async function addAdvertiser(db: Db): Promise<void> {

@@ -39,6 +39,11 @@ export const id = z.uuid()
 export const time = z.date().transform((date) => date.toISOString())
 /** Money, and counts that may exceed what a number holds exactly. */
 export const amount = z.bigint().transform(String)
+/** Money as it is sent to us. */
+export const nanos = z
+  .string()
+  .regex(/^\d{1,18}$/, 'Write an amount like 25 or 12.50.')
+  .transform(BigInt)
 export const count = z.number().int().nonnegative()
 export const role = z.enum(ROLES)
 export const name = nameWithout(nameProblemOf)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { LEDGER_KINDS } from '../../rules/billing/ledger-labels.ts'
-import { after, amount, entries, limit, page, rows, time } from './fields.ts'
+import { after, amount, entries, limit, nanos, page, rows, time } from './fields.ts'
 
 const filters = z.object({
   kind: z.enum(LEDGER_KINDS).optional(),
@@ -24,11 +24,6 @@ const entry = z.object({
   /** The completion that was given back or charged late. */
   call: z.string().nullable(),
 })
-
-const nanos = z
-  .string()
-  .regex(/^\d{1,18}$/, 'Write an amount like 25 or 12.50.')
-  .transform(BigInt)
 
 export const wallet = entries({
   'GET /api/projects/:project/wallet': {

@@ -76,16 +76,29 @@ export interface BudgetState {
   total_spent: bigint | null
 }
 
-/** Each rate that is limited: its limit and what is left of it. */
-export function ratesIn(state: RateState): (Rate & { name: RateName })[] {
+/** Of whoever has not called since there are limits for them. */
+export const NOTHING_COUNTED = {
+  minute_requests: 0,
+  minute_tokens: 0n,
+  open_holds: 0,
+  held_nanos: 0n,
+  day_spent: 0n,
+  week_spent: 0n,
+  month_spent: 0n,
+  total_spent: 0n,
+}
+
+/** Each rate that is limited: its limit, what is used of it and what is left. */
+export function ratesIn(state: RateState): (Rate & { name: RateName; used: number })[] {
   const rates = [
     { name: 'requests', limit: state.requests_per_minute, used: state.minute_requests },
     { name: 'tokens', limit: state.tokens_per_minute, used: state.minute_tokens },
     { name: 'calls', limit: state.concurrent_calls, used: state.open_holds },
   ] as const
-  return rates.flatMap(({ name, limit, used }) =>
-    limit === null ? [] : [{ name, limit: Number(limit), left: Math.max(Number(limit) - Number(used ?? 0), 0) }],
-  )
+  return rates.flatMap(({ name, limit, used: counted }) => {
+    const used = Number(counted ?? 0)
+    return limit === null ? [] : [{ name, limit: Number(limit), used, left: Math.max(Number(limit) - used, 0) }]
+  })
 }
 
 /** Each budget: what it is, was spent of it, and is left when what is held is taken off. */
@@ -94,8 +107,9 @@ export function budgetsIn(state: BudgetState) {
     const limit = state[`${period}_nanos`]
     if (limit === null) return []
     const spent = state[`${period}_spent`] ?? 0n
-    const left = limit - spent - (state.held_nanos ?? 0n)
-    return [{ period, limit, spent, left: left > 0n ? left : 0n }]
+    const held = state.held_nanos ?? 0n
+    const left = limit - spent - held
+    return [{ period, limit, spent, held, left: left > 0n ? left : 0n }]
   })
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { LimitScope, RateState } from '../../rules/billing/limits.ts'
+import { NOTHING_COUNTED, type BudgetState, type LimitScope, type RateState } from '../../rules/billing/limits.ts'
 import type { Db } from '../database.ts'
 
 /** Whose limits they are. */
@@ -104,4 +104,40 @@ export async function findLimitStates(db: Db, subjects: readonly Pick<LimitSubje
       or(subjects.map((of) => eb.and([eb('scope', '=', of.scope), eb('subject', '=', of.subject)]))),
     )
     .execute()
+}
+
+/** What is set for a subject itself, and what holds for it beside what was counted. */
+export interface CountedLimits {
+  own: LimitValues
+  state: RateState & BudgetState
+}
+
+/** Of subjects of one project, in the order asked. Whatever was never counted has everything left. */
+export async function findCountedLimits(
+  db: Db,
+  projectId: string,
+  subjects: readonly Pick<LimitSubject, 'scope' | 'subject'>[],
+): Promise<CountedLimits[]> {
+  const everyone = { scope: 'end_users', subject: projectId } as const
+  const limits = byKey(await findLimits(db, [...subjects, everyone]))
+  const states = byKey(await findLimitStates(db, subjects))
+  return subjects.map((of) => {
+    const own = limits.get(keyOf(of)) ?? NO_LIMITS
+    const holds = of.scope === 'end_user' ? orElse(own, limits.get(keyOf(everyone))) : own
+    return { own, state: states.get(keyOf(of)) ?? { ...holds, ...NOTHING_COUNTED } }
+  })
+}
+
+function keyOf({ scope, subject }: { scope: string | null; subject: string | null }): string {
+  return `${scope} ${subject}`
+}
+
+function byKey<Row extends { scope: string | null; subject: string | null }>(rows: readonly Row[]): Map<string, Row> {
+  return new Map(rows.map((row) => [keyOf(row), row]))
+}
+
+/** Each limit that is not set for one end user is what holds for every one. */
+function orElse(own: LimitValues, shared: LimitValues = NO_LIMITS): LimitValues {
+  const pairs = LIMIT_COLUMNS.map((name) => [name, own[name] ?? shared[name]])
+  return Object.fromEntries(pairs) as LimitValues
 }

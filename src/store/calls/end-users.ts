@@ -1,5 +1,12 @@
+import { createHmac } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Db } from '../database.ts'
+import { uuidOf } from '../../platform/uuid.ts'
+import type { Db, Tx } from '../database.ts'
+
+/** What stands for the publisher's own id everywhere: a keyed digest, another one in each project. */
+export function endUserDigestOf(key: Buffer, projectId: string, endUser: string): string {
+  return uuidOf(createHmac('sha256', key).update(`${projectId}/${endUser}`).digest())
+}
 
 export interface SeenEndUser {
   projectId: string
@@ -73,4 +80,31 @@ export async function forgetEndUserCounts(db: Db, projectId: string, most: numbe
   const { rows } = await sql<{ forgotten: number }>`
     select limits_forget(${projectId}::uuid, ${most}::int) as forgotten`.execute(db)
   return rows[0]?.forgotten ?? 0
+}
+
+export interface EndUserKey {
+  projectId: string
+  id: string
+}
+
+export async function findEndUser(db: Db, { projectId, id }: EndUserKey) {
+  return db
+    .selectFrom('end_users')
+    .select(['id', 'label'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Returns false when there is no such end user. */
+export async function deleteEndUser(tx: Tx, { projectId, id }: EndUserKey): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('end_users')
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (numDeletedRows === 0n) return false
+  await tx.deleteFrom('end_user_days').where('project_id', '=', projectId).where('end_user_id', '=', id).execute()
+  await sql`select limits_erase(${projectId}, ${id})`.execute(tx)
+  return true
 }
