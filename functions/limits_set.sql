@@ -12,13 +12,18 @@ begin
     raise exception 'publisher % is not the tenant of this transaction', asked.publisher_id
       using errcode = 'insufficient_privilege';
   end if;
-  if not exists (
-    select from projects p where p.publisher_id = asked.publisher_id and case asked.scope
-      when 'publisher' then asked.subject = p.publisher_id
+  if not (
+    case asked.scope
+      when 'publisher' then asked.subject = asked.publisher_id
+      else exists (select from projects p where p.id = asked.project_id and p.publisher_id = asked.publisher_id) end
+    and case asked.scope
+      when 'publisher' then exists (select from publishers u where u.id = asked.subject)
       when 'key_pair' then exists (select from key_pairs k where k.id = asked.subject and k.project_id = asked.project_id)
-      when 'end_user' then true
+      -- There need be no row of an end user, but nobody takes over the limits of another project's.
+      when 'end_user' then not exists (select from limits d
+        where d.scope = 'end_user' and d.subject = asked.subject and d.project_id <> asked.project_id)
       else asked.subject = asked.project_id end
-    and (asked.project_id is null or p.id = asked.project_id)) then
+  ) then
     raise exception 'there is no % % of publisher %', asked.scope, asked.subject, asked.publisher_id
       using errcode = 'no_data_found';
   end if;

@@ -21,7 +21,9 @@ export function viewOfLimited({ own, state }: CountedLimits, now: Date) {
 }
 
 export function viewOfRates(state: RateState, now: Date) {
-  return ratesIn(state).map((rate) => ({ ...rate, renewsAt: rate.name === 'calls' ? null : nextMinuteOf(now) }))
+  return ratesIn(state).map(({ name, limit, used, left }) => {
+    return { name, limit, used, left, renewsAt: name === 'calls' ? null : nextMinuteOf(now) }
+  })
 }
 
 export function viewOfValues(values: LimitValues) {

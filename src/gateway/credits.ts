@@ -10,7 +10,7 @@ import {
 } from '../rules/billing/limits.ts'
 import { endUserIdOf } from '../rules/calls/end-users.ts'
 import { ParleyError } from '../rules/errors.ts'
-import { findCredits, findLimitStates, findLimits } from '../store/billing/limits.ts'
+import { findCountedLimits, findCredits } from '../store/billing/limits.ts'
 import { orUnavailable } from '../store/database.ts'
 import type { Gateway } from './gateway.ts'
 import { headerOf } from './headers.ts'
@@ -44,34 +44,22 @@ interface SubjectState {
   state: RateState & BudgetState
 }
 
-/** An end user who was never counted has everything left that its project's limits give to each. */
 async function findStates(
   db: Gateway['db'],
   { publisherId, projectId, countedAs }: FastifyRequest['caller'],
   endUserId: string | undefined,
 ): Promise<SubjectState[]> {
-  const own = [
+  const subjects = [
     { scope: 'publisher', subject: publisherId },
     { scope: 'project', subject: projectId },
     { scope: 'key_pair', subject: countedAs },
+    ...(endUserId === undefined ? [] : [{ scope: 'end_user', subject: endUserId } as const]),
   ] as const
-  const endUser = endUserId === undefined ? [] : [{ scope: 'end_user', subject: endUserId } as const]
-  const counted = await findLimitStates(db, [...own, ...endUser])
-  const states = counted.map((state) => ({ scope: state.scope as LimitScope, state }))
-  if (endUserId === undefined || states.some(({ scope }) => scope === 'end_user')) return states
-  const [limits] = await findLimits(db, [{ scope: 'end_users', subject: projectId }])
-  return limits ? [...states, { scope: 'end_user', state: { ...limits, ...NOTHING_COUNTED } }] : states
-}
-
-const NOTHING_COUNTED = {
-  minute_requests: 0,
-  minute_tokens: 0n,
-  open_holds: 0,
-  held_nanos: 0n,
-  day_spent: 0n,
-  week_spent: 0n,
-  month_spent: 0n,
-  total_spent: 0n,
+  const counted = await findCountedLimits(db, projectId, subjects)
+  return subjects.flatMap(({ scope }, n) => {
+    const state = counted[n]?.state
+    return state ? [{ scope, state }] : []
+  })
 }
 
 function rateBodiesOf(of: LimitScope, state: RateState, now: Date) {

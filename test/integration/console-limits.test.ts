@@ -68,7 +68,7 @@ async function logOf({ person }: Site, action: string) {
   return body.items.map(({ subject, projectId, details }: Record<string, unknown>) => ({ subject, projectId, details }))
 }
 
-async function seen(site: Site): Promise<Record<string, any>[]> {
+async function seen(site: Site): Promise<{ id: string; label: string | null }[]> {
   const items = async () => (await must(site.person.send(`GET ${site.path}/end-users`))).body.items
   await until(async () => (await items()).length > 0)
   return items()

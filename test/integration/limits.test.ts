@@ -368,4 +368,15 @@ test('a tenant sets limits of its own only', async () => {
     projectId: mine.projectId,
   } as const
   await assert.rejects(replaceLimits(store.db, mixed, { ...NO_LIMITS, day_nanos: 0n }), /there is no key_pair/)
+  const endUser = uuidv7()
+  await theirs.limit('end_user', { day_nanos: 5n }, endUser)
+  const taken = { ...mixed, scope: 'end_user', subject: endUser } as const
+  await assert.rejects(replaceLimits(store.db, taken, NO_LIMITS), /there is no end_user/)
+  const account = {
+    scope: 'publisher',
+    subject: theirs.publisherId,
+    publisherId: mine.publisherId,
+    projectId: null,
+  } as const
+  await assert.rejects(replaceLimits(store.db, account, { ...NO_LIMITS, day_nanos: 0n }), /there is no publisher/)
 })

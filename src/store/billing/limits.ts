@@ -95,7 +95,7 @@ export async function findCredits(db: Db, projectId: string): Promise<Credits | 
 }
 
 /** What has been counted for these subjects, as of now, beside the limits that hold for them. */
-export async function findLimitStates(db: Db, subjects: readonly Pick<LimitSubject, 'scope' | 'subject'>[]) {
+async function findLimitStates(db: Db, subjects: readonly Pick<LimitSubject, 'scope' | 'subject'>[]) {
   if (subjects.length === 0) return []
   return db
     .selectFrom('limit_states')
