@@ -17,7 +17,15 @@ export interface Planes {
 /** What tenants' transactions need, of which console and worker have some. */
 const TENANTS = ['tenant_context', 'tenant_publisher', 'tenant_project', 'audit_log_chain', 'grant_trial_credit']
 const CONSOLE: SchemaNeeds = {
-  functions: [...TENANTS, 'limits_set', 'ledger_credit_payment', 'ledger_settle_returns', 'first_id_of', 'time_of_id'],
+  functions: [
+    ...TENANTS,
+    'limits_set',
+    'limits_erase',
+    'ledger_credit_payment',
+    'ledger_settle_returns',
+    'first_id_of',
+    'time_of_id',
+  ],
 }
 const WORKER: SchemaNeeds = {
   functions: [
