@@ -12,6 +12,7 @@ import { inTransaction, type Db } from '../../../src/store/database.ts'
 import { DAY_MS } from '../../../src/rules/durations.ts'
 import { must, newPerson, type ConsoleWorld, type Person } from '../../support/console.ts'
 import { addDeployment } from '../../support/world.ts'
+import { furnishLimits } from './furnish-limits.ts'
 import { furnishMonetization } from './furnish-monetization.ts'
 import { TALK, TALKS } from './talk.ts'
 
@@ -50,6 +51,7 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
     person.send(`POST /api/projects/${projectId}/keys`, { body: { name: 'Nightly import', expiresInDays: 90 } }),
   )
   await furnishMonetization(db, projectId)
+  await furnishLimits(db, person, projectId)
   const callId = await newestCall(db, projectId, 'completed')
   const failedCallId = await newestCall(db, projectId, 'upstream_failed')
   return { person, projectId, conversationId, callId, failedCallId }

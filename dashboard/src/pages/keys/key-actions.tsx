@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { CircleOff, CirclePlay, Ellipsis, RefreshCcw, Trash2 } from 'lucide-react'
+import { useNavigate } from '@tanstack/react-router'
+import { CircleOff, CirclePlay, Ellipsis, Gauge, RefreshCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { api } from '../../api.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -15,6 +16,7 @@ type Asked = 'roll' | 'deactivate' | 'delete'
 
 export function KeyActions({ pair, onRolled }: { pair: KeyPair; onRolled(pair: NewKeyPair): void }) {
   const project = useProject()
+  const navigate = useNavigate()
   const [asked, setAsked] = useState<Asked>()
   const change = useChange('PATCH /api/projects/:project/keys/:key', ['GET /api/projects/:project/keys'])
   const isOver = pair.status === 'expired'
@@ -24,12 +26,20 @@ export function KeyActions({ pair, onRolled }: { pair: KeyPair; onRolled(pair: N
     const call = { params: { project: project.id, key: pair.id }, body: { active: true } }
     change.mutate(call, { onSuccess: () => toast(`${pair.name} is active again.`), onError: toastError })
   }
+  function showLimits(): void {
+    void navigate({ to: `/projects/${project.id}/limits`, search: { key: pair.id } } as never)
+  }
   return (
     <>
       <Menu trigger={<IconButton label={`Actions for ${pair.name}`} icon={<Ellipsis aria-hidden />} />}>
         {pair.status === 'active' && (
           <MenuItem icon={<RefreshCcw aria-hidden />} onSelect={() => setAsked('roll')}>
             Roll…
+          </MenuItem>
+        )}
+        {pair.replacedBy === null && !isOver && (
+          <MenuItem icon={<Gauge aria-hidden />} onSelect={showLimits}>
+            Limits…
           </MenuItem>
         )}
         {!isOver && pair.status !== 'inactive' && (

@@ -1,8 +1,11 @@
 import { Card } from '../../components/card.tsx'
+import { Link } from '../../components/link.tsx'
 import { formatCountExactly } from '../../formats.ts'
+import { useProject } from '../../session.ts'
 import type { Settings } from './settings.ts'
 
 export function LimitsCard({ limits }: { limits: Settings['limits'] }) {
+  const project = useProject()
   const rows: [string, number | string | null][] = [
     ['Requests per minute', limits.requestsPerMinute],
     ['Tokens per minute', limits.tokensPerMinute],
@@ -11,7 +14,12 @@ export function LimitsCard({ limits }: { limits: Settings['limits'] }) {
   return (
     <Card
       title="Limits"
-      description="Set by the operator. A call beyond them is refused with status 429 and may be sent again."
+      description={
+        <>
+          Set by the operator. A call beyond them is refused with status 429 and may be sent again. Your own are under{' '}
+          <Link to={`/projects/${project.id}/limits`}>Limits</Link>.
+        </>
+      }
     >
       <dl className="grid gap-3 sm:grid-cols-3">
         {rows.map(([label, limit]) => (

@@ -1,0 +1,11 @@
+import { lazyRouteComponent } from '@tanstack/react-router'
+import { Gauge } from 'lucide-react'
+import { definePage } from '../../page.ts'
+
+export const page = definePage({
+  scope: 'project',
+  path: 'limits',
+  label: 'Limits',
+  component: lazyRouteComponent(() => import('./limits-page.tsx'), 'LimitsPage'),
+  nav: { group: 'money', order: 52, icon: Gauge },
+})
