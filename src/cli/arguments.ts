@@ -14,6 +14,11 @@ export function creditsOf(text: string): Nanos {
   return amount
 }
 
+/** 0 lets nothing be spent, and `none` takes a budget away: see limitUpTo. */
+export function budgetOf(text: string): Nanos | 'none' {
+  return text === 'none' ? text : amountOf(text)
+}
+
 /** An amount to add, or with a minus to take away. */
 export function signedCreditsOf(text: string): Nanos {
   const amount = creditsOf(text.replace(/^[+-]/, ''))

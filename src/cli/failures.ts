@@ -19,6 +19,7 @@ const LISTS = {
   model: 'parley model list',
   route: 'parley model show MODEL',
   conversation: 'parley conversation list PROJECT',
+  'end user': 'parley end-user list PROJECT',
   transfer: 'parley wallet ledger PROJECT',
   advertiser: 'parley advertiser list',
   campaign: 'parley campaign list',

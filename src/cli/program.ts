@@ -11,8 +11,10 @@ import { addConversationCommands } from './calls/conversations.ts'
 import { addDatabaseCommands } from './operations/database-logins.ts'
 import { addDoctorCommand } from './doctor/doctor.ts'
 import { addDomainCommands } from './projects/domains.ts'
+import { addEndUserCommands } from './calls/end-users.ts'
 import { CliError } from './failures.ts'
 import { addKeyCommands } from './projects/keys.ts'
+import { addLimitCommands } from './billing/limits.ts'
 import { addMatcherCommands } from './operations/matcher.ts'
 import { addMigrateCommand } from './operations/migrate.ts'
 import { addModelCommands } from './catalogue/models.ts'
@@ -71,6 +73,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addDomainCommands(program)
   addKeyCommands(program)
   addWalletCommands(program)
+  addLimitCommands(program)
   addProviderCommands(program)
   addModelCommands(program)
   addAdvertiserCommands(program)
@@ -80,6 +83,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addMatcherCommands(program)
   addSecretsCommands(program)
   addConversationCommands(program)
+  addEndUserCommands(program)
   addReceiptCommand(program)
   return program
 }

@@ -12,6 +12,7 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { recordSecrets } from '../../src/store/secret-versions.ts'
 import { INSTALLATION } from '../../src/store/accounts/audit-log.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
+import { noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { killDuringAudit } from '../support/kill-during-audit.ts'
 import { here } from '../support/operator.ts'
 import { changesBetween, openCamera } from '../support/picture.ts'
@@ -61,6 +62,10 @@ before(async () => {
   await writeFile(join(folder, 'prices.json'), JSON.stringify(file))
   const conversation = { projectId: world.project.id, id: 'talk' }
   await recordTurn(world.store.db, { conversation, callId: uuidv7(), messages: [], retentionDays: 1 })
+  made.endUser = uuidv7()
+  await noteEndUsers(world.store.db, [
+    { projectId: world.project.id, id: made.endUser, label: 'Grace', at: new Date() },
+  ])
 })
 after(async () => {
   await world.close()
@@ -103,6 +108,8 @@ const STEPS: Step[] = [
   to('wallet reverse', () => [made.transfer!, '--reference', 'fifth']),
   to('wallet checkout', () => [made.project!, '25']),
   to('conversation delete', () => [world.project.id, 'talk']),
+  to('limits set', () => ['--key', made.key!, '--month', '5', '--requests-per-minute', '60']),
+  to('end-user erase', () => [world.project.id, made.endUser!]),
   to('provider add', () => ['spare', '--base-url', 'https://spare.example/v1', '--api-key-env', 'SPARE_KEY']),
   to('provider set', () => ['spare', '--base-url', 'https://spare.example/v2']),
   to('provider disable', () => ['spare']),
@@ -144,7 +151,7 @@ function leavesOf(command: Command, path: string[] = []): [path: string, leaf: C
 
 /** They change nothing, or nothing that is somebody’s: the schema, the logins of the database, a file of the matcher. */
 const NOT_IN_THE_LOG =
-  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|\w+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list|matcher prepare)$/
+  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|[\w-]+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list|matcher prepare)$/
 
 test('every command is known to change something or not to', () => {
   const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })
@@ -189,7 +196,7 @@ for (const { command, args, keeps = {}, env } of STEPS) {
     const { actor, actor_id, details, publisher_id } = added[0]!
     assert.deepEqual([actor, actor_id], ['operator', null])
     assert.partialDeepStrictEqual(details, { systemUser: userInfo().username, reason: 'asked by phone' })
-    const isOfTenant = /^(?:publisher|project|domain|key|wallet|conversation) /.test(command)
+    const isOfTenant = /^(?:publisher|project|domain|key|wallet|conversation|limits|end-user) /.test(command)
     assert.equal(publisher_id === INSTALLATION, !isOfTenant)
   })
 }

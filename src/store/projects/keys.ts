@@ -135,7 +135,7 @@ export async function countKeyPairsBySecret(db: Db) {
 export async function findKeyPair(db: Db, publishableKey: string) {
   return db
     .selectFrom('key_pairs')
-    .select(['id', 'project_id as projectId'])
+    .select(['id', 'project_id as projectId', 'counted_as as countedAs'])
     .where('publishable_key', '=', publishableKey)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
