@@ -50,6 +50,7 @@ const CHANGE_NOTHING = [
   'POST /api/projects/:project/playground/code',
   // What it finds is nobody's doing: the entry, if there is one, is Parley's.
   'POST /api/projects/:project/domain/check',
+  'POST /api/projects/:project/end-users/search',
   // They begin what another route ends.
   'POST /api/auth/passkey/options',
   'POST /api/me/passkeys/options',

@@ -13,10 +13,9 @@ export type Row = Record<string, unknown>
 /** By table and primary key. */
 export type Picture = Map<string, { table: string; row: Row }>
 
-/** Background work, at times of its own, and secrets of the installation, which requests do not change. */
+/** Background work and secrets of the installation, which requests do not change. */
 const LEFT_OUT = [
   'applied_functions',
-  'end_users',
   'gateways',
   'matchers',
   'migrations',
@@ -25,15 +24,19 @@ const LEFT_OUT = [
   'usage_progress',
 ]
 
-/** Takes pictures of the whole database. Mails are opened: what somebody will read is part of what happened. */
-export async function openCamera(db: Db, secrets: Secrets): Promise<() => Promise<Picture>> {
+/** Takes pictures of the whole database, except for what is left out. Mails are opened: what somebody will read is part of what happened. */
+export async function openCamera(
+  db: Db,
+  secrets: Secrets,
+  leftOut: readonly string[] = [],
+): Promise<() => Promise<Picture>> {
   const { rows: tables } = await sql<{ name: string; keys: string[] }>`
     select c.relname as name, array(
       select a.attname::text from pg_index i, unnest(i.indkey) with ordinality as k (number, place)
       join pg_attribute a on a.attnum = k.number where a.attrelid = i.indrelid and i.indrelid = c.oid and i.indisprimary
       order by k.place) as keys
     from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
-      and c.relnamespace = 'public'::regnamespace and c.relname <> all (${LEFT_OUT}::text[])
+      and c.relnamespace = 'public'::regnamespace and c.relname <> all (${[...LEFT_OUT, ...leftOut]}::text[])
     order by c.relname`.execute(db)
   const parts = tables.map(
     ({ name }) => sql`select ${name}::text as name, to_jsonb(t) as row from ${sql.table(name)} t`,
