@@ -12,7 +12,10 @@ import { claimKey, giveUpKey } from '../../src/store/calls/idempotency.ts'
 import { applyWith } from '../../src/store/billing/ledger/ledger-batch.ts'
 import type { HoldRequest, LedgerItem } from '../../src/store/billing/ledger/ledger-items.ts'
 import { creditWallet, findWallet } from '../../src/store/billing/wallets.ts'
+import { NO_LIMITS, replaceLimits } from '../../src/store/billing/limits.ts'
+import { DAY_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import * as memoryKeys from '../simulation/memory-keys.ts'
+import { setLimit } from '../simulation/memory-limits.ts'
 import { STATEMENT, applyBatch, sweep } from '../simulation/memory-ledger.ts'
 import {
   addWallet,
@@ -56,6 +59,26 @@ test('random batches, sweeps and claims give the same answers and the same books
   }
 })
 
+test('budgets of key pairs and end users refuse, end and are renewed in memory as in PostgreSQL', async () => {
+  const refusals = new Set<string>()
+  for (let seed = 101; seed <= 115; seed++) {
+    const random = createRandom(seed)
+    const pair = await createPair(random, [100_000n, 100_000n], {})
+    for (const project of pair.projects) await limit(random, pair, project)
+    for (let step = 0; step < 25; step++)
+      for (const refusal of await takeStep(random, pair, `seed ${seed}, step ${step}`)) refusals.add(refusal)
+    for (const gatewayId of pair.gatewayIds) await silence(pair, gatewayId)
+    await compareSweep(pair, `seed ${seed}, last sweep`)
+    assert.deepEqual(await chargesOf(pair), memoryChargesOf(pair), `seed ${seed}: charges`)
+    assert.deepEqual(await transfersOf(pair), memoryTransfersOf(pair), `seed ${seed}: transfers`)
+  }
+  const expected = ['budget_held', 'budget_used_up', 'concurrency_limited', 'rate_limited']
+  assert.deepEqual(
+    expected.filter((refusal) => !refusals.has(refusal)),
+    [],
+  )
+})
+
 test('credit that a delayed request holds again for a call that is over is given back when that call is settled', async () => {
   const pair = await createPair(createRandom(1), [1_000n], {})
   const [gatewayId] = pair.gatewayIds
@@ -93,7 +116,9 @@ test('a call whose idempotency key was taken over is not granted a hold', async 
 
 interface Project {
   id: string
+  publisherId: string
   keyPairId: string
+  endUserIds: string[]
 }
 
 interface Pair {
@@ -110,13 +135,13 @@ async function createPair(random: Random, nanos = drawBalances(random), limits =
   const tables = createTables()
   const projects: Project[] = []
   for (const balance of nanos) {
-    const { id } = await addProject(store, secrets, { credits: '0' })
+    const { id, publisherId } = await addProject(store, secrets, { credits: '0' })
     if (balance > 0n) await credit(store, id, balance)
     await sql`update projects set requests_per_minute = ${limits.requestsPerMinute ?? null},
       tokens_per_minute = ${limits.tokensPerMinute ?? null}, concurrent_calls = ${limits.concurrentCalls ?? null}
       where id = ${id}`.execute(store.db)
     const key = await store.db.selectFrom('key_pairs').select('id').where('project_id', '=', id).executeTakeFirst()
-    projects.push({ id, keyPairId: String(key?.id) })
+    projects.push({ id, publisherId, keyPairId: String(key?.id), endUserIds: [uuidv7(), uuidv7()] })
     addWallet(tables, id, balance, limits)
   }
   const pair = { projects, gatewayIds: [uuidv7(), uuidv7()], tables, asked: [], extensions: new Map<string, number>() }
@@ -132,16 +157,52 @@ function drawLimits(random: Random): Partial<WalletLimits> {
   return random.pick([{}, {}, { concurrentCalls: 3 }, { requestsPerMinute: 12 }, { tokensPerMinute: 200 }])
 }
 
-async function takeStep(random: Random, pair: Pair, where: string): Promise<void> {
+/** The same limits in both: of the pair, of every end user, of one. */
+async function limit(random: Random, { tables }: Pair, { id: projectId, publisherId, ...who }: Project): Promise<void> {
+  const subjects = { key_pair: who.keyPairId, end_users: projectId, end_user: who.endUserIds[0]! }
+  const nanos = (most: number) => (random.next() < 0.4 ? BigInt(random.int(most)) : null)
+  for (const scope of ['key_pair', 'end_users', 'end_user'] as const) {
+    const subject = subjects[scope]
+    const row = {
+      requestsPerMinute: random.next() < 0.2 ? 1 + random.int(6) : null,
+      tokensPerMinute: random.next() < 0.2 ? 1 + random.int(90) : null,
+      concurrentCalls: random.next() < 0.2 ? 1 + random.int(3) : null,
+      dayNanos: nanos(2_500),
+      totalNanos: nanos(5_000),
+    }
+    const { requestsPerMinute, tokensPerMinute, concurrentCalls, dayNanos, totalNanos } = row
+    await replaceLimits(
+      store.db,
+      { scope, subject, publisherId, projectId },
+      {
+        ...NO_LIMITS,
+        requests_per_minute: requestsPerMinute,
+        tokens_per_minute: tokensPerMinute === null ? null : BigInt(tokensPerMinute),
+        concurrent_calls: concurrentCalls,
+        day_nanos: dayNanos,
+        total_nanos: totalNanos,
+      },
+    )
+    if (Object.values(row).some((value) => value !== null)) setLimit(tables, { scope, subject, projectId, ...row })
+  }
+}
+
+/** Returns why holds were refused. */
+async function takeStep(random: Random, pair: Pair, where: string): Promise<string[]> {
   const gatewayId = random.pick(pair.gatewayIds)
   const chance = random.next()
+  if (chance >= 0.4) {
+    const answers = await compare(pair, gatewayId, await drawBatch(random, pair, gatewayId), where)
+    return answers.flatMap(({ refusal }) => refusal ?? [])
+  }
   if (chance < 0.1) await silence(pair, gatewayId)
   else if (chance < 0.2) await compareSweep(pair, where)
   else if (chance < 0.25) await revive(pair, gatewayId)
   else if (chance < 0.28) await passAMinute(pair)
+  else if (chance < 0.3) await passADay(pair)
   else if (chance < 0.32) await compareCredit(pair, random.pick(pair.projects), BigInt(1 + random.int(500)), where)
-  else if (chance < 0.4) await compareTakeBack(pair, random.pick(pair.projects), BigInt(1 + random.int(1_500)), where)
-  else await compare(pair, gatewayId, await drawBatch(random, pair, gatewayId), where)
+  else await compareTakeBack(pair, random.pick(pair.projects), BigInt(1 + random.int(1_500)), where)
+  return []
 }
 
 async function drawBatch(random: Random, pair: Pair, gatewayId: string): Promise<LedgerItem[]> {
@@ -159,10 +220,12 @@ async function drawItem(random: Random, pair: Pair, gatewayId: string): Promise<
   const chance = random.next()
   if (!known || chance < 0.4) {
     const want = BigInt(1 + random.int(900))
-    const hold = newHold(random.pick(pair.projects), want, BigInt(1 + random.int(Number(want))), random.next() < 0.4)
+    const project = random.pick(pair.projects)
+    const endUserId = random.pick([undefined, ...project.endUserIds])
+    const hold = newHold(project, want, BigInt(1 + random.int(Number(want))), random.next() < 0.4, endUserId)
     pair.asked.push(hold.request)
-    const { callId, projectId: id, keyPairId, hasIdempotencyKey } = hold.request
-    if (hasIdempotencyKey) await claim(pair, gatewayId, callId, { id, keyPairId }, `key ${random.int(3)}`)
+    const { callId, hasIdempotencyKey } = hold.request
+    if (hasIdempotencyKey) await claim(pair, gatewayId, callId, project, `key ${random.int(3)}`)
     if (random.next() < 0.1) await giveUp(pair, callId)
     return hold
   }
@@ -184,11 +247,18 @@ async function drawItem(random: Random, pair: Pair, gatewayId: string): Promise<
   })
 }
 
-function newHold({ id: projectId, keyPairId }: Project, want: bigint, min: bigint, hasIdempotencyKey = false) {
+function newHold(
+  { id: projectId, keyPairId }: Project,
+  want: bigint,
+  min: bigint,
+  hasIdempotencyKey = false,
+  endUserId?: string,
+) {
   const request = {
     callId: uuidv7(),
     projectId,
     keyPairId,
+    endUserId,
     modelId: 'm',
     priceVersion: 1n,
     want,
@@ -231,7 +301,17 @@ async function passAMinute({ projects, tables }: Pair): Promise<void> {
   const ids = projects.map(({ id }) => id)
   await sql`update wallets set minute_started_at = minute_started_at - interval '1 minute'
     where project_id = any (${ids}::uuid[])`.execute(store.db)
-  for (const id of ids) tables.wallets.get(id)!.minuteStartedMs -= 60_000
+  for (const id of ids) tables.wallets.get(id)!.minuteStartedMs -= MINUTE_MS
+  await sql`update limit_counts set minute_started_at = minute_started_at - interval '1 minute'
+    where project_id = any (${ids}::uuid[])`.execute(store.db)
+  for (const row of tables.counts) row.minuteStartedMs -= MINUTE_MS
+}
+
+/** What was spent today was spent yesterday. */
+async function passADay({ projects, tables }: Pair): Promise<void> {
+  await sql`update limit_counts set day_started_at = day_started_at - interval '1 day'
+    where project_id = any (${projects.map(({ id }) => id)}::uuid[])`.execute(store.db)
+  for (const row of tables.counts) row.dayStartedMs -= DAY_MS
 }
 
 function plain({
@@ -256,6 +336,25 @@ async function compareWallets({ projects, tables }: Pair, where: string): Promis
     const wallet = { ...(await walletOf(store, id)), owed: row?.owed_nanos, ...used }
     assert.deepEqual(wallet, { balance, held, owed, openHolds, minuteRequests, minuteTokens }, `${where}: wallet`)
   }
+  await compareCounts({ projects, tables }, where)
+}
+
+async function compareCounts({ projects, tables }: Pick<Pair, 'projects' | 'tables'>, where: string): Promise<void> {
+  const { rows } = await sql<Record<string, unknown>>`
+    select subject, held_nanos, open_holds, minute_requests, minute_tokens, day_nanos, total_nanos from limit_counts
+    where project_id = any (${projects.map(({ id }) => id)}::uuid[]) order by subject`.execute(store.db)
+  const counted = tables.counts
+    .toSorted((a, b) => (a.subject < b.subject ? -1 : 1))
+    .map((row) => ({
+      subject: row.subject,
+      held_nanos: row.held,
+      open_holds: row.openHolds,
+      minute_requests: row.minuteRequests,
+      minute_tokens: BigInt(row.minuteTokens),
+      day_nanos: row.dayNanos,
+      total_nanos: row.totalNanos,
+    }))
+  assert.deepEqual(rows, counted, `${where}: counts`)
 }
 
 async function compareCredit(pair: Pair, { id: projectId }: Project, amount: bigint, where: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Nanos } from '../../src/rules/money.ts'
 import type { LedgerAnswer, LedgerItem } from '../../src/store/billing/ledger/ledger-items.ts'
 import type { Settlement } from '../../src/store/billing/settlement.ts'
+import { budgetLeftFor } from './budget-invariants.ts'
 import { least } from './memory-ledger.ts'
 import { availableIn, transferOf, type Charge, type HoldRow, type Tables } from './memory-tables.ts'
 import { violationsIn, type Report } from './wallet-invariants.ts'
@@ -43,8 +44,12 @@ export function createAuditor(tables: Tables, report: Report): Auditor {
           ? refusal?.startsWith('credit_')
           : !applied.has(item) && refusal === null && amount === before.holds.get(callId)?.amount
       const wallet = tables.wallets.get(projectId)
-      if (isRefused && wallet && availableIn(wallet) >= min)
+      const left = leftFor(tables, item)
+      const isWithinBudgets = left === undefined || left >= min
+      if (isRefused && wallet && availableIn(wallet) >= min && isWithinBudgets)
         report(`${callId}: refused for want of credit that is there`)
+      if (item.part === 'hold' && refusal?.startsWith('budget_') && isWithinBudgets)
+        report(`${callId}: refused for want of a budget that is there`)
       applied.add(item)
     }
     for (const { id, amount } of tables.holds.values()) {
@@ -65,6 +70,12 @@ export function createAuditor(tables: Tables, report: Report): Auditor {
       }
     },
   }
+}
+
+/** What the budgets of a hold, or of one that should grow, have left. */
+function leftFor(tables: Tables, item: Exclude<LedgerItem, { part: 'settle' }>): Nanos | undefined {
+  const who = item.part === 'hold' ? item.request : tables.holds.get(item.request.callId)
+  return who && budgetLeftFor(tables, who.keyPairId, who.endUserId)
 }
 
 function snapshotOf(tables: Tables): Before {
@@ -94,7 +105,10 @@ function auditSettling(tables: Tables, before: Before, settlements: readonly Set
     const funds = givenBack.reduce((sum, { amount }) => sum + amount, available)
     const expected = expectedTotal(own, before, bills, funds)
     const total = own.reduce((sum, { charged }) => sum + charged, 0n)
-    if (total !== expected) report(`${projectId}: a batch charged ${total}, its bills and funds make ${expected}`)
+    // Budgets may allow less, and checkBudgets sees to them.
+    const isLimited = tables.limits.some((limit) => limit.projectId === projectId)
+    if (isLimited ? total > expected : total !== expected)
+      report(`${projectId}: a batch charged ${total}, its bills and funds make ${expected}`)
   }
   for (const { callId, charge: bill } of settlements) {
     const late = transferOf(tables, `late:${callId}`)?.amount

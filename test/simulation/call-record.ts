@@ -69,3 +69,8 @@ export function createCallRecord(plan: CallPlan, projectId: string, process: Pro
     replayed: undefined,
   }
 }
+
+/** The id of what is called so in each of several projects: a key pair, or an end user. */
+export function nameIn(projectId: string, name: string): string {
+  return `${name} of ${projectId}`
+}

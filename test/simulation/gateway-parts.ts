@@ -13,9 +13,10 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { BEATS_PER_LEASE, LEASE_MS } from '../../src/rules/limits.ts'
 import type { Db } from '../../src/store/database.ts'
+import type { LedgerItem } from '../../src/store/billing/ledger/ledger-items.ts'
 import { createLedger, type Ledger } from '../../src/store/billing/ledger/ledger.ts'
 import type { Bank } from './bank.ts'
-import type { CallRecord } from './call-record.ts'
+import { nameIn, type CallRecord } from './call-record.ts'
 import type { Clock, Process } from './clock.ts'
 import { claimKey, giveUpKey, giveUpOrphanedKeys } from './memory-keys.ts'
 import { modelBy } from './models.ts'
@@ -74,8 +75,14 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
       // Settled because no call has it, a hold carries no request's id.
       if (item.part === 'settle' && item.settlement.requestId !== '')
         recordOf(item.settlement.callId).settlements.add(item.settlement)
-    return transact('batch', () => bank.apply(process, gatewayId, items))
+    return transact('batch', () => bank.apply(process, gatewayId, items.map(withKeyPair)))
   })
+  // To the gateway each call has a key pair of its own: see its catalogue.
+  const withKeyPair = (item: LedgerItem): LedgerItem => {
+    if (item.part !== 'hold') return item
+    const { projectId, plan } = recordOf(item.request.callId)
+    return { ...item, request: { ...item.request, keyPairId: nameIn(projectId, plan.keyPair) } }
+  }
   const idempotency = createIdempotency({
     db: NO_DATABASE,
     secrets: SECRETS,
@@ -102,7 +109,11 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
       stop: () => Promise.resolve(),
     },
     conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
-    endUsers: { idOf: () => undefined, digestOf: () => '', write: () => Promise.resolve() },
+    endUsers: {
+      idOf: ({ caller }) => endUserOf(recordOf(caller.keyPairId)),
+      digestOf: () => '',
+      write: () => Promise.resolve(),
+    },
     idempotency,
     ledger,
     statistics: createModelStatistics(),
@@ -133,6 +144,10 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
         transact('orphaned keys', () => giveUpOrphanedKeys(bank.tables, id, ids, olderThanMs, clock.nowMs)),
     },
   })
+}
+
+function endUserOf({ projectId, plan: { endUser } }: CallRecord): string | undefined {
+  return endUser === undefined ? undefined : nameIn(projectId, endUser)
 }
 
 const KEYS = ['first', 'second']

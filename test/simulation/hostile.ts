@@ -77,7 +77,7 @@ function scenarioOf({ funds, topUps, moves }: Strategy): Scenario {
   return {
     gateways: 1,
     callsMax: 1_000,
-    wallets: [{ nanos: BigInt(funds), concurrentCalls: null }],
+    wallets: [{ nanos: BigInt(funds), concurrentCalls: null, limits: [] }],
     calls: moves.map(planOf),
     mishaps: [],
     payments: topUps.map(({ atMs, nanos }): PaymentEvent => {
@@ -94,6 +94,8 @@ function planOf(move: Move, n: number): CallPlan {
     atMs: move.atMs,
     gateway: 0,
     wallet: 0,
+    keyPair: 'pair 1',
+    endUser: undefined,
     model: move.model,
     maxTokens: move.maxTokens,
     isStreamed: move.isStreamed,

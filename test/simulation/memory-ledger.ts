@@ -7,7 +7,16 @@ import type {
   LedgerItem,
 } from '../../src/store/billing/ledger/ledger-items.ts'
 import type { Settlement } from '../../src/store/billing/settlement.ts'
-import { MINUTE_MS } from '../../src/rules/durations.ts'
+import {
+  checkLimits,
+  giveBackIn,
+  holdIn,
+  leftIn,
+  spendIn,
+  startMinute,
+  usedThisMinute,
+  type Verdict,
+} from './memory-limits.ts'
 import {
   ABSORBED,
   CASH,
@@ -32,7 +41,7 @@ import {
  */
 export interface Statement {
   settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[]
-  extend(tables: Tables, requests: readonly ExtensionRequest[]): LedgerAnswer[]
+  extend(tables: Tables, requests: readonly ExtensionRequest[], nowMs: number): LedgerAnswer[]
   hold(tables: Tables, gatewayId: string, requests: readonly HoldRequest[], nowMs: number): LedgerAnswer[]
   /** Credit that arrives. */
   credit(tables: Tables, projectId: string, amount: Nanos, reference: string, kind?: 'topup' | 'reversal'): void
@@ -52,7 +61,7 @@ export const STATEMENT: Statement = {
   takeBack,
   settleReturns,
   collect,
-  extend: (tables, requests) => requests.map((request) => extend(tables, request)),
+  extend: (tables, requests, nowMs) => requests.map((request) => extend(tables, request, nowMs)),
   hold: (tables, gatewayId, requests, nowMs) => requests.map((request) => hold(tables, gatewayId, request, nowMs)),
   leftBehind,
 }
@@ -72,7 +81,7 @@ export function applyBatch(
   if (settlements.length > 0) collectAll(statement, tables, items)
   const answers = [
     ...settled,
-    ...statement.extend(tables, extensions),
+    ...statement.extend(tables, extensions, nowMs),
     ...statement.hold(tables, gatewayId, holds, nowMs),
   ]
   const byItem = new Map(answers.map((answer) => [`${answer.part} ${answer.id}`, answer]))
@@ -104,6 +113,7 @@ export function sweep(
 
 function settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[] {
   giveBack(tables, settlements)
+  countSettles(tables, settlements, nowMs)
   const closing = settlements.flatMap((settlement) => {
     const open = tables.holds.get(settlement.callId)
     return open ? [{ settlement, open, within: least(settlement.charge, open.amount) }] : []
@@ -118,19 +128,47 @@ function settle(tables: Tables, settlements: readonly Settlement[], nowMs: numbe
   }
   for (const { settlement, open, within } of closing) {
     const wallet = walletOf(tables, open.projectId)
-    const overrun = least(settlement.charge - within, availableIn(wallet))
+    // Where there are limits, the hold has grown already by as much as they leave.
+    const overrun = open.counts ? 0n : least(settlement.charge - within, availableIn(wallet))
     wallet.balance -= overrun
     startMinute(wallet, nowMs)
-    wallet.minuteTokens += promptTokensOf(settlement.usage) + completionTokensOf(settlement.usage)
-    const { id, projectId, amount: held } = open
+    wallet.minuteTokens += tokensOf(settlement)
+    const { id, projectId, keyPairId, endUserId, amount: held } = open
     const { worth, outcome } = settlement
-    tables.charges.push({ id, projectId, held, worth, charged: within + overrun, outcome })
+    tables.charges.push({ id, projectId, keyPairId, endUserId, held, worth, charged: within + overrun, outcome })
     storeResult(tables, settlement)
   }
   if (closing.length < settlements.length) {
-    return settlements.toSorted((a, b) => (a.callId < b.callId ? -1 : 1)).map((late) => settleLate(tables, late))
+    return settlements.toSorted((a, b) => (a.callId < b.callId ? -1 : 1)).map((late) => settleLate(tables, late, nowMs))
   }
   return closing.map(({ open }) => answerOf(open.id, 'settle', chargeOf(tables, open.id)?.charged ?? 0n))
+}
+
+/** limits_settle: a bill beyond its hold makes the hold grow, as far as wallet and budgets go. */
+function countSettles(tables: Tables, settlements: readonly Settlement[], nowMs: number): void {
+  const counted: { open: HoldRow; counts: number[]; settlement: Settlement }[] = []
+  for (const settlement of settlements) {
+    const open = tables.holds.get(settlement.callId)
+    if (!open?.counts) continue
+    const { counts } = open
+    const wallet = walletOf(tables, open.projectId)
+    const left = leftIn(tables, counts, nowMs) ?? availableIn(wallet)
+    const missing = least(settlement.charge - open.amount, least(availableIn(wallet), left))
+    if (missing > 0n) {
+      open.amount += missing
+      wallet.held += missing
+      holdIn(tables, counts, missing, 0, nowMs)
+    }
+    counted.push({ open, counts, settlement })
+  }
+  for (const { open, counts, settlement } of counted) {
+    const spent = { charged: least(settlement.charge, open.amount), held: open.amount, calls: 1 }
+    spendIn(tables, counts, { ...spent, tokens: tokensOf(settlement) }, nowMs)
+  }
+}
+
+function tokensOf({ usage }: Settlement): number {
+  return promptTokensOf(usage) + completionTokensOf(usage)
 }
 
 /** A delayed request has held credit once more for a call that is over: its charge exists, so that is given back. */
@@ -142,6 +180,7 @@ function giveBack(tables: Tables, settlements: readonly Settlement[]): void {
     tables.holds.delete(callId)
     wallet.held -= open.amount
     wallet.openHolds -= 1
+    giveBackIn(tables, open.counts ?? [], open.amount, 1)
   }
 }
 
@@ -154,7 +193,7 @@ function storeResult(tables: Tables, { callId, result, hasIdempotencyKey }: Sett
 }
 
 /** The hold is gone: it was settled before, or swept. */
-function settleLate(tables: Tables, settlement: Settlement): LedgerAnswer {
+function settleLate(tables: Tables, settlement: Settlement, nowMs: number): LedgerAnswer {
   const { callId, projectId, charge: bill } = settlement
   const earlier = chargeOf(tables, callId)
   if (!earlier) return { id: callId, part: 'settle', amount_nanos: null, refusal: 'unknown' }
@@ -171,23 +210,28 @@ function settleLate(tables: Tables, settlement: Settlement): LedgerAnswer {
     if (claim) claim.result = settlement.result ?? null
     else paid = 0n
   }
+  const { granted, counts } = checkLimits(tables, earlier, paid, 0n, nowMs)
+  paid = most(granted, 0n)
+  if (paid > 0n) spendIn(tables, counts ?? [], { charged: paid, held: 0n, tokens: 0, calls: 0 }, nowMs)
   post(tables, projectId, REVENUE, paid, 'late_charge', `late:${callId}`)
   wallet.balance -= paid
   post(tables, ABSORBED, REVENUE, bill - paid, 'absorbed', `absorbed:${callId}`)
   return answerOf(callId, 'settle', paid)
 }
 
-function extend(tables: Tables, request: ExtensionRequest): LedgerAnswer {
+function extend(tables: Tables, request: ExtensionRequest, nowMs: number): LedgerAnswer {
   const open = tables.holds.get(request.callId)
   if (open?.projectId !== request.projectId)
     return { id: request.callId, part: 'extend', amount_nanos: 0n, refusal: 'unknown' }
   if (open.extension < request.extension) {
     const wallet = walletOf(tables, request.projectId)
-    const granted = least(request.want, availableIn(wallet))
+    const left = open.counts && leftIn(tables, open.counts, nowMs)
+    const granted = least(request.want, left === undefined ? availableIn(wallet) : least(availableIn(wallet), left))
     if (granted > 0n && granted >= request.min) {
       open.amount += granted
       open.extension = request.extension
       wallet.held += granted
+      holdIn(tables, open.counts ?? [], granted, 0, nowMs)
     }
   }
   return answerOf(open.id, 'extend', open.amount)
@@ -270,10 +314,15 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   const wallet = tables.wallets.get(projectId)
   // Its gateway was paused, and another call has taken over its idempotency key.
   const isLate = request.hasIdempotencyKey && !tables.keys.some((key) => key.callId === id)
-  const refusal = isLate ? 'idempotency_running' : holdRefusalOf(wallet, want, min, nowMs)
+  const verdict = checkLimits(tables, request, want, min, nowMs)
+  const refusal = isLate ? 'idempotency_running' : holdRefusalOf(wallet, verdict, min, nowMs)
   if (!wallet || refusal) return { id, part: 'hold', amount_nanos: 0n, refusal: refusal ?? null }
-  const amount = least(want, availableIn(wallet))
-  tables.holds.set(id, { id, projectId, gatewayId, amount, extension: 0, heldMs: nowMs })
+  const amount = least(verdict.granted, availableIn(wallet))
+  const { keyPairId, endUserId } = request
+  const { counts } = verdict
+  const who = { id, projectId, keyPairId, endUserId, gatewayId }
+  tables.holds.set(id, { ...who, counts, amount, extension: 0, heldMs: nowMs })
+  holdIn(tables, counts ?? [], amount, 1, nowMs)
   wallet.held += amount
   wallet.openHolds += 1
   startMinute(wallet, nowMs)
@@ -281,14 +330,15 @@ function hold(tables: Tables, gatewayId: string, request: HoldRequest, nowMs: nu
   return answerOf(id, 'hold', amount)
 }
 
-function holdRefusalOf(wallet: Wallet | undefined, want: Nanos, min: Nanos, nowMs: number): string | undefined {
+function holdRefusalOf(wallet: Wallet | undefined, limits: Verdict, min: Nanos, nowMs: number): string | undefined {
   if (!wallet) return 'credit_insufficient'
   const { requests, tokens } = usedThisMinute(wallet, nowMs)
   if (wallet.requestsPerMinute !== null && requests >= wallet.requestsPerMinute) return 'rate_limited'
   if (wallet.tokensPerMinute !== null && tokens >= wallet.tokensPerMinute) return 'rate_limited'
   if (wallet.concurrentCalls !== null && wallet.openHolds >= wallet.concurrentCalls) return 'concurrency_limited'
+  if (limits.refusal !== undefined) return limits.refusal
   if (wallet.owed > 0n) return 'credit_owed'
-  const granted = least(want, availableIn(wallet))
+  const granted = least(limits.granted, availableIn(wallet))
   if (granted > 0n && granted >= min) return undefined
   return wallet.balance >= most(min, 1n) ? 'credit_held' : 'credit_insufficient'
 }
@@ -316,18 +366,6 @@ function diedSettlement({ id, projectId }: HoldRow): Settlement {
     attempts: [],
     hasIdempotencyKey: false,
   }
-}
-
-function usedThisMinute(wallet: Wallet, nowMs: number): { requests: number; tokens: number } {
-  const isThis = wallet.minuteStartedMs === nowMs - (nowMs % MINUTE_MS)
-  return { requests: isThis ? wallet.minuteRequests : 0, tokens: isThis ? wallet.minuteTokens : 0 }
-}
-
-function startMinute(wallet: Wallet, nowMs: number): void {
-  const { requests, tokens } = usedThisMinute(wallet, nowMs)
-  wallet.minuteStartedMs = nowMs - (nowMs % MINUTE_MS)
-  wallet.minuteRequests = requests
-  wallet.minuteTokens = tokens
 }
 
 function walletOf(tables: Tables, projectId: string): Wallet {

@@ -12,6 +12,9 @@ export interface Tables {
   keys: KeyRow[]
   /** When each gateway last said that it lives. */
   beats: Map<string, number>
+  limits: LimitRow[]
+  /** What is counted for limits. */
+  counts: CountRow[]
 }
 
 export interface Wallet {
@@ -30,9 +33,49 @@ export interface Wallet {
   concurrentCalls: number | null
 }
 
+/** Null: no such limit. */
+export interface LimitRow {
+  scope: 'key_pair' | 'end_users' | 'end_user'
+  /** Of end_users: the project. */
+  subject: string
+  projectId: string
+  requestsPerMinute: number | null
+  tokensPerMinute: number | null
+  concurrentCalls: number | null
+  dayNanos: Nanos | null
+  totalNanos: Nanos | null
+}
+
+export const UNLIMITED = {
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  concurrentCalls: null,
+  dayNanos: null,
+  totalNanos: null,
+}
+
+export interface CountRow {
+  id: number
+  scope: 'key_pair' | 'end_user'
+  subject: string
+  projectId: string
+  held: Nanos
+  openHolds: number
+  minuteStartedMs: number
+  minuteRequests: number
+  minuteTokens: number
+  dayStartedMs: number
+  dayNanos: Nanos
+  totalNanos: Nanos
+}
+
 export interface HoldRow {
   id: string
   projectId: string
+  keyPairId: string
+  endUserId: string | undefined
+  /** The rows that it is counted in, if there are limits. */
+  counts: number[] | undefined
   gatewayId: string
   amount: Nanos
   extension: number
@@ -42,6 +85,8 @@ export interface HoldRow {
 export interface Charge {
   id: string
   projectId: string
+  keyPairId: string
+  endUserId: string | undefined
   held: Nanos
   worth: Nanos
   charged: Nanos
@@ -81,7 +126,8 @@ export const REFUNDS = 'refunds'
 export const RECEIVABLE = 'receivable'
 
 export function createTables(): Tables {
-  return { wallets: new Map(), holds: new Map(), charges: [], transfers: [], keys: [], beats: new Map() }
+  const limits = { limits: [], counts: [] }
+  return { wallets: new Map(), holds: new Map(), charges: [], transfers: [], keys: [], beats: new Map(), ...limits }
 }
 
 export type WalletLimits = Pick<Wallet, 'requestsPerMinute' | 'tokensPerMinute' | 'concurrentCalls'>
@@ -108,6 +154,11 @@ export function post(
   reference: string,
 ): void {
   if (amount > 0n) tables.transfers.push({ debit, credit, amount, kind, reference })
+}
+
+/** When the minute or the day of this moment began. */
+export function startOf(nowMs: number, lengthMs: number): number {
+  return nowMs - (nowMs % lengthMs)
 }
 
 export function availableIn(wallet: Wallet): Nanos {

@@ -1,6 +1,6 @@
 import type { HoldRequest } from '../../src/store/billing/ledger/ledger-items.ts'
 import { least, postedFor, STATEMENT, type Statement } from './memory-ledger.ts'
-import { chargeOf, type Return, type Tables } from './memory-tables.ts'
+import { chargeOf, UNLIMITED, type Return, type Tables } from './memory-tables.ts'
 
 /**
  * Statements with one bug each, of the kinds that a ledger really has. They prove that the simulation can fail: a seed in
@@ -35,6 +35,23 @@ export const PLANTED: Record<string, Statement> = {
         nowMs,
       ),
   },
+  'hold: is not counted against its budgets': {
+    ...STATEMENT,
+    hold(tables, gatewayId, requests, nowMs) {
+      const counts = tables.counts.map(({ held, openHolds }) => ({ held, openHolds }))
+      const answers = STATEMENT.hold(tables, gatewayId, requests, nowMs)
+      for (const [n, before] of counts.entries()) Object.assign(tables.counts[n]!, before)
+      return answers
+    },
+  },
+  'extend: grows beyond a budget': {
+    ...STATEMENT,
+    extend: (tables, requests, nowMs) => withoutLimits(tables, () => STATEMENT.extend(tables, requests, nowMs)),
+  },
+  'settle: an overrun is paid from a budget that is used up': {
+    ...STATEMENT,
+    settle: (tables, settlements, nowMs) => withoutLimits(tables, () => STATEMENT.settle(tables, settlements, nowMs)),
+  },
   'settle: charges again when the hold is gone': {
     ...STATEMENT,
     settle(tables, settlements, nowMs) {
@@ -42,10 +59,11 @@ export const PLANTED: Record<string, Statement> = {
       const answers = STATEMENT.settle(tables, settlements, nowMs)
       for (const { callId, projectId, charge, worth, outcome } of late) {
         const wallet = tables.wallets.get(projectId)
-        if (!wallet || !chargeOf(tables, callId) || outcome === 'gateway_died') continue
+        const earlier = chargeOf(tables, callId)
+        if (!wallet || !earlier || outcome === 'gateway_died') continue
         const charged = least(charge, wallet.balance - wallet.held)
         wallet.balance -= charged
-        tables.charges.push({ id: callId, projectId, held: 0n, worth, charged, outcome })
+        tables.charges.push({ ...earlier, held: 0n, worth, charged, outcome })
       }
       return answers
     },
@@ -164,12 +182,12 @@ export const PLANTED: Record<string, Statement> = {
   },
   'replay: an extension that is sent again grows the hold again': {
     ...STATEMENT,
-    extend(tables, requests) {
+    extend(tables, requests, nowMs) {
       for (const { callId, extension } of requests) {
         const hold = tables.holds.get(callId)
         if (hold) hold.extension = extension - 1
       }
-      return STATEMENT.extend(tables, requests)
+      return STATEMENT.extend(tables, requests, nowMs)
     },
   },
   'replay: credit that was held again for a call that is over stays held': {
@@ -199,6 +217,15 @@ export const PLANTED: Record<string, Statement> = {
         nowMs,
       ),
   },
+}
+
+/** Counts as ever, and lets `work` believe that no limit was set. */
+function withoutLimits<T>(tables: Tables, work: () => T): T {
+  const { limits } = tables
+  tables.limits = limits.map((limit) => ({ ...limit, ...UNLIMITED }))
+  const result = work()
+  tables.limits = limits
+  return result
 }
 
 /** Lets `work` believe that so much is held in the wallet, and adds what it held to what is. */

@@ -3,6 +3,7 @@ import { FINISH_REASONS, type ContentChunk, type FinishReason } from '../../src/
 import { LEASE_MS } from '../../src/rules/limits.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 import type { Random } from '../support/random.ts'
+import { UNLIMITED, type LimitRow } from './memory-tables.ts'
 import { HIDDEN_TOKENS_MAX, MODEL_IDS } from './models.ts'
 
 /** Everything that a seed decides beforehand: who calls when, what the providers do, and what goes wrong. */
@@ -10,12 +11,17 @@ export interface Scenario {
   gateways: number
   /** Of each gateway. */
   callsMax: number
-  wallets: { nanos: Nanos; concurrentCalls: number | null }[]
+  wallets: { nanos: Nanos; concurrentCalls: number | null; limits: LimitPlan[] }[]
   calls: CallPlan[]
   mishaps: Mishap[]
   /** What payers and their banks do meanwhile. */
   payments: PaymentEvent[]
   weather: Weather
+}
+
+/** Of one of the wallet's key pairs, of every end user, or of one of them. */
+export interface LimitPlan extends Omit<LimitRow, 'subject' | 'projectId'> {
+  who: string | undefined
 }
 
 /** Told of once or twice, as a payment provider does. */
@@ -30,6 +36,9 @@ export interface CallPlan {
   atMs: number
   gateway: number
   wallet: number
+  /** Names, of this wallet. */
+  keyPair: string
+  endUser: string | undefined
   model: string
   maxTokens: number | undefined
   isStreamed: boolean
@@ -142,18 +151,43 @@ export function drawScenario(random: Random): Scenario {
   }
 }
 
+const RICH = [5_000_000, 50_000_000] as const
+const WEALTHS = [[0, 30_000], [30_000, 250_000], [150_000, 900_000], RICH] as const
+
 /** An answer of typical length holds about 160,000 nanos: from nothing at all to more than everybody needs. */
 function drawWallet(random: Random): Scenario['wallets'][number] {
-  const [least, most] = random.pick([
-    [0, 30_000],
-    [30_000, 250_000],
-    [150_000, 900_000],
-    [5_000_000, 50_000_000],
-  ] as const)
+  const isLimited = random.next() < 0.5
+  // What a wallet does not have, no budget of its needs to refuse.
+  const [least, most] = isLimited && random.next() < 0.7 ? RICH : random.pick(WEALTHS)
   return {
     nanos: BigInt(least + random.int(most - least)),
     concurrentCalls: random.next() < 0.1 ? 1 + random.int(3) : null,
+    limits: isLimited ? drawLimits(random) : [],
   }
+}
+
+const KEY_PAIRS = ['pair 1', 'pair 2']
+const END_USERS = ['Ada', 'Bob', 'Cem']
+
+function drawLimits(random: Random): LimitPlan[] {
+  const plans: LimitPlan[] = [
+    { scope: 'key_pair', who: random.pick(KEY_PAIRS), ...drawLimit(random) },
+    { scope: 'end_users', who: undefined, ...drawLimit(random) },
+    { scope: 'end_user', who: random.pick(END_USERS), ...drawLimit(random) },
+  ]
+  return plans.filter(() => random.next() < 0.6)
+}
+
+/** Mostly a budget; as with wallets, from next to nothing to enough for a few answers. */
+function drawLimit(random: Random) {
+  const nanos = () => BigInt(random.int(random.pick([40_000, 250_000, 250_000, 900_000])))
+  return random.pick([
+    { ...UNLIMITED, dayNanos: nanos() },
+    { ...UNLIMITED, totalNanos: nanos() },
+    { ...UNLIMITED, dayNanos: nanos(), totalNanos: nanos() },
+    { ...UNLIMITED, concurrentCalls: 1 + random.int(2) },
+    { ...UNLIMITED, requestsPerMinute: 1 + random.int(4) },
+  ])
 }
 
 function drawCall(random: Random, taste: Taste, name: string, atMs: number, gateway: number, wallet: number): CallPlan {
@@ -165,6 +199,8 @@ function drawCall(random: Random, taste: Taste, name: string, atMs: number, gate
     atMs,
     gateway,
     wallet,
+    keyPair: random.pick(KEY_PAIRS),
+    endUser: random.next() < 0.7 ? random.pick(END_USERS) : undefined,
     model,
     maxTokens: isBounded ? random.pick([1, 5, 1 + random.int(80), 400, 6_000, 999_999_999]) : undefined,
     isStreamed: random.next() < 0.7,

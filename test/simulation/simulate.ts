@@ -1,8 +1,9 @@
 import { BEATS_PER_LEASE, LEASE_MS } from '../../src/rules/limits.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { checkBooks } from './call-invariants.ts'
-import { createCallRecord, type CallRecord } from './call-record.ts'
+import { createCallRecord, nameIn, type CallRecord } from './call-record.ts'
 import { STATEMENT, type Statement } from './memory-ledger.ts'
+import { setLimit } from './memory-limits.ts'
 import { addWallet } from './memory-tables.ts'
 import { drawScenario, type CallPlan, type Mishap, type PaymentEvent, type Scenario } from './scenario.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -55,8 +56,12 @@ export async function simulateScenario(
 
 async function play(world: World, scenario: Scenario): Promise<void> {
   const { clock, bank, outside, store } = world
-  for (const [n, { nanos, concurrentCalls }] of scenario.wallets.entries())
-    addWallet(bank.tables, projectOf(n), nanos, { concurrentCalls })
+  for (const [n, { nanos, concurrentCalls, limits }] of scenario.wallets.entries()) {
+    const projectId = projectOf(n)
+    addWallet(bank.tables, projectId, nanos, { concurrentCalls })
+    for (const { who, ...limit } of limits)
+      setLimit(bank.tables, { ...limit, projectId, subject: who === undefined ? projectId : nameIn(projectId, who) })
+  }
   for (let slot = 0; slot < scenario.gateways; slot++) world.startGateway(slot)
   let expected = scenario.calls.length
   for (const plan of scenario.calls)

@@ -1,4 +1,5 @@
 import type { Nanos } from '../../src/rules/money.ts'
+import { checkBudgets } from './budget-invariants.ts'
 import { ABSORBED, CASH, RECEIVABLE, REFUNDS, REVENUE, availableIn, type Tables } from './memory-tables.ts'
 
 export type Report = (violation: string) => void
@@ -21,6 +22,7 @@ export function violationsIn(tables: Tables): string[] {
     if (held !== sum || openHolds !== holds.length)
       report(`I2: ${projectId} holds ${held} for ${openHolds} calls, its open holds are ${sum} for ${holds.length}`)
   }
+  checkBudgets(tables, report)
   const seen = new Set<string>()
   for (const { id, charged, worth } of tables.charges) {
     if (seen.has(id)) report(`I3: ${id} is settled twice`)
