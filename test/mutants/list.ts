@@ -10,6 +10,7 @@ import { DOMAINS } from './domains.ts'
 import { GATEWAY } from './gateway.ts'
 import { INTAKE } from './intake.ts'
 import { LEDGER } from './ledger.ts'
+import { LIMITS } from './limits.ts'
 import { PLATFORM } from './platform.ts'
 import { PROVIDERS } from './providers.ts'
 import { RACES } from './races.ts'
@@ -39,6 +40,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...GATEWAY,
   ...INTAKE,
   ...LEDGER,
+  ...LIMITS,
   ...PLATFORM,
   ...PROVIDERS,
   ...RACES,
