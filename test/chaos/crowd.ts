@@ -25,7 +25,7 @@ export interface Tally {
   /** Neither, although it was tried again and again. */
   unanswered: number
   tries: number
-  /** Statuses that neither an empty wallet nor a killed gateway explains. */
+  /** Statuses that neither money, nor a killed gateway, nor a machine that cannot keep up explains. */
   unexpected: Record<string, number>
 }
 
@@ -40,6 +40,8 @@ type Message = { ports: readonly number[] } | { orders: Orders }
 const TRIES_MAX = 200
 const ANSWER_WITHIN_MS = 60_000
 const RETRY_WITHIN_MS = 1_000
+/** Thousands at once on a few cores: bodies and providers' answers may come too slowly for the time that they have. */
+const OVERLOADED = new Set([408, 502, 503])
 
 export function gatherCrowd(orders: Orders, reaper: Reaper): Crowd {
   const child = fork(import.meta.filename, { stdio: 'inherit' })
@@ -60,6 +62,7 @@ async function askUntilAnswered(
 ): Promise<void> {
   for (let tried = 0; tried < TRIES_MAX; tried++) {
     tally.tries += 1
+    while (portsOf().length === 0) await sleep(random.int(RETRY_WITHIN_MS))
     const headers = orders.wallets[wallet] ?? {}
     const answer = await ask({ port: random.pick(portsOf()), headers, body: orders.body, withinMs: ANSWER_WITHIN_MS })
     if (answer.end === 'complete') {
@@ -70,7 +73,7 @@ async function askUntilAnswered(
       tally.refused += 1
       return
     }
-    const isExplained = answer.end !== 'refused' || answer.status === 503
+    const isExplained = answer.end !== 'refused' || OVERLOADED.has(answer.status ?? 0)
     if (!isExplained) tally.unexpected[String(answer.status)] = (tally.unexpected[String(answer.status)] ?? 0) + 1
     await sleep(random.int(RETRY_WITHIN_MS))
   }
@@ -85,7 +88,6 @@ async function obey(): Promise<void> {
       else resolve(message.orders)
     })
   })
-  while (ports.length === 0) await sleep(10)
   const random = createRandom(orders.seed)
   const tally: Tally = { answered: [], refused: 0, unanswered: 0, tries: 0, unexpected: {} }
   const calls = orders.wallets.flatMap((_, wallet) =>

@@ -2,7 +2,6 @@
  * 20,000 calls at the same moment, from two gateways that are killed meanwhile, on 50 wallets that can pay for a quarter
  * of them. No wallet is ever below zero, and no wallet's callers get more answers than it was filled for.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../support/random.ts'
 import { auditOf } from '../support/ledger.ts'
 import { walletOf, type TestProject } from '../support/world.ts'
@@ -10,6 +9,7 @@ import { gatherCrowd, type Crowd, type Tally } from './crowd.ts'
 import { planOf, type Plan } from './kinds.ts'
 import { costOf, type Funding } from './oracle.ts'
 import { say, showCases } from './report.ts'
+import { killGateways, meetAll, talliesOf, unexpectedIn } from './rush.ts'
 import { startSystem, type ChaosSystem } from './system.ts'
 import { fundedProject, untilBooksAreQuiet, watchWallets } from './wallets.ts'
 
@@ -20,7 +20,6 @@ const PAID_PER_WALLET = 100
 /** Each is a process: one may open fewer sockets than there are calls. */
 const CROWDS = 4
 const OUTPUT_TOKENS = 10
-const KILL_EVERY_MS = 4_000
 const KILLS_MAX = 8
 const WITHIN_MS = 240_000
 const PROGRESS_EVERY_MS = 5_000
@@ -46,22 +45,18 @@ async function rush(system: ChaosSystem, seed: number): Promise<boolean> {
 
   const watch = watchWallets(system.store, 100)
   const crowds = gather(system, projects, plan, seed)
-  const meet = () => {
-    for (const crowd of crowds) crowd.meet(portsOf(system))
-  }
-  meet()
-  const killing = killSome(system, seed, meet)
+  meetAll(system, crowds)
+  const killing = killGateways(system, crowds, seed, KILLS_MAX)
   const progress = setInterval(
-    () => say(`${Math.round((performance.now() - startedMs) / 1000)}s kills=${killing.kills} looks=${watch.looks}`),
+    () => say(`${Math.round((performance.now() - startedMs) / 1000)}s kills=${killing.times} looks=${watch.looks}`),
     PROGRESS_EVERY_MS,
   )
-  const tallies = await Promise.race([Promise.all(crowds.map(({ tally }) => tally)), sleep(WITHIN_MS, undefined)])
+  const tallies = await talliesOf(crowds, WITHIN_MS)
   await killing.stop()
   clearInterval(progress)
-  if (!tallies) throw new Error(`not every call was answered or refused within ${WITHIN_MS} ms`)
   const open = await untilBooksAreQuiet(system.store, 5 * LEASE_MS)
   await watch.stop()
-  return report(system, projects, { tallies, price, funded, open, kills: killing.kills, below: watch.below })
+  return report(system, projects, { tallies, price, funded, open, kills: killing.times, below: watch.below })
 }
 
 function gather(system: ChaosSystem, projects: TestProject[], { body }: Plan, seed: number): Crowd[] {
@@ -70,37 +65,6 @@ function gather(system: ChaosSystem, projects: TestProject[], { body }: Plan, se
   return Array.from({ length: CROWDS }, (_, n) =>
     gatherCrowd({ seed: seed * 10 + n, wallets, callsPerWallet, body }, system.reaper),
   )
-}
-
-/** The gateways themselves, not the proxies before them: those would need two sockets more for every call. */
-function portsOf({ gateways }: ChaosSystem): number[] {
-  return gateways.flatMap(({ front }) => (front.target ? [front.target.port] : []))
-}
-
-function killSome({ gateways }: ChaosSystem, seed: number, onRestart: () => void) {
-  const random = createRandom(seed + 1)
-  const over = new AbortController()
-  let kills = 0
-  const loop = (async () => {
-    while (kills < KILLS_MAX) {
-      await sleep(KILL_EVERY_MS, undefined, { signal: over.signal }).catch(() => undefined)
-      if (over.signal.aborted) return
-      const { service } = random.pick(gateways)
-      kills += 1
-      service.kill()
-      await service.start()
-      onRestart()
-    }
-  })()
-  return {
-    get kills() {
-      return kills
-    },
-    async stop() {
-      over.abort()
-      await loop
-    },
-  }
 }
 
 interface Result {
@@ -126,12 +90,16 @@ async function report(system: ChaosSystem, projects: TestProject[], result: Resu
   })
   const violations = await auditOf(system.store)
   const crashes = [...system.gateways, system.worker].flatMap(({ service }) => service.crashes)
-  const unexpected = tallies.flatMap((tally) => Object.entries(tally.unexpected))
+  const unexpected = unexpectedIn(tallies)
 
   showCases('below zero', below, system.logDir)
-  for (const problem of [...violations, ...crashes, ...beyond.map(({ id }) => `beyond its funding: ${id}`)])
+  for (const problem of [
+    ...violations,
+    ...crashes,
+    ...unexpected,
+    ...beyond.map(({ id }) => `beyond its funding: ${id}`),
+  ])
     say(`- ${problem}`)
-  for (const [status, count] of unexpected) say(`- ${count} calls were answered ${status}`)
   say(`tries=${tries} kills=${result.kills} unanswered=${unanswered} open_holds=${result.open}`)
   say(
     `overdraft: wallets=${WALLETS} calls=${CALLS} answered=${answered} refused=${refused} below_zero=${below.length} beyond_funding=${beyond.length}`,

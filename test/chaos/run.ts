@@ -5,8 +5,10 @@
  *   npm run chaos -- [--seconds 45 | --minutes 15] [--seed N]
  *   npm run chaos -- --scenario outage      PostgreSQL is away for 8 s under load
  *   npm run chaos -- --scenario overdraft   20,000 calls at once on 50 wallets that cannot pay for them all
+ *   npm run chaos -- --scenario budgets     20,000 calls at once for 500 end users whose budgets do not last
  */
 import { parseArgs } from 'node:util'
+import { budgets } from './budgets.ts'
 import { mayhem } from './mayhem.ts'
 import { outage } from './outage.ts'
 import { overdraft } from './overdraft.ts'
@@ -24,7 +26,7 @@ const options = {
   seconds: flags.minutes === undefined ? positive('seconds', flags.seconds) : 60 * positive('minutes', flags.minutes),
   seed: flags.seed === undefined ? Math.floor(Math.random() * 1_000_000) : positive('seed', flags.seed),
 }
-const scenarios = { mayhem, outage, overdraft }
+const scenarios = { mayhem, outage, overdraft, budgets }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   // What was started is ended by the reaper, which notices that this process is gone.

@@ -80,6 +80,8 @@ async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Pro
     PARLEY_AUTO_MIGRATE: 'false',
     PARLEY_LEASE_MS: String(options.leaseMs),
     PARLEY_DRAIN_DELAY_MS: '0',
+    // All callers of a run have one address, and stand for people everywhere.
+    PARLEY_ADDRESS_REQUESTS_PER_SECOND: '1000000',
     NODE_COMPILE_CACHE: join(dir, 'compile-cache'),
   }
   await warmUp(env, reaper)

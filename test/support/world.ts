@@ -244,16 +244,17 @@ export async function addLoneModel(world: World, deployment: Partial<NewDeployme
 export async function addProject(
   store: Store,
   secrets: Secrets,
-  options: { credits?: string; isActivated?: boolean; isVerified?: boolean } = {},
+  options: { credits?: string; isActivated?: boolean; isVerified?: boolean; publisherId?: string } = {},
 ): Promise<TestProject> {
-  const publisherId = uuidv7()
+  const { publisherId = uuidv7() } = options
   const id = uuidv7()
-  await insertPublisher(store.db, {
-    id: publisherId,
-    name: 'Test Publisher',
-    email: null,
-    activatedAt: (options.isActivated ?? true) ? new Date() : null,
-  })
+  if (options.publisherId === undefined)
+    await insertPublisher(store.db, {
+      id: publisherId,
+      name: 'Test Publisher',
+      email: null,
+      activatedAt: (options.isActivated ?? true) ? new Date() : null,
+    })
   await insertProject(store.db, {
     id,
     publisherId,
