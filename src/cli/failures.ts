@@ -47,7 +47,8 @@ export function isId(text: string): boolean {
 /** Checked here because the store would answer a malformed id with an error that names no remedy. */
 export function expectId(noun: Noun, id: string): void {
   if (isId(id)) return
-  throw new CliError(`"${id}" is not the id of a ${noun}, which is a uuid. List them with: ${LISTS[noun]}`)
+  const article = /^[aeiou]/.test(noun) ? 'an' : 'a'
+  throw new CliError(`"${id}" is not the id of ${article} ${noun}, which is a uuid. List them with: ${LISTS[noun]}`)
 }
 
 export function codeOf(error: unknown): string | undefined {

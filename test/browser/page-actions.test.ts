@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { openCamera, picturesBeside, STANDS, type Camera } from './support/page-picture.ts'
 import { ENTRANCE } from './support/stories/entrance.ts'
+import { LIMIT_STORIES } from './support/stories/limits.ts'
 import { MONEY_STORIES } from './support/stories/money.ts'
 import { OBSERVING } from './support/stories/observing.ts'
 import { PEOPLE } from './support/stories/people.ts'
@@ -19,7 +20,7 @@ before(async () => {
 })
 after(() => camera.close())
 
-const FILES = [ENTRANCE, PEOPLE, PROJECT_STORIES, MONEY_STORIES, OBSERVING, SHELL_STORIES]
+const FILES = [ENTRANCE, PEOPLE, PROJECT_STORIES, MONEY_STORIES, LIMIT_STORIES, OBSERVING, SHELL_STORIES]
 const STORIES = FILES.flatMap((stories) => Object.entries(stories))
 
 describe('after', { concurrency: STANDS }, () => {

@@ -117,6 +117,8 @@ const REFUSED: [name: string, path: string, replies: Replies][] = [
   ['costs', at('/costs'), { 'GET /api/projects/:project/costs': refused }],
   ['a domain', at('/domain'), { 'GET /api/projects/:project/domain': refused }],
   ['keys', at('/keys'), { 'GET /api/projects/:project/keys': refused }],
+  ['limits', at('/limits'), { 'GET /api/projects/:project/limits': refused }],
+  ['end users', at('/end-users'), { 'GET /api/projects/:project/end-users': refused }],
   ['monetization', at('/monetization'), { 'GET /api/projects/:project/monetization': refused }],
   ['outcomes', at('/monetization'), { 'GET /api/projects/:project/monetization/outcomes': refused }],
   ['a preview', at('/monetization?view=preview'), { 'GET /api/projects/:project/monetization/preview': refused }],

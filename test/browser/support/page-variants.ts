@@ -4,6 +4,7 @@ import type { Scene } from './page-picture.ts'
 import { ME, meWith } from './replies/account.ts'
 import { BROKEN, TALK } from './replies/calls.ts'
 import { ago, CONVERSATION, OTHER_PROJECT, PROJECT, PUBLISHER } from './replies/ids.ts'
+import { PROJECT_LIMITS, UNLIMITED } from './replies/limits.ts'
 import { COSTS, HOME, ONBOARDING, usageOf, WALLET } from './replies/money.ts'
 import { DOMAIN, PROJECT_DETAILS, SETTINGS } from './replies/project.ts'
 
@@ -70,6 +71,24 @@ export const EMPTY_PAGES: Record<string, Scene> = {
       },
     },
   },
+  'no limits': {
+    path: at('/limits'),
+    replies: {
+      'GET /api/projects/:project/limits': {
+        operator: { rates: [] },
+        account: UNLIMITED,
+        project: UNLIMITED,
+        endUsers: { values: UNLIMITED.values },
+        keys: [],
+      },
+    },
+  },
+  'limits for a viewer': {
+    path: at('/limits'),
+    replies: { ...VIEWER, 'GET /api/projects/:project/limits': { ...PROJECT_LIMITS, account: null } },
+  },
+  'no end users': { path: at('/end-users'), replies: { 'GET /api/projects/:project/end-users': EMPTY } },
+  'end users for a viewer': { path: at('/end-users'), replies: VIEWER },
   'no calls': { path: at('/calls'), replies: { 'GET /api/projects/:project/calls': { ...EMPTY, searchedTo: null } } },
   'no calls that fit': {
     path: at('/calls?outcome=failed&conversation=talk-1&live=off'),

@@ -12,7 +12,7 @@ import { EditLimits, type Subject } from './edit-limits.tsx'
 import { HowLimitsWork } from './how-limits-work.tsx'
 import { KeyLimits } from './key-limits.tsx'
 import { LimitBars } from './limit-bars.tsx'
-import { hasLimits, type Limits } from './limit-lines.ts'
+import { hasLimits, type Limits, type LimitValues } from './limit-lines.ts'
 import { ValueList } from './value-list.tsx'
 
 const EVERY_MS = 15_000
@@ -85,26 +85,7 @@ function Loaded({ limits }: { limits: Limits }) {
               <LimitBars {...account} />
             </Card>
           )}
-          <Card
-            title="Every end user"
-            description={
-              <>
-                Each by itself, unless one has limits of its own: see{' '}
-                <Link to={`/projects/${project.id}/end-users`}>End users</Link>.
-              </>
-            }
-            action={
-              project.may('admin') && (
-                <EditButton of="every end user" onClick={() => setSubject({ scope: 'end-users' })} />
-              )
-            }
-          >
-            {hasLimits(endUsers.values) ? (
-              <ValueList values={endUsers.values} />
-            ) : (
-              <p className="text-muted">No limits.</p>
-            )}
-          </Card>
+          <EndUsersCard values={endUsers.values} onEdit={() => setSubject({ scope: 'end-users' })} />
         </div>
       </div>
       <KeyLimits
@@ -114,6 +95,24 @@ function Loaded({ limits }: { limits: Limits }) {
       <HowLimitsWork />
       {edited && <EditLimits limits={limits} subject={edited} onClose={close} />}
     </div>
+  )
+}
+
+function EndUsersCard({ values, onEdit }: { values: LimitValues; onEdit(): void }) {
+  const project = useProject()
+  return (
+    <Card
+      title="Every end user"
+      description={
+        <>
+          Each by itself, unless one has limits of its own: see{' '}
+          <Link to={`/projects/${project.id}/end-users`}>End users</Link>.
+        </>
+      }
+      action={project.may('admin') && <EditButton of="every end user" onClick={onEdit} />}
+    >
+      {hasLimits(values) ? <ValueList values={values} /> : <p className="text-muted">No limits.</p>}
+    </Card>
   )
 }
 

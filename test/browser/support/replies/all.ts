@@ -1,10 +1,11 @@
 import type { Replies } from '../canned-console.ts'
 import { ACCOUNT } from './account.ts'
 import { CALLS } from './calls.ts'
+import { LIMITS } from './limits.ts'
 import { MONETIZATION } from './monetization.ts'
 import { MONEY } from './money.ts'
 import { PROJECTS } from './project.ts'
 import { TEAM } from './team.ts'
 
 /** What is answered where a test says nothing else. */
-export const REPLIES: Replies = { ...ACCOUNT, ...TEAM, ...PROJECTS, ...CALLS, ...MONEY, ...MONETIZATION }
+export const REPLIES: Replies = { ...ACCOUNT, ...TEAM, ...PROJECTS, ...CALLS, ...MONEY, ...LIMITS, ...MONETIZATION }
