@@ -78,11 +78,17 @@ export function changesBetween(before: Picture, after: Picture): unknown[] {
   return [...came, ...changed, ...went]
 }
 
-/** Messages are numbered through the whole database. A picture counts its own from 1, so that it is the same alone. */
+/** Which columns are numbered through the whole database. */
+const NUMBERED: Record<string, string> = { messages: 'seq', limit_counts: 'id' }
+
+/** A picture counts its own from 1, so that it is the same alone. */
 function createNumbering(rows: readonly { table: string; row: Row }[]): (table: string, row: Row) => Row {
-  const messages = rows.filter(({ table }) => table === 'messages')
-  const numbers = messages.map(({ row }) => Number(row.seq)).toSorted((a, b) => a - b)
-  return (table, row) => (table === 'messages' ? { ...row, seq: numbers.indexOf(Number(row.seq)) + 1 } : row)
+  return (table, row) => {
+    const column = NUMBERED[table]
+    if (column === undefined) return row
+    const numbers = rows.flatMap((each) => (each.table === table ? [Number(each.row[column])] : []))
+    return { ...row, [column]: numbers.toSorted((a, b) => a - b).indexOf(Number(row[column])) + 1 }
+  }
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
@@ -100,6 +106,7 @@ const RANDOM: [pattern: RegExp, name: string][] = [
   [/chatcmpl-sim-\d+-\d+/g, 'chatcmpl-…'],
   [/(chatcmpl-|req_|cs_test_|rec_)\w+/g, '$1…'],
   [/\/([rw])\/[\w-]{56}/g, '/$1/…'],
+  [/("(week|month)_started_at":")<day -?\d+ begins>/g, '$1<$2 begins>'],
   [/("(?:ms|\w+_ms|\w+Ms)":)\d+(?:\.\d+)?/g, '$1"ms"'],
 ]
 
