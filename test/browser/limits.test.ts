@@ -43,7 +43,7 @@ test('a publisher sets budgets of a key pair and of every end user, uses them up
   assert.equal(refused.statusCode, 403)
   assert.match(
     refused.message,
-    /^The monthly budget of this key pair is used up\. It begins anew on 1 \w+ \d{4} at 00:00 UTC\. Raise it under Limits in the console to go on before\.$/,
+    /^The monthly budget of this key pair is used up\. It resets on 1 \w+ \d{4} at 00:00 UTC\. Raise it under Limits in the console to go on before\.$/,
   )
   await table.getByText('Used up.').waitFor()
   assert.equal(await table.getByRole('meter').getAttribute('aria-valuenow'), '100')
@@ -87,7 +87,7 @@ test('a publisher sets budgets of a key pair and of every end user, uses them up
   await page.getByRole('button', { name: 'Actions for Grace' }).click()
   await page.getByRole('menuitem', { name: 'Erase…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Erase end user' }).click()
-  await page.getByRole('heading', { name: 'Nobody was found' }).waitFor()
+  await page.getByRole('heading', { name: 'Nobody found' }).waitFor()
   assert.deepEqual(await faultsOf(page), [])
   await context.close()
 })

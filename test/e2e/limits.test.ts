@@ -89,7 +89,7 @@ test('a used up budget is 403 with its name, is shown by GET /v1/credits, and on
   await limit(project, 'key_pair', { month_nanos: spent })
   const refused = await call(project)
   assert.equal(refused.status, 403)
-  assert.match(refused.message ?? '', /^The monthly budget of this key pair is used up\. It begins anew on 1 /)
+  assert.match(refused.message ?? '', /^The monthly budget of this key pair is used up\. It resets on 1 /)
   const { budgets, limits } = await creditsOf(project)
   assert.equal(budgets.length, 1)
   const { renews_at, ...budget } = budgets[0] ?? {}

@@ -116,7 +116,7 @@ test('a used up budget is told apart from one that is held, and both sentences n
   await site.settle(callId, 100n)
   await assert.rejects(site.hold(1n), {
     code: 'budget_used_up',
-    message: /^The daily budget of the project is used up\. It begins anew on \d+ \w+ \d{4} at 00:00 UTC\./,
+    message: /^The daily budget of the project is used up\. It resets on \d+ \w+ \d{4} at 00:00 UTC\./,
   })
 })
 
@@ -173,7 +173,7 @@ test('a hold says what the tightest rate leaves', async () => {
   assert.equal((await free.hold(1n)).rates, undefined)
 })
 
-test('a budget begins anew with its day, and what is held counts for the new one', async () => {
+test('a budget resets with its day, and what is held counts for the new one', async () => {
   const site = await createSite()
   await site.limit('key_pair', { day_nanos: 100n, total_nanos: 150n })
   const first = await site.hold(60n)

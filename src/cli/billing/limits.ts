@@ -36,7 +36,7 @@ export function addLimitCommands(program: Command): void {
     .option('--day <credits>', 'a budget for each day of UTC, or "none"', budgetOf)
     .option('--week <credits>', 'a budget for each week from Monday, or "none"', budgetOf)
     .option('--month <credits>', 'a budget for each month, or "none"', budgetOf)
-    .option('--total <credits>', 'a budget that never begins anew, or "none"', budgetOf)
+    .option('--total <credits>', 'a budget that never resets, or "none"', budgetOf)
     .action(withStore(set))
 }
 
@@ -84,7 +84,7 @@ interface Line {
   allowed: string
   used: string
   left: string
-  'begins anew': Date | null
+  resets: Date | null
 }
 
 async function outputOf(db: Db, { subject, projectId }: NamedSubject): Promise<Output> {
@@ -102,7 +102,7 @@ async function outputOf(db: Db, { subject, projectId }: NamedSubject): Promise<O
       allowed: String(limit),
       used: isShared ? '' : String(used),
       left: isShared ? '' : String(left),
-      'begins anew': name === 'calls' ? null : nextMinuteOf(now),
+      resets: name === 'calls' ? null : nextMinuteOf(now),
     }))
   const budgets = budgetsIn(state).map(({ period, limit, spent, left }): Line => ({
     limit: `budget (${period})`,
@@ -110,7 +110,7 @@ async function outputOf(db: Db, { subject, projectId }: NamedSubject): Promise<O
     allowed: formatCredits(limit),
     used: isShared ? '' : formatCredits(spent),
     left: isShared ? '' : formatCredits(left),
-    'begins anew': renewalOf(period, now) ?? null,
+    resets: renewalOf(period, now) ?? null,
   }))
   const lines = [
     ...(operator ? rates(ratesIn(operator), 'operator') : []),

@@ -4,7 +4,7 @@ import { rateHeadersOf, ratesOf, renewalOf, sentenceOfLimit } from './limits.ts'
 
 const TUESDAY = new Date('2026-11-17T10:20:30.500Z')
 
-test('a budget begins anew at midnight of UTC: tomorrow, on Monday, on the first, or never', () => {
+test('a budget resets at midnight of UTC: tomorrow, on Monday, on the first, or never', () => {
   const at = (iso: string) => new Date(`${iso}T00:00:00.000Z`)
   assert.deepEqual(renewalOf('day', TUESDAY), at('2026-11-18'))
   assert.deepEqual(renewalOf('week', TUESDAY), at('2026-11-23'))
@@ -20,7 +20,7 @@ test('a refusal names the limit, whose it is, and when to try again', () => {
   const said = (code: Parameters<typeof sentenceOfLimit>[0], by: string) => sentenceOfLimit(code, by, TUESDAY)
   assert.equal(
     said('budget_used_up', 'key_pair:month'),
-    'The monthly budget of this key pair is used up. It begins anew on 1 December 2026 at 00:00 UTC. Raise it under Limits in the console to go on before.',
+    'The monthly budget of this key pair is used up. It resets on 1 December 2026 at 00:00 UTC. Raise it under Limits in the console to go on before.',
   )
   assert.equal(
     said('budget_used_up', 'end_user:total'),

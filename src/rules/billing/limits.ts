@@ -26,7 +26,7 @@ const RATES: Record<string, string> = {
 }
 const BUDGETS: Record<string, string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' }
 
-/** When a budget begins anew. Undefined: never. */
+/** When a budget resets. Undefined: never. */
 export function renewalOf(period: BudgetPeriod, now: Date): Date | undefined {
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
   if (period === 'day') return new Date(Date.UTC(year, month, day + 1))
@@ -49,8 +49,8 @@ export function sentenceOfLimit(code: ErrorCode, limitedBy: string, now: Date): 
   if (code === 'budget_held')
     return `The rest of the ${budget} budget of ${owner} is held by calls in flight. Retry when they have ended, or raise the budget.`
   const renewal = renewalOf(name as BudgetPeriod, now)
-  const anew = renewal ? ` It begins anew on ${dateOf(renewal)} at 00:00 UTC.` : ''
-  return `The ${budget} budget of ${owner} is used up.${anew} Raise it under Limits in the console to go on${renewal ? ' before' : ''}.`
+  const reset = renewal ? ` It resets on ${dateOf(renewal)} at 00:00 UTC.` : ''
+  return `The ${budget} budget of ${owner} is used up.${reset} Raise it under Limits in the console to go on${renewal ? ' before' : ''}.`
 }
 
 /** What has been counted in this minute, and at this moment, beside the limits for it. Null: there is none. */
@@ -133,7 +133,7 @@ export function ratesOf(answered: readonly (string | number | bigint | null)[] |
   return { requests: rateAt(0), tokens: rateAt(2) }
 }
 
-/** As OpenAI names them. The minute is the clock's, so all begin anew at the same time. */
+/** As OpenAI names them. The minute is the clock's, so all reset at the same time. */
 export function rateHeadersOf(rates: Rates | undefined, now: Date): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const [name, rate] of Object.entries(rates ?? {}) as [string, Rate | undefined][]) {

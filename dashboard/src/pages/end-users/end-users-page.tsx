@@ -35,7 +35,7 @@ export function EndUsersPage() {
       <PageHeader
         title="End users"
         context={project.name}
-        description="Whom your app makes calls for, seen last first: what they use, and what each of them may."
+        description="The people your app makes calls for, last seen first: what they use, and what each may use."
       />
       <SearchForm
         isBusy={search.isPending}
@@ -52,7 +52,7 @@ export function EndUsersPage() {
           keyOf={({ id }) => id}
           note={NOTE}
           empty={
-            <EmptyState icon={SearchX} title="Nobody was found">
+            <EmptyState icon={SearchX} title="Nobody found">
               Write your own id for them as you send it, all of it, or a part of their label.
             </EmptyState>
           }

@@ -1,4 +1,4 @@
-/** What is used of each limit: a bar, the figures, and when it begins anew. */
+/** What is used of each limit: a bar, the figures, and when it resets. */
 import type { ReactNode } from 'react'
 import { classes } from '../../components/classes.ts'
 import { Money, Time } from '../../components/figures.tsx'
@@ -51,10 +51,10 @@ export function BudgetBar({ budget }: { budget: Budget }) {
         </>
       )}
       {renewsAt === null ? (
-        'Never begins anew.'
+        'Never resets.'
       ) : (
         <>
-          Begins anew <Time iso={renewsAt} as="age" />.
+          Resets <Time iso={renewsAt} as="age" />.
         </>
       )}
     </Bar>

@@ -26,7 +26,7 @@ export function LimitsPage() {
       <PageHeader
         title="Limits"
         context={project.name}
-        description="What calls may use at most: budgets in money, which are hard, and rates."
+        description="The most that calls may use: hard budgets in money, and rates."
       />
       {error && !data ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
@@ -102,7 +102,7 @@ function EndUsersCard({ values, onEdit }: { values: LimitValues; onEdit(): void 
   const project = useProject()
   return (
     <Card
-      title="Every end user"
+      title="Each end user"
       description={
         <>
           Each by itself, unless one has limits of its own: see{' '}
