@@ -87,7 +87,7 @@ async function startGateway(port: number, opsPort: number) {
     // All of the load is one project's, from one address.
     PARLEY_PROJECT_CALLS_PERCENT: '100',
     PARLEY_KEY_PAIR_CALLS_PERCENT: '100',
-    PARLEY_PROJECT_WORK_PERCENT: '100',
+    PARLEY_ACCOUNT_WORK_PERCENT: '100',
     PARLEY_ADDRESS_REQUESTS_PER_SECOND: '1000000',
     PARLEY_KEY_PAIR_REQUESTS_PER_SECOND: '1000000',
     PARLEY_PORT: String(port),

@@ -93,7 +93,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const beatMs = leaseMs / BEATS_PER_LEASE
   const transport = createTransport(options.transport)
   const running: RunningCalls = new Map()
-  const work = createWork({ projectPercent: intakeLimits.projectWorkPercent })
+  const work = createWork({ accountPercent: intakeLimits.accountWorkPercent })
   const lastUsed = createLastUsed(store.db)
   const authenticate = createAuthenticate({ db: store.db, secrets, log, waitMs: storeWaitMs })
   const upstreams = createUpstreams({ log, metrics, noteKeyRefusal: noteKeyRefusal.bind(undefined, store.db) })

@@ -10,7 +10,7 @@ import { createWork } from './intake/work.ts'
 import { createServer } from './server.ts'
 
 function admittingAll() {
-  const work = createWork({ projectPercent: 100 })
+  const work = createWork({ accountPercent: 100 })
   const metrics = createMetrics()
   return { work, intake: createIntake({ callsMax: 10, limits: INTAKE_LIMITS, metrics, work }) }
 }

@@ -146,10 +146,11 @@ async function answerCompletion(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const bytes = await bytesOf(gateway, request, reply) // 403, 408, 413, 415, 429, 503
-  const body = await bodyOf(gateway.work, request.caller.projectId, bytes) // 400
+  // From here on its place and memory are given back when nothing of it is left, however early its caller hangs up.
   request.isCall = true
   try {
+    const bytes = await bytesOf(gateway, request, reply) // 403, 408, 413, 415, 429, 503
+    const body = await bodyOf(gateway.work, request, reply, bytes) // 400
     await answerCall(gateway, options, request, reply, { body, bodyBytes: bytes.length })
   } finally {
     request.admission.release()
@@ -222,7 +223,7 @@ async function respond(
   request: FastifyRequest,
   res: ServerResponse,
 ): Promise<void> {
-  const asked = gateway.work.run(call.caller.projectId, () => parseChatRequest(call.body)) // 400, 422
+  const asked = gateway.work.run(call.caller.publisherId, () => parseChatRequest(call.body)) // 400, 422
   const headOf = () => ({
     id: completionIdOf(call.progress.replayed?.callId ?? call.id),
     created: call.progress.replayed?.created ?? Math.floor(call.createdAt.getTime() / 1000),
@@ -250,10 +251,19 @@ async function bytesOf({ intake }: Gateway, request: FastifyRequest, reply: Fast
 
 const JSON_LIMITS = { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX, itemsMax: JSON_ITEMS_MAX }
 
-async function bodyOf(work: Work, projectId: string, bytes: Buffer): Promise<unknown> {
+async function bodyOf(
+  work: Work,
+  { caller: { publisherId } }: FastifyRequest,
+  { raw: res }: FastifyReply,
+  bytes: Buffer,
+): Promise<unknown> {
   try {
-    if (bytes.length < LARGE_BODY_BYTES) return work.run(projectId, () => parseJson(bytes, JSON_LIMITS))
-    return await work.runInTurn(projectId, (giveWay) => parseJsonInTurns(bytes, JSON_LIMITS, giveWay))
+    if (bytes.length < LARGE_BODY_BYTES) return work.run(publisherId, () => parseJson(bytes, JSON_LIMITS))
+    return await work.runInTurn(publisherId, async (giveWay) => {
+      // Who has left while it waited for its turn is not worth the work.
+      if (res.destroyed) throw new ParleyError('invalid_request', { message: 'The connection ended.' })
+      return parseJsonInTurns(bytes, JSON_LIMITS, giveWay)
+    })
   } catch (error) {
     if (error instanceof JsonError) throw new ParleyError('invalid_request', { message: error.message })
     throw error

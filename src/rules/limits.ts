@@ -36,7 +36,7 @@ export interface IntakeLimits {
   projectCallsPercent: number
   keyPairCallsPercent: number
   /** Of the process's time: what parsing and counting the requests of one project may take. */
-  projectWorkPercent: number
+  accountWorkPercent: number
   /** What the bodies of all calls in flight may take. */
   bodiesBytesMax: number
   /** Of that: one project, with all its key pairs, or one of them. */
@@ -51,7 +51,7 @@ export const INTAKE_LIMITS: IntakeLimits = {
   keyPairRequestsPerSecond: 200,
   projectCallsPercent: 20,
   keyPairCallsPercent: 20,
-  projectWorkPercent: 20,
+  accountWorkPercent: 20,
   bodiesBytesMax: 512 * 1024 * 1024,
   keyPairBodiesPercent: 25,
   uploadSilenceMs: 5_000,

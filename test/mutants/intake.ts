@@ -46,7 +46,7 @@ export const INTAKE: Mutant[] = [
   {
     bug: 'when all is taken, nobody gets in any more',
     file: 'src/rules/calls/shares.ts',
-    from: 'return taken.project + asked <= Math.max(asked, limits.all / taken.projects) ? undefined : ',
+    from: 'return taken.account + asked <= Math.max(asked, limits.all / taken.accounts) ? undefined : ',
     to: 'return ',
     test: 'src/rules/calls/shares.test.ts',
     title: 'when everything is taken, who has less than an equal part gets in, and who has one does not',

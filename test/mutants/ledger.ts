@@ -7,7 +7,7 @@ export const LEDGER: Mutant[] = [
   {
     bug: 'a locked wallet keeps everybody waiting who shares a statement with it',
     file: 'src/store/billing/ledger/locked-wallets.ts',
-    from: 'if (free.size === projects.size) throw error',
+    from: 'if (free.size === projects.size && !mayTryAgain) throw error',
     to: 'throw error',
     test: 'test/integration/locked-wallet.test.ts',
     title: 'a locked wallet delays its own project and nobody else',

@@ -120,7 +120,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     // The simulation's own chance.
     chance: () => Math.random(),
     running,
-    work: createWork({ projectPercent: 100, restFor: (_ms, then) => then() }),
+    work: createWork({ accountPercent: 100, restFor: (_ms, then) => then() }),
     callsMax: options.callsMax,
   }
   return { gateway, lease: createSimulatedLease(options, ledger, running) }

@@ -16,7 +16,7 @@ import type { Work } from './work.ts'
 /**
  * What is decided before a body is read, so that nobody waits for a neighbour: how often somebody asks, and how many of the
  * process's places and how much of its memory somebody has. All of it is this process's own memory; the limits that hold
- * across all gateways are the wallet's.
+ * across all gateways are the ledger's.
  */
 export interface Intake {
   /** Counts a request, whatever becomes of it. Before the keys are looked at: who guesses keys is counted, too. */
@@ -68,9 +68,9 @@ export function createIntake(options: IntakeOptions): Intake {
     greet: (address) =>
       refuseFor(addresses.waitOf(networkOf(address)), 'address_rate', 'Too many requests from this network address'),
     admit(caller, declaredBytes) {
-      const { keyPairId, projectId } = caller
+      const { keyPairId, publisherId } = caller
       refuseFor(keyPairs.waitOf(keyPairId), 'key_pair_rate', 'Too many requests with this key pair')
-      refuseFor(work.waitOf(projectId), 'project_work', 'This project sends more than its share of large requests')
+      refuseFor(work.waitOf(publisherId), 'account_work', 'This account sends more than its share of large requests')
       const bodyBytesMax = caller.isWalletEmpty ? UNPAID_BODY_BYTES_MAX : undefined
       if (bodyBytesMax !== undefined && declaredBytes !== undefined && declaredBytes > bodyBytesMax)
         throw refuse('unpaid_body', unpaidBody())

@@ -1,6 +1,6 @@
 import { fullShareOf, type FullShare, type ShareLimits } from '../../rules/calls/shares.ts'
 
-/** What the projects and key pairs of this process have of something that there is only so much of. */
+/** What the accounts, projects and key pairs of this process have of something that there is only so much of. */
 export interface Shares {
   /** Undefined: it has it, and gives it back. */
   take(who: Holder, amount: number): FullShare | undefined
@@ -9,17 +9,20 @@ export interface Shares {
 }
 
 export interface Holder {
+  readonly publisherId: string
   readonly projectId: string
   readonly keyPairId: string
 }
 
 export function createShares(limits: ShareLimits, onChange: (taken: number) => void = () => {}): Shares {
+  const accounts = new Map<string, number>()
   const projects = new Map<string, number>()
   const keyPairs = new Map<string, number>()
   let all = 0
 
-  function add({ projectId, keyPairId }: Holder, amount: number): void {
+  function add({ publisherId, projectId, keyPairId }: Holder, amount: number): void {
     all += amount
+    addTo(accounts, publisherId, amount)
     addTo(projects, projectId, amount)
     addTo(keyPairs, keyPairId, amount)
     onChange(all)
@@ -27,12 +30,13 @@ export function createShares(limits: ShareLimits, onChange: (taken: number) => v
 
   return {
     take(who, amount) {
-      const project = projects.get(who.projectId)
+      const account = accounts.get(who.publisherId)
       const taken = {
         all,
-        project: project ?? 0,
+        account: account ?? 0,
+        project: projects.get(who.projectId) ?? 0,
         keyPair: keyPairs.get(who.keyPairId) ?? 0,
-        projects: projects.size + (project === undefined ? 1 : 0),
+        accounts: accounts.size + (account === undefined ? 1 : 0),
       }
       const full = fullShareOf(amount, taken, limits)
       if (full === undefined) add(who, amount)

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { createWork } from './work.ts'
 
 /** A thread whose work is what it is told to be, and a clock that stands still unless it is moved. */
-function createThread(projectPercent = 20) {
+function createThread(accountPercent = 20) {
   const at = { nowMs: 0, workedMs: 0 }
   const rests: { ms: number; end(): void }[] = []
   const work = createWork({
-    projectPercent,
+    accountPercent,
     now: () => at.nowMs,
     workedMs: () => at.workedMs,
     restFor: (ms, end) => rests.push({ ms, end }),

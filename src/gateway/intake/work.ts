@@ -4,22 +4,23 @@ import { rateOf, spend, waitUntilPaid, type Bucket } from '../../rules/calls/tok
 
 /**
  * The time that a process takes to read requests: to parse them, to check them, and to count their tokens, all before a
- * wallet is asked. One project can cause so much of it a second and no more. What takes long is done for one call at a time,
- * project after project and in small steps, and after each the process rests from it for as long as it took: all other calls
- * have at least half of its time, and wait for one step at most.
+ * wallet is asked. One account can cause so much of it a second and no more, however many projects it has. What takes
+ * long is done for one call at a time, account after account and in small steps, between which other work gets a turn. After each
+ * call the process rests from such work for as long as it took: all other calls have at least half of its time, and wait for
+ * one step at most.
  */
 export interface Work {
-  /** How long until a project may cause more work, in milliseconds. */
-  waitOf(projectId: string): number
+  /** How long until an account may cause more work, in milliseconds. */
+  waitOf(publisherId: string): number
   /** Little work, done at once. */
-  run<T>(projectId: string, doing: () => T): T
-  /** Much work, when it is this project's turn. */
-  runInTurn<T>(projectId: string, doing: (giveWay: () => Promise<void>) => Promise<T>): Promise<T>
+  run<T>(publisherId: string, doing: () => T): T
+  /** Much work, when it is this account's turn. */
+  runInTurn<T>(publisherId: string, doing: (giveWay: () => Promise<void>) => Promise<T>): Promise<T>
 }
 
 export interface WorkOptions {
-  /** Of the process's time: what one project may cause. */
-  projectPercent: number
+  /** Of the process's time: what one account may cause. */
+  accountPercent: number
   /** Monotonic. */
   now?(): number
   /** What this thread has worked so far, in milliseconds. */
@@ -31,26 +32,26 @@ const REMEMBERED_MAX = 50_000
 
 export function createWork(options: WorkOptions): Work {
   const { now = () => performance.now(), workedMs = threadMs, restFor = restInBackground } = options
-  const rate = rateOf((options.projectPercent / 100) * 1_000)
+  const rate = rateOf((options.accountPercent / 100) * 1_000)
   const spent = new LRUCache<string, Bucket>({ max: REMEMBERED_MAX })
   const queue = createQueue()
 
-  function charge(projectId: string, ms: number): void {
-    spent.set(projectId, spend(spent.get(projectId), rate, ms, now()))
+  function charge(publisherId: string, ms: number): void {
+    spent.set(publisherId, spend(spent.get(publisherId), rate, ms, now()))
   }
 
   return {
-    waitOf: (projectId) => waitUntilPaid(spent.get(projectId), rate, now()),
-    run(projectId, doing) {
+    waitOf: (publisherId) => waitUntilPaid(spent.get(publisherId), rate, now()),
+    run(publisherId, doing) {
       const sinceMs = workedMs()
       try {
         return doing()
       } finally {
-        charge(projectId, workedMs() - sinceMs)
+        charge(publisherId, workedMs() - sinceMs)
       }
     },
-    async runInTurn(projectId, doing) {
-      await queue.enter(projectId)
+    async runInTurn(publisherId, doing) {
+      await queue.enter(publisherId)
       let totalMs = 0
       let sinceMs = workedMs()
       const giveWay = async () => {
@@ -62,28 +63,28 @@ export function createWork(options: WorkOptions): Work {
         return await doing(giveWay)
       } finally {
         totalMs += workedMs() - sinceMs
-        charge(projectId, totalMs)
+        charge(publisherId, totalMs)
         restFor(totalMs, queue.callNext)
       }
     },
   }
 }
 
-/** One at a time, project after project. */
+/** One at a time, account after account. */
 function createQueue() {
-  /** By project, in the order of their turns. */
+  /** By account, in the order of their turns. */
   const waiting = new Map<string, (() => void)[]>()
   let isBusy = false
   return {
-    async enter(projectId: string): Promise<void> {
+    async enter(publisherId: string): Promise<void> {
       if (!isBusy) {
         isBusy = true
         return
       }
       await new Promise<void>((resolve) => {
-        const ofProject = waiting.get(projectId)
-        if (ofProject) ofProject.push(resolve)
-        else waiting.set(projectId, [resolve])
+        const ofAccount = waiting.get(publisherId)
+        if (ofAccount) ofAccount.push(resolve)
+        else waiting.set(publisherId, [resolve])
       })
     },
     callNext(): void {
@@ -92,10 +93,10 @@ function createQueue() {
         isBusy = false
         return
       }
-      const [projectId, ofProject] = next
-      waiting.delete(projectId)
-      const begin = ofProject.shift()
-      if (ofProject.length > 0) waiting.set(projectId, ofProject)
+      const [publisherId, ofAccount] = next
+      waiting.delete(publisherId)
+      const begin = ofAccount.shift()
+      if (ofAccount.length > 0) waiting.set(publisherId, ofAccount)
       begin?.()
     },
   }

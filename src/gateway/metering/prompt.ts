@@ -49,7 +49,7 @@ export async function meterPrompt(
   const { figures, contextWindow = Infinity } = model
   const { prompt, estimate } = await estimateInTurn(work, call, request, chance)
   /** Counting takes long, however short a prompt is that must be counted. */
-  const count = () => work.runInTurn(call.caller.projectId, (giveWay) => countPromptInTurns(prompt, chance, giveWay))
+  const count = () => work.runInTurn(call.caller.publisherId, (giveWay) => countPromptInTurns(prompt, chance, giveWay))
   const usual = tokensBesideText(prompt, figures, TYPICAL_FIGURES)
   const held = tokensBesideText(prompt, figures, HELD_FIGURES)
   const hasMedia = prompt.images + prompt.files > 0
@@ -84,13 +84,13 @@ export async function meterPrompt(
 
 async function estimateInTurn(
   work: Work,
-  { caller: { projectId }, bodyBytes }: Pick<Call, 'caller' | 'bodyBytes'>,
+  { caller: { publisherId }, bodyBytes }: Pick<Call, 'caller' | 'bodyBytes'>,
   request: ChatRequest,
   chance: () => number,
 ): Promise<{ prompt: Prompt; estimate: TextCount }> {
   const estimateOf = (prompt: Prompt) => ({ prompt, estimate: estimateTexts(prompt, chance) })
-  if (bodyBytes < LARGE_BODY_BYTES) return work.run(projectId, () => estimateOf(promptOf(request)))
-  return work.runInTurn(projectId, async (giveWay) => {
+  if (bodyBytes < LARGE_BODY_BYTES) return work.run(publisherId, () => estimateOf(promptOf(request)))
+  return work.runInTurn(publisherId, async (giveWay) => {
     const prompt = promptOf(request)
     await giveWay()
     return estimateOf(prompt)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fullShareOf, shareOf, type ShareLimits } from './shares.ts'
 
 const limits: ShareLimits = { all: 50, most: 100, project: 10, keyPair: 5 }
-const none = { all: 0, project: 0, keyPair: 0, projects: 1 }
+const none = { all: 0, account: 0, project: 0, keyPair: 0, accounts: 1 }
 
 test('a project, and each of its key pairs, has its share and no more, also while the rest is free', () => {
   assert.equal(fullShareOf(1, { ...none, keyPair: 4 }, limits), undefined)
@@ -14,17 +14,17 @@ test('a project, and each of its key pairs, has its share and no more, also whil
 })
 
 test('when everything is taken, who has less than an equal part gets in, and who has one does not', () => {
-  const full = { all: 50, keyPair: 0, projects: 6 }
-  assert.equal(fullShareOf(1, { ...full, project: 0 }, limits), undefined)
-  assert.equal(fullShareOf(1, { ...full, project: 7 }, limits), undefined)
-  assert.equal(fullShareOf(1, { ...full, project: 8 }, limits), 'project')
+  const full = { all: 50, project: 0, keyPair: 0, accounts: 6 }
+  assert.equal(fullShareOf(1, { ...full, account: 0 }, limits), undefined)
+  assert.equal(fullShareOf(1, { ...full, account: 7 }, limits), undefined)
+  assert.equal(fullShareOf(1, { ...full, account: 8 }, limits), 'account', 'whichever of its projects asks')
 })
 
-test('however many projects there are, each may have one, until all is taken that there is', () => {
-  const many = { keyPair: 0, projects: 1_000 }
-  assert.equal(fullShareOf(1, { ...many, all: 99, project: 0 }, limits), undefined)
-  assert.equal(fullShareOf(1, { ...many, all: 99, project: 1 }, limits), 'project')
-  assert.equal(fullShareOf(1, { ...many, all: 100, project: 0 }, limits), 'all')
+test('however many accounts there are, each may have one, until all is taken that there is', () => {
+  const many = { project: 0, keyPair: 0, accounts: 1_000 }
+  assert.equal(fullShareOf(1, { ...many, all: 99, account: 0 }, limits), undefined)
+  assert.equal(fullShareOf(1, { ...many, all: 99, account: 1 }, limits), 'account')
+  assert.equal(fullShareOf(1, { ...many, all: 100, account: 0 }, limits), 'all')
 })
 
 test('a share is a percentage, and at least one', () => {

@@ -11,25 +11,27 @@ export interface ShareLimits {
 
 export interface Taken {
   all: number
+  /** Of all projects of the account together. */
+  account: number
   project: number
   keyPair: number
-  /** Projects that have something, and the one that asks. */
-  projects: number
+  /** Accounts that have something, and the one that asks. */
+  accounts: number
 }
 
 /** Whose share is used up. */
-export type FullShare = 'key_pair' | 'project' | 'all'
+export type FullShare = 'key_pair' | 'project' | 'account' | 'all'
 
 /**
- * Undefined: it may have it. When everything is taken, who has less than an equal part of it still gets in, so that a few
- * projects, each within its share, cannot shut all others out.
+ * Undefined: it may have it. When everything is taken, an account that has less than an equal part of it still gets in, so that
+ * one account with many projects, each within its share, cannot shut all others out.
  */
 export function fullShareOf(asked: number, taken: Taken, limits: ShareLimits): FullShare | undefined {
   if (taken.keyPair + asked > limits.keyPair) return 'key_pair'
   if (taken.project + asked > limits.project) return 'project'
   if (taken.all + asked <= limits.all) return undefined
   if (taken.all + asked > limits.most) return 'all'
-  return taken.project + asked <= Math.max(asked, limits.all / taken.projects) ? undefined : 'project'
+  return taken.account + asked <= Math.max(asked, limits.all / taken.accounts) ? undefined : 'account'
 }
 
 /** At least one of them, however small the percentage. */

@@ -46,10 +46,10 @@ export const NO_LIMITS: LimitValues = {
 /** Replaces all limits of this subject; none of them set removes them. */
 export async function replaceLimits(tx: Db, of: LimitSubject, values: LimitValues): Promise<void> {
   const { scope, subject, publisherId, projectId } = of
-  const columns = LIMIT_COLUMNS.map((name) => sql`${values[name]}`)
-  await sql`select limits_set(row(${scope}, ${subject}, ${publisherId}, ${projectId}, ${sql.join(columns)})::limits)`.execute(
-    tx,
-  )
+  const columns = LIMIT_COLUMNS.map((name) => [name, values[name]?.toString()])
+  const row = { scope, subject, publisher_id: publisherId, project_id: projectId, ...Object.fromEntries(columns) }
+  // By name, so that a version that knows fewer columns can go on while a new one is rolled out.
+  await sql`select limits_set(json_populate_record(null::limits, ${JSON.stringify(row)}::json))`.execute(tx)
 }
 
 /** The limits of these subjects, of one publisher. */

@@ -16,7 +16,7 @@ import { createWalletLanes, type SideRoad } from './locked-wallets.ts'
 export interface Ledger {
   /** Grants between `min` and `want`. Throws 401, 403, 429 or 503. */
   hold(request: HoldRequest): Promise<Grant>
-  /** Returns the hold's new total; the same total as before means that the wallet has no more. */
+  /** Returns the hold's new total; the same total as before means that the wallet or a budget has no more. */
   extend(request: ExtensionRequest): Promise<Nanos>
   /** Returns what was charged, once it is durable. Throws 503 when the store stays away for too long. */
   settle(settlement: Settlement): Promise<Nanos>

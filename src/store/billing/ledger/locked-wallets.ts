@@ -19,6 +19,7 @@ type LedgerLaneOptions = LaneOptions<LedgerItem, LedgerAnswer>
 class WalletLocked extends Error {}
 
 const LOCK_NOT_AVAILABLE = '55P03'
+const TRIES_MAX = 4
 
 /** The lane of all wallets, and beside it one for each that is locked. */
 export function createWalletLanes(options: LedgerLaneOptions, side: SideRoad): LedgerLane {
@@ -27,6 +28,7 @@ export function createWalletLanes(options: LedgerLaneOptions, side: SideRoad): L
 
   async function applyToFree(items: readonly LedgerItem[]): Promise<readonly (LedgerAnswer | Error)[]> {
     const answers = new Map<LedgerItem, LedgerAnswer | Error | undefined>()
+    let triesLeft = TRIES_MAX
     let rest = asides.all.size === 0 ? items : items.filter((item) => !asides.all.has(projectOf(item)))
     while (rest.length > 0) {
       try {
@@ -35,18 +37,26 @@ export function createWalletLanes(options: LedgerLaneOptions, side: SideRoad): L
         rest.forEach((item, n) => answers.set(item, answered[n]))
         break
       } catch (error) {
-        rest = await withoutLocked(rest, error)
+        triesLeft -= 1
+        rest = await withoutLocked(rest, error, triesLeft > 0)
       }
     }
     return items.map((item) => answers.get(item) ?? new WalletLocked())
   }
 
-  /** Throws the error where a locked wallet does not explain it. */
-  async function withoutLocked(items: readonly LedgerItem[], error: unknown): Promise<readonly LedgerItem[]> {
+  /**
+   * Throws the error where a locked wallet does not explain it. When all are free again, it was another batch that had one of
+   * them, or what is counted for its account, for a moment: then all are tried again, at once and a few times.
+   */
+  async function withoutLocked(
+    items: readonly LedgerItem[],
+    error: unknown,
+    mayTryAgain: boolean,
+  ): Promise<readonly LedgerItem[]> {
     if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
     const projects = new Set(items.map(projectOf))
     const free = await side.findFree([...projects])
-    if (free.size === projects.size) throw error
+    if (free.size === projects.size && !mayTryAgain) throw error
     return items.filter((item) => free.has(projectOf(item)))
   }
 
