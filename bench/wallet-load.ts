@@ -9,13 +9,18 @@ import type { Settlement } from '../src/store/billing/settlement.ts'
 export interface Wallet {
   projectId: string
   keyPairId: string
+  /** Whom its calls are for, in turn; none: for nobody. */
+  endUserIds: readonly string[]
 }
 
 export const CHARGE = 1_500_000n
 
-export function holdRequest({ projectId, keyPairId }: Wallet, callId: string): HoldRequest {
+let asked = 0
+
+export function holdRequest({ projectId, keyPairId, endUserIds }: Wallet, callId: string): HoldRequest {
   const wanted = { want: 2_000_000n, min: 1_000n, hasIdempotencyKey: false }
-  return { callId, projectId, keyPairId, modelId: 'bench', priceVersion: 1n, ...wanted }
+  const endUserId = endUserIds[asked++ % endUserIds.length]
+  return { callId, projectId, keyPairId, endUserId, modelId: 'bench', priceVersion: 1n, ...wanted }
 }
 
 export function settlement({ projectId }: Wallet, callId: string): Settlement {

@@ -1,16 +1,19 @@
 /**
  * How many calls per second one hot wallet authorises and settles through our store code, and how many the same SQL in
- * the same batch size does bare, through pgbench. Both in one run, because machines differ and change.
+ * the same batch size does bare, through pgbench; and how many with budgets on every call. All in one run, because machines
+ * differ and change.
  */
 import { execFile, fork } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { createSecrets } from '../src/platform/secrets.ts'
+import { createSecrets, type Secrets } from '../src/platform/secrets.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { openStore } from '../src/store/database.ts'
 import { batchOf } from '../src/store/billing/ledger/ledger-batch.ts'
+import { parseCredits } from '../src/rules/money.ts'
+import { NO_LIMITS, replaceLimits } from '../src/store/billing/limits.ts'
 import { createTestDatabase } from '../test/support/database.ts'
 import { loginUrl } from '../test/support/logins.ts'
 import { addModel, addProject, addProvider, walletOf } from '../test/support/world.ts'
@@ -26,6 +29,9 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 const processes = Number(values.processes)
 const concurrency = Number(values.concurrency)
+
+const CREDITS = '900000000'
+const END_USERS = 1_000
 
 interface Report {
   calls: number
@@ -43,43 +49,77 @@ try {
   const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }])
   await addProvider(store, secrets, 'none', 'http://127.0.0.1:9')
   await addModel(store, { id: 'bench', provider: 'none' })
-  const project = await addProject(store, secrets, { credits: '900000000' })
-  const key = await store.db
-    .selectFrom('key_pairs')
-    .select('id')
-    .where('project_id', '=', project.id)
-    .executeTakeFirstOrThrow()
-  const wallet: Wallet = { projectId: project.id, keyPairId: key.id }
-
   console.log(
     `one hot wallet, ${processes} processes x ${concurrency} calls at a time, ${seconds} s, fsync ${await fsync()}`,
   )
-  const before = await cpuOfPostgres()
-  const reports = await Promise.all(Array.from({ length: processes }, () => runLoad(wallet)))
-  const ours = sum(reports, (report) => report.calls / report.seconds)
-  const items = sum(reports, (report) => report.items) / sum(reports, (report) => report.batches)
-  const calls = sum(reports, (report) => report.calls)
-  console.log(
-    `parley   ${whole(ours)} calls/s, batches of ${items.toFixed(0)}, hold p50 ${mean(reports, (r) => r.p50)} ms p99 ${mean(reports, (r) => r.p99)} ms, ` +
-      `node ${perCall(
-        sum(reports, (r) => r.cpuSeconds),
-        calls,
-      )}, postgres ${perCall((await cpuOfPostgres()) - before, calls)}`,
+  const bare = await measure(await addWallet(secrets, []))
+  const endUserIds = Array.from({ length: END_USERS }, () => uuidv7())
+  const budgeted = await measure(
+    await addWallet(secrets, endUserIds),
+    'with a budget of the key pair and one of each end user',
   )
-  const { balance, held, openHolds } = await walletOf(store, wallet.projectId)
-  if (held !== 0n || openHolds !== 0) throw new Error(`${openHolds} holds left open`)
-  if (balance !== 900_000_000_000_000_000n - BigInt(calls) * CHARGE)
-    throw new Error('the balance is not what was charged')
-
-  const perBatch = Math.max(1, Math.round(items / 2))
-  const bare = await runPgbench(wallet, perBatch, Math.ceil((ours * Math.min(seconds, 5)) / processes / perBatch))
+  const perBatch = Math.max(1, Math.round(bare.items / 2))
+  const batches = Math.ceil((bare.callsPerSecond * Math.min(seconds, 5)) / processes / perBatch)
+  const pgbench = await runPgbench(await addWallet(secrets, []), perBatch, batches)
   console.log(
-    `pgbench  ${whole(bare)} calls/s, the same SQL bare, ${processes} clients, ${perBatch} holds + ${perBatch} settles a statement`,
+    `pgbench  ${whole(pgbench)} calls/s, the same SQL bare, ${processes} clients, ${perBatch} holds + ${perBatch} settles a statement`,
   )
-  console.log(`ratio ${(ours / bare).toFixed(2)}`)
+  console.log(
+    `ratio ${(bare.callsPerSecond / pgbench).toFixed(2)}, with budgets ${(budgeted.callsPerSecond / pgbench).toFixed(2)}`,
+  )
 } finally {
   await store.close()
   await database.drop()
+}
+
+/** With end users: every one has a budget, and so has the key pair, and none is ever used up. */
+async function addWallet(secrets: Secrets, endUserIds: string[]): Promise<Wallet> {
+  const { id: projectId, publisherId } = await addProject(store, secrets, { credits: CREDITS })
+  const key = await store.db
+    .selectFrom('key_pairs')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  const budget = { ...NO_LIMITS, month_nanos: parseCredits(CREDITS) }
+  if (endUserIds.length > 0) {
+    await replaceLimits(store.db, { scope: 'key_pair', subject: key.id, publisherId, projectId }, budget)
+    await replaceLimits(store.db, { scope: 'end_users', subject: projectId, publisherId, projectId }, budget)
+  }
+  return { projectId, keyPairId: key.id, endUserIds }
+}
+
+/** Through our store code, and checked to the nano. */
+async function measure(wallet: Wallet, how = ''): Promise<{ callsPerSecond: number; items: number }> {
+  const before = await cpuOfPostgres()
+  const reports = await Promise.all(Array.from({ length: processes }, () => runLoad(wallet)))
+  const callsPerSecond = sum(reports, (report) => report.calls / report.seconds)
+  const items = sum(reports, (report) => report.items) / sum(reports, (report) => report.batches)
+  const calls = sum(reports, (report) => report.calls)
+  const node = sum(reports, (report) => report.cpuSeconds)
+  console.log(
+    `parley   ${whole(callsPerSecond)} calls/s, batches of ${items.toFixed(0)}, hold p50 ${mean(reports, (r) => r.p50)} ms p99 ${mean(reports, (r) => r.p99)} ms, ` +
+      `node ${perCall(node, calls)}, postgres ${perCall((await cpuOfPostgres()) - before, calls)}${how && `, ${how}`}`,
+  )
+  const { balance, held, openHolds } = await walletOf(store, wallet.projectId)
+  if (held !== 0n || openHolds !== 0) throw new Error(`${openHolds} holds left open`)
+  const charged = BigInt(calls) * CHARGE
+  if (balance !== parseCredits(CREDITS) - charged) throw new Error('the balance is not what was charged')
+  if (wallet.endUserIds.length > 0) await checkCounts(wallet, charged)
+  return { callsPerSecond, items }
+}
+
+async function checkCounts({ projectId }: Wallet, charged: bigint): Promise<void> {
+  const rows = await store.db
+    .selectFrom('limit_counts')
+    .select(['scope', 'held_nanos', 'month_nanos'])
+    .where('project_id', '=', projectId)
+    .execute()
+  for (const scope of ['key_pair', 'end_user']) {
+    const own = rows.filter((row) => row.scope === scope)
+    const counted = own.reduce((total, row) => total + row.month_nanos, 0n)
+    if (counted !== charged || own.some((row) => row.held_nanos !== 0n))
+      throw new Error(`what is counted for ${scope} is not what was charged`)
+  }
 }
 
 function runLoad(wallet: Wallet): Promise<Report> {

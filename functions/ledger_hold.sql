@@ -18,9 +18,10 @@ create or replace function ledger_hold(gateway uuid, asked json) returns setof l
 declare
   a record; project uuid; available int8; open_holds int; requests int; granted int8; refusal text; owes boolean;
   verdict limits_verdict; limited_by text;
-  states limit_states[]; -- what is counted for the limits of this batch, with what it has granted so far
+  states limit_states[]; -- what is counted for the limits of this batch, as it was before
+  grown int8[]; calls int[]; -- what it has granted since, and to how many calls: by place in states
   places jsonb; -- where in states each publisher, project, key pair and end user is
-  place int; subject uuid; applying limit_states[]; applied int[]; counted int8[]; amounts int8[];
+  place int; subject uuid; l limit_states; applying limit_states[]; applied int[]; counted int8[]; amounts int8[];
   this_minute timestamptz := date_trunc('minute', now());
   grants int8[] := array_fill(0::int8, array[json_array_length(asked)]); -- by n; 0: refused, or held before
   counts text[]; -- by n; the rows of limit_counts that it is counted in, as text: arrays of arrays must be even
@@ -77,13 +78,20 @@ begin
               left join key_pairs k on k.id = n.key_pair_id and k.project_id = n.project_id
           ) b cross join limits_states_of(b.publishers, b.projects, b.pairs, b.end_users) s
         ) t;
+        grown := array_fill(0::int8, array[cardinality(states)]);
+        calls := array_fill(0, array[cardinality(states)]);
       end if;
       applying := null;
       applied := null;
       foreach subject in array array[a.publisher_id, a.project_id, a.counted_as, a.end_user_id] loop
         place := places ->> subject::text;
         if place is not null then
-          applying := applying || states[place];
+          l := states[place];
+          l.left_nanos := l.left_nanos - grown[place];
+          l.held_nanos := l.held_nanos + grown[place];
+          l.open_holds := l.open_holds + calls[place];
+          l.minute_requests := l.minute_requests + calls[place];
+          applying := applying || l;
           applied := applied || place;
         end if;
       end loop;
@@ -125,10 +133,8 @@ begin
         counted := counted || verdict.counts;
         amounts := amounts || array_fill(granted, array[cardinality(verdict.counts)]);
         foreach place in array applied loop
-          states[place].held_nanos := states[place].held_nanos + granted;
-          states[place].left_nanos := states[place].left_nanos - granted;
-          states[place].open_holds := states[place].open_holds + 1;
-          states[place].minute_requests := states[place].minute_requests + 1;
+          grown[place] := grown[place] + granted;
+          calls[place] := calls[place] + 1;
         end loop;
       end if;
     end if;

@@ -4,15 +4,19 @@ create or replace function limits_states_of(publishers uuid[], projects uuid[], 
 returns setof limit_states language plpgsql as $$
 begin
   insert into limit_counts (scope, subject, project_id)
-    select distinct 'end_user', u.id, u.project_id from unnest(end_users, projects) as u (id, project_id)
-    where u.id is not null
-      and not exists (select from limit_counts c where c.scope = 'end_user' and c.subject = u.id)
-      and exists (select from limits d where (d.scope, d.subject) in (('end_users', u.project_id), ('end_user', u.id)));
+    select 'end_user', u.id, u.project_id from (
+      select distinct n.id, n.project_id from unnest(end_users, projects) as n (id, project_id) where n.id is not null
+    ) u
+    -- Not "exists": a join or a hash would read the end users of all projects, and this looks up a few.
+    where (select c.id from limit_counts c where c.scope = 'end_user' and c.subject = u.id) is null
+      and coalesce((select d.scope from limits d where d.scope = 'end_users' and d.subject = u.project_id),
+        (select d.scope from limits d where d.scope = 'end_user' and d.subject = u.id)) is not null;
   return query select s.* from (
-    select distinct n.scope, n.subject from unnest(publishers, projects, pairs, end_users) as u (publisher, project, pair, end_user)
-      cross join lateral (values ('publisher', u.publisher), ('project', u.project), ('key_pair', u.pair),
-        ('end_user', u.end_user)) as n (scope, subject)
-  ) n join limit_states s on s.scope = n.scope and s.subject = n.subject;
+    select 'publisher' as scope, u.id from (select distinct unnest(publishers)) as u (id)
+    union all select 'project', u.id from (select distinct unnest(projects)) as u (id)
+    union all select 'key_pair', u.id from (select distinct unnest(pairs)) as u (id)
+    union all select 'end_user', u.id from (select distinct unnest(end_users)) as u (id)
+  ) n join limit_states s on s.scope = n.scope and s.subject = n.id;
 end $$;
 
 revoke execute on function limits_states_of from public;

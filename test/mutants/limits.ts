@@ -16,7 +16,7 @@ export const LIMITS: Mutant[] = [
   {
     bug: 'calls of one batch do not see what those before them were granted of a budget',
     file: 'functions/ledger_hold.sql',
-    from: '          states[place].left_nanos := states[place].left_nanos - granted;\n',
+    from: '          grown[place] := grown[place] + granted;\n',
     to: '',
     test: TEST,
     title:
@@ -25,7 +25,7 @@ export const LIMITS: Mutant[] = [
   {
     bug: 'calls of one batch do not count for the requests of the minute',
     file: 'functions/ledger_hold.sql',
-    from: '          states[place].minute_requests := states[place].minute_requests + 1;\n',
+    from: '          calls[place] := calls[place] + 1;\n',
     to: '',
     test: TEST,
     title: 'requests, tokens and calls at once hold for a key pair and for an end user, also within one batch',
@@ -81,16 +81,16 @@ export const LIMITS: Mutant[] = [
   {
     bug: 'a daily budget is not renewed',
     file: 'functions/limits_spend.sql',
-    from: `      + case when c.day_started_at >= date_trunc('day', now(), 'UTC') then c.day_nanos else 0 end,`,
-    to: '      + c.day_nanos,',
+    from: 'case when c.day_started_at >= s.day then c.day_nanos else 0 end',
+    to: 'c.day_nanos',
     test: TEST,
     title: 'a budget begins anew with its day, and what is held counts for the new one',
   },
   {
     bug: 'a day that a transaction of the day before comes late to begins again',
     file: 'functions/limits_spend.sql',
-    from: `case when c.day_started_at >= date_trunc('day', now(), 'UTC') then`,
-    to: `case when c.day_started_at = date_trunc('day', now(), 'UTC') then`,
+    from: 'case when c.day_started_at >= s.day then',
+    to: 'case when c.day_started_at = s.day then',
     test: TEST,
     title: 'a transaction that had to wait since yesterday neither begins a day again nor forgets what today has seen',
   },

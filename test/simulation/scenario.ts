@@ -156,7 +156,7 @@ const WEALTHS = [[0, 30_000], [30_000, 250_000], [150_000, 900_000], RICH] as co
 
 /** An answer of typical length holds about 160,000 nanos: from nothing at all to more than everybody needs. */
 function drawWallet(random: Random): Scenario['wallets'][number] {
-  const isLimited = random.next() < 0.5
+  const isLimited = random.next() < 0.6
   // What a wallet does not have, no budget of its needs to refuse.
   const [least, most] = isLimited && random.next() < 0.7 ? RICH : random.pick(WEALTHS)
   return {
@@ -175,7 +175,7 @@ function drawLimits(random: Random): LimitPlan[] {
     { scope: 'end_users', who: undefined, ...drawLimit(random) },
     { scope: 'end_user', who: random.pick(END_USERS), ...drawLimit(random) },
   ]
-  return plans.filter(() => random.next() < 0.6)
+  return plans.filter(() => random.next() < 0.8)
 }
 
 /** Mostly a budget; as with wallets, from next to nothing to enough for a few answers. */
