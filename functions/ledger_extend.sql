@@ -10,7 +10,7 @@ begin
   loop
     select amount_nanos, extension, counts into h from holds where id = e.id and project_id = e.project_id for update;
     if not found then
-      return query select e.id, 'extend', 0::int8, 'unknown', null::text, null::int8[];
+      return query select e.id, 'extend', 0::int8, 'unknown';
       continue;
     end if;
     if h.extension < e.extension then
@@ -28,7 +28,7 @@ begin
         h.amount_nanos := h.amount_nanos + granted;
       end if;
     end if;
-    return query select e.id, 'extend', h.amount_nanos, null::text, null::text, null::int8[];
+    return query select e.id, 'extend', h.amount_nanos, null::text;
   end loop;
 end $$;
 

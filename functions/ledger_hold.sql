@@ -6,7 +6,9 @@
 -- in limit_counts, for wallets that have any: read once for a whole batch, and written once, because a row that one
 -- transaction writes a hundred times is read a hundred times slower. Whether the pair may call is also said in
 -- src/gateway/authenticate.ts and src/store/calls/idempotency.ts: the three must say the same.
--- Each refusal is a code of src/rules/errors.ts, except clock_wrong.
+-- Each refusal is a code of src/rules/errors.ts, except clock_wrong. More is said of a hold in rows of their own, which a gateway
+-- that does not know them skips: 'limited_by' is SCOPE:WHAT of the limit that refused it; 'rates' are requests per minute and what is
+-- left of them, and tokens per minute and what is left of them, of the tightest limit each.
 -- Nothing is granted while any wallet of the publisher owes: otherwise a publisher who owes would just use another
 -- project. This is checked once per project of a batch.
 -- A gateway that was paused may ask late: if another call took over its call's idempotency key meanwhile, that other
@@ -60,7 +62,7 @@ begin
         where p.publisher_id = a.publisher_id and w.owed_nanos > 0);
     end if;
     if a.already_held is not null then
-      return query select a.id, 'hold', a.already_held, null::text, null::text, null::int8[];
+      return query select a.id, 'hold', a.already_held, null::text;
       continue;
     end if;
     verdict := null;
@@ -138,8 +140,14 @@ begin
         end loop;
       end if;
     end if;
-    return query select a.id, 'hold', case when refusal is null then granted else 0 end, refusal,
-      case when refusal is not null then coalesce(limited_by, verdict.limited_by) end, verdict.rates;
+    return query select a.id, 'hold', case when refusal is null then granted else 0 end, refusal;
+    limited_by := coalesce(limited_by, verdict.limited_by);
+    if refusal is not null and limited_by is not null then
+      return query select a.id, 'limited_by', null::int8, limited_by;
+    end if;
+    if verdict.rates is not null then
+      return query select a.id, 'rates', null::int8, verdict.rates::text;
+    end if;
   end loop;
   if counted is not null then
     perform limits_hold(counted, amounts, 1);

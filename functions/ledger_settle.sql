@@ -69,7 +69,7 @@ begin
     ) t
     where w.project_id = t.project_id
   )
-  select p.id, 'settle', p.charged, null::text, null::text, null::int8[] from paid p;
+  select p.id, 'settle', p.charged, null::text from paid p;
 
   get diagnostics settled = row_count;
   if settled < json_array_length(settles) then

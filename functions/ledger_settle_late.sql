@@ -13,7 +13,7 @@ begin
   loop
     select charged_nanos, outcome, key_pair_id into c from charges where id = s.id;
     if not found then
-      return query select s.id, 'settle', null::int8, 'unknown', null::text, null::int8[];
+      return query select s.id, 'settle', null::int8, 'unknown';
       continue;
     end if;
     paid := c.charged_nanos;
@@ -51,7 +51,7 @@ begin
         select coalesce(sum(t.amount_nanos), 0) into paid from transfers t where t.reference = late_reference;
       end if;
     end if;
-    return query select s.id, 'settle', paid, null::text, null::text, null::int8[];
+    return query select s.id, 'settle', paid, null::text;
   end loop;
 end $$;
 

@@ -114,10 +114,6 @@ alter table calls add column end_user_id uuid;
 -- counted in.
 create type limits_verdict as (granted int8, refusal text, limited_by text, counts int8[], rates int8[]);
 
--- limited_by: 'SCOPE:WHAT' of the limit that refused. rates: requests per minute and what is left of them, tokens per minute
--- and what is left of them, of the tightest limit each.
-alter type ledger_answer add attribute limited_by text, add attribute rates int8[];
-
 alter table limits enable row level security;
 create policy tenant on limits to parley_tenant using (publisher_id = (select tenant_publisher())
   and ((select tenant_project()) is null or project_id is null or project_id = (select tenant_project())));

@@ -66,6 +66,7 @@ const REFUSED = new Set(['28P01', '28000'])
 const BUSY = new Set(['40P01', '55P03', '57014'])
 const READ_ONLY = '25006'
 const NO_CONNECTION_LEFT = '53300'
+const DISK_FULL = '53100'
 /** By an administrator, or because the server stops. */
 const TERMINATED = '57P01'
 export const UNIQUE_VIOLATION = '23505'
@@ -122,6 +123,7 @@ function unwillingOf(state: string, at: string): string | undefined {
   if (state === NO_CONNECTION_LEFT) {
     return `The database${at} has no connection left: nothing was changed. End some, or raise its max_connections, and run it again.`
   }
+  if (state === DISK_FULL) return `The disk of the database${at} is full. Make room, then run it again.`
   return undefined
 }
 

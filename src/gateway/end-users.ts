@@ -8,10 +8,10 @@ import type { LoadedDigestKeys } from './digest-keys.ts'
  * it, another one in each project.
  */
 export interface EndUsers {
-  /** The end user of a call, if it has one. Throws 503 before the key was read. */
-  idOf(call: Pick<Call, 'caller' | 'endUser' | 'createdAt'>): string | undefined
-  /** The same for what a header says: nothing is noted. */
+  /** Throws 503 before the key was read. */
   digestOf(projectId: string, endUser: string): string
+  /** Of a call that has credit: who is always refused is not worth a row. */
+  noteSeen(call: Pick<Call, 'caller' | 'createdAt'>, id: string, label: string | undefined): void
   /** Writes down who was seen, now and then and out of the way of calls. */
   write(): Promise<void>
 }
@@ -23,22 +23,10 @@ const WRITTEN_AT_ONCE = 1_000
 export function createEndUsers(db: Db, digestKeys: LoadedDigestKeys): EndUsers {
   const noted = new Map<string, SeenEndUser>()
 
-  function noteSeen(seen: SeenEndUser): void {
-    const label = seen.label ?? noted.get(seen.id)?.label
-    if (noted.has(seen.id) || noted.size < NOTED_MAX) noted.set(seen.id, { ...seen, label })
-  }
-
-  function digestOf(projectId: string, endUser: string): string {
-    return endUserDigestOf(digestKeys.keyFor('end-users'), projectId, endUser)
-  }
-
   return {
-    digestOf,
-    idOf({ caller: { projectId }, endUser, createdAt }) {
-      if (!endUser) return undefined
-      const id = digestOf(projectId, endUser.id)
-      noteSeen({ projectId, id, label: endUser.label, at: createdAt })
-      return id
+    digestOf: (projectId, endUser) => endUserDigestOf(digestKeys.keyFor('end-users'), projectId, endUser),
+    noteSeen({ caller: { projectId }, createdAt: at }, id, label = noted.get(id)?.label) {
+      if (noted.has(id) || noted.size < NOTED_MAX) noted.set(id, { projectId, id, label, at })
     },
     async write() {
       const seen = [...noted.values()]

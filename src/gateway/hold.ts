@@ -39,13 +39,15 @@ export async function holdFor(
     price,
   })
   const { projectId, keyPairId } = call.caller
+  const endUserId = call.endUser && endUsers.digestOf(projectId, call.endUser.id)
   const ids = { callId: call.id, projectId, hasIdempotencyKey: call.idempotencyKey !== undefined }
   const frozen = { modelId: model.id, priceVersion: price.version }
-  const wanted = { ...ids, ...frozen, keyPairId, endUserId: endUsers.idOf(call), want: asked.want, min: asked.min }
+  const wanted = { ...ids, ...frozen, keyPairId, endUserId, want: asked.want, min: asked.min }
   const grant = await ledger.hold(wanted).catch(async (error: unknown) => {
     await idempotency.giveUp(call)
     throw error
   })
+  if (endUserId) endUsers.noteSeen(call, endUserId, call.endUser?.label)
   call.progress.rates = grant.rates
   let { amount } = grant
   const isPartial = amount < asked.want

@@ -164,6 +164,8 @@ async function findHolders(db: Db, { parent, name }: OldTable): Promise<LockHold
     select distinct a.pid, coalesce(nullif(a.application_name, ''), a.usename) as name, a.xact_start as since
     from pg_locks l join pg_stat_activity a on a.pid = l.pid
     where l.granted and l.relation in (${parent}::regclass, ${name}::regclass)
-      and a.xact_start < now() - interval '1 second' order by since limit 3`.execute(db)
+      and a.pid <> pg_backend_pid()
+      -- Of other people's sessions, an owner without pg_read_all_stats is not told since when.
+      and coalesce(a.xact_start < now() - interval '1 second', true) order by since limit 3`.execute(db)
   return rows.map((row) => ({ pid: row.pid, name: row.name ?? undefined, since: row.since ?? undefined }))
 }

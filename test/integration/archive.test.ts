@@ -187,7 +187,7 @@ test('old days are sealed and detached while the ledger is checked again and aga
         `detached archived_recommendations_${suffix}\nsealed ${nameOf(29)}, charges: 3\n`,
     ),
   )
-  assert.match(done.stdout, new RegExp(`^pg_dump .* -t archived_charges_${suffix} .*drop table`, 'm'))
+  assert.match(done.stdout, new RegExp(`^for t in .*archived_charges_${suffix}.*; do pg_dump .*drop table`, 'm'))
   await expectSound()
   assert.deepEqual(await world.store.db.selectFrom('usage_days').selectAll().orderBy('starts_at').execute(), usage)
   const { rows } = await sql<{ differing: number; sealed: number }>`

@@ -73,10 +73,10 @@ export const INTAKE: Mutant[] = [
     from: `      try {
         return doing()
       } finally {
-        charge(projectId, workedMs() - sinceMs)
+        charge(publisherId, workedMs() - sinceMs)
       }`,
     to: `      const result = doing()
-      charge(projectId, workedMs() - sinceMs)
+      charge(publisherId, workedMs() - sinceMs)
       return result`,
     test: 'src/gateway/intake/work.test.ts',
     title:

@@ -1,4 +1,4 @@
-import type { RunningCalls } from '../../src/gateway/call.ts'
+import type { Call, RunningCalls } from '../../src/gateway/call.ts'
 import type { Route } from '../../src/gateway/upstreams/catalogue.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import { createWork } from '../../src/gateway/intake/work.ts'
@@ -110,8 +110,8 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     },
     conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
     endUsers: {
-      idOf: ({ caller }) => endUserOf(recordOf(caller.keyPairId)),
-      digestOf: () => '',
+      digestOf: (_projectId, endUser) => endUser,
+      noteSeen: () => undefined,
       write: () => Promise.resolve(),
     },
     idempotency,
@@ -146,8 +146,8 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
   })
 }
 
-function endUserOf({ projectId, plan: { endUser } }: CallRecord): string | undefined {
-  return endUser === undefined ? undefined : nameIn(projectId, endUser)
+export function endUserOf({ projectId, plan: { endUser } }: CallRecord): Call['endUser'] {
+  return endUser === undefined ? undefined : { id: nameIn(projectId, endUser), label: undefined }
 }
 
 const KEYS = ['first', 'second']

@@ -4,7 +4,7 @@ import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import { every } from '../../src/platform/every.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Clock, Process } from './clock.ts'
-import { BEAT_MS, createGatewayParts, type GatewayPartsOptions } from './gateway-parts.ts'
+import { BEAT_MS, createGatewayParts, endUserOf, type GatewayPartsOptions } from './gateway-parts.ts'
 import { createReader } from './reader.ts'
 
 /** A gateway's request path and lease, as in production, on a simulated store, network and clock. */
@@ -105,7 +105,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
       ...(plan.maxTokens === undefined ? {} : { max_tokens: plan.maxTokens }),
     },
     conversationId: undefined,
-    endUser: undefined,
+    endUser: endUserOf(record),
     idempotencyKey: plan.key,
     monetizationHeader: undefined,
     createdAt: new Date(0),

@@ -51,12 +51,12 @@ async function archive({ config, db }: Session, options: { olderThan: number; js
 }
 
 function textOf(archived: readonly { day: string; charges: number; tables: string[] }[]): string {
-  const [first] = archived.flatMap(({ tables }) => tables)
-  if (first === undefined) return 'There is no day to archive.'
+  const names = archived.flatMap(({ tables }) => tables)
+  if (names.length === 0) return 'There is no day to archive.'
   const rows = archived.map(({ day, charges, tables }) => ({ day, charges: String(charges), tables: tables.join(' ') }))
   return [
     table(rows, ''),
     'The tables are whole and in no one’s way. To keep them elsewhere, dump each and then drop it:',
-    `pg_dump "$DATABASE_URL" -t ${first} -Fc -f ${first}.dump && psql "$DATABASE_URL" -c 'drop table ${first}'`,
+    `for t in ${names.join(' ')}; do pg_dump "$DATABASE_URL" -t $t -Fc -f $t.dump && psql "$DATABASE_URL" -c "drop table $t"; done`,
   ].join('\n\n')
 }

@@ -12,7 +12,7 @@ import { SearchForm } from './search-form.tsx'
 
 const EVERY_MS = 15_000
 const NOTE =
-  '“30 days” is today included, in UTC, and counted every minute. An id is a keyed digest of yours: Parley does not keep what you send.'
+  'Calls, tokens and spend are those of the last 30 days, in UTC and with today. Parley keeps a keyed digest of your id, never the id itself.'
 
 export function EndUsersPage() {
   const project = useProject()

@@ -9,8 +9,9 @@ export type Subject = { scope: 'account' | 'project' | 'end-users' } | { scope: 
 
 const STALE = ['GET /api/projects/:project/limits', 'GET /api/projects/:project/end-users'] as const
 
-const AT_ONCE = 'In force at once. What was spent in the period counts, and so do the calls that run.'
-const FROM_NEXT_CALL = 'In force at once, for each end user by itself. It counts from their next call.'
+const AT_ONCE = 'Takes effect immediately. What was already spent in the period counts, and so do running calls.'
+const FROM_NEXT_CALL =
+  'Takes effect immediately, for each end user separately. Counting starts with their first call under any limit.'
 
 export function EditLimits({ limits, subject, onClose }: { limits: Limits; subject: Subject; onClose(): void }) {
   const project = useProject()

@@ -32,7 +32,7 @@ export function LimitBars({ rates, budgets }: Pick<Limited, 'rates' | 'budgets'>
 }
 
 export function BudgetBar({ budget }: { budget: Budget }) {
-  const { period, spentNanos, heldNanos, leftNanos, limitNanos, renewsAt } = budget
+  const { period, spentNanos, heldNanos, limitNanos, renewsAt } = budget
   return (
     <Bar
       label={BUDGET_LABELS[period]}
@@ -44,7 +44,7 @@ export function BudgetBar({ budget }: { budget: Budget }) {
         </>
       }
     >
-      {leftNanos === '0' && heldNanos === '0' && <span className="font-medium text-bad">Used up. </span>}
+      {BigInt(spentNanos) >= BigInt(limitNanos) && <span className="font-medium text-bad">Used up. </span>}
       {heldNanos !== '0' && (
         <>
           <Money nanos={heldNanos} /> held by running calls.{' '}

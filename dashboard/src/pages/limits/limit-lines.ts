@@ -31,9 +31,9 @@ export function shareOfBudget({ limitNanos, leftNanos }: Budget): number {
   return shareOf(limit - BigInt(leftNanos), limit)
 }
 
-/** Of several, the one that ends first. */
+/** Of several, the one with the least left: it refuses first. */
 export function tightestOf(budgets: readonly Budget[]): Budget | undefined {
-  return budgets.toSorted((a, b) => shareOfBudget(b) - shareOfBudget(a))[0]
+  return budgets.toSorted((a, b) => Number(BigInt(a.leftNanos) - BigInt(b.leftNanos)))[0]
 }
 
 export function hasLimits(values: LimitValues): boolean {

@@ -24,9 +24,20 @@ export function applyWith({ pool, gatewayId, onBatch }: ApplyOptions): ApplyBatc
     return items.map((item) => {
       const answer = answers.get(item.part + (item.part === 'settle' ? item.settlement : item.request).callId)
       if (!answer) throw new Error('the ledger did not answer an item')
-      return answer
+      if (item.part !== 'hold' || rows.length === items.length) return answer
+      return {
+        ...answer,
+        limitedBy: answers.get(`limited_by${answer.id}`)?.refusal,
+        rates: ratesIn(answers, answer.id),
+      }
     })
   }
+}
+
+/** A list of PostgreSQL's, as text: `{60,59,NULL,NULL}`. */
+function ratesIn(answers: ReadonlyMap<string, LedgerAnswer>, callId: string): LedgerAnswer['rates'] {
+  const list = answers.get(`rates${callId}`)?.refusal?.slice(1, -1).split(',')
+  return list?.map((figure) => (figure === 'NULL' ? null : figure))
 }
 
 /** Of these projects, those whose wallet nobody else has locked. */

@@ -39,9 +39,9 @@ export interface LedgerAnswer {
   amount_nanos: bigint | null
   refusal: string | null
   /** Of a hold that a limit refused: `key_pair:month`. */
-  limited_by?: string | null
+  limitedBy?: string | null | undefined
   /** Of a hold, where there are rate limits: see `ratesOf`. */
-  rates?: readonly (string | null)[] | null
+  rates?: readonly (string | null)[] | null | undefined
 }
 
 /** Credit that was set aside. */

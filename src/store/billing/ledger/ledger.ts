@@ -94,12 +94,12 @@ const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   idempotency_running: 1,
 }
 
-function holdErrorOf(reason: string, { limited_by, rates }: LedgerAnswer, now: Date): ParleyError {
+function holdErrorOf(reason: string, { limitedBy, rates }: LedgerAnswer, now: Date): ParleyError {
   // Of this process, not of the caller: its clock is wrong, or the function is newer and says what it does not know. The
   // log line tells the operator, and another gateway may answer the retry.
   if (!isErrorCode(reason)) return storeUnavailable({ ledger: reason })
   return new ParleyError(reason, {
-    message: limited_by ? sentenceOfLimit(reason, limited_by, now) : undefined,
+    message: limitedBy ? sentenceOfLimit(reason, limitedBy, now) : undefined,
     retryAfterSeconds: reason === 'rate_limited' ? secondsToNextMinute(now) : RETRY_AFTER_SECONDS[reason],
     headers: rateHeadersOf(ratesOf(rates), now),
   })

@@ -69,9 +69,9 @@ test('a wallet that stays locked is 503 for its own project alone, in the time t
   assert.equal(ledger.queued, 0)
 })
 
-test('a lock on something else than a wallet makes all of it go again, and is told of', async () => {
+/** A store in which somebody has, for so many statements, locked something that is no wallet. */
+async function holdBeside(failures: number) {
   const { statements, told } = createStore()
-  let failures = 1
   const ledger = createLedger(
     (items) => {
       statements.push('common')
@@ -84,6 +84,10 @@ test('a lock on something else than a wallet makes all of it go again, and is to
     },
   )
   assert.equal((await Promise.all([ledger.hold(holdOf('a')), ledger.hold(holdOf('b'))])).length, 2)
-  assert.deepEqual(statements, ['common', 'common'])
-  assert.deepEqual(told, [LOCKED])
+  return { statements: statements.length, told }
+}
+
+test('a lock on something else than a wallet makes all of it go again at once, and is told of when it lasts', async () => {
+  assert.deepEqual(await holdBeside(1), { statements: 2, told: [] })
+  assert.deepEqual(await holdBeside(4), { statements: 5, told: [LOCKED] })
 })
