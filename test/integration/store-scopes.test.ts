@@ -8,7 +8,10 @@ import * as auditLog from '../../src/store/accounts/audit-log.ts'
 import * as calls from '../../src/store/calls/calls.ts'
 import * as conversationPages from '../../src/store/calls/conversation-pages.ts'
 import * as conversations from '../../src/store/calls/conversations.ts'
-import type { Db, Store } from '../../src/store/database.ts'
+import * as endUserPages from '../../src/store/calls/end-user-pages.ts'
+import * as endUsers from '../../src/store/calls/end-users.ts'
+import { findCountedLimits } from '../../src/store/billing/limits.ts'
+import type { Db, Store, Tx } from '../../src/store/database.ts'
 import * as domains from '../../src/store/projects/domains.ts'
 import { countCallers } from '../../src/store/health.ts'
 import { dismissOnboarding, findFirstSteps } from '../../src/store/projects/first-steps.ts'
@@ -166,6 +169,13 @@ const READS: Record<string, Read> = {
   areDeleted: (db, { projectId }) => conversations.areDeleted(db, [{ projectId, id: SHARED.goneInSome }]),
   listConversations: (db, { projectId }) => conversations.listConversations(db, projectId, 10),
   listMessages: (db, its) => conversations.listMessages(db, conversation(its), 10),
+  listEndUsers: (db, { projectId }) => endUserPages.listEndUsers(db, projectId, { since: EVER, most: 10 }),
+  searchEndUsers: (db, its, other) =>
+    endUserPages.searchEndUsers(db, its.projectId, { since: EVER, ids: [its.endUserId, other.endUserId], most: 10 }),
+  findEndUser: (db, its, other) =>
+    both(its, other, ({ endUserId: id }) => endUsers.findEndUser(db, { projectId: its.projectId, id })),
+  findCountedLimits: (db, { projectId, endUserId: subject }) =>
+    findCountedLimits(db, projectId, [{ scope: 'end_user', subject }]),
   findDomain: (db, { projectId }) => domains.findDomain(db, projectId),
   lockDomain: (db, { projectId }) => domains.lockDomain(db, projectId),
   findFirstSteps: (db, { projectId }) => findFirstSteps(db, projectId),
@@ -247,6 +257,8 @@ const WRITES: Record<string, Read> = {
   deleteConversation: (db, its) => conversations.deleteConversation(db, conversation(its)),
   recordTurn: (db, its) =>
     conversations.recordTurn(db, { conversation: conversation(its), callId: uuidv7(), messages: [], retentionDays: 1 }),
+  deleteEndUser: (db, its, other) =>
+    both(its, other, ({ endUserId: id }) => endUsers.deleteEndUser(db as Tx, { projectId: its.projectId, id })),
   setDomainVerified: (db, { projectId }) => domains.setDomainVerified(db, projectId, null),
   setDomainName: (db, { projectId }) => domains.setDomainName(db, projectId, 'new.example.com', 'new'),
   saveCheck: async (db, { projectId }) => {

@@ -78,7 +78,7 @@ async function show({ db }: Session, options: SubjectOptions): Promise<Output> {
   return outputOf(db, await subjectOf(db, options))
 }
 
-interface Line {
+type Line = {
   limit: string
   'set by': 'operator' | 'publisher'
   allowed: string
@@ -119,9 +119,6 @@ async function outputOf(db: Db, { subject, projectId }: NamedSubject): Promise<O
   ]
   return {
     document: { ...subject, limits: own, state, operator: operator ?? null },
-    text: table(
-      lines.map((line) => ({ ...line })),
-      'There are no limits. Set some with: parley limits set',
-    ),
+    text: table(lines, 'There are no limits. Set some with: parley limits set'),
   }
 }

@@ -38,7 +38,7 @@ export function SearchForm({ isBusy, isFiltered, error, onSearch, onClear }: Sea
           <Input
             type="search"
             aria-label="Your own id for an end user, or a part of their label"
-            placeholder="Your own id, or a part of a label"
+            placeholder="Your own id, or a label"
             value={text}
             maxLength={512}
             onChange={(event) => setText(event.target.value)}
