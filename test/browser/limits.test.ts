@@ -63,13 +63,12 @@ test('a publisher sets budgets of a key pair and of every end user, uses them up
   assert.match(JSON.parse(answer).message, /^The daily budget of this end user is used up\./)
   assert.match(await answerTo(curl), /data: \[DONE\]\s*$/, 'a call for nobody has no such budget')
 
+  // The gateway writes down whom it has seen every few seconds.
+  const seen = world.store.db.selectFrom('end_users').select('label').where('project_id', '=', project.id)
+  await until(async () => (await seen.execute()).length > 0)
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'End users', exact: true }).click()
   const users = page.getByRole('table', { name: 'End users' })
-  await until(async () => {
-    if (await users.getByText('Grace').isVisible()) return true
-    await page.reload()
-    return false
-  })
+  await users.getByText('Grace').waitFor()
   assert.ok(Number(await users.getByRole('meter').getAttribute('aria-valuenow')) >= 80, 'too little for another call')
   await page.getByRole('button', { name: 'Actions for Grace' }).click()
   await page.getByRole('menuitem', { name: 'Limits…' }).click()
