@@ -14,6 +14,7 @@ const STAGES = [
   [['conformance', 'faults'], ['exactness -- --calls 2000']],
   [['chaos -- --seconds 45'], ['mutants -- --sample 20 --jobs 2']],
   [['chaos -- --scenario budgets']],
+  [['neighbours']],
 ]
 
 const times: string[] = []
