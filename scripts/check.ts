@@ -13,8 +13,6 @@ const STAGES = [
   [['test:browser:core']],
   [['conformance', 'faults'], ['exactness -- --calls 2000']],
   [['chaos -- --seconds 45'], ['mutants -- --sample 20 --jobs 2']],
-  [['chaos -- --scenario budgets']],
-  [['neighbours']],
 ]
 
 const times: string[] = []

@@ -194,6 +194,14 @@ const NEEDS_NONE = new Set([
   'PUT /api/projects/:project/monetization/mode',
   'PATCH /api/projects/:project/monetization',
   'PUT /api/projects/:project/monetization/blocked-advertisers',
+  // Whoever would spend more needs a key, and that takes a proof.
+  'PUT /api/publishers/:publisher/limits',
+  'PUT /api/projects/:project/limits',
+  'PUT /api/projects/:project/end-user-limits',
+  'PUT /api/projects/:project/keys/:key/limits',
+  'PUT /api/projects/:project/end-users/:endUser/limits',
+  'DELETE /api/projects/:project/end-users/:endUser',
+  'POST /api/projects/:project/end-users/search',
   // Spends what the project may spend anyway, and shows no key.
   'POST /api/projects/:project/playground',
   'POST /api/projects/:project/playground/code',
