@@ -27,7 +27,7 @@ export function toastError(error: unknown): void {
 
 /**
  * Mounted once. The region exists from the start: screen readers announce only what changes inside a known one. It is as
- * high as the window, so that it never moves, whatever it holds.
+ * high as the window and always as wide, so that it never moves, whatever it holds.
  */
 export function Toasts() {
   const messages = useSyncExternalStore(subscribe, () => shown)
@@ -35,7 +35,7 @@ export function Toasts() {
     <div
       aria-live="polite"
       role="status"
-      className="pointer-events-none fixed inset-3 z-60 flex flex-col items-center justify-end gap-2 sm:inset-4 sm:left-auto sm:items-end"
+      className="pointer-events-none fixed inset-3 z-60 flex flex-col items-center justify-end gap-2 sm:inset-4 sm:left-auto sm:w-96 sm:items-end"
     >
       {messages.map((message) => (
         <ToastCard key={message.id} message={message} />
