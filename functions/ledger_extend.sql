@@ -1,5 +1,6 @@
 -- Extensions of holds: [{n, id, project_id, extension, want_nanos, min_nanos}]. Answers the hold's new total; unchanged
--- means refused, by the wallet or by a budget. Only holds of the project whose wallet pays: otherwise one project could take from another's.
+-- means refused, by the wallet or by a budget. Only holds of the project whose wallet pays: otherwise one project could take
+-- from another's.
 create or replace function ledger_extend(extensions json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
 declare e record; h record; available int8; granted int8;

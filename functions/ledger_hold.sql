@@ -31,7 +31,7 @@ declare
   last_id uuid := first_id_of(now() + interval '36 hours');
 begin
   for a in
-    select n.n, n.id, n.project_id, n.key_pair_id, n.end_user_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos,
+    select n.n, n.id, n.project_id, n.end_user_id, n.want_nanos, n.min_nanos, w.balance_nanos, w.held_nanos,
       p.publisher_id, coalesce(k.counted_as, k.id) as counted_as, w.has_limits, w.open_holds as wallet_open_holds,
       case when w.minute_started_at = this_minute then w.minute_requests else 0 end as minute_requests,
       case when w.minute_started_at = this_minute then w.minute_tokens else 0 end as minute_tokens,

@@ -1,5 +1,6 @@
 -- Forgets what was counted of a project's end users in months that are over, unless they have spent something of a total budget,
--- which never resets. Who was always refused has spent nothing. Returns how many; none while somebody else has the wallet, under whose lock a call is counted.
+-- which never resets. Who was always refused has spent nothing. Returns how many; none while somebody else has the wallet, under
+-- whose lock a call is counted.
 -- Runs with its owner's rights, because the worker may not lock wallets.
 create or replace function limits_forget(project uuid, most int) returns int language plpgsql
 security definer set search_path = public, pg_temp as $$

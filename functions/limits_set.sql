@@ -1,6 +1,6 @@
 -- Sets the limits of a publisher, project, key pair, every end user of a project, or one of them; all null removes them. A
 -- budget counts what was spent in its day, week or month before it was set, and holds that are open; for end users, it counts
--- from their next call.
+-- from their first call under any limit.
 -- Runs with its owner's rights, because the console's tenant role may not lock wallets; a tenant's own login sets limits of
 -- its own publisher only.
 create or replace function limits_set(asked limits) returns void language plpgsql

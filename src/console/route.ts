@@ -27,10 +27,10 @@ import type { World } from './world.ts'
 
 /**
  * The only way to add a route to the API. What the contract says of it is done here, in this order and before the handler:
- * who is calling (401), do not too many of theirs run already (429), is it theirs (404, the same as if it were not there), does their role allow it (403), is their
- * address confirmed where it has to be (409), have they not changed too much lately (429), is what they sent valid (422),
- * have they just proven who they are where it matters (403); then a transaction that the database itself limits to the
- * tenant. Of what the handler returns, only what the contract names leaves.
+ * who is calling (401), do not too many of theirs run already (429), is it theirs (404, the same as if it were not there), does
+ * their role allow it (403), is their address confirmed where it has to be (409), have they not changed too much lately (429),
+ * is what they sent valid (422), have they just proven who they are where it matters (403); then a transaction that the database
+ * itself limits to the tenant. Of what the handler returns, only what the contract names leaves.
  */
 export function route<Key extends RouteKey>(app: FastifyInstance, world: World, key: Key, handler: Handler<Key>): void {
   const entry = entryOf(key)

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { STATUS_CODES } from 'node:http'
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import { errorFields, type Log } from '../platform/log.ts'
+import { createProxyWarning } from '../platform/proxy-warning.ts'
 import type { Metrics } from '../metrics.ts'
 import { createPasswords, type PasswordCost } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
@@ -62,7 +63,11 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
     reply.header('x-request-id', request.id)
     done()
   })
-  warnOfUnknownProxy(app, log)
+  const warnOfProxy = createProxyWarning(log)
+  app.addHook('onRequest', (request, _reply, done) => {
+    warnOfProxy(request)
+    done()
+  })
   protectPages(app, installation.consoleUrl.startsWith('https://'))
   app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
   app.setNotFoundHandler((request, reply) =>
@@ -96,19 +101,6 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
       .type('application/json; charset=utf-8')
       .send({ statusCode: status, message, error: STATUS_CODES[status], code, ...(fields && { fields }) })
   }
-}
-
-/** Once: behind a proxy that is not listed everybody has the same address, so that a few wrong passwords slow all down. */
-function warnOfUnknownProxy(app: FastifyInstance, log: Log): void {
-  let isSaid = false
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (!isSaid && request.headers['x-forwarded-for'] !== undefined && request.ips?.length === 1) {
-      isSaid = true
-      const proxy = request.socket.remoteAddress
-      log.warn({ proxy }, 'X-Forwarded-For is ignored: PARLEY_TRUSTED_PROXIES does not list who sent it')
-    }
-    done()
-  })
 }
 
 function worldOf(options: ConsoleOptions): World {

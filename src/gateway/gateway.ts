@@ -49,7 +49,7 @@ export interface Gateway {
   readonly running: RunningCalls
   readonly intake: Intake
   readonly work: Work
-  /** Completions at the same time in this process. More are for projects that have few of them; twice as many are answered 503. */
+  /** Completions at the same time in this process. More are for accounts that have few of them; twice as many are answered 503. */
   readonly callsMax: number
   readonly log: Log
   readonly refusalLines: RefusalLines

@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { ServerResponse } from 'node:http'
 import { JsonError, parseJson, parseJsonInTurns } from '../platform/json.ts'
+import { createProxyWarning } from '../platform/proxy-warning.ts'
 import { rateHeadersOf } from '../rules/billing/limits.ts'
 import { endUserIdOf, endUserLabelOf } from '../rules/calls/end-users.ts'
 import { errorFields, framesOf } from '../platform/log.ts'
@@ -83,7 +84,11 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
         : undefined,
     )
   })
-  warnOfUnknownProxy(app, gateway)
+  const warnOfProxy = createProxyWarning(gateway.log)
+  app.addHook('onRequest', (request, _reply, done) => {
+    warnOfProxy(request)
+    done()
+  })
   app.addHook('onResponse', (request, reply, done) => {
     // A completion says more of itself, when it has been settled.
     if (reply.getHeader('x-completion-id') === undefined) observeRequest(gateway, request, reply.statusCode)
@@ -107,19 +112,6 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
   app.get('/r/:token', (request, reply) => gateway.links.offer(request, reply))
   app.get('/w/:token', (request, reply) => gateway.links.why(request, reply))
   return app
-}
-
-/** Once: behind a proxy that is not listed everybody has the same address, and the limit of one address is everybody's. */
-function warnOfUnknownProxy(app: FastifyInstance, { log }: Gateway): void {
-  let isSaid = false
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (!isSaid && request.headers['x-forwarded-for'] !== undefined && request.ips?.length === 1) {
-      isSaid = true
-      const proxy = request.socket.remoteAddress
-      log.warn({ proxy }, 'X-Forwarded-For is ignored: PARLEY_TRUSTED_PROXIES does not list who sent it')
-    }
-    done()
-  })
 }
 
 /** Steps 2 to 3a: the keys, the account and the domain, and whether there is room for it. Nothing of the body is read before. */

@@ -1,15 +1,12 @@
 import type { Command } from 'commander'
 import { eraseEndUser } from '../../actions/calls/end-users.ts'
-import { DAY_MS } from '../../rules/durations.ts'
 import { formatCredits } from '../../rules/money.ts'
-import { listEndUsers } from '../../store/calls/end-user-pages.ts'
+import { listEndUsers, sumsSince } from '../../store/calls/end-user-pages.ts'
 import { rowsOf } from '../arguments.ts'
 import { expectId, orUnknown } from '../failures.ts'
 import { table, type Output } from '../print.ts'
 import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
-
-const COUNTED_DAYS = 30
 
 export function addEndUserCommands(program: Command): void {
   const endUser = program.command('end-user').description('whom publishers’ apps make calls for')
@@ -30,8 +27,7 @@ export function addEndUserCommands(program: Command): void {
 
 async function list({ db }: Session, projectId: string, options: { limit: number }): Promise<Output> {
   await projectOf(db, projectId)
-  const since = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS - (COUNTED_DAYS - 1) * DAY_MS)
-  const rows = await listEndUsers(db, projectId, { since, most: options.limit })
+  const rows = await listEndUsers(db, projectId, { since: sumsSince(Date.now()), most: options.limit })
   return {
     document: rows.map(({ id, label, firstSeenAt, lastSeenAt, calls, tokens, charged }) => {
       return { id, label, first_seen_at: firstSeenAt, last_seen_at: lastSeenAt, calls, tokens, charged_nanos: charged }

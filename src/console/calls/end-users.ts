@@ -3,9 +3,14 @@ import { setLimits } from '../../actions/billing/limits.ts'
 import { eraseEndUser } from '../../actions/calls/end-users.ts'
 import { notThere, wrongField } from '../../actions/refusals.ts'
 import { isUuid } from '../../platform/uuid.ts'
-import { DAY_MS } from '../../rules/durations.ts'
 import { findCountedLimits } from '../../store/billing/limits.ts'
-import { listEndUsers, searchEndUsers, type EndUserPlace, type EndUserRow } from '../../store/calls/end-user-pages.ts'
+import {
+  listEndUsers,
+  searchEndUsers,
+  sumsSince,
+  type EndUserPlace,
+  type EndUserRow,
+} from '../../store/calls/end-user-pages.ts'
 import { endUserDigestOf } from '../../store/calls/end-users.ts'
 import type { Db } from '../../store/database.ts'
 import { findDigestKeys } from '../../store/secret-versions.ts'
@@ -13,12 +18,11 @@ import { valuesOf, viewOfLimited } from '../limit-views.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
-const COUNTED_DAYS = 30
 const FOUND_MAX = 50
 
 export function endUserRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/end-users', async ({ db, project, query }) => {
-    const options = { since: sinceDay(), after: placeOf(query.after), most: query.limit + 1 }
+    const options = { since: sumsSince(Date.now()), after: placeOf(query.after), most: query.limit + 1 }
     const rows = await listEndUsers(db, project.id, options)
     const shown = rows.slice(0, query.limit)
     const last = shown.at(-1)
@@ -30,12 +34,17 @@ export function endUserRoutes(app: FastifyInstance, world: World): void {
     const keys = await findDigestKeys(world.db, world.secrets)
     const digest = endUserDigestOf(keys['end-users'], project.id, text)
     const ids = [digest, ...(isUuid(text) ? [text] : [])]
-    const rows = await searchEndUsers(db, project.id, { since: sinceDay(), ids, label: text, most: FOUND_MAX })
+    const rows = await searchEndUsers(db, project.id, {
+      since: sumsSince(Date.now()),
+      ids,
+      label: text,
+      most: FOUND_MAX,
+    })
     return { items: await viewsOf(db, project.id, rows) }
   })
 
   route(app, world, 'GET /api/projects/:project/end-users/:endUser', async ({ db, project, params }) => {
-    const rows = await searchEndUsers(db, project.id, { since: sinceDay(), ids: [params.endUser], most: 1 })
+    const rows = await searchEndUsers(db, project.id, { since: sumsSince(Date.now()), ids: [params.endUser], most: 1 })
     const [view] = await viewsOf(db, project.id, rows)
     if (!view) throw notThere('end user')
     return view
@@ -52,11 +61,6 @@ export function endUserRoutes(app: FastifyInstance, world: World): void {
     await eraseEndUser(db, actor, { project, endUserId: params.endUser })
     return { done: true }
   })
-}
-
-/** Whole days, today's included. */
-function sinceDay(): Date {
-  return new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS - (COUNTED_DAYS - 1) * DAY_MS)
 }
 
 const PLACE = /^(\d{1,18})\.([0-9a-f-]{36})$/

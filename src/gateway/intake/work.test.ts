@@ -20,7 +20,7 @@ const settle = () => new Promise((resolve) => setTimeout(resolve, 20))
 
 test('a project may cause its part of the time for ten seconds at once, also by requests that are refused, and then waits', () => {
   const { at, work } = createThread()
-  const cause = (projectId: string, ms: number) => work.run(projectId, () => void (at.workedMs += ms))
+  const cause = (who: string, ms: number) => work.run(who, () => void (at.workedMs += ms))
   for (let n = 0; n < 20; n++) {
     assert.equal(work.waitOf('a'), 0)
     cause('a', 100)

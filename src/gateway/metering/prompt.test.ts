@@ -25,7 +25,7 @@ const FRAME = 7
 function metered(content: unknown, model: Partial<Model> = {}, statistics = createModelStatistics()) {
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content }] })
   const work = createWork({ accountPercent: 100 })
-  const call = { caller: { projectId: 'p' } as Caller, bodyBytes: JSON.stringify(request).length }
+  const call = { caller: { publisherId: 'p' } as Caller, bodyBytes: JSON.stringify(request).length }
   return meterPrompt({ statistics, chance: Math.random, work }, call, request, { ...MODEL, ...model })
 }
 

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
+import { DAY_MS } from '../../rules/durations.ts'
 import type { Db } from '../database.ts'
 
 /** An end user as people look at them, with what their calls came to since a day. */
@@ -12,6 +13,13 @@ export interface EndUserRow {
   calls: bigint
   tokens: bigint
   charged: bigint
+}
+
+const COUNTED_DAYS = 30
+
+/** Where their sums begin: thirty days of UTC, today's included. */
+export function sumsSince(now: number): Date {
+  return new Date(Math.floor(now / DAY_MS) * DAY_MS - (COUNTED_DAYS - 1) * DAY_MS)
 }
 
 export interface EndUserPlace {
