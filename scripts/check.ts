@@ -12,6 +12,8 @@ const STAGES = [
   [['db:types:check', 'test']],
   [['test:browser:core']],
   [['conformance', 'faults'], ['exactness -- --calls 2000']],
+  // Alone: what it measures is time.
+  [['neighbours']],
   [['chaos -- --seconds 45'], ['mutants -- --sample 20 --jobs 2']],
 ]
 

@@ -147,7 +147,7 @@ function usageBody(usage: ReportedUsage): Record<string, unknown> {
 }
 
 /** Two lengths, their checksum, headers, payload, and the checksum of it all. */
-function frameOf({ data, name = '' }: Pick<StreamEvent, 'data' | 'name'>): Buffer {
+export function frameOf({ data, name = '' }: Pick<StreamEvent, 'data' | 'name'>): Buffer {
   const isException = name.endsWith('Exception')
   const headers = Buffer.concat([
     header(isException ? ':exception-type' : ':event-type', name),

@@ -17,6 +17,7 @@ const seen = (changes: Partial<Observation> = {}): Observation => ({
   peakBytes: 999_999_999,
   tally: { 403: 12 },
   crashes: [],
+  isCalm: true,
   ...changes,
 })
 
@@ -37,7 +38,20 @@ test('one failed call of the quiet tenant, a gigabyte, a crash and an attack tha
     [{ crashes: ['gateway-1 ended by itself'] }, undefined],
     [{}, '4 of 403 expected'],
   ]
-  for (const [changes, noAttack] of failures) assert.equal(complaintsOf(seen(changes), noAttack).length, 1)
+  for (const [changes, noAttack] of failures) {
+    assert.deepEqual(
+      complaintsOf(seen(changes), noAttack).map(({ isOfTime }) => isOfTime),
+      [false],
+    )
+  }
+})
+
+test('only what is late may be a moment of the machine', () => {
+  const isOfTime = (beside: Figures) => complaintsOf(seen({ beside }), undefined).map((complaint) => complaint.isOfTime)
+  assert.deepEqual(isOfTime(figures(80)), [true])
+  assert.deepEqual(isOfTime(figures(20, { 'no recommendation': 16 })), [], 'one in ten calls')
+  assert.deepEqual(isOfTime(figures(20, { 'no recommendation': 17 })), [true])
+  assert.deepEqual(isOfTime(figures(80, { 'no recommendation': 17, 503: 1 })), [false, true])
 })
 
 test('of 160 answers the p99 is the last but one', () => {
@@ -56,10 +70,19 @@ test('every attack has its attacker, and one that does nothing or has wrong keys
 })
 
 test('the last line says how many passed and failed', () => {
-  const good = { attack: 'large bodies', seen: seen(), complaints: [] }
-  const bad = { attack: 'slow calls', seen: seen(), complaints: ['the quiet tenant failed: 503 × 1'] }
-  assert.match(reportOf([good, bad]), /^large bodies +10 → 10 ms +20 → 70 ms +0 of 160 +1,000 MB +403 × 12$/m)
+  const good = { attack: 'large bodies', seen: seen(), complaints: [], tries: 2 }
+  const bad = {
+    attack: 'slow calls',
+    seen: seen(),
+    complaints: [{ text: 'the quiet tenant failed: 503 × 1', isOfTime: false }],
+    tries: 1,
+  }
+  assert.match(reportOf([good, bad]), /^large bodies +10 → 10 ms +20 → 70 ms +0 of 160 +1,000 MB +2 +403 × 12$/m)
   assert.match(reportOf([good, bad]), /FAILED slow calls\n {4}the quiet tenant failed: 503 × 1\n\n/)
   assert.match(reportOf([good, bad]), /\n\nneighbours: 1 passed, 1 failed$/)
+  assert.match(
+    reportOf([{ ...good, isUntimed: true }]),
+    /NOT TIMED large bodies\n.*\n\nneighbours: 1 passed, 0 failed$/,
+  )
   assert.match(reportOf([good]), /\n\nneighbours: 1 passed, 0 failed$/)
 })

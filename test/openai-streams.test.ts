@@ -1,5 +1,5 @@
 import type { Chunk } from '../src/rules/calls/chunk.ts'
-import { createReader } from '../src/providers/openai-compatible.ts'
+import { createReader } from '../src/providers/openai-events.ts'
 import { finish, text, toolCall, usage } from './support/chunks.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
 
@@ -10,7 +10,8 @@ function refusal(value: string): Chunk {
 testStoredStreams({
   folder: 'openai',
   createReader,
-  endOf: (bytes) => bytes.indexOf('[DONE]\n\n') + '[DONE]\n\n'.length,
+  // With the reason to finish.
+  endOf: (bytes) => bytes.indexOf('\n', bytes.indexOf('"finish_reason":"')),
   expected: {
     text: [text('Hello'), text(', "world"\n'), finish('stop'), usage(9, 4)],
     multibyte: [

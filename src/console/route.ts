@@ -42,7 +42,7 @@ export function route<Key extends RouteKey>(app: FastifyInstance, world: World, 
     exposeHeadRoute: false,
     handler: async (request, reply) => {
       const { cookie } = request.headers
-      const leave = cookie === undefined || entry.network ? undefined : world.shares.enter(cookie)
+      const leave = cookie === undefined || entry.network ? undefined : await world.shares.enter(cookie)
       try {
         return await answer(world, entry, handler as unknown as AnyHandler, request, reply)
       } finally {

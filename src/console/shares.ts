@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createFairQueue, QueueFull, type FairQueue } from '../platform/fair-queue.ts'
 import type { Metrics } from '../metrics.ts'
 import { networkOf } from '../rules/accounts/addresses.ts'
@@ -11,9 +12,10 @@ import { ParleyError } from '../rules/errors.ts'
 export interface Shares {
   /**
    * Takes a place of what is in flight with this cookie, before anything is looked up for it: to refuse must cost next to
-   * nothing. Returns how to leave.
+   * nothing. Rejects only after a moment: a script that asks again at once would keep the process busy with refusals.
+   * Returns how to leave.
    */
-  enter(cookie: string): () => void
+  enter(cookie: string): Promise<() => void>
   ofUser<T>(userId: string, work: () => Promise<T>): Promise<T>
   ofNetwork<T>(address: string, work: () => Promise<T>): Promise<T>
   /** Takes one of the places for what lasts long and asks the store only now and then: exports, chats. Returns how to leave. */
@@ -21,12 +23,13 @@ export interface Shares {
 }
 
 /** Together about as many as the store has connections for the console: what waits, waits here and in turn. */
-const USERS = { runningMax: 7, runningEachMax: 4, waitingMax: 512, waitingEachMax: 32 }
+const USERS = { runningMax: 7, runningEachMax: 3, waitingMax: 512, waitingEachMax: 32 }
 const IN_FLIGHT_EACH_MAX = USERS.runningEachMax + USERS.waitingEachMax
 /** Far more in line than of a person: an office may share one address, and to find a session takes a moment. */
 const NETWORKS = { runningMax: 6, runningEachMax: 4, waitingMax: 512, waitingEachMax: 128 }
 const LONG_EACH_MAX = 10
 const WAIT_MS = 5_000
+const REFUSED_AFTER_MS = 500
 
 export function createShares(metrics: Metrics): Shares {
   const users = createFairQueue(USERS)
@@ -55,8 +58,11 @@ export function createShares(metrics: Metrics): Shares {
   return {
     ofUser: (userId, work) => inTurn(users, 'user', userId, work),
     ofNetwork: (address, work) => inTurn(networks, 'network', networkOf(address), work),
-    enter(cookie) {
-      if (!inFlight.take(cookie)) throw decline('user')
+    async enter(cookie) {
+      if (!inFlight.take(cookie)) {
+        await sleep(REFUSED_AFTER_MS)
+        throw decline('user')
+      }
       return () => inFlight.leave(cookie)
     },
     enterLong(userId) {

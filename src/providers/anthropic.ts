@@ -5,7 +5,7 @@ import { isRecord } from '../rules/record.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
 import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
-import { readEvents, type EventReader } from './read-events.ts'
+import { parseObject, readEvents, type EventReader } from './read-events.ts'
 import type { Transport } from './transport.ts'
 import { countOf, createUsageSoFar } from './reported-usage.ts'
 
@@ -239,14 +239,6 @@ function usageFromAnthropic(atStart: Counts, atEnd: Counts): Usage {
     cacheWrite: countOf(counts.cache_creation_input_tokens ?? 0),
     output: countOf(atEnd.output_tokens) - reasoning,
     reasoning,
-  }
-}
-
-function parseObject(data: string): Record<string, unknown> | undefined {
-  try {
-    return recordIn(JSON.parse(data))
-  } catch {
-    return undefined
   }
 }
 

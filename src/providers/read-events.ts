@@ -1,4 +1,5 @@
 import type { Chunk } from '../rules/calls/chunk.ts'
+import { isRecord } from '../rules/record.ts'
 import { UpstreamError } from './provider.ts'
 import type { EventsRequest, Transport } from './transport.ts'
 
@@ -35,5 +36,15 @@ export function jsonIn(data: string): unknown {
     return JSON.parse(data)
   } catch {
     throw new UpstreamError('bad_event')
+  }
+}
+
+/** Undefined for what is no JSON, or no object. */
+export function parseObject(data: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(data)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
   }
 }

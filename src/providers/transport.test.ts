@@ -356,3 +356,38 @@ test('a Retry-After is believed within reason, as seconds or as a date', async (
     else assert.ok(seconds !== undefined && seconds >= least && seconds <= most, `${sent} became ${seconds}`)
   }
 })
+
+test('what Google says of the wait, in the body of its refusal, is believed where there is no header', async (t) => {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '33.2s' }]
+  const body = JSON.stringify({ error: { code: 429, details } }, null, 2)
+  let headers = {}
+  const events = await serve(t, (response) => void response.writeHead(429, headers).end(body))
+  const secondsOf = async () => (await collect(events()).catch((error: UpstreamError) => error)) as UpstreamError
+  assert.equal((await secondsOf()).retryAfterSeconds, 34)
+  headers = { 'retry-after': '5' }
+  assert.equal((await secondsOf()).retryAfterSeconds, 5)
+})
+
+test('the last event counts without the blank line after it, unless it was cut', async () => {
+  const ends = (text: string) => readAll([Buffer.from(`data: {"a":1}\n\n${text}`)])
+  assert.deepEqual(await ends('data: {"b":"é"}'), ['{"a":1}', '{"b":"é"}'])
+  assert.deepEqual(await ends('data: [DONE]\n'), ['{"a":1}', '[DONE]'])
+  for (const cut of ['data: {"b":"', 'data: [DO', 'dat', ': a comment', 'data: '])
+    assert.deepEqual(await ends(cut), ['{"a":1}'])
+})
+
+test('hundreds of events in one piece are passed on in steps, and other work has its turn in between', async () => {
+  let rounds = 0
+  const count = () => {
+    rounds += 1
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const piece = Buffer.from('data: {}\n\n'.repeat(320))
+  const seenIn: number[] = []
+  for await (const _ of eventsIn(bodyOf([piece]))) seenIn.push(rounds)
+  clearImmediate(counting)
+  assert.equal(seenIn.length, 320)
+  const inOneRound = Math.max(...seenIn.map((round) => seenIn.filter((other) => other === round).length))
+  assert.ok(inOneRound <= 64, `${inOneRound} events in one round`)
+})

@@ -1,6 +1,7 @@
 import { isIP, type Socket } from 'node:net'
 import { createParser } from 'eventsource-parser'
 import { Pool, buildConnector, type Dispatcher } from 'undici'
+import { createTurns } from '../platform/turns.ts'
 import { EVENT_BYTES_MAX, type UpstreamTimers } from '../rules/limits.ts'
 import { createCallClock } from './call-clock.ts'
 import { createDns, type Dns, type DnsOptions } from './dns.ts'
@@ -206,6 +207,13 @@ function send(request: BytesRequest, signal: AbortSignal, poolFor: PoolFor) {
   })
 }
 
+/**
+ * A provider that sends faster than a model can write (a whole answer at once, or what waited for a slow caller) brings
+ * hundreds of events in one piece: they are passed on in steps, and other calls get their turns in between.
+ */
+const EVENTS_PER_STEP = 32
+const nextTurn = createTurns()
+
 /** Exported for its test: wherever the bytes are cut, the events must be the same. */
 export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
@@ -220,7 +228,22 @@ export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<str
     parser.feed(decoder.decode(bytes, { stream: true }))
     if (isTooBig) throw new UpstreamError('event_too_big')
     if (ready.length === 0) continue
-    yield* ready
+    for (const [n, data] of ready.entries()) {
+      if (n > 0 && n % EVENTS_PER_STEP === 0) await nextTurn()
+      yield data
+    }
     ready = []
+  }
+  // Some leave out the blank line after the last event. One that was cut is none.
+  parser.feed(`${decoder.decode()}\n\n`)
+  yield* ready.filter(isWhole)
+}
+
+function isWhole(data: string): boolean {
+  try {
+    JSON.parse(data)
+    return true
+  } catch {
+    return data === '[DONE]'
   }
 }

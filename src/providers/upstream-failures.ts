@@ -6,9 +6,12 @@ import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 export interface ExpectedAnswer {
   /** That is asked for, and expected. */
   contentType: string
-  /** What a status means at this provider, where it differs from what it means everywhere. `body` is cut at 16 KiB. */
+  /** What a status means at this provider, where it differs from what it means everywhere. `body`: of a 400, cut at 16 KiB. */
   kindOfRefusal?(status: number, body: string): UpstreamErrorKind | undefined
 }
+
+/** Of these the body says more than the status. For any other nobody waits: it may never end. */
+const EXPLAINED: ReadonlySet<number> = new Set([400, 429])
 
 export async function refuseUnlessAnswer(
   response: Dispatcher.ResponseData<unknown>,
@@ -16,10 +19,10 @@ export async function refuseUnlessAnswer(
 ): Promise<void> {
   const { statusCode: status, headers } = response
   if (status !== 200) {
-    const said = expected.kindOfRefusal?.(status, await beginningOf(response.body))
-    throw new UpstreamError(said ?? kindOfStatus(status), {
+    const body = EXPLAINED.has(status) ? await beginningOf(response.body) : ''
+    throw new UpstreamError(expected.kindOfRefusal?.(status, body) ?? kindOfStatus(status), {
       status,
-      retryAfterSeconds: retryAfterOf(headers['retry-after']),
+      retryAfterSeconds: retryAfterOf(headers['retry-after']) ?? retryDelayIn(body),
     })
   }
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
@@ -61,7 +64,15 @@ const RETRY_AFTER_SECONDS_MAX = 60
 
 function retryAfterOf(header: string | string[] | undefined): number | undefined {
   const text = String(header ?? '')
-  const seconds = /^\d{1,10}$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  return secondsWithin(/^\d{1,10}$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000)
+}
+
+/** Google's way of saying it, in the details of the error: `"retryDelay": "34.07s"`. */
+function retryDelayIn(body: string): number | undefined {
+  return secondsWithin(Number(/"retryDelay"\s*:\s*"(\d{1,10}(?:\.\d{1,9})?)s"/.exec(body)?.[1] ?? NaN))
+}
+
+function secondsWithin(seconds: number): number | undefined {
   return Number.isFinite(seconds) ? Math.min(Math.max(Math.ceil(seconds), 1), RETRY_AFTER_SECONDS_MAX) : undefined
 }
 

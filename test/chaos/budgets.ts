@@ -33,7 +33,8 @@ const CROWDS = 4
 const OUTPUT_TOKENS = 10
 const KILLS_MAX = 4
 const CUT_EVERY_MS = 1_500
-const PAUSE_AFTER_MS = 2_000
+const PAUSE_AFTER_MS = 5_000
+const PAUSES_MAX = 3
 const WITHIN_MS = 240_000
 const PROGRESS_EVERY_MS = 5_000
 const DRAINED_AT_ONCE = 24
@@ -62,7 +63,7 @@ async function rush(system: ChaosSystem, seed: number): Promise<boolean> {
 
   const crowds = gather(system, town, plans[0], seed)
   meetAll(system, crowds)
-  const faults = [killGateways(system, crowds, seed, KILLS_MAX), cutConnections(system), pauseOnce(system)] as const
+  const faults = [killGateways(system, crowds, seed, KILLS_MAX), cutConnections(system), pauseGateways(system)] as const
   const [kills, cuts] = faults
   const progress = setInterval(
     () => say(`${Math.round((performance.now() - startedMs) / 1000)}s kills=${kills.times} cuts=${cuts.times}`),
@@ -213,9 +214,9 @@ function cutConnections({ store }: ChaosSystem): Repeated {
   return repeat(CUT_EVERY_MS, Number.POSITIVE_INFINITY, () => patiently(cut))
 }
 
-/** For longer than its lease: its calls are swept, and it settles them late. */
-function pauseOnce({ gateways }: ChaosSystem): Repeated {
-  return repeat(PAUSE_AFTER_MS, 1, async () => {
+/** Each for longer than its lease: its calls are swept, and it settles them late. */
+function pauseGateways({ gateways }: ChaosSystem): Repeated {
+  return repeat(PAUSE_AFTER_MS, PAUSES_MAX, async () => {
     const chosen = gateways.find(({ service }) => service.state === 'up')?.service
     if (!chosen) return 0
     chosen.pause()

@@ -30,10 +30,10 @@ interface Script {
   hangUp?: Question['hangUp']
 }
 
-/** Before the first byte, midway, and a stream that looks complete but is not. */
-const FAULTS = ['U11-500', 'U12-sse', 'U12-json', 'U12-midstream', 'U14-eof', 'U14-rst', 'U14-nodone', 'U7-badjson']
+/** Before the first byte, and midway. */
+const FAULTS = ['U11-500', 'U12-sse', 'U12-json', 'U12-midstream', 'U14-eof', 'U14-rst', 'U7-badjson']
 /** Answers that are complete although something about them is odd. */
-const ODDITIES = ['U13', 'U8', 'U7-comments', 'U15', 'U19-negative']
+const ODDITIES = ['U13', 'U8', 'U7-comments', 'U14-nodone', 'U15', 'U19-negative']
 
 const between = (random: Random, least: number, most: number) => least + random.int(most - least + 1)
 

@@ -4,11 +4,20 @@ import { createRandom } from '../support/random.ts'
 import type { TestProject } from '../support/world.ts'
 import { startFaults, type RunningFaults } from './start-faults.ts'
 import { startPayer, type Payer } from './payer.ts'
+import { judgeBudgets, setBudget, type Budget } from './budget-oracle.ts'
 import { judge, type Case, type Funding, type Verdict } from './oracle.ts'
 import { logLinesWith, say, showCases } from './report.ts'
 import { startSystem, type ChaosSystem } from './system.ts'
 import { startTraffic, type Attempt, type Traffic } from './traffic.ts'
-import { RICH_NANOS, fund, fundedProject, limitConcurrency, untilBooksAreQuiet, watchWallets } from './wallets.ts'
+import {
+  RICH_NANOS,
+  fund,
+  fundedProject,
+  limitConcurrency,
+  patiently,
+  untilBooksAreQuiet,
+  watchWallets,
+} from './wallets.ts'
 
 /** Short, so that pauses outlast it and a run need not wait a minute for its end. */
 const LEASE_MS = 6_000
@@ -21,6 +30,7 @@ const TOP_UP_EVERY_MS = 1_000
 const CALLERS = 28
 const KEYED_CALLERS = 6
 const TIGHT_NANOS = 3_000_000n
+const BUDGET_NANOS = 1_000_000n
 /** No fault explains these: every call is valid and has a valid key pair. */
 const NEVER = new Set([400, 401, 404, 405, 413, 415, 422, 500])
 
@@ -64,10 +74,13 @@ async function rage(system: ChaosSystem, seconds: number, seed: number, elapsed:
     traffic.attempts,
     bank.funding,
     bank.keyed.id,
-    bank.tightIds.union(new Set([bank.cardId])),
+    bank.tightIds.union(new Set([bank.cardId, bank.budget.subject])),
   )
+  const { exceeded, drift } = await judgeBudgets(system.store, [bank.budget], () => false)
+  verdict.drift.push(...drift.map((what) => ({ what })))
   say(`${elapsed()} judged ${traffic.attempts.length} calls`)
-  return report(system, traffic, faults, payer, verdict, watch.below, seed)
+  const over = { negative: watch.below, exceeded: exceeded.map((what) => ({ what })) }
+  return report(system, traffic, faults, payer, verdict, over, seed)
 }
 
 interface Bank {
@@ -76,6 +89,9 @@ interface Bank {
   projects: TestProject[]
   /** Those that run dry again and again. */
   tightIds: Set<string>
+  /** The one that is rich and has a budget, and the budget, which is raised again and again. */
+  budgeted: TestProject
+  budget: Budget
   /** The one whose credit is paid by card, and taken back again and again. */
   cardId: string
   /** The one whose callers retry under an Idempotency-Key. */
@@ -90,24 +106,39 @@ async function openBank(system: ChaosSystem): Promise<Bank> {
   await limitConcurrency(system.store, limited.id, 4)
   const tight = [await funded(TIGHT_NANOS), await funded(TIGHT_NANOS)]
   const byCard = await funded(0n)
+  const budgeted = await funded(RICH_NANOS)
+  const budget: Budget = { scope: 'project', subject: budgeted.id, period: 'total', nanos: BUDGET_NANOS }
+  await setProjectBudget(system, budgeted, budget.nanos)
   return {
     funding,
     // The one by card is as busy as four: what was paid should be spent when it is taken back.
-    projects: [...rich, limited, ...tight, byCard, byCard, byCard, byCard],
+    projects: [...rich, limited, ...tight, budgeted, byCard, byCard, byCard, byCard],
+    budgeted,
+    budget,
     tightIds: new Set(tight.map(({ id }) => id)),
     cardId: byCard.id,
     keyed: await funded(RICH_NANOS),
   }
 }
 
-/** Keeps the poor projects poor, but not out of business. */
-function startTopUps({ store }: ChaosSystem, { tightIds, funding }: Bank, seed: number): { stop(): Promise<void> } {
+function setProjectBudget({ store }: ChaosSystem, { id, publisherId }: TestProject, nanos: bigint): Promise<void> {
+  return patiently(() => setBudget(store, { publisherId, projectId: id }, 'project', id, { total: nanos }))
+}
+
+/** Keeps the poor projects poor, but not out of business, and so the one with a budget. */
+function startTopUps(
+  system: ChaosSystem,
+  { tightIds, funding, budgeted, budget }: Bank,
+  seed: number,
+): { stop(): Promise<void> } {
   const random = createRandom(seed + 7)
   let isOver = false
   const loop = (async () => {
     while (!isOver) {
       await sleep(TOP_UP_EVERY_MS)
-      await fund(store, random.pick([...tightIds]), BigInt(200_000 + random.int(2_000_000)), funding)
+      await fund(system.store, random.pick([...tightIds]), BigInt(200_000 + random.int(2_000_000)), funding)
+      budget.nanos += BigInt(random.int(200_000))
+      await setProjectBudget(system, budgeted, budget.nanos)
     }
   })()
   return {
@@ -125,13 +156,13 @@ function report(
   { counts }: RunningFaults,
   payer: Payer,
   verdict: Verdict,
-  negative: readonly Case[],
+  over: Record<'negative' | 'exceeded', readonly Case[]>,
   seed: number,
 ): boolean {
   const { lost, doubled, stuck, drift } = verdict
   const unexpected = unexpectedOf(traffic.attempts)
   const crashes = [...system.gateways, system.worker, system.simulator].flatMap(({ service }) => service.crashes)
-  const faulty = { lost, doubled, negative, stuck, drift }
+  const faulty = { lost, doubled, negative: over.negative, exceeded: over.exceeded, stuck, drift }
   for (const [name, cases] of Object.entries({ ...faulty, unexpected })) showCases(name, cases, system.logDir)
   for (const crash of crashes) say(crash)
   const alarms = logLinesWith(system.logDir, 'the ledger is broken')
@@ -139,8 +170,11 @@ function report(
 
   const kills = counts.gatewayKills + counts.postgresKills + counts.workerKills
   const calls = traffic.attempts.length
+  const limited = traffic.attempts.filter(({ errorCode }) => errorCode?.startsWith('budget_')).length
   say(`ends: ${endsOf(traffic.attempts)}`)
-  say(`seen: ${listOf(verdict.seen)} unexpected=${unexpected.length} crashes=${crashes.length} alarms=${alarms.length}`)
+  say(
+    `seen: ${listOf({ ...verdict.seen, limited })} unexpected=${unexpected.length} crashes=${crashes.length} alarms=${alarms.length}`,
+  )
   say(`card: ${listOf(payer.counts)}`)
   const { gatewayKills, postgresKills, workerKills, pauses, cuts, clockJumps } = counts
   say(
@@ -148,7 +182,7 @@ function report(
   )
   const numbers = Object.fromEntries(Object.entries(faulty).map(([name, cases]) => [name, cases.length]))
   say(`chaos: ${listOf({ calls, kills, ...numbers })}`)
-  const hasDoneSomething = calls > 100 && traffic.answered > 50 && kills > 0 && payer.counts.owed > 0
+  const hasDoneSomething = calls > 100 && traffic.answered > 50 && kills > 0 && payer.counts.owed > 0 && limited > 0
   const isCalm = unexpected.length + crashes.length + alarms.length === 0
   return Object.values(numbers).every((count) => count === 0) && isCalm && hasDoneSomething
 }

@@ -196,7 +196,7 @@ clause('charging-failed-early', async () => {
 
 clause('charging-failed-midway', async () => {
   const project = await projectWith(ONE_CREDIT)
-  const faults = ['U14-rst', 'U14-eof', 'U12-midstream', 'U7-badjson', 'U14-nodone']
+  const faults = ['U14-rst', 'U14-eof', 'U12-midstream', 'U7-badjson']
   const body = (fault: string) => chatBody(`tokens=20 after=9 fault=${fault}`)
   for (const fault of faults) {
     const { text } = await stream(world, body(fault), { project })

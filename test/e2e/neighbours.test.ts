@@ -51,7 +51,7 @@ const ATTACKS: Record<string, Attack> = {
   'an error midway that is about the request': { script: 'tokens=5 error=x' },
   'a prompt that the provider fails at': { script: 'status=500' },
   '… midway': { script: 'tokens=5 fault=U12-midstream' },
-  '… without an end': { script: 'tokens=5 fault=U14-nodone' },
+  '… without an end': { script: 'tokens=5 fault=U14-eof' },
   'hanging up before the answer': {
     script: 'tokens=5 ttft=5000',
     read: () => Promise.resolve(),

@@ -10,7 +10,7 @@ const NOTHING: Rule = 'nothing'
 const COUNTED: Rule = 'counted'
 const OTHER_FORMATS = ['anthropic', 'gemini', 'vertex', 'bedrock']
 
-const MIDWAY_FAULTS = ['U14-rst', 'U14-eof', 'U12-midstream', 'U7-badjson', 'U14-nodone']
+const MIDWAY_FAULTS = ['U14-rst', 'U14-eof', 'U12-midstream', 'U7-badjson']
 const EARLY_FAULTS = ['U11-500', 'U11-503', 'U12-json', 'U18', 'U16-gzip', 'U17-status']
 const LIES = ['U19-negative', 'U19-huge', 'U19-string', 'U19-null']
 

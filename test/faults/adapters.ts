@@ -25,7 +25,8 @@ export const ADAPTERS: readonly Adapter[] = [
     kind: 'openai-compatible',
     basePath: '/v1',
     notApplicable: { 'U9-bigjson': ALWAYS_STREAMS },
-    otherwise: {},
+    // The reason to finish and the usage have come, and the body has ended: some real ones never send more.
+    otherwise: { 'U14-nodone': whole() },
   },
   {
     kind: 'anthropic',

@@ -38,6 +38,9 @@ before(async () => {
 })
 after(() => world.close())
 
+/** Of one person. The others come after them, and must find the same. */
+const AT_ONCE = 3
+
 const OPERATOR = { kind: 'operator', id: 'op', reason: 'fraud' } as const
 
 async function join(owner: Person, guest: Person, role: string): Promise<string> {
@@ -60,7 +63,7 @@ async function untilWaiting(count = 1): Promise<void> {
   })
 }
 
-/** Sends the requests when `first` is done and not yet committed, and commits it when all of them wait. */
+/** Sends the requests when `first` is done and not yet committed, and commits it when as many of them wait as can. */
 async function during(
   owner: Person,
   first: (tx: Tx) => Promise<unknown>,
@@ -70,7 +73,7 @@ async function during(
   const answers = await withTenant(world.store.tenants, { publisherId }, async (tx) => {
     await first(tx)
     const sent = requests.map((request) => request())
-    await untilWaiting(sent.length)
+    await untilWaiting(Math.min(sent.length, AT_ONCE))
     return sent
   })
   return Promise.all(answers)
@@ -271,12 +274,12 @@ test('of many keys that are made at once, none is beyond the limit', async () =>
     from generate_series(1, 99) n`.execute(world.store.db)
   const sent = await world.store.db.transaction().execute(async (tx) => {
     await tx.selectFrom('projects').select('id').where('id', '=', project).forNoKeyUpdate().execute()
-    const requests = Array.from({ length: 4 }, newKey(owner, project))
-    await untilWaiting(4)
+    const requests = Array.from({ length: AT_ONCE }, newKey(owner, project))
+    await untilWaiting(AT_ONCE)
     return requests
   })
   const statuses = (await Promise.all(sent)).map(({ status }) => String(status))
-  assert.deepEqual(statuses.toSorted(), ['200', '409', '409', '409'])
+  assert.deepEqual(statuses.toSorted(), ['200', '409', '409'])
 })
 
 test('a download ends where its reader was removed', async () => {

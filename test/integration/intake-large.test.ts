@@ -105,6 +105,7 @@ for (const [who, credits] of [
 const BODIES_MIB_MAX = 32
 const UPLOADS = 6
 const PIECES = 40
+const HUNG_UP = 200
 
 /** Sends a body in pieces, with a pause after each. Resolves when the gateway has answered or hung up. */
 async function upload(url: string, headers: Record<string, string>, body: Buffer, pauseMs: number): Promise<number> {
@@ -162,4 +163,32 @@ test('large bodies that one key sends, slowly and fast, stay within the memory f
   } finally {
     await small.kill()
   }
+})
+
+test('who hangs up in the middle of an upload leaves nothing behind, however often', async (t) => {
+  const { headers } = await addProject(world.store, world.secrets, { credits: '1000' })
+  const body = Buffer.from(largeBody())
+  const before = await metric('parley_process_resident_memory_bytes')
+  let mostReserved = 0
+  const hangUp = async () => {
+    const call = request(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
+    })
+    call.on('error', () => {})
+    call.write(body.subarray(0, 6 * MIB))
+    // Until some of it has arrived.
+    await until(async () => (mostReserved = Math.max(mostReserved, await metric('parley_body_bytes'))) > 0)
+    call.destroy()
+  }
+  for (let n = 0; n < HUNG_UP; n++) await hangUp()
+  await until(async () => (await metric('parley_body_bytes')) === 0)
+  const more = (await metric('parley_process_resident_memory_bytes')) - before
+  t.diagnostic(
+    `${HUNG_UP} uploads, at most ${mostReserved} bytes at once, ${Math.round(more / MIB)} MB more than before`,
+  )
+  // Not all is collected at once; a leak would be all of it.
+  assert.ok(more < (HUNG_UP * 8 * MIB) / 2, `${more} bytes more than before`)
+  assert.equal((await complete(at(), chatBody('tokens=2'))).status, 200)
 })

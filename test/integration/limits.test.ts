@@ -207,6 +207,17 @@ test('usage beyond the hold is charged as far as the budget goes, and the rest i
   assert.deepEqual(await site.wallet(), { balance: 999_900n, held: 0n, openHolds: 0 })
 })
 
+test('what one call releases of a budget pays for what another in the same statement goes beyond its hold', async () => {
+  const site = await createSite()
+  await site.limit('key_pair', { month_nanos: 100n })
+  const [over, under] = [await site.hold(50n), await site.hold(50n)]
+  const settles = [site.settle(over.callId, 80n), site.settle(under.callId, 20n)]
+  assert.deepEqual(await Promise.all(settles), [80n, 20n])
+  assert.deepEqual(await site.counted('key_pair'), [
+    { held_nanos: 0n, open_holds: 0, day_nanos: 100n, month_nanos: 100n, total_nanos: 100n },
+  ])
+})
+
 test('a settle that is sent again counts once, and so does a hold', async () => {
   const site = await createSite()
   await site.limit('key_pair', { month_nanos: 1_000n })

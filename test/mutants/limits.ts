@@ -5,6 +5,14 @@ const TEST = 'test/integration/limits.test.ts'
 /** Limits and budgets. */
 export const LIMITS: Mutant[] = [
   {
+    bug: 'what others release of a budget in the same statement does not pay for usage beyond a hold',
+    file: 'functions/limits_settle.sql',
+    from: 'order by x.bill_nanos > h.amount_nanos, x.n',
+    to: 'order by x.n',
+    test: 'test/integration/limits.test.ts',
+    title: 'what one call releases of a budget pays for what another in the same statement goes beyond its hold',
+  },
+  {
     bug: 'a hold is not counted against its budgets',
     file: 'functions/ledger_hold.sql',
     from: '    perform limits_hold(counted, amounts, 1);\n',

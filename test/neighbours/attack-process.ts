@@ -55,6 +55,6 @@ async function attack(orders: Orders): Promise<void> {
 }
 
 if (import.meta.main) {
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  setPriority(constants.priority.PRIORITY_LOW)
   process.once('message', (orders) => void attack(orders as Orders))
 }

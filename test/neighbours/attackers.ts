@@ -35,8 +35,10 @@ export const ATTACKERS: Record<string, Attacker> = {
     return inLanes(scene, 4, (n) => complete(scene, scene.tenant.poor, LARGE_BODIES[n % LARGE_BODIES.length] ?? ''))
   },
   'stalled uploads': (scene) => {
-    scene.underWay()
-    return Promise.all(Array.from({ length: UPLOADS }, () => stallUploads(scene))).then(() => undefined)
+    setTimeout(scene.underWay, SETTLES_MS)
+    return Promise.all(Array.from({ length: UPLOADS }, (_, n) => stallUploads(scene, (n * REOPEN_MS) / UPLOADS))).then(
+      () => undefined,
+    )
   },
   'slow calls': async (scene) => {
     setTimeout(scene.underWay, SETTLES_MS)
@@ -61,8 +63,8 @@ export const ATTACKERS: Record<string, Attacker> = {
     setTimeout(scene.underWay, SETTLES_MS)
     const body = bodyOf({ text: '[[sim tokens=20000 impatient=300]]', stream: true })
     // A few, and not at once: what they are to spoil is what is thought of the provider, not the processor.
-    return inLanes(scene, 5, async (n) => {
-      await sleep(n <= 5 ? n * 400 : 0)
+    return inLanes(scene, 4, async (n) => {
+      await sleep(n <= 4 ? n * 500 : 0)
       return complete(scene, scene.tenant.project, body, {
         async read(response) {
           await sleep(UNREAD_MS)
@@ -73,7 +75,7 @@ export const ATTACKERS: Record<string, Attacker> = {
     })
   },
   'console reads': (scene) => {
-    scene.underWay()
+    setTimeout(scene.underWay, SETTLES_MS)
     const { cookie, busy } = scene.tenant
     const pages = ['calls', 'usage', 'costs', 'calls?min_cost=99', 'ledger']
     return inLanes(scene, 64, (n) =>
@@ -84,8 +86,9 @@ export const ATTACKERS: Record<string, Attacker> = {
   },
   'full matcher': (scene) => {
     setTimeout(scene.underWay, SETTLES_MS)
-    return inLanes(scene, 96, async (n) => {
-      await sleep(MATCHED_AGAIN_MS)
+    return inLanes(scene, MATCHED_AT_ONCE, async (n) => {
+      // Spread: all at once, they would fill the gateway and not the matcher.
+      await sleep(n <= MATCHED_AT_ONCE ? (n * MATCHED_AGAIN_MS) / MATCHED_AT_ONCE : MATCHED_AGAIN_MS)
       const body = bodyOf({ model: GUIDE_MODEL, text: `${LONG_QUESTION} My seat is number ${n}.` })
       const headers = { 'x-conversation-id': crypto.randomUUID() }
       const { status, text } = await complete(scene, scene.tenant.project, body, { headers })
@@ -106,10 +109,11 @@ const UPLOADS = 250
 const UPLOAD_BYTES = 8_388_600
 /** Enough to be kept waiting for, and not all. */
 const UPLOADED = Buffer.alloc(8_300_000, ' ')
-const REOPEN_MS = 250
+const REOPEN_MS = 1_000
 const SLOW_CALLS = 60
 const SETTLES_MS = 1_000
 const UNREAD_MS = 2_000
+const MATCHED_AT_ONCE = 96
 /** Fast enough to fill a matcher, and slow enough for a gateway. */
 const MATCHED_AGAIN_MS = 1_000
 /** What a network takes: nobody comes again sooner. */
@@ -161,11 +165,13 @@ async function inLanes({ signal, note }: Scene, lanes: number, ask: (n: number) 
 }
 
 /** Sends almost all of a body, and then nothing more. */
-async function stallUploads({ gatewayUrl, address, tenant, signal, note }: Scene): Promise<void> {
+async function stallUploads({ gatewayUrl, address, tenant, signal, note }: Scene, afterMs: number): Promise<void> {
   const { hostname, port } = new URL(gatewayUrl)
   const head = ['POST /v1/chat/completions HTTP/1.1', `host: ${hostname}`, 'content-type: application/json']
   for (const [name, value] of Object.entries(tenant.poor.headers)) head.push(`${name}: ${value}`)
   head.push(`content-length: ${UPLOAD_BYTES}`)
+  // Not all at once, and again after a while: what they are to take is memory and places, not the processor.
+  await sleep(afterMs)
   while (!signal.aborted) {
     const socket = connect({ host: hostname, port: Number(port), localAddress: address })
     const stop = () => socket.destroy()

@@ -46,7 +46,7 @@ export const ATTACKS: readonly Attack[] = [
     target: 'gateway',
     missingFrom: (tally) => atLeast(tally, 10, '200 with 128 calls', '429', '502', '503'),
   },
-  { name: 'slow readers', habit: 'calls', target: 'gateway', missingFrom: (tally) => atLeast(tally, 5, '200') },
+  { name: 'slow readers', habit: 'calls', target: 'gateway', missingFrom: (tally) => atLeast(tally, 4, '200') },
   {
     name: 'console reads',
     habit: 'console',

@@ -2,12 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createCaller, type Received, type Sent } from './exchange.ts'
 import { GUIDE_MODEL, MODEL, type Tenant } from './tenants.ts'
-import { figuresOf, type Figures } from './verdict.ts'
+import { figuresOf, NO_RECOMMENDATION, type Figures } from './verdict.ts'
 
 /** What it does, and what every attack is measured by. */
 export type Habit = 'calls' | 'console' | 'recommendations'
 
 export interface QuietTenant {
+  /** Until the processes that answer have compiled what they run. */
+  warmUp(): Promise<void>
   measure(seconds: number): Promise<Figures>
   close(): void
 }
@@ -15,6 +17,8 @@ export interface QuietTenant {
 /** Few of the console's: each costs it several milliseconds, and the quiet tenant must not be the one who fills it. */
 const PER_SECOND: Record<Habit, number> = { calls: 40, console: 25, recommendations: 25 }
 const ADDRESS = '127.0.0.1'
+const WARM_UP_MS = 3_000
+const WARM_UP_LANES = 4
 
 export function createQuietTenant(habit: Habit, tenant: Tenant, urls: { gateway: string; console: string }) {
   const caller = createCaller(ADDRESS)
@@ -29,6 +33,13 @@ export function createQuietTenant(habit: Habit, tenant: Tenant, urls: { gateway:
   }
 
   return {
+    async warmUp(): Promise<void> {
+      const untilMs = performance.now() + WARM_UP_MS
+      const lane = async () => {
+        while (performance.now() < untilMs) await once()
+      }
+      await Promise.all(Array.from({ length: WARM_UP_LANES }, lane))
+    },
     async measure(seconds: number): Promise<Figures> {
       const startedMs = performance.now()
       const all: ReturnType<typeof once>[] = []
@@ -68,7 +79,7 @@ function habits({ project, cookie }: Tenant, urls: { gateway: string; console: s
       const messages = [{ role: 'user', content: 'Which noise-cancelling headphones are good for long flights?' }]
       const headers = { ...project.headers, 'x-conversation-id': crypto.randomUUID() }
       const complain = (received: Received) =>
-        refusal(received) ?? (received.text.includes('**Ad**') ? undefined : 'no recommendation')
+        refusal(received) ?? (received.text.includes('**Ad**') ? undefined : NO_RECOMMENDATION)
       return { url: completions, headers, body: JSON.stringify({ model: GUIDE_MODEL, messages }), complain }
     },
   } satisfies Record<Habit, (n: number) => Question>

@@ -1,18 +1,25 @@
 /**
- * `npm run neighbours`: a quiet tenant at a steady rate, first alone and then beside each attacker in turn.
+ * `npm run neighbours`: a quiet tenant at a steady rate, first alone and then beside each attacker in turn. Where only
+ * time was lost, the same attack is tried again: what is slow by itself is slow each time.
  *
  *   npm run neighbours -- [--only "slow calls"] [--seconds 4]
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { globalSetup, globalTeardown } from '../support/global-setup.ts'
 import { startAttack } from './attack-process.ts'
 import { ATTACKS, type Attack } from './attacks.ts'
+import { watchCalm } from './calm.ts'
 import { createQuietTenant } from './quiet.ts'
 import { reportOf, type Result } from './report.ts'
 import { peakMemoryOf, startSystem, type Gateway, type System } from './system.ts'
 import { complaintsOf, type Observation } from './verdict.ts'
 
-const WARM_UP_SECONDS = 1
+/** Something of the system itself comes between now and then, a collection of garbage for one. */
+const TRIES_MAX = 3
+/** Where other machines of the same host take the processor all the time, only what is not a matter of time is judged. */
+const DISTURBED_MAX = 3
+const CALMS_DOWN_MS = 5_000
 
 const { values: flags } = parseArgs({
   options: { only: { type: 'string' }, seconds: { type: 'string', default: '4' } },
@@ -46,10 +53,26 @@ try {
 process.exit()
 
 async function withstand(system: System, attack: Attack): Promise<Result> {
+  const tries = { slow: 0, disturbed: 0 }
+  for (;;) {
+    const seen = await tryOnce(system, attack)
+    const complaints = complaintsOf(seen, attack.missingFrom(seen.tally, seconds))
+    const isTimeOnly = complaints.length > 0 && complaints.every(({ isOfTime }) => isOfTime)
+    tries[seen.isCalm ? 'slow' : 'disturbed'] += 1
+    const result = { attack: attack.name, seen, complaints, tries: tries.slow + tries.disturbed }
+    if (!isTimeOnly || tries.slow === TRIES_MAX) return result
+    if (tries.disturbed === DISTURBED_MAX) return { ...result, complaints: [], isUntimed: true }
+    console.log(
+      `${attack.name}, ${seen.isCalm ? 'again' : 'disturbed'}: ${complaints.map(({ text }) => text).join(', ')}`,
+    )
+    if (!seen.isCalm) await sleep(CALMS_DOWN_MS)
+  }
+}
+
+async function tryOnce(system: System, attack: Attack): Promise<Observation> {
   const gateway = await system.startGateway(attack.env ?? {})
   try {
-    const seen = await observe(system, attack, gateway)
-    return { attack: attack.name, seen, complaints: complaintsOf(seen, attack.missingFrom(seen.tally, seconds)) }
+    return await observe(system, attack, gateway)
   } finally {
     gateway.service.kill()
   }
@@ -59,13 +82,15 @@ async function observe(system: System, { name, habit, target }: Attack, gateway:
   const { consoleUrl, databaseUrl, tenants } = system
   const quiet = createQuietTenant(habit, tenants.quiet, { gateway: gateway.url, console: consoleUrl })
   const attacked = target === 'gateway' ? gateway.service : system[target]
-  await quiet.measure(WARM_UP_SECONDS)
+  await quiet.warmUp()
+  const calm = watchCalm()
   const before = await quiet.measure(seconds)
   const orders = { attack: name, gatewayUrl: gateway.url, consoleUrl, databaseUrl, tenant: tenants.attacker }
   const attack = await startAttack(orders, system.reaper)
   const beside = await quiet.measure(seconds)
+  const isCalm = calm(before)
   const peakBytes = peakMemoryOf(attacked)
   const tally = await attack.stop()
   quiet.close()
-  return { before, beside, peakBytes, tally, crashes: attacked.crashes }
+  return { before, beside, peakBytes, tally, crashes: attacked.crashes, isCalm }
 }

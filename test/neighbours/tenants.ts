@@ -54,7 +54,7 @@ export async function addTenants(place: Place): Promise<Tenants> {
   await addModel(store, {
     id: GUIDE_MODEL,
     provider: 'simulator',
-    upstreamModel: `sim?ttft=40&chunk=100&text=${encodeURIComponent(ANSWER)}`,
+    upstreamModel: `sim?ttft=300&chunk=100&text=${encodeURIComponent(ANSWER)}`,
   })
   const quiet = await addTenant(place, 'quiet')
   const attacker = await addTenant(place, 'attacker')

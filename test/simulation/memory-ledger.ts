@@ -146,11 +146,14 @@ function settle(tables: Tables, settlements: readonly Settlement[], nowMs: numbe
 
 /** limits_settle: a bill beyond its hold makes the hold grow, as far as wallet and budgets go. */
 function countSettles(tables: Tables, settlements: readonly Settlement[], nowMs: number): void {
-  const counted: { open: HoldRow; counts: number[]; settlement: Settlement }[] = []
-  for (const settlement of settlements) {
+  const limited = settlements.flatMap((settlement) => {
     const open = tables.holds.get(settlement.callId)
-    if (!open?.counts) continue
-    const { counts } = open
+    return open?.counts ? [{ open, counts: open.counts, settlement }] : []
+  })
+  const isBeyond = ({ open, settlement }: (typeof limited)[number]) => settlement.charge > open.amount
+  // Those beyond their holds come last: what the others release of a budget can pay for them.
+  for (const each of [...limited.filter((one) => !isBeyond(one)), ...limited.filter(isBeyond)]) {
+    const { open, counts, settlement } = each
     const wallet = walletOf(tables, open.projectId)
     const left = leftIn(tables, counts, nowMs) ?? availableIn(wallet)
     const missing = least(settlement.charge - open.amount, least(availableIn(wallet), left))
@@ -159,9 +162,6 @@ function countSettles(tables: Tables, settlements: readonly Settlement[], nowMs:
       wallet.held += missing
       holdIn(tables, counts, missing, 0, nowMs)
     }
-    counted.push({ open, counts, settlement })
-  }
-  for (const { open, counts, settlement } of counted) {
     const spent = { charged: least(settlement.charge, open.amount), held: open.amount, calls: 1 }
     spendIn(tables, counts, { ...spent, tokens: tokensOf(settlement) }, nowMs)
   }

@@ -189,6 +189,7 @@ const REASONS: Record<UpstreamErrorKind, string> = {
   bad_event: 'Its events are not those of its wire format. Check the kind of provider.',
   event_too_big: 'It sent an event that is too big to be an answer. Check its base URL.',
   truncated: 'The answer ended without its end marker. Try again.',
+  model_failed: 'The model wrote something that its provider could not use. Try again, or use another model.',
   reader_stalled: 'The answer was not read in time. Try again.',
 }
 

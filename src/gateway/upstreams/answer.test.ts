@@ -146,7 +146,7 @@ test('a deployment whose breaker is open, and one whose keys rest, are not asked
 })
 
 test('the only deployment is asked once more after what may pass, and no more', async () => {
-  for (const kind of ['refused', 'reset', 'server_error'] as const) {
+  for (const kind of ['refused', 'reset', 'server_error', 'model_failed'] as const) {
     const passing = setUp({ scripts: { a: [fails(kind), ANSWER] } })
     assert.deepEqual(await passing.ask(), ANSWER)
     const lasting = setUp({ scripts: { a: [fails(kind)] } })

@@ -8,7 +8,7 @@ import type { OpenDeployment } from './catalogue.ts'
 import type { Admission, Refusal, Upstreams } from './upstreams.ts'
 
 /** What a second try at the very same deployment may cure. No timeouts: the caller has waited for one already. */
-const WORTH_REPEATING: ReadonlySet<UpstreamErrorKind> = new Set(['refused', 'reset', 'server_error'])
+const WORTH_REPEATING: ReadonlySet<UpstreamErrorKind> = new Set(['refused', 'reset', 'server_error', 'model_failed'])
 /** What another key of the same provider may cure. */
 const WORTH_ANOTHER_KEY: ReadonlySet<UpstreamErrorKind> = new Set(['rate_limited', 'key_rejected'])
 const TRIES_PER_DEPLOYMENT_MAX = 3

@@ -10,8 +10,9 @@ test('only what fails before anything was sent is nobody’s doing, and counts f
   assert.deepEqual(kindsOf('everybody'), ['refused', 'dns', 'connect_timeout', 'tls'])
 })
 
-test('a key, a request, a slow reader and an answer as large as it was asked for say nothing of a provider', () => {
-  assert.deepEqual(kindsOf('nobody'), ['rate_limited', 'key_rejected', 'rejected', 'event_too_big', 'reader_stalled'])
+test('a key, a request, what a model did, a slow reader and an answer as large as it was asked for say nothing of a provider', () => {
+  const harmless = ['rate_limited', 'key_rejected', 'rejected', 'model_failed', 'event_too_big', 'reader_stalled']
+  assert.deepEqual(kindsOf('nobody'), harmless)
 })
 
 test('what one publisher may have caused counts for everybody only as a probe, after another publisher’s has failed', () => {

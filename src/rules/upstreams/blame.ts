@@ -13,6 +13,7 @@ export type UpstreamErrorKind =
   | 'server_error' // 5xx
   | 'key_rejected' // 401, 402, 403: the operator's key, never the caller's
   | 'rejected' // any other 4xx: the request
+  | 'model_failed' // what the model wrote was of no use to its provider, before anything of it was sent
   | 'redirect' // never followed
   | 'encoding' // compressed although not asked: never inflated
   | 'protocol' // not HTTP, or not an event stream
@@ -44,6 +45,7 @@ export const BLAME: Readonly<Record<UpstreamErrorKind, Blame>> = {
   server_error: 'one',
   key_rejected: 'nobody',
   rejected: 'nobody',
+  model_failed: 'nobody',
   redirect: 'one',
   encoding: 'one',
   protocol: 'one',
