@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import type { Keys } from './authenticate.ts'
 import type { ErrorFormat } from './response/wire.ts'
 
 /** What the headers of a request say. */
@@ -8,6 +9,14 @@ import type { ErrorFormat } from './response/wire.ts'
 export function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value.join(', ') : value
+}
+
+/** In headers of their own or, for tools with a single field for a key, both in one: `Authorization: Bearer <publishable>:<secret>`. */
+export function keysOf(request: FastifyRequest): Keys {
+  const [publishable, secret] = [headerOf(request, 'x-publishable-key'), headerOf(request, 'x-secret-key')]
+  if (publishable !== undefined || secret !== undefined) return { publishable, secret }
+  const [, first, second] = /^bearer +([^:]*):(.*)$/i.exec(request.headers.authorization ?? '') ?? []
+  return { publishable: first, secret: second }
 }
 
 export function formatOf(request: FastifyRequest): ErrorFormat {

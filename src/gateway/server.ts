@@ -15,7 +15,7 @@ import { answerCredits } from './credits.ts'
 import { HungUp, type Call } from './call.ts'
 import { chatCompletion } from './chat-completions.ts'
 import type { Gateway } from './gateway.ts'
-import { declaredBytesOf, formatOf, headerOf } from './headers.ts'
+import { declaredBytesOf, formatOf, headerOf, keysOf } from './headers.ts'
 import type { Admission } from './intake/admission.ts'
 import type { Work } from './intake/work.ts'
 import { answerModels } from './models.ts'
@@ -118,9 +118,10 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
 function admitWith({ intake, authenticate }: Gateway) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     intake.greet(request.ip) // 429
-    request.caller = await authenticate({
-      publishable: headerOf(request, 'x-publishable-key'),
-      secret: headerOf(request, 'x-secret-key'),
+    request.caller = await authenticate(keysOf(request)).catch((error: unknown) => {
+      const refusal = asParleyError(error)
+      if (refusal.status === 401) return intake.refuseKeys(request.ip, refusal)
+      throw error
     })
     request.admission = intake.admit(request.caller, declaredBytesOf(request.raw)) // 403, 429
     whenClosed(reply.raw, () => {

@@ -244,6 +244,25 @@ clause('order-401-same-time', async () => {
   assert.ok(Math.abs(unknownMs - mismatchedMs) < 3, `unknown ${unknownMs} ms, mismatched ${mismatchedMs} ms`)
 })
 
+clause('order-bearer-pair', async () => {
+  const statusWith = async (headers: Record<string, string>) => (await send(world, '/v1/models', { headers })).status
+  const bearer = { authorization: `Bearer ${publishableKey}:${secretKey}` }
+  assert.equal(await statusWith(bearer), 200)
+  assert.equal(await statusWith({ authorization: `bearer ${publishableKey}:${secretKey}` }), 200)
+  const { publishable, secret } = unknownPair()
+  for (const wrong of [
+    { authorization: `Bearer ${publishableKey}:${secret}` },
+    { authorization: `Bearer ${publishable}:${secretKey}` },
+    { authorization: `Bearer ${secretKey}` },
+    { authorization: `Bearer ${publishableKey}:` },
+    { authorization: `Basic ${publishableKey}:${secretKey}` },
+    { ...bearer, 'x-publishable-key': publishableKey },
+    { ...bearer, 'x-secret-key': secretKey },
+    { ...bearer, 'x-publishable-key': publishable, 'x-secret-key': secret },
+  ])
+    assert.equal(await statusWith(wrong), 401, JSON.stringify(Object.keys(wrong)))
+})
+
 clause('order-401-inactive-proven', async () => {
   const project = await inactiveProject()
   const [proven] = await bothWith({ publishable: project.publishableKey, secret: project.secretKey })

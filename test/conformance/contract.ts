@@ -54,6 +54,8 @@ const orderOfChecks = {
   '401-alike': 'Unknown, mismatched and malformed keys give the same 401, body and headers.',
   '401-missing': 'Missing keys give one 401 of their own, whichever is missing.',
   '401-same-time': 'Unknown and mismatched keys are answered in the same time.',
+  'bearer-pair':
+    'Both keys may come in one header, Authorization: Bearer <publishable>:<secret>, when both key headers are absent.',
   '401-inactive-proven': 'Only a caller who proved the whole pair is told that it is inactive.',
   'store-not-401': 'A valid pair is never answered 401 because a database is down: that is 503.',
   'models-checks': 'GET /v1/models passes the checks of route, keys, account and project, and no other.',

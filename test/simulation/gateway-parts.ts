@@ -52,6 +52,7 @@ const NOT_SIMULATED = {
   metrics: createMetrics(),
   intake: {
     greet: () => undefined,
+    refuseKeys: () => Promise.reject(new Error('calls are authenticated before they get here')),
     admit: () => {
       throw new Error('calls are let in before they get here')
     },

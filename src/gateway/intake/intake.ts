@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics.ts'
 import { networkOf } from '../../rules/accounts/addresses.ts'
@@ -21,6 +22,8 @@ import type { Work } from './work.ts'
 export interface Intake {
   /** Counts a request, whatever becomes of it. Before the keys are looked at: who guesses keys is counted, too. */
   greet(address: string): void
+  /** Rejects with why the keys of this request are refused: at once now and then, and late for who is refused all the time. */
+  refuseKeys(address: string, refusal: ParleyError): Promise<never>
   /** Of who has proven its keys. Ends when it is released, once. */
   admit(caller: Caller, declaredBytes: number | undefined): Admission
   /** Throws when it is too long, or comes too slowly. */
@@ -38,10 +41,15 @@ export interface IntakeOptions {
 
 /** Who is forgotten starts anew: more than have asked within the ten seconds that a bucket takes to fill up. */
 const REMEMBERED_MAX = 50_000
+/** Of one network. More than a person ever sends, and fewer than guessing needs. */
+const REFUSED_KEYS_PER_SECOND = 10
+/** A script that asks again as soon as it is refused would keep the process busy with refusals. */
+const REFUSED_AFTER_MS = 500
 
 export function createIntake(options: IntakeOptions): Intake {
   const { callsMax, limits, metrics, work, now = () => performance.now() } = options
   const addresses = createRates(rateOf(limits.addressRequestsPerSecond), now)
+  const refusedKeys = createRates(rateOf(REFUSED_KEYS_PER_SECOND), now)
   const keyPairs = createRates(rateOf(limits.keyPairRequestsPerSecond), now)
   const places = createShares({
     all: callsMax,
@@ -67,6 +75,10 @@ export function createIntake(options: IntakeOptions): Intake {
   return {
     greet: (address) =>
       refuseFor(addresses.waitOf(networkOf(address)), 'address_rate', 'Too many requests from this network address'),
+    async refuseKeys(address, refusal) {
+      if (refusedKeys.waitOf(networkOf(address)) > 0) await sleep(REFUSED_AFTER_MS, undefined, { ref: false })
+      throw refusal
+    },
     admit(caller, declaredBytes) {
       const { keyPairId, publisherId } = caller
       refuseFor(keyPairs.waitOf(keyPairId), 'key_pair_rate', 'Too many requests with this key pair')
