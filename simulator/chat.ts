@@ -79,6 +79,7 @@ export function createChat(log: CallLog, seed: number, onCall?: (call: Simulated
       answer: {
         id: call.id,
         createdS: EPOCH_S + log.total(),
+        topLogprobs: chatRequest.topLogprobs,
         model: call.model,
         reply: composed,
         finish: script.finish,

@@ -41,6 +41,8 @@ export interface ChatRequest {
   readonly alsoRead?: readonly string[]
   /** What images and files come to. */
   readonly mediaTokens?: number
+  /** How many alternatives of each token it wants to see. Undefined: it does not ask for probabilities. */
+  readonly topLogprobs?: number | undefined
 }
 
 export interface Answer {
@@ -50,6 +52,7 @@ export interface Answer {
   readonly reply: Reply
   /** The provider's word for its end, where it is not the one that fits the reply. */
   readonly finish?: string | undefined
+  readonly topLogprobs?: number | undefined
   /** Undefined when it was not asked for, or is withheld. */
   readonly usage: ReportedUsage | undefined
 }

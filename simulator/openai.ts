@@ -3,7 +3,7 @@ import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from '.
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
-import type { Tool } from './reply.ts'
+import type { Piece, Tool } from './reply.ts'
 
 export const openai: Dialect = {
   idPrefix: 'chatcmpl-sim-',
@@ -44,6 +44,7 @@ function read(body: unknown): ChatRequest {
       ...body.messages.flatMap(alsoInMessage),
       ...[body.tools, body.response_format].filter((value) => value != null).map((value) => JSON.stringify(value)),
     ],
+    topLogprobs: body.logprobs === true ? Number(body.top_logprobs ?? 0) : undefined,
     mediaTokens: body.messages.reduce((tokens: number, message) => tokens + mediaTokensOf(message), 0),
   }
 }
@@ -132,7 +133,14 @@ function json(answer: Answer): unknown {
     created: answer.createdS,
     model: answer.model,
     system_fingerprint: FINGERPRINT,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: answer.finish ?? FINISH_REASONS[reply.finish] }],
+    choices: [
+      {
+        index: 0,
+        message,
+        logprobs: logprobsOf(answer, reply.pieces),
+        finish_reason: answer.finish ?? FINISH_REASONS[reply.finish],
+      },
+    ],
     ...(answer.usage && { usage: usageBody(answer.usage) }),
   }
 }
@@ -149,15 +157,23 @@ function* events(answer: Answer): Generator<StreamEvent> {
   }
   const head = JSON.stringify(shared).slice(0, -1)
   const tail = answer.usage ? ',"usage":null}' : '}'
-  function event(kind: StreamEvent['kind'], delta: unknown, tokens = 0, finish: string | null = null): StreamEvent {
-    const choice = `{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`
+  function event(
+    kind: StreamEvent['kind'],
+    delta: unknown,
+    tokens = 0,
+    finish: string | null = null,
+    logprobs: unknown = null,
+  ): StreamEvent {
+    const choice = `{"index":0,"delta":${JSON.stringify(delta)},"logprobs":${JSON.stringify(logprobs)},"finish_reason":${JSON.stringify(finish)}}`
     return { kind, data: `${head},"choices":[${choice}]${tail}`, tokens }
   }
 
   yield event('open', { role: 'assistant', content: reply.tool ? null : '' })
   for (const { text, tokens } of reply.thoughts)
     yield { ...event('content', { reasoning_content: text }), thoughtTokens: tokens }
-  if (!reply.tool) for (const { text, tokens } of reply.pieces) yield event('content', { content: text }, tokens)
+  if (!reply.tool)
+    for (const piece of reply.pieces)
+      yield event('content', { content: piece.text }, piece.tokens, null, logprobsOf(answer, [piece]))
   for (let index = 0; index < reply.calls; index++) {
     yield event('content', { tool_calls: [{ index, ...toolCall(answer, '', index) }] }, reply.tool?.nameTokens)
     for (const { text, tokens } of reply.pieces)
@@ -172,6 +188,17 @@ function* events(answer: Answer): Generator<StreamEvent> {
     }
   }
   yield { kind: 'done', data: '[DONE]', tokens: 0 }
+}
+
+/** The later an alternative, the less likely it was. */
+function logprobsOf({ topLogprobs }: Answer, pieces: readonly Piece[]): unknown {
+  if (topLogprobs === undefined) return null
+  const entryOf = (token: string, rank = 0) => ({ token, logprob: -0.1 - rank, bytes: [...Buffer.from(token)] })
+  const content = pieces.map(({ text }) => ({
+    ...entryOf(text),
+    top_logprobs: Array.from({ length: topLogprobs }, (_, rank) => entryOf(rank === 0 ? text : `~${rank}`, rank)),
+  }))
+  return { content, refusal: null }
 }
 
 function callsOf(answer: Answer): Record<string, unknown>[] {

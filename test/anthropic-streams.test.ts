@@ -7,6 +7,13 @@ function reasoning(value: string): Chunk {
   return { type: 'reasoning', text: value }
 }
 
+function signature(format: string, content: unknown): Chunk {
+  return {
+    type: 'reasoning_signature',
+    signature: `${format}.${Buffer.from(JSON.stringify(content)).toString('base64url')}`,
+  }
+}
+
 testStoredStreams({
   folder: 'anthropic',
   createReader,
@@ -38,6 +45,7 @@ testStoredStreams({
       reasoning('12,231…'),
       text('27 × 453 = '),
       text('12,231'),
+      signature('anthropic', [{ characters: 18, signature: 'EqQBCgIYAhIM1gbcDa9GJwZA2b3h' }]),
       finish('stop'),
       usage(44, 17, { reasoning: 41 }),
     ],

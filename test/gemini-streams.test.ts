@@ -12,6 +12,13 @@ function toolCall(index: number, id: string, name: string, args: string): Chunk 
   return { type: 'tool_call', index, id, name, arguments: args }
 }
 
+function signature(format: string, content: unknown): Chunk {
+  return {
+    type: 'reasoning_signature',
+    signature: `${format}.${Buffer.from(JSON.stringify(content)).toString('base64url')}`,
+  }
+}
+
 const EXPECTED: Record<string, readonly Chunk[]> = {
   text: [text('Hello'), text(', "world"\n'), finish('stop'), usage(9, 4)],
   multibyte: [
@@ -33,12 +40,14 @@ const EXPECTED: Record<string, readonly Chunk[]> = {
     toolCall(0, 'fc7a1', 'get_weather', '{"city":"Bern"}'),
     toolCall(1, 'fc7a2', 'get_time', '{}'),
     toolCall(2, 'fc7a3', 'ping', '{}'),
+    signature('gemini', { 0: 'CiQB0e2Kb1x=' }),
     finish('tool_calls'),
     usage(80, 30, { reasoning: 51 }),
   ],
   thinking: [
     { type: 'reasoning', text: '**Adding**\n\nTwo and two…' },
     text('4'),
+    signature('gemini', { text: 'CtkBAXLI2nyQ' }),
     finish('stop'),
     usage(11, 1, { reasoning: 58 }),
   ],

@@ -34,6 +34,8 @@ export interface Call {
 
 export interface CallProgress {
   model?: string
+  /** The digest that whom it is for is known by. */
+  endUserId?: string | undefined
   /** What its rate limits leave. */
   rates?: Rates | undefined
   /** This answer is a stored one, of an earlier call with the same Idempotency-Key. */

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../providers/provider.ts'
-import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
+import type { ChatRequest } from '../rules/calls/chat-request.ts'
 import type { CallOutcome } from '../rules/billing/charging.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
 import { ParleyError, asParleyError } from '../rules/errors.ts'
@@ -87,7 +87,7 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
     const used = isWorkedOn(call, meter, outcome) ? await meter.conclude(end) : undefined
     if (used) note(used, end, { gateway, call, route, prompt })
     const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
-    const stored = isAnswered && used ? storedAnswerOf(call, reply.message(), placed, used) : undefined
+    const stored = isAnswered && used ? storedAnswerOf(call, reply, placed, used) : undefined
     const result = gateway.idempotency.seal(call, stored)
     const settled = hold.settle({ outcome, used, held: hold.amount }, failure?.status, result)
     // Also when the charge could not be written: the recommendation was already sent.
@@ -112,12 +112,13 @@ function meterFor(
   hold: Hold,
   prompt: MeteredPrompt,
 ): Meter {
-  const isHiding = statistics.hiddenTokens(model) > 0
+  const reasoning = statistics.hiddenTokens(model, bounded.reasoning_effort)
+  const isHiding = reasoning > 0
   const { max_tokens: told } = bounded
   return createMeter({
     prompt,
     price,
-    figures: model.figures,
+    figures: isHiding ? { ...model.figures, reasoning } : model.figures,
     outputMax: told ?? model.maxOutputTokens ?? OUTPUT_TOKENS_MAX_UNKNOWN,
     isTold: told !== undefined,
     // All that a model may think unseen was held from the start.
@@ -165,12 +166,14 @@ function note(used: Conclusion, end: AnswerEnd, { gateway, call, route: { model 
 
 function storedAnswerOf(
   call: Call,
-  message: Message,
+  reply: ReturnType<typeof replyOf>,
   recommendation: RecommendationChunk | undefined,
   { usage }: Conclusion,
 ): StoredAnswer {
   const created = Math.floor(call.createdAt.getTime() / 1000)
-  return { message, recommendation, finishReason: call.facts.finishReason ?? 'stop', usage, created }
+  const { logprobs } = reply
+  const finishReason = call.facts.finishReason ?? 'stop'
+  return { message: reply.message(), recommendation, finishReason, usage, created, logprobs }
 }
 
 function isGone({ signal }: Call): boolean {

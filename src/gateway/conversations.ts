@@ -1,6 +1,7 @@
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
-import type { ChatRequest, Message } from '../rules/calls/chat-request.ts'
+import type { ChatRequest } from '../rules/calls/chat-request.ts'
+import { asSaid, type Message } from '../rules/calls/message.ts'
 import { isConversationId, numberOccurrences } from '../rules/calls/conversations.ts'
 import { ParleyError, storeUnavailable } from '../rules/errors.ts'
 import { STORE_WAIT_MS } from '../rules/limits.ts'
@@ -54,7 +55,7 @@ export function createConversations(options: ConversationsOptions): Conversation
         conversation: { projectId: call.caller.projectId, id: call.conversationId },
         callId: call.id,
         messages: numberOccurrences(
-          reply ? [...request.messages, reply] : request.messages,
+          (reply ? [...request.messages, reply] : request.messages).map(asSaid),
           digestKeys.keyFor('message-digests'),
         ),
         retentionDays: call.caller.contentRetentionDays,

@@ -29,7 +29,7 @@ export async function holdFor(
   { model, price, deployments }: Route,
   promptTokens: number,
 ): Promise<Hold> {
-  const hiddenTokens = statistics.hiddenTokens(model)
+  const hiddenTokens = statistics.hiddenTokens(model, request.reasoning_effort)
   const asked = quote({
     promptTokens,
     maxTokens: request.max_tokens,
@@ -40,6 +40,7 @@ export async function holdFor(
   })
   const { projectId, keyPairId } = call.caller
   const endUserId = call.endUser && endUsers.digestOf(projectId, call.endUser.id)
+  call.progress.endUserId = endUserId
   const ids = { callId: call.id, projectId, hasIdempotencyKey: call.idempotencyKey !== undefined }
   const frozen = { modelId: model.id, priceVersion: price.version }
   const wanted = { ...ids, ...frozen, keyPairId, endUserId, want: asked.want, min: asked.min }

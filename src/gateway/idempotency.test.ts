@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '../rules/calls/chat-request.ts'
+import type { Message } from '../rules/calls/message.ts'
 import type { RecommendationChunk } from '../rules/calls/chunk.ts'
 import { NO_USAGE } from '../rules/billing/usage.ts'
 import { chunksOf } from './idempotency.ts'

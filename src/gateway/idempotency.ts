@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
-import type { Message } from '../rules/calls/chat-request.ts'
+import type { Message } from '../rules/calls/message.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
 import { ParleyError } from '../rules/errors.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../rules/limits.ts'
@@ -19,6 +19,7 @@ export interface StoredAnswer {
   recommendation: RecommendationChunk | undefined
   finishReason: FinishReason
   usage: Usage
+  logprobs?: readonly unknown[] | undefined
   /** Unix seconds. */
   created: number
 }
@@ -100,13 +101,18 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
 }
 
 /** A stored answer as the chunks that a stream or a JSON body is made of. */
-export function* chunksOf({ message, recommendation, finishReason, usage }: StoredAnswer): Generator<ReplyChunk> {
-  if (typeof message.content === 'string' && message.content !== '') yield { type: 'text', text: message.content }
+export function* chunksOf(answer: StoredAnswer): Generator<ReplyChunk> {
+  const { message, recommendation, finishReason, usage, logprobs } = answer
+  if (message.role === 'assistant' && message.reasoning_content)
+    yield { type: 'reasoning', text: message.reasoning_content }
+  if (typeof message.content === 'string' && message.content !== '')
+    yield { type: 'text', text: message.content, ...(logprobs && { logprobs }) }
   if (message.role === 'assistant') {
     if (message.refusal) yield { type: 'refusal', text: message.refusal }
     for (const [index, call] of (message.tool_calls ?? []).entries()) {
       yield { type: 'tool_call', index, id: call.id, name: call.function.name, arguments: call.function.arguments }
     }
+    if (message.reasoning_signature) yield { type: 'reasoning_signature', signature: message.reasoning_signature }
   }
   if (recommendation) yield recommendation
   yield { type: 'finish', reason: finishReason }

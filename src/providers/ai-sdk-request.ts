@@ -1,12 +1,7 @@
 import type { AmazonBedrockProvider } from '@ai-sdk/amazon-bedrock'
-import {
-  inlineDataOf,
-  stopsOf,
-  type ChatRequest,
-  type ContentPart,
-  type InlineData,
-  type Message,
-} from '../rules/calls/chat-request.ts'
+import { stopsOf, type ChatRequest } from '../rules/calls/chat-request.ts'
+import { isInstruction, inlineDataOf, type ContentPart, type InlineData, type Message } from '../rules/calls/message.ts'
+import { thoughtsOf, type Thought } from './reasoning-signature.ts'
 import { toolInputOf } from './tool-input.ts'
 
 /** How a chat request is said to a model of an `@ai-sdk` package, whichever provider is behind it. */
@@ -20,7 +15,12 @@ type AssistantPart = Extract<Prompt[number], { role: 'assistant' }>['content'][n
 type TextPart = { type: 'text'; text: string }
 type Schema = Extract<CallOptions['responseFormat'], { type: 'json' }>['schema']
 
-export function callOptionsOf(request: ChatRequest): CallOptions {
+/** Begins the `reasoning_signature` of answers in this format. */
+export const SIGNED_BY = 'bedrock'
+
+export type ReasoningOptions = Pick<CallOptions, 'reasoning' | 'maxOutputTokens' | 'providerOptions'>
+
+export function callOptionsOf(request: ChatRequest, reasoning: ReasoningOptions = {}): CallOptions {
   const stops = stopsOf(request)
   return {
     prompt: promptOf(request.messages),
@@ -34,11 +34,12 @@ export function callOptionsOf(request: ChatRequest): CallOptions {
     responseFormat: responseFormatOf(request.response_format),
     tools: request.tools?.map(toolOf),
     toolChoice: request.tools && toolChoiceOf(request.tool_choice),
+    ...reasoning,
   }
 }
 
 function promptOf(messages: readonly Message[]): Prompt {
-  const system = messages.flatMap((message) => (message.role === 'system' ? textsOf(message.content) : []))
+  const system = messages.filter(isInstruction).flatMap(({ content }) => textsOf(content))
   const toolNames = new Map<string, string>()
   const turns: Prompt = []
   for (const message of messages) {
@@ -56,6 +57,7 @@ function promptOf(messages: readonly Message[]): Prompt {
 function turnsOf(message: Message, toolNames: ReadonlyMap<string, string>): Prompt {
   switch (message.role) {
     case 'system':
+    case 'developer':
       return []
     case 'user': {
       const content =
@@ -63,7 +65,8 @@ function turnsOf(message: Message, toolNames: ReadonlyMap<string, string>): Prom
       return content.length === 0 ? [] : [{ role: 'user', content }]
     }
     case 'assistant': {
-      const content: AssistantPart[] = [...textsOf(message.content ?? ''), ...textsOf(message.refusal ?? '')]
+      const texts = [...textsOf(message.content ?? ''), ...textsOf(message.refusal ?? '')]
+      const content: AssistantPart[] = [...thoughtsOf(SIGNED_BY, message).map(reasoningPartOf), ...texts]
       for (const { id, function: called } of message.tool_calls ?? []) {
         const input = toolInputOf(called.arguments)
         content.push({ type: 'tool-call', toolCallId: toolIdOf(id), toolName: called.name, input })
@@ -79,6 +82,13 @@ function turnsOf(message: Message, toolNames: ReadonlyMap<string, string>): Prom
   }
 }
 
+function reasoningPartOf(thought: Thought): AssistantPart {
+  if ('redacted' in thought)
+    return { type: 'reasoning', text: '', providerOptions: { amazonBedrock: { redactedContent: thought.redacted } } }
+  const { text, signature } = thought
+  return { type: 'reasoning', text, providerOptions: { amazonBedrock: { signature } } }
+}
+
 /** A text of nothing but whitespace is refused by most providers, and says nothing. */
 function textsOf(content: string | readonly { text: string }[]): TextPart[] {
   const texts = typeof content === 'string' ? [content] : content.map((part) => part.text)
@@ -87,6 +97,8 @@ function textsOf(content: string | readonly { text: string }[]): TextPart[] {
 
 function userParts(part: ContentPart): UserPart[] {
   if (part.type === 'text') return textsOf(part.text)
+  // Requests with sound are not sent here.
+  if (part.type === 'input_audio') return []
   const inline = part.type === 'file' ? inlineDataOf(part.file.file_data) : inlineImageOf(part.image_url.url)
   if (!inline) return []
   const filename = part.type === 'file' ? part.file.filename : undefined

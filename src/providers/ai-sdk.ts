@@ -1,8 +1,9 @@
 import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
-import { callOptionsOf, type LanguageModel } from './ai-sdk-request.ts'
+import { callOptionsOf, SIGNED_BY, type LanguageModel, type ReasoningOptions } from './ai-sdk-request.ts'
 import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from './endings.ts'
 import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from './provider.ts'
+import { createSignedThoughts } from './reasoning-signature.ts'
 import type { BytesRequest, Transport } from './transport.ts'
 
 /**
@@ -23,6 +24,8 @@ export interface BridgeOptions {
   /** Cuts the body into what the package reads at once, with a limit for each, because the packages have none. */
   piecesIn(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   kindOfRefusal?: BytesRequest['kindOfRefusal']
+  /** How the model is to think, in the package's words. */
+  reasoning?: ReasoningOptions
   /** For the reasons to finish that the package does not know. */
   endings: Endings
 }
@@ -36,7 +39,7 @@ export async function* streamThrough(options: BridgeOptions, signal: AbortSignal
   let parts: ReadableStreamDefaultReader<StreamPart> | undefined
   try {
     const model = await options.modelWith(exchange.fetch)
-    const { stream } = await model.doStream(callOptionsOf(options.call.request))
+    const { stream } = await model.doStream(callOptionsOf(options.call.request, options.reasoning))
     parts = stream.getReader()
     const reader = createReader(options.endings)
     for (let next = await parts.read(); !next.done; next = await parts.read()) {
@@ -146,7 +149,8 @@ function refuseIfDropped({ warnings }: Extract<StreamPart, { type: 'stream-start
 
 /** Turns the parts of a stream, in order, into chunks. The finish is given out last, when the stream has ended. */
 export function createReader(endings: Endings): { read(part: StreamPart): Chunk[]; end(): Chunk[] } {
-  const calls = new Map<string, { index: number; hasArguments: boolean }>()
+  const calls = createCalls()
+  const thoughts = createSignedThoughts(SIGNED_BY)
   let last: Extract<StreamPart, { type: 'finish' }> | undefined
   let blocked: FinishChunk | undefined
   let hasBegun = false
@@ -160,37 +164,24 @@ export function createReader(endings: Endings): { read(part: StreamPart): Chunk[
     return []
   }
 
-  function startCall(id: string, name: string): Chunk[] {
-    const index = calls.size
-    if (calls.has(id)) throw new UpstreamError('bad_event')
-    calls.set(id, { index, hasArguments: false })
-    return [{ type: 'tool_call', index, id, name, arguments: '' }]
-  }
-
-  function continueCall(id: string, fragment: string): Chunk[] {
-    const call = calls.get(id)
-    if (!call) throw new UpstreamError('bad_event')
-    if (fragment === '') return []
-    call.hasArguments = true
-    return [{ type: 'tool_call', index: call.index, id: undefined, name: undefined, arguments: fragment }]
-  }
-
   function chunksOf(part: StreamPart): Chunk[] {
     switch (part.type) {
       case 'text-delta':
         return part.delta === '' ? [] : [{ type: 'text', text: part.delta }]
+      case 'reasoning-start':
+      case 'reasoning-end':
+        noteSignature(part, thoughts)
+        return []
       case 'reasoning-delta':
+        thoughts.addText(part.id, part.delta)
+        noteSignature(part, thoughts)
         return part.delta === '' ? [] : [{ type: 'reasoning', text: part.delta }]
       case 'tool-input-start':
-        return startCall(part.id, part.toolName)
+        return calls.start(part.id, part.toolName)
       case 'tool-input-delta':
-        return continueCall(part.id, part.delta)
-      case 'tool-call': {
-        // The whole call, once more or for the first time. Without arguments it comes without fragments.
-        const start = calls.has(part.toolCallId) ? [] : startCall(part.toolCallId, part.toolName)
-        const isKnown = calls.get(part.toolCallId)?.hasArguments
-        return isKnown ? start : [...start, ...continueCall(part.toolCallId, part.input)]
-      }
+        return calls.goOn(part.id, part.delta)
+      case 'tool-call':
+        return calls.whole(part.toolCallId, part.toolName, part.input)
       case 'error':
         return readError(part.error)
       case 'finish':
@@ -209,11 +200,54 @@ export function createReader(endings: Endings): { read(part: StreamPart): Chunk[
     },
     end() {
       if (!last) throw new UpstreamError('truncated')
-      const end: Chunk[] = [blocked ?? finishIn(last.finishReason, endings)]
+      const signature = thoughts.signature()
+      const end: Chunk[] = signature === undefined ? [] : [{ type: 'reasoning_signature', signature }]
+      end.push(blocked ?? finishIn(last.finishReason, endings))
       const usage = usageFromAiSdk(last.usage)
       return usage ? [...end, { type: 'usage', usage }] : end
     },
   }
+}
+
+/** The calls of one answer, by the package's ids. */
+function createCalls() {
+  const calls = new Map<string, { index: number; hasArguments: boolean }>()
+
+  function start(id: string, name: string): Chunk[] {
+    const index = calls.size
+    if (calls.has(id)) throw new UpstreamError('bad_event')
+    calls.set(id, { index, hasArguments: false })
+    return [{ type: 'tool_call', index, id, name, arguments: '' }]
+  }
+
+  function goOn(id: string, fragment: string): Chunk[] {
+    const call = calls.get(id)
+    if (!call) throw new UpstreamError('bad_event')
+    if (fragment === '') return []
+    call.hasArguments = true
+    return [{ type: 'tool_call', index: call.index, id: undefined, name: undefined, arguments: fragment }]
+  }
+
+  return {
+    start,
+    goOn,
+    /** The whole call, once more or for the first time. Without arguments it comes without fragments. */
+    whole(id: string, name: string, input: string): Chunk[] {
+      const opening = calls.has(id) ? [] : start(id, name)
+      return calls.get(id)?.hasArguments ? opening : [...opening, ...goOn(id, input)]
+    },
+  }
+}
+
+interface Signed {
+  id: string
+  providerMetadata?: Record<string, Record<string, unknown>>
+}
+
+function noteSignature({ id, providerMetadata }: Signed, thoughts: ReturnType<typeof createSignedThoughts>): void {
+  const { signature, redactedContent } = providerMetadata?.amazonBedrock ?? {}
+  if (typeof signature === 'string') thoughts.addSignature(id, signature)
+  if (typeof redactedContent === 'string') thoughts.addRedacted(id, redactedContent)
 }
 
 /** The package could not read an event, as opposed to one that tells of an error. */

@@ -3,9 +3,12 @@ import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { isRecord } from '../rules/record.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
+import { SIGNED_BY } from './anthropic-turns.ts'
 import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endings.ts'
+import { withExtra } from './extra-body.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { parseObject, readEvents, type EventReader } from './read-events.ts'
+import { createSignedThoughts } from './reasoning-signature.ts'
 import type { Transport } from './transport.ts'
 import { countOf, createUsageSoFar } from './reported-usage.ts'
 
@@ -37,10 +40,11 @@ export function createAnthropic(options: AnthropicOptions): Provider {
   return {
     name: options.name,
     cannotHonour: unhonouredIn,
-    stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
+    stream({ request, upstreamModel, apiKey, timers, onSent, extraBody, endUser }, signal) {
       const headers: Record<string, string> = { ...settings.headers, 'anthropic-version': VERSION }
       if (apiKey !== undefined) headers['x-api-key'] = apiKey
-      const body = JSON.stringify(requestBodyOf(request, upstreamModel, settings.defaultMaxTokens))
+      const wanted = requestBodyOf(request, upstreamModel, settings.defaultMaxTokens, endUser)
+      const body = JSON.stringify(withExtra(wanted, extraBody))
       const exchange = { url, headers, body, timers, onSent, kindOfRefusal }
       return readEvents(options.transport, exchange, createReader(), signal)
     },
@@ -69,6 +73,7 @@ export function kindOfRefusal(status: number, body: string): UpstreamErrorKind |
  */
 export function createReader(): EventReader {
   const tools = createToolBlocks()
+  const thoughts = createSignedThoughts(SIGNED_BY)
   const soFar = createUsageSoFar()
   let atStart: Counts = {}
   let usageAtStart: Usage | undefined
@@ -88,7 +93,8 @@ export function createReader(): EventReader {
   function endChunks(): Chunk[] {
     if (finish === undefined) throw new UpstreamError('truncated')
     isDone = true
-    const end: Chunk[] = [finish]
+    const signature = thoughts.signature()
+    const end: Chunk[] = signature === undefined ? [finish] : [{ type: 'reasoning_signature', signature }, finish]
     return atEnd ? [...end, { type: 'usage', usage: usageFromAnthropic(atStart, atEnd) }] : end
   }
 
@@ -104,9 +110,9 @@ export function createReader(): EventReader {
       if (typeof event?.type !== 'string') throw new UpstreamError('bad_event')
       switch (event.type) {
         case 'content_block_delta':
-          return withUsageAtStart(deltaChunks(event, tools))
+          return withUsageAtStart(deltaChunks(event, tools, thoughts))
         case 'content_block_start':
-          return withUsageAtStart(startChunks(event, tools))
+          return withUsageAtStart(startChunks(event, tools, thoughts))
         case 'content_block_stop':
           return tools.stop(event.index)
         case 'message_start':
@@ -174,13 +180,19 @@ function argumentsOf(index: number, fragment: string): Chunk {
   return { type: 'tool_call', index, id: undefined, name: undefined, arguments: fragment }
 }
 
-function startChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[] {
+type Thoughts = ReturnType<typeof createSignedThoughts>
+
+function startChunks(event: Record<string, unknown>, tools: ToolBlocks, thoughts: Thoughts): Chunk[] {
   const block = mustBeRecord(event.content_block)
   switch (mustBeString(block.type)) {
     case 'text':
       return contentChunks('text', block.text)
     case 'thinking':
-      return contentChunks('reasoning', block.thinking)
+      if (typeof block.signature === 'string') thoughts.addSignature(event.index, block.signature)
+      return thoughtChunks(event.index, block.thinking, thoughts)
+    case 'redacted_thinking':
+      if (typeof block.data === 'string') thoughts.addRedacted(event.index, block.data)
+      return []
     case 'tool_use':
       return tools.start(block, event.index)
     default:
@@ -189,19 +201,28 @@ function startChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[]
   }
 }
 
-/** Signatures and citations are not passed on. */
-function deltaChunks(event: Record<string, unknown>, tools: ToolBlocks): Chunk[] {
+/** Citations are not passed on. */
+function deltaChunks(event: Record<string, unknown>, tools: ToolBlocks, thoughts: Thoughts): Chunk[] {
   const delta = mustBeRecord(event.delta)
   switch (mustBeString(delta.type)) {
     case 'text_delta':
       return contentChunks('text', delta.text)
     case 'thinking_delta':
-      return contentChunks('reasoning', delta.thinking)
+      return thoughtChunks(event.index, delta.thinking, thoughts)
+    case 'signature_delta':
+      thoughts.addSignature(event.index, mustBeString(delta.signature))
+      return []
     case 'input_json_delta':
       return tools.delta(mustBeString(delta.partial_json), event.index)
     default:
       return []
   }
+}
+
+function thoughtChunks(index: unknown, value: unknown, thoughts: Thoughts): Chunk[] {
+  const chunks = contentChunks('reasoning', value)
+  thoughts.addText(index, mustBeString(value))
+  return chunks
 }
 
 /** An empty text is not yet an answer, and until there is one another deployment may be tried. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChatRequest } from '../rules/calls/chat-request.ts'
-import { cannotHonour } from './bedrock.ts'
+import { cannotHonour } from './bedrock-request.ts'
 
 const TOOL = { type: 'function', function: { name: 'weather' } }
 
@@ -29,7 +29,13 @@ test('what has no place in the format is named, and what asks for nothing is hon
     [undefined, { presence_penalty: 0 }],
     ['frequency_penalty', { frequency_penalty: -1 }],
     ['logit_bias', { logit_bias: { 5: 1 } }],
-    ['user', { user: 'u' }],
+    ['parallel_tool_calls', { tools: [TOOL], parallel_tool_calls: false }],
+    [undefined, { tools: [TOOL], parallel_tool_calls: true }],
+    ['verbosity', { verbosity: 'high' }],
+    ['logprobs', { logprobs: true }],
+    ['prediction', { prediction: { type: 'content', content: 'x' } }],
+    ['reasoning_effort', { reasoning_effort: 'low' }],
+    [undefined, { reasoning_effort: 'none' }],
     ['response_format', { response_format: { type: 'json_object' } }],
     ['response_format', { response_format: schema, tools: [TOOL] }],
     [undefined, { response_format: schema }],
@@ -45,6 +51,6 @@ test('what has no place in the format is named, and what asks for nothing is hon
     [undefined, { messages: [{ role: 'user', content: [file('data:application/pdf;base64,AAAA')] }] }],
   ] as const) {
     const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
-    assert.equal(cannotHonour(request), field, JSON.stringify(body))
+    assert.equal(cannotHonour(request, 'meta.llama3-3-70b-instruct-v1:0'), field, JSON.stringify(body))
   }
 })

@@ -1,14 +1,7 @@
 import { z } from 'zod'
-import {
-  filesOf,
-  imageUrlsOf,
-  inlineDataOf,
-  type ChatRequest,
-  type OptionalField,
-} from '../rules/calls/chat-request.ts'
 import { EVENT_BYTES_MAX } from '../rules/limits.ts'
-import { inlineImageOf } from './ai-sdk-request.ts'
 import { streamThrough } from './ai-sdk.ts'
+import { cannotHonour, reasoningOf } from './bedrock-request.ts'
 import { BEDROCK_ENDINGS } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import type { Transport } from './transport.ts'
@@ -50,6 +43,7 @@ export function createBedrock({ name, baseUrl, settings, transport }: BedrockOpt
           },
           piecesIn: framesIn,
           kindOfRefusal,
+          reasoning: reasoningOf(call),
           endings: BEDROCK_ENDINGS,
         },
         signal,
@@ -72,51 +66,6 @@ function credentialsIn(apiKey: string | undefined) {
   if (secretAccessKey === undefined) return { apiKey: first }
   if (!secretAccessKey) throw new UpstreamError('key_rejected')
   return { apiKey: '', accessKeyId: first, secretAccessKey, sessionToken }
-}
-
-const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
-
-/** A field at the value that it has anyway asks for nothing and is honoured. */
-export function cannotHonour(request: ChatRequest): OptionalField | undefined {
-  // OpenAI's scale ends at 2, this one at 1: a clamped temperature would be another one than was asked for.
-  if (request.temperature !== undefined && request.temperature > 1) return 'temperature'
-  if (request.seed !== undefined) return 'seed'
-  if (request.presence_penalty) return 'presence_penalty'
-  if (request.frequency_penalty) return 'frequency_penalty'
-  if (Object.values(request.logit_bias ?? {}).some((bias) => bias !== 0)) return 'logit_bias'
-  if (request.user !== undefined) return 'user'
-  if (!isFormatHonoured(request)) return 'response_format'
-  // Calls of tools that are no longer offered are refused there.
-  if (!request.tools && hasToolTurns(request)) return 'tools'
-  if (!isChoiceHonoured(request)) return 'tool_choice'
-  if (!imageUrlsOf(request).every(isImageHonoured)) return 'images'
-  return filesOf(request).every(({ file }) => isPdf(file.file_data)) ? undefined : 'files'
-}
-
-/** A schema is held to by a tool that the model must call, so it leaves no room for the caller's tools. */
-function isFormatHonoured({ response_format: format, tools }: ChatRequest): boolean {
-  if (format === undefined || format.type === 'text') return true
-  const schema = format.json_schema?.schema
-  return format.type === 'json_schema' && typeof schema === 'object' && schema !== null && !tools
-}
-
-/** There is no "none": tools are left out instead, which cannot be where the conversation has used them. */
-function isChoiceHonoured(request: ChatRequest): boolean {
-  const choice = request.tool_choice
-  if (choice === undefined || choice === 'auto') return true
-  return choice === 'none' ? !hasToolTurns(request) : request.tools !== undefined
-}
-
-function hasToolTurns({ messages }: ChatRequest): boolean {
-  return messages.some((m) => m.role === 'tool' || (m.role === 'assistant' && m.tool_calls !== undefined))
-}
-
-function isImageHonoured(url: string): boolean {
-  return IMAGE_TYPES.has(inlineImageOf(url)?.mediaType ?? '')
-}
-
-function isPdf(url: string): boolean {
-  return inlineDataOf(url)?.mediaType === 'application/pdf'
 }
 
 /** A model that fails or takes too long is told with a 4xx here. */

@@ -2,14 +2,25 @@ import {
   contentPartsOf,
   filesOf,
   imageUrlsOf,
-  inlineDataOf,
+  isPrefilled,
+  stopsOf,
   type ChatRequest,
+} from '../rules/calls/chat-request.ts'
+import {
+  inlineDataOf,
+  isInstruction,
+  type AssistantMessage,
   type ContentPart,
   type FilePart,
+  type InstructionMessage,
   type Message,
-  type OptionalField,
-} from '../rules/calls/chat-request.ts'
+} from '../rules/calls/message.ts'
+import { fieldsOf, type RouteField } from '../rules/calls/route-fields.ts'
+import { fieldsIn } from '../rules/record.ts'
+import { mapSchema, type Schema } from './json-schema.ts'
 import { UpstreamError } from './provider.ts'
+import { geminiTakesPenalties, geminiThinkingOf, isGemini3 } from './reasoning-effort.ts'
+import { signedContentOf } from './reasoning-signature.ts'
 import { toolInputOf } from './tool-input.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
@@ -41,11 +52,10 @@ interface Part {
 }
 
 type ToolCall = NonNullable<Extract<Message, { role: 'assistant' }>['tool_calls']>[number]
-type Schema = Record<string, unknown>
 
 /**
- * Newer models refuse a function call in the history without the signature that they gave it. Chat completions have no
- * field that would bring it back, and this is Google's documented word for calls whose signature is lost.
+ * Newer models refuse a function call in the history without the signature that they gave it. Where a caller does not bring
+ * it back, this is Google's documented word for calls whose signature is lost.
  */
 const SIGNATURE_LOST = 'skip_thought_signature_validator'
 
@@ -53,7 +63,7 @@ const SIGNATURE_LOST = 'skip_thought_signature_validator'
 const SEED_MAX = 2 ** 31 - 1
 
 export function requestBodyOf(request: ChatRequest, options: BodyOptions): Record<string, unknown> {
-  const system = request.messages.filter((m) => m.role === 'system').flatMap((m) => textPartsOf(m.content))
+  const system = request.messages.filter(isInstruction).flatMap(({ content }) => textPartsOf(content))
   const contents = contentsOf(request.messages, options)
   // There is no answer to a system instruction alone, so then it is said as the user's words.
   const isSystemOnly = contents.length === 0
@@ -62,14 +72,28 @@ export function requestBodyOf(request: ChatRequest, options: BodyOptions): Recor
     systemInstruction: isSystemOnly || system.length === 0 ? undefined : { parts: system },
     tools: request.tools && [{ functionDeclarations: request.tools.map(declarationOf) }],
     toolConfig: request.tools && toolConfigOf(request),
-    generationConfig: generationConfigOf(request),
+    generationConfig: generationConfigOf(request, options),
     safetySettings: options.safetySettings,
   }
 }
 
-export function cannotHonour(request: ChatRequest): OptionalField | undefined {
-  if (request.logit_bias !== undefined && Object.keys(request.logit_bias).length > 0) return 'logit_bias'
-  if (request.user !== undefined) return 'user'
+/** This wire format has no place for them. */
+const WITHOUT_PLACE: ReadonlySet<RouteField> = new Set([
+  'logit_bias',
+  'parallel_tool_calls',
+  'verbosity',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+])
+
+export function cannotHonour(request: ChatRequest, upstreamModel: string): RouteField | undefined {
+  const used = fieldsOf(request)
+  const takesPenalties = geminiTakesPenalties(upstreamModel)
+  const refused = used.find((field) => WITHOUT_PLACE.has(field) || (field.endsWith('_penalty') && !takesPenalties))
+  if (refused) return refused
+  if (request.reasoning_effort && !geminiThinkingOf(upstreamModel, request.reasoning_effort)) return 'reasoning_effort'
+  if (isPrefilled(request) && isGemini3(upstreamModel)) return 'prefill'
   if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
   if (!request.tools && !isNoChoice(request.tool_choice)) return 'tool_choice'
   if (imageUrlsOf(request).some((url) => imagePartOf(url) === undefined)) return 'images'
@@ -85,17 +109,17 @@ function contentsOf(messages: readonly Message[], options: BodyOptions): Content
   const contents: Content[] = []
   const functionNames = new Map<string, string>()
   for (const message of messages) {
-    if (message.role === 'system') continue
+    if (isInstruction(message)) continue
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) functionNames.set(call.id, call.function.name)
     }
     append(contents, message.role === 'assistant' ? 'model' : 'user', partsOf(message, functionNames, options))
   }
-  if (wantsSignatures(options.upstreamModel)) {
+  if (isGemini3(options.upstreamModel)) {
     // Of calls that were made together only the first is signed.
     for (const { parts } of contents) {
       const first = parts.find((part) => part.functionCall)
-      if (first) first.thoughtSignature = SIGNATURE_LOST
+      if (first) first.thoughtSignature ??= SIGNATURE_LOST
     }
   }
   return contents
@@ -113,25 +137,25 @@ function isResult(part: Part | undefined): boolean {
   return part?.functionResponse !== undefined
 }
 
-/** Signatures came with the third generation; names such as gemini-flash-latest mean the newest. */
-function wantsSignatures(model: string): boolean {
-  return /(?:^|\/)gemini-(?![12]\b)/.test(model)
-}
-
 function partsOf(
-  message: Exclude<Message, { role: 'system' }>,
+  message: Exclude<Message, InstructionMessage>,
   functionNames: ReadonlyMap<string, string>,
   { hasCallIds }: BodyOptions,
 ): Part[] {
   switch (message.role) {
     case 'user':
       return typeof message.content === 'string' ? textPartsOf(message.content) : message.content.flatMap(userPartsOf)
-    case 'assistant':
+    case 'assistant': {
+      const signatures = signaturesOf(message)
+      const sign = (part: Part, signature: unknown): Part =>
+        typeof signature === 'string' ? { ...part, thoughtSignature: signature } : part
+      const texts = [...textPartsOf(message.content ?? ''), ...textPartsOf(message.refusal ?? '')]
+      const calls = (message.tool_calls ?? []).map((call) => callPartOf(call, hasCallIds))
       return [
-        ...textPartsOf(message.content ?? ''),
-        ...textPartsOf(message.refusal ?? ''),
-        ...(message.tool_calls ?? []).map((call) => callPartOf(call, hasCallIds)),
+        ...texts.map((part, n) => (n === texts.length - 1 ? sign(part, signatures.text) : part)),
+        ...calls.map((part, n) => sign(part, signatures[n])),
       ]
+    }
     case 'tool': {
       const id = message.tool_call_id
       // Wrapped and not parsed, because parsing would round its large numbers.
@@ -140,6 +164,14 @@ function partsOf(
       return [{ functionResponse: { ...(hasCallIds && { id }), name, response } }]
     }
   }
+}
+
+/** Begins the `reasoning_signature` of answers in this format. */
+export const SIGNED_BY = 'gemini'
+
+/** By the number of the call, and `text` for that of the text. */
+function signaturesOf(message: AssistantMessage): Record<string, unknown> {
+  return fieldsIn(signedContentOf(SIGNED_BY, message))
 }
 
 function userPartsOf(part: ContentPart): Part[] {
@@ -151,6 +183,10 @@ function userPartsOf(part: ContentPart): Part[] {
     case 'file': {
       const { mediaType, base64 } = inlineDataOf(part.file.file_data) ?? { mediaType: '', base64: '' }
       return [{ inlineData: { mimeType: mediaType, data: base64 } }]
+    }
+    case 'input_audio': {
+      const { format, data } = part.input_audio
+      return [{ inlineData: { mimeType: `audio/${format}`, data } }]
     }
   }
 }
@@ -223,19 +259,23 @@ function toolConfigOf({ tools, tool_choice: choice }: ChatRequest): Record<strin
   return { functionCallingConfig: { mode: isStrict ? 'VALIDATED' : 'AUTO' } }
 }
 
-function generationConfigOf(request: ChatRequest): Record<string, unknown> {
+function generationConfigOf(request: ChatRequest, { upstreamModel }: BodyOptions): Record<string, unknown> {
+  const { reasoning_effort: effort } = request
+  const stops = stopsOf(request)
   const format = request.response_format
   const schema = format?.type === 'json_schema' ? format.json_schema?.schema : undefined
   return {
     temperature: request.temperature,
     topP: request.top_p,
     maxOutputTokens: request.max_tokens,
-    stopSequences: typeof request.stop === 'string' ? [request.stop] : request.stop,
+    stopSequences: stops.length === 0 ? undefined : stops,
     seed: request.seed,
-    presencePenalty: request.presence_penalty,
-    frequencyPenalty: request.frequency_penalty,
+    // Zero asks for nothing, and newer models refuse the field.
+    presencePenalty: request.presence_penalty || undefined,
+    frequencyPenalty: request.frequency_penalty || undefined,
     responseMimeType: format === undefined || format.type === 'text' ? undefined : 'application/json',
-    responseJsonSchema: withoutConst(schema),
+    responseJsonSchema: mapSchema(schema, withoutConst),
+    thinkingConfig: effort && geminiThinkingOf(upstreamModel, effort),
     mediaResolution: mediaResolutionOf(request),
   }
 }
@@ -248,18 +288,7 @@ function mediaResolutionOf(request: ChatRequest): string | undefined {
   return undefined
 }
 
-const SCHEMAS = new Set(['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf', 'prefixItems'])
-const SCHEMAS_BY_NAME = new Set(['properties', '$defs', 'definitions'])
-
-/** They know `enum` but not `const`, which is an `enum` of one. Bodies from callers are at most 32 levels deep. */
-function withoutConst(schema: unknown): unknown {
-  if (typeof schema !== 'object' || schema === null) return schema
-  if (Array.isArray(schema)) return schema.map(withoutConst)
-  const { const: only, ...rest } = schema as Schema
-  const entries = Object.entries(rest).map(([key, value]): [string, unknown] => {
-    if (SCHEMAS.has(key)) return [key, withoutConst(value)]
-    if (!SCHEMAS_BY_NAME.has(key) || typeof value !== 'object' || value === null) return [key, value]
-    return [key, Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutConst(member)]))]
-  })
-  return Object.fromEntries(only === undefined ? entries : [...entries, ['enum', [only]]])
+/** They know `enum` but not `const`, which is an `enum` of one. */
+function withoutConst({ const: only, ...rest }: Schema): Schema {
+  return only === undefined ? rest : { ...rest, enum: [only] }
 }

@@ -3,9 +3,11 @@ import type { Chunk, ContentChunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { fieldsIn, isRecord } from '../rules/record.ts'
 import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent } from './endings.ts'
-import { cannotHonour, requestBodyOf } from './gemini-request.ts'
+import { cannotHonour, requestBodyOf, SIGNED_BY } from './gemini-request.ts'
+import { withExtra } from './extra-body.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { jsonIn, readEvents, type EventReader } from './read-events.ts'
+import { signatureOf } from './reasoning-signature.ts'
 import type { Transport } from './transport.ts'
 import { countOf, createUsageSoFar } from './reported-usage.ts'
 
@@ -28,12 +30,14 @@ export function createGemini(options: GeminiOptions): Provider {
   return {
     name: options.name,
     cannotHonour,
-    stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
+    stream({ request, upstreamModel, apiKey, timers, onSent, extraBody }, signal) {
       const exchange = {
         url: `${baseUrl}/${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
         // Google also takes the key in the address, where every proxy on the way would log it.
         headers: { ...headers, ...(apiKey !== undefined && { 'x-goog-api-key': apiKey }) },
-        body: JSON.stringify(requestBodyOf(request, { upstreamModel, hasCallIds: true, safetySettings })),
+        body: JSON.stringify(
+          withExtra(requestBodyOf(request, { upstreamModel, hasCallIds: true, safetySettings }), extraBody),
+        ),
         timers,
         onSent,
         kindOfRefusal,
@@ -76,11 +80,12 @@ export function createReader(): EventReader {
   let responseId: unknown
   let hasOutput = false
   const callIds = new Set<string>()
+  const signatures: Record<string, string> = {}
   const soFar = createUsageSoFar()
 
   function chunkOf(part: Fields): ContentChunk | undefined {
     if (part.functionCall != null) return callOf(part.functionCall)
-    // Images, code and signatures have no place in a chat completion.
+    // Images and code have no place in a chat completion.
     if (part.text == null) return undefined
     if (typeof part.text !== 'string') throw new UpstreamError('bad_event')
     return part.text === '' ? undefined : { type: part.thought === true ? 'reasoning' : 'text', text: part.text }
@@ -115,7 +120,10 @@ export function createReader(): EventReader {
       if (candidate.finishReason != null) finish = finishIn(candidate.finishReason)
       const chunks: Chunk[] = []
       for (const part of partsIn(candidate.content)) {
+        const { thoughtSignature: signature } = recordOf(part)
         const chunk = chunkOf(recordOf(part))
+        // Of the text, the last one counts: it may come on a part that is otherwise empty.
+        if (typeof signature === 'string') signatures[chunk?.type === 'tool_call' ? chunk.index : 'text'] = signature
         if (!chunk) continue
         hasOutput ||= chunk.type !== 'reasoning'
         chunks.push(chunk)
@@ -125,7 +133,11 @@ export function createReader(): EventReader {
     end() {
       if (finish === undefined) throw new UpstreamError('truncated')
       const reason = finish.reason === 'stop' && callIds.size > 0 ? 'tool_calls' : finish.reason
-      const end: Chunk[] = [{ ...finish, reason }]
+      const isSigned = hasOutput && Object.keys(signatures).length > 0
+      const end: Chunk[] = [
+        ...(isSigned ? [{ type: 'reasoning_signature', signature: signatureOf(SIGNED_BY, signatures) } as const] : []),
+        { ...finish, reason },
+      ]
       return usage === undefined ? end : [...end, { type: 'usage', usage: usageFromGemini(usage, hasOutput) }]
     },
     isLast: () => false,

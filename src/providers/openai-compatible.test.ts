@@ -3,29 +3,10 @@ import { test } from 'node:test'
 import { parseChatRequest } from '../rules/calls/chat-request.ts'
 import { UPSTREAM_TIMERS } from '../rules/limits.ts'
 import type { Chunk } from '../rules/calls/chunk.ts'
-import { createOpenAICompatible, requestBodyOf } from './openai-compatible.ts'
+import { createOpenAICompatible } from './openai-compatible.ts'
 import { createTransport, type EventsRequest } from './transport.ts'
 
 const STOP = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
-
-test('the upstream gets the checked fields under its own name of the model, and is always asked to stream usage', () => {
-  const request = parseChatRequest({
-    model: 'public-name',
-    messages: [{ role: 'user', content: 'Hi' }],
-    stream: false,
-    max_completion_tokens: 5,
-    temperature: 0,
-    unknown: true,
-  })
-  assert.deepEqual(JSON.parse(JSON.stringify(requestBodyOf(request, 'their-name'))), {
-    model: 'their-name',
-    messages: [{ role: 'user', content: 'Hi' }],
-    max_tokens: 5,
-    temperature: 0,
-    stream: true,
-    stream_options: { include_usage: true },
-  })
-})
 
 test('a request goes to the base URL with the key, however the URL ends, and without one if there is none', async () => {
   const sent: EventsRequest[] = []
@@ -89,7 +70,7 @@ test('what a provider does differently is settings: path, query, headers, key, f
   }
   const provider = createOpenAICompatible({ name: 'p', baseUrl: 'https://api.example.com/v1', settings, transport })
   const request = parseChatRequest(SETTINGS_REQUEST)
-  const call = { request, upstreamModel: 'u', apiKey: 'k', timers: UPSTREAM_TIMERS }
+  const call = { request, upstreamModel: 'u', apiKey: 'k', timers: UPSTREAM_TIMERS, endUser: 'digest' }
   for await (const _ of provider.stream(call, new AbortController().signal));
   const [{ url, headers, body, kindOfRefusal } = assert.fail()] = sent
   assert.equal(url, 'https://api.example.com/v1/chat?api-version=2026-01+preview')
@@ -98,8 +79,8 @@ test('what a provider does differently is settings: path, query, headers, key, f
     model: 'u',
     messages: [{ role: 'user', content: 'Hi' }],
     max_completion_tokens: 7,
-    seed: 1,
     stream: true,
+    user: 'digest',
   })
   assert.deepEqual(
     [401, 418, 402, 403, 400, 500].map((status) => kindOfRefusal?.(status, '')),
@@ -110,9 +91,9 @@ test('what a provider does differently is settings: path, query, headers, key, f
     [400, 500].map((status) => kindOfRefusal?.(status, ofTheModel)),
     ['model_failed', undefined],
   )
-  assert.equal(provider.cannotHonour(request), 'seed')
+  assert.equal(provider.cannotHonour(request, 'u'), 'seed')
   const { seed: _, ...plain } = SETTINGS_REQUEST
-  assert.equal(provider.cannotHonour(parseChatRequest(plain)), undefined)
+  assert.equal(provider.cannotHonour(parseChatRequest(plain), 'u'), undefined)
 })
 
 test('settings that nothing reads are refused: a typo must not pass for a setting', () => {

@@ -52,6 +52,8 @@ export function createReader(): EventReader {
       if (!choice) return []
       if (choice.finish_reason) finish = finishIn(choice.finish_reason, choice.native_finish_reason)
       const chunks = chunksOf(choice.delta ?? {}, calls)
+      const said = choice.logprobs?.content && chunks.find((chunk) => chunk.type === 'text')
+      if (said) said.logprobs = choice.logprobs?.content ?? []
       hasBegun ||= chunks.length > 0
       return soFar.after(chunks, usage)
     },
@@ -110,6 +112,10 @@ const upstreamEvent = z.object({
               .nullish(),
           })
           .nullish(),
+        logprobs: z
+          .object({ content: z.array(z.unknown()).nullish() })
+          .nullish()
+          .catch(undefined),
         finish_reason: text,
         native_finish_reason: text.catch(undefined),
       }),

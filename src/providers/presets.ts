@@ -1,4 +1,4 @@
-import type { OpenAICompatibleSettings } from './openai-compatible.ts'
+import type { OpenAICompatibleSettings } from './openai-settings.ts'
 
 /**
  * Where well-known providers are and what they do differently. Data and nothing else: a provider that speaks one of our
@@ -21,7 +21,13 @@ export const PRESETS: readonly Preset[] = [
     kind: 'openai-compatible',
     baseUrl: 'https://api.openai.com/v1',
     // Its newer models refuse max_tokens, and its older ones understand both.
-    settings: { maxTokensField: 'max_completion_tokens', readsFiles: true },
+    settings: {
+      maxTokensField: 'max_completion_tokens',
+      readsFiles: true,
+      readsAudio: true,
+      developerRole: true,
+      endUserField: 'safety_identifier',
+    },
     key: 'needed',
     hint: 'A project key that may write to chat completions is enough.',
   },
@@ -29,7 +35,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'azure',
     kind: 'openai-compatible',
     baseUrl: undefined,
-    settings: { auth: { header: 'api-key' }, maxTokensField: 'max_completion_tokens' },
+    settings: { auth: { header: 'api-key' }, maxTokensField: 'max_completion_tokens', developerRole: true },
     key: 'needed',
     hint: 'The base URL is the endpoint of your resource followed by /openai/v1, the upstream model the name of a deployment.',
   },
@@ -39,7 +45,15 @@ export const PRESETS: readonly Preset[] = [
     baseUrl: 'https://api.groq.com/openai/v1',
     settings: {
       maxTokensField: 'max_completion_tokens',
-      unsupportedFields: ['logit_bias', 'presence_penalty', 'frequency_penalty'],
+      unsupportedFields: [
+        'logit_bias',
+        'presence_penalty',
+        'frequency_penalty',
+        'logprobs',
+        'top_logprobs',
+        'verbosity',
+        'prediction',
+      ],
     },
     key: 'needed',
     hint: 'Its limits are by organisation: more keys of the same one do not raise them.',
@@ -48,8 +62,13 @@ export const PRESETS: readonly Preset[] = [
     name: 'mistral',
     kind: 'openai-compatible',
     baseUrl: 'https://api.mistral.ai/v1',
-    // It refuses every field that it does not know, and reports usage unasked.
-    settings: { askForUsage: false, unsupportedFields: ['seed', 'logit_bias', 'user'] },
+    // It refuses every field that it does not know and ids of other lengths, and reports usage unasked.
+    settings: {
+      askForUsage: false,
+      endUserField: 'none',
+      toolCallIds: 'nine',
+      unsupportedFields: ['seed', 'logit_bias', 'logprobs', 'top_logprobs', 'reasoning_effort', 'verbosity'],
+    },
     key: 'needed',
     hint: 'A key belongs to one workspace.',
   },
@@ -57,7 +76,20 @@ export const PRESETS: readonly Preset[] = [
     name: 'deepseek',
     kind: 'openai-compatible',
     baseUrl: 'https://api.deepseek.com/v1',
-    settings: { unsupportedFields: ['seed', 'logit_bias', 'images'] },
+    settings: {
+      endUserField: 'none',
+      reasoningField: 'reasoning_content',
+      unsupportedFields: [
+        'seed',
+        'logit_bias',
+        'images',
+        'json_schema',
+        'parallel_tool_calls',
+        'reasoning_effort',
+        'verbosity',
+        'prediction',
+      ],
+    },
     key: 'needed',
     hint: 'It is prepaid: a refusal with 402 means that its credit is used up.',
   },
@@ -66,7 +98,7 @@ export const PRESETS: readonly Preset[] = [
     kind: 'openai-compatible',
     baseUrl: 'https://api.together.xyz/v1',
     // It answers 403 to a prompt that is too long for the model.
-    settings: { keyRejectedBy: [401, 402] },
+    settings: { keyRejectedBy: [401, 402], unsupportedFields: ['verbosity', 'prediction'] },
     key: 'needed',
     hint: 'Upstream models are named like meta-llama/Llama-3.3-70B-Instruct-Turbo.',
   },
@@ -75,7 +107,15 @@ export const PRESETS: readonly Preset[] = [
     kind: 'openai-compatible',
     baseUrl: 'https://openrouter.ai/api/v1',
     // It answers 403 when its moderation flags a prompt: that must not take a good key out of use.
-    settings: { headers: { 'x-title': 'Parley' }, keyRejectedBy: [401, 402], readsFiles: true },
+    settings: {
+      headers: { 'x-title': 'Parley' },
+      keyRejectedBy: [401, 402],
+      readsFiles: true,
+      readsAudio: true,
+      developerRole: true,
+      cacheControl: true,
+      reasoningField: 'reasoning',
+    },
     key: 'needed',
     hint: 'Set the header http-referer to your own site if you want its statistics to name you.',
   },
@@ -83,7 +123,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'fireworks',
     kind: 'openai-compatible',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
-    settings: {},
+    settings: { unsupportedFields: ['verbosity'] },
     key: 'needed',
     hint: 'Upstream models are named like accounts/fireworks/models/llama-v3p3-70b-instruct.',
   },
@@ -94,17 +134,17 @@ export const PRESETS: readonly Preset[] = [
     // It answers 403 to a prompt that violates its guidelines: that must not take a good key out of use.
     settings: {
       maxTokensField: 'max_completion_tokens',
-      unsupportedFields: ['logit_bias'],
+      unsupportedFields: ['logit_bias', 'presence_penalty', 'frequency_penalty', 'verbosity', 'prediction'],
       keyRejectedBy: [401, 402],
     },
     key: 'needed',
-    hint: 'Its reasoning models also refuse stop and the penalties: say so on their routes with --unsupported.',
+    hint: 'Its reasoning models also refuse stop: say so on their routes with --unsupported.',
   },
   {
     name: 'vllm',
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:8000/v1',
-    settings: {},
+    settings: { reasoningField: 'reasoning_content', unsupportedFields: ['verbosity', 'prediction'] },
     key: 'optional',
     hint: 'It asks for a key only when it was started with --api-key.',
   },
@@ -112,7 +152,9 @@ export const PRESETS: readonly Preset[] = [
     name: 'ollama',
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:11434/v1',
-    settings: { unsupportedFields: ['logit_bias', 'tool_choice'] },
+    settings: {
+      unsupportedFields: ['logit_bias', 'tool_choice', 'parallel_tool_calls', 'image_urls', 'verbosity', 'prediction'],
+    },
     key: 'none',
     hint: 'Pull a model first. Its context window is small unless you set it there.',
   },
@@ -120,7 +162,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'llama-cpp',
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:8080/v1',
-    settings: {},
+    settings: { unsupportedFields: ['reasoning_effort', 'verbosity', 'prediction'] },
     key: 'optional',
     hint: 'For llama-server. Its usual port is also the usual one of Parley: change either.',
   },

@@ -1,4 +1,5 @@
-import type { ChatRequest, OptionalField } from '../rules/calls/chat-request.ts'
+import type { ChatRequest } from '../rules/calls/chat-request.ts'
+import type { RouteField } from '../rules/calls/route-fields.ts'
 import type { Chunk } from '../rules/calls/chunk.ts'
 import type { UpstreamTimers } from '../rules/limits.ts'
 import type { UpstreamErrorKind } from '../rules/upstreams/blame.ts'
@@ -13,8 +14,8 @@ export interface Provider {
    * when `signal` aborts.
    */
   stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<Chunk>
-  /** A field of the request that this wire format has no place for. Such a deployment is not asked: nothing is dropped silently. */
-  cannotHonour(request: ChatRequest): OptionalField | undefined
+  /** A field of the request that this wire format or model has no place for. Such a deployment is not asked: nothing is dropped silently. */
+  cannotHonour(request: ChatRequest, upstreamModel: string): RouteField | undefined
 }
 
 export interface UpstreamCall {
@@ -23,6 +24,12 @@ export interface UpstreamCall {
   /** Chosen anew for each attempt, because a provider may have several. Undefined: it asks for none. */
   apiKey: string | undefined
   timers: UpstreamTimers
+  /** What the deployment refuses altogether: not sent even where it asks for nothing. */
+  unsupportedFields?: ReadonlySet<string>
+  /** Sent with it, where the request says nothing else. */
+  extraBody?: Record<string, unknown> | undefined
+  /** A digest of whom the call is for. */
+  endUser?: string | undefined
   /** Told when the request goes onto the wire: from then on the provider may be at work on it. */
   onSent?(): void
 }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { createReader, kindOfRefusal } from './gemini.ts'
+import { withExtra } from './extra-body.ts'
 import { UpstreamError, type Provider } from './provider.ts'
 import { readEvents } from './read-events.ts'
 import type { Transport } from './transport.ts'
@@ -35,7 +36,7 @@ export function createVertex(options: VertexOptions): Provider {
   return {
     name: options.name,
     cannotHonour,
-    async *stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
+    async *stream({ request, upstreamModel, apiKey, timers, onSent, extraBody }, signal) {
       const { account, headers } = credentials.of(apiKey)
       const project = settings.project ?? account?.projectId
       // An API key is for express mode, where it also names the project.
@@ -44,7 +45,9 @@ export function createVertex(options: VertexOptions): Provider {
       const exchange = {
         url: `${baseUrl}/${parent}${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
         headers: { ...settings.headers, ...headers },
-        body: JSON.stringify(requestBodyOf(request, { upstreamModel, hasCallIds: false, safetySettings })),
+        body: JSON.stringify(
+          withExtra(requestBodyOf(request, { upstreamModel, hasCallIds: false, safetySettings }), extraBody),
+        ),
         timers,
         onSent,
         kindOfRefusal,

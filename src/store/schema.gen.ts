@@ -179,6 +179,7 @@ export interface Deployments {
   enabled: Generated<boolean>
   created_at: Generated<Date>
   weight: Generated<number>
+  extra_body: unknown
 }
 
 export interface Domains {

@@ -8,14 +8,19 @@ export interface CompletionBody {
   object: string
   created: number
   model: string
-  choices: { index: number; message: ReplyMessage; finish_reason: string }[]
+  choices: { index: number; message: ReplyMessage; logprobs?: Logprobs; finish_reason: string }[]
   usage: UsageBody
 }
 
 export interface ReplyMessage {
   role: string
   content: string | null
+  reasoning_content?: string
   tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[]
+}
+
+interface Logprobs {
+  content: { token: string; top_logprobs: unknown[] }[]
 }
 
 export interface UsageBody {
@@ -29,7 +34,7 @@ export interface ChunkBody {
   object: string
   created: number
   model: string
-  choices: { index: number; delta: Record<string, unknown>; finish_reason: string | null }[]
+  choices: { index: number; delta: Record<string, unknown>; logprobs?: Logprobs; finish_reason: string | null }[]
   usage?: UsageBody
 }
 

@@ -141,7 +141,7 @@ clause('2.2-role-values', async () => {
   for (const role of ['system', 'user', 'assistant']) {
     assert.equal(await statusOf(say({ role, content: 'Hello' })), 200, role)
   }
-  for (const role of ['robot', 'User', 'SYSTEM', 'developer', 'function', '']) {
+  for (const role of ['robot', 'User', 'SYSTEM', 'function', '']) {
     assert.equal(await statusOf(say({ role, content: 'Hello' })), 422, role)
   }
 })

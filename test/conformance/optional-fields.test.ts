@@ -48,7 +48,113 @@ clause('optional-response-format', () =>
 )
 
 clause('optional-logit-bias', () => assertPassedOn('logit_bias', { '50256': -100, '11': 5 }))
-clause('optional-user', () => assertPassedOn('user', 'reader-17'))
+clause('optional-verbosity', () => assertPassedOn('verbosity', 'low', 'high'))
+clause('optional-reasoning-effort', () => assertPassedOn('reasoning_effort', 'none', 'low', 'xhigh'))
+clause('optional-prediction', () => assertPassedOn('prediction', { type: 'content', content: 'One two three.' }))
+
+clause('optional-end-user', async () => {
+  for (const user of ['reader-17', 'ada@example.com', 'x'.repeat(2_000), 17, {}]) {
+    for (const field of ['user', 'safety_identifier']) {
+      const { status, text } = await ask(world, chatBody('tokens=2', { [field]: user }))
+      assert.equal(status, 200, text)
+      assert.ok(!JSON.stringify(upstreamBody(world)).includes(typeof user === 'string' ? user : 'user":17'))
+    }
+  }
+  await ask(world, chatBody('tokens=2', { user: 'reader-17' }))
+  const digest = upstreamBody(world).user
+  assert.match(String(digest), /^[0-9a-f-]{36}$/)
+  await ask(world, chatBody('tokens=2', { safety_identifier: 'reader-17' }))
+  assert.equal(upstreamBody(world).user, digest)
+})
+
+clause('optional-metadata', async () => {
+  for (const metadata of [{ a: 'b' }, { a: 1 }, 'x', [], 17]) {
+    assert.equal((await ask(world, chatBody('tokens=2', { metadata }))).status, 200)
+    assert.ok(!('metadata' in upstreamBody(world)))
+  }
+})
+
+clause('optional-developer', async () => {
+  const question = { role: 'user', content: 'Hello [[sim tokens=2]]' }
+  const { status } = await ask(
+    world,
+    chatBody('', { messages: [{ role: 'developer', content: 'Be brief.' }, question] }),
+  )
+  assert.equal(status, 200)
+  assert.deepEqual(upstreamBody(world).messages, [{ role: 'system', content: 'Be brief.' }, question])
+})
+
+clause('optional-reasoning-json', async () => {
+  const { chunks } = await stream(world, chatBody('tokens=3 thoughts=Well+then'))
+  const joined = chunks.map((chunk) => (chunk.choices[0]?.delta.reasoning_content as string | undefined) ?? '').join('')
+  const { body } = await ask(world, chatBody('tokens=3 thoughts=Well+then'))
+  const message = body.choices[0]?.message
+  assert.ok(joined !== '')
+  assert.equal(message?.reasoning_content, joined)
+  const again = [{ role: 'user', content: 'Hello' }, message, { role: 'user', content: 'And? [[sim tokens=2]]' }]
+  assert.equal((await ask(world, chatBody('', { messages: again }))).status, 200)
+})
+
+clause('optional-parallel-tool-calls', async () => {
+  for (const parallel_tool_calls of [true, false]) {
+    assert.equal((await ask(world, chatBody('tokens=2', { tools, parallel_tool_calls }))).status, 200)
+    assert.equal(upstreamBody(world).parallel_tool_calls, parallel_tool_calls)
+  }
+})
+
+clause('optional-logprobs', async () => {
+  const asked = { logprobs: true, top_logprobs: 2 }
+  const { body } = await ask(world, chatBody('tokens=3', asked))
+  assert.deepEqual([upstreamBody(world).logprobs, upstreamBody(world).top_logprobs], [true, 2])
+  const whole = body.choices[0]?.logprobs?.content ?? []
+  assert.equal(whole.map(({ token }) => token).join(''), body.choices[0]?.message.content)
+  assert.ok(whole.every(({ top_logprobs }) => top_logprobs.length === 2))
+  const { chunks } = await stream(world, chatBody('tokens=3', asked))
+  assert.deepEqual(
+    chunks.flatMap((chunk) => chunk.choices[0]?.logprobs?.content ?? []),
+    whole,
+  )
+})
+
+clause('optional-cache-control', async () => {
+  const part = { type: 'text', text: 'Hello [[sim tokens=2]]' }
+  const messages = [{ role: 'user', content: [{ ...part, cache_control: { type: 'ephemeral' } }] }]
+  const { status, text } = await ask(world, chatBody('', { messages, prompt_cache_key: 'guide' }))
+  assert.equal(status, 200, text)
+  assert.deepEqual(upstreamBody(world).messages, [{ role: 'user', content: [part] }])
+  assert.ok(!JSON.stringify(upstreamBody(world)).includes('guide'))
+})
+
+clause('optional-nothing', async () => {
+  const fields = [...uses.map(([field]) => field), 'verbosity', 'logprobs', 'parallel_tool_calls']
+  await addModels(world, { id: 'plainer', provider: 'simulator', deployment: { unsupportedFields: fields } })
+  const nothing = {
+    ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, stop: '', logit_bias: {} },
+    ...{ response_format: { type: 'text' }, tool_choice: 'auto', verbosity: 'medium', logprobs: false, n: 1 },
+    ...{ service_tier: 'auto', modalities: ['text'], store: false, seed: null, tools: null, audio: null },
+  }
+  const { status, text } = await ask(world, chatBody('tokens=2', { model: 'plainer', ...nothing }))
+  assert.equal(status, 200, text)
+  const sent = upstreamBody(world)
+  for (const field of Object.keys(nothing)) assert.ok(!(field in sent), field)
+})
+
+clause('optional-instead', async () => {
+  for (const [field, value, instead] of [
+    ['service_tier', 'flex', /auto or default/],
+    ['modalities', ['audio'], /text/],
+    ['audio', { voice: 'alloy', format: 'mp3' }, /text/],
+    ['web_search_options', {}, /tools/],
+    ['store', true, /x-conversation-id/],
+    ['functions', [{ name: 'f' }], /tools/],
+    ['function_call', 'auto', /tool_choice/],
+  ] as const) {
+    const { status, body } = await refused(world, chatBody('', { [field]: value }))
+    assert.equal(status, 422, field)
+    assert.match(body.message, new RegExp(`^${field}\\b`))
+    assert.match(body.message, instead)
+  }
+})
 
 clause('optional-max-completion-tokens', async () => {
   const { body } = await ask(world, chatBody('tokens=30', { max_completion_tokens: 5 }))
@@ -130,17 +236,16 @@ clause('optional-parts', async () => {
 })
 
 const uses: [field: string, use: Record<string, unknown>][] = [
-  ['temperature', { temperature: 1 }],
-  ['top_p', { top_p: 1 }],
+  ['temperature', { temperature: 0.9 }],
+  ['top_p', { top_p: 0.9 }],
   ['stop', { stop: 'END' }],
   ['seed', { seed: 1 }],
-  ['presence_penalty', { presence_penalty: 0 }],
-  ['frequency_penalty', { frequency_penalty: 0 }],
+  ['presence_penalty', { presence_penalty: 0.1 }],
+  ['frequency_penalty', { frequency_penalty: -0.1 }],
   ['response_format', { response_format: { type: 'json_object' } }],
   ['logit_bias', { logit_bias: { '11': 5 } }],
-  ['user', { user: 'reader-17' }],
   ['tools', { tools }],
-  ['tool_choice', { tool_choice: 'none' }],
+  ['tool_choice', { tool_choice: 'required' }],
   ['images', withImage],
 ]
 
@@ -168,7 +273,7 @@ clause('optional-unsupported', 'unless another route of the model can', async ()
 })
 
 clause('optional-unknown', async () => {
-  const unknown = { logprobs: true, store: true, metadata: { a: 1 }, best_of: 3, x_custom: 'y', constructor: 1 }
+  const unknown = { metadata: { a: 1 }, best_of: 3, x_custom: 'y', constructor: 1 }
   const messages = [{ role: 'user', content: 'Hello [[sim tokens=2]]', name: 'Ada', extra: { b: 2 } }]
   const { status, text } = await ask(world, chatBody('', { ...unknown, messages }))
   assert.equal(status, 200, text)

@@ -149,7 +149,7 @@ clause('streaming-hang-up-midway', async () => {
   for (const stream of [true, false]) {
     const marker = `midway-${String(stream)}`
     const hangUp = new AbortController()
-    const running = reading(chatBody('tokens=1000 gap=20', { stream, user: marker }), hangUp.signal)
+    const running = reading(chatBody(`tokens=1000 gap=20 mark=${marker}`, { stream }), hangUp.signal)
     await until(() => (callOf(marker)?.generatedTokens ?? 0) > 3)
     hangUp.abort()
     await until(() => callOf(marker)?.ended === 'cancelled')
@@ -161,7 +161,7 @@ clause('streaming-hang-up-early', async () => {
   for (const stream of [true, false]) {
     const marker = `early-${String(stream)}`
     const hangUp = new AbortController()
-    const running = reading(chatBody('fault=U5', { stream, user: marker }), hangUp.signal)
+    const running = reading(chatBody(`fault=U5 mark=${marker}`, { stream }), hangUp.signal)
     await until(() => callOf(marker) !== undefined)
     hangUp.abort()
     await until(() => callOf(marker)?.ended === 'cancelled')
@@ -172,7 +172,7 @@ clause('streaming-hang-up-early', async () => {
 clause('streaming-hang-up-retry', async () => {
   await assertRetried()
   const hangUp = new AbortController()
-  const running = reading(chatBody('fault=U11-500', { stream: true, user: 'given-up' }), hangUp.signal)
+  const running = reading(chatBody('fault=U11-500 mark=given-up', { stream: true }), hangUp.signal)
   await until(() => callOf('given-up')?.ended === 'fault')
   hangUp.abort()
   await running
@@ -223,7 +223,7 @@ clause('streaming-ping-boundary', async () => {
 })
 
 function callsOf(marker: string) {
-  return world.simulator.calls.filter((call) => (call.body as { user?: unknown }).user === marker)
+  return world.simulator.calls.filter((call) => JSON.stringify(call.body).includes(`mark=${marker}`))
 }
 
 function callOf(marker: string) {
@@ -239,7 +239,7 @@ async function reading(body: object, signal: AbortSignal): Promise<void> {
 
 /** Without this, a gateway that never tries again would pass the test of hanging up between two tries. */
 async function assertRetried(): Promise<void> {
-  const { status } = await stream(world, chatBody('tokens=2 fault=U11-500 times=1', { user: 'retried' }))
+  const { status } = await stream(world, chatBody('tokens=2 fault=U11-500 times=1 mark=retried'))
   assert.equal(status, 200)
   assert.equal(callsOf('retried').length, 2)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import type { Message } from '../../src/rules/calls/chat-request.ts'
+import type { Message } from '../../src/rules/calls/message.ts'
 import { numberOccurrences } from '../../src/rules/calls/conversations.ts'
 import { expireContent, listMessages, recordTurn } from '../../src/store/calls/conversations.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'

@@ -94,8 +94,9 @@ async function collect(chunks: AsyncIterable<Chunk>): Promise<Made> {
 function add(made: Made, calls: Map<number, Call>, chunk: Chunk): void {
   if (chunk.type === 'finish') made.ending = chunk.reason
   else if (chunk.type === 'usage') made.usage = usageIn(chunk.usage)
-  else if (chunk.type !== 'tool_call') made[chunk.type] += chunk.text
-  else {
+  else if (chunk.type !== 'tool_call') {
+    if (chunk.type !== 'reasoning_signature') made[chunk.type] += chunk.text
+  } else {
     const call = calls.get(chunk.index) ?? { id: '', name: '', arguments: '' }
     calls.set(chunk.index, call)
     call.id ||= chunk.id ?? ''

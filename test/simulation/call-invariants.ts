@@ -262,7 +262,11 @@ function judged(record: CallRecord, last: AttemptRecord, reported: Usage): Used 
   const bytesOf = (isThought: boolean) =>
     chunks
       .filter(({ type }) => (type === 'reasoning') === isThought)
-      .reduce((sum, chunk) => sum + Buffer.byteLength('text' in chunk ? chunk.text : chunk.arguments), 0)
+      .reduce(
+        (sum, chunk) =>
+          sum + Buffer.byteLength('text' in chunk ? chunk.text : 'arguments' in chunk ? chunk.arguments : ''),
+        0,
+      )
   const toolCalls = new Set(chunks.flatMap((chunk) => (chunk.type === 'tool_call' ? [chunk.index] : []))).size
   const seen = { bytes: bytesOf(false), thoughtBytes: bytesOf(true), toolCalls }
   const prompt = promptOf(parseChatRequest({ model: 'm', messages: record.plan.messages }))

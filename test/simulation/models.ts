@@ -55,6 +55,7 @@ function deploymentOf(n: number): Deployment {
     upstreamModel: 'scripted',
     group: n,
     weight: 100,
+    extraBody: undefined,
     unsupportedFields: new Set(),
     timers: UPSTREAM_TIMERS,
     cost: undefined,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import { ROUTE_FIELDS } from '../../rules/calls/chat-request.ts'
+import { ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
 import type { Figures } from '../../rules/catalogue/figures.ts'
 import type { Classes } from '../../rules/catalogue/margins.ts'
 import { parseCredits } from '../../rules/money.ts'

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { addDeployment, removeDeployment } from '../../actions/catalogue/models.ts'
-import { ROUTE_FIELDS } from '../../rules/calls/chat-request.ts'
+import { ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import { findModel, type NewDeployment } from '../../store/catalogue/models.ts'
 import { findProvider } from '../../store/catalogue/providers.ts'

@@ -35,6 +35,8 @@ export function createAnswerCount(ratioOf: (script: Script) => number | undefine
   const toolCalls = new Set<number>()
   return {
     add(chunk) {
+      // Nothing that the model wrote.
+      if (chunk.type === 'reasoning_signature') return ''
       if (chunk.type === 'tool_call') toolCalls.add(chunk.index)
       const said = chunk.type === 'tool_call' ? (chunk.name ?? '') + chunk.arguments : chunk.text
       const part = chunk.type === 'reasoning' ? thoughts : text

@@ -1,3 +1,5 @@
+import type { ReasoningEffort } from '../../rules/calls/chat-request.ts'
+import { REASONING_TOKENS } from '../../rules/calls/reasoning.ts'
 import { TYPICAL_OUTPUT_MIN } from '../../rules/billing/holds.ts'
 import { READ_ON_MS } from '../../rules/limits.ts'
 import type { Model } from '../../rules/upstreams/routing.ts'
@@ -10,8 +12,8 @@ import { PLAIN, type Script } from '../../rules/calls/scripts.ts'
 export interface ModelStatistics {
   /** How long answers usually are: what a call without `max_tokens` first holds credit for. */
   typicalOutput(model: Model): number
-  /** How much the model may think unseen: as the catalogue says, or once it was seen to. */
-  hiddenTokens(model: Model): number
+  /** How much the model may think unseen: as the catalogue says, or once it was seen or is asked to. */
+  hiddenTokens(model: Model, effort?: ReasoningEffort): number
   /** Notes that a caller has left, and says whether its call should be read on to see how the model reports: nobody has said
    * so, several have left and none has finished, and no other one is read on for it. */
   noteLeaving(model: Model): boolean
@@ -53,9 +55,10 @@ export function createModelStatistics(): ModelStatistics {
       const usual = models.get(model.id)?.outputs.at(0.95)
       return usual === undefined ? TYPICAL_OUTPUT_MIN : Math.ceil(HEADROOM * usual)
     },
-    hiddenTokens({ id, figures, maxOutputTokens }) {
-      if (figures.reasoning !== undefined) return figures.reasoning
-      return models.get(id)?.isHiding ? (maxOutputTokens ?? HIDDEN_TOKENS_UNKNOWN) : 0
+    hiddenTokens({ id, figures, maxOutputTokens }, effort = 'none') {
+      if (figures.reasoning !== undefined) return figures.reasoning || REASONING_TOKENS[effort]
+      const seen = models.get(id)?.isHiding ? (maxOutputTokens ?? HIDDEN_TOKENS_UNKNOWN) : 0
+      return Math.max(seen, REASONING_TOKENS[effort])
     },
     noteLeaving({ id, figures }) {
       if (figures.reasoning !== undefined || models.has(id)) return false

@@ -1,5 +1,6 @@
 import type { MatcherClient } from '../../recommend/matcher-client.ts'
-import type { ChatRequest, Message } from '../../rules/calls/chat-request.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import type { Message } from '../../rules/calls/message.ts'
 import type { FinishReason } from '../../rules/calls/chunk.ts'
 import { hasCrisisWords } from '../../rules/recommendations/lexicon.ts'
 import type {

@@ -38,11 +38,8 @@ export async function respondWithJson(
   const head = headOf()
   if (res.destroyed) return
   setCompletionHeaders(res, head)
-  sendJson(
-    res,
-    200,
-    completionBodyOf(head, { message: reply.message(), finishReason, usage, sponsored: reply.sponsored }),
-  )
+  const { sponsored, logprobs } = reply
+  sendJson(res, 200, completionBodyOf(head, { message: reply.message(), finishReason, usage, sponsored, logprobs }))
 }
 
 function setCompletionHeaders(res: ServerResponse, head: CompletionHead): void {

@@ -48,14 +48,14 @@ test('tool calls are folded by their index, whatever comes between them and whic
   assert.deepEqual(reply.message(), { role: 'assistant', content: null, tool_calls: [look('look_up'), later] })
 })
 
-test('thoughts are no part of the message; a recommendation is the end of its text, and said to be one', () => {
+test('thoughts stand beside the text; a recommendation is the end of the text, and said to be one', () => {
   const sponsored = { label: 'Ad', advertiser: 'Northwind', url: 'https://api.example.com/r/x', characters: 6 } as const
   const reply = folded(
     { type: 'reasoning', text: 'Hm.' },
     { type: 'text', text: 'Yes.' },
     { type: 'recommendation', text: '\n\nBuy!', sponsored },
   )
-  assert.deepEqual(reply.message(), { role: 'assistant', content: 'Yes.\n\nBuy!' })
+  assert.deepEqual(reply.message(), { role: 'assistant', content: 'Yes.\n\nBuy!', reasoning_content: 'Hm.' })
   assert.equal(reply.sponsored, sponsored)
   assert.equal(folded({ type: 'text', text: 'Yes.' }).sponsored, undefined)
 })

@@ -1,4 +1,4 @@
-import type { Message } from '../../rules/calls/chat-request.ts'
+import type { AssistantMessage, Message } from '../../rules/calls/message.ts'
 import type { ContentChunk, FinishReason, RecommendationChunk, ReplyChunk, Sponsored } from '../../rules/calls/chunk.ts'
 import type { ParleyError } from '../../rules/errors.ts'
 import { STATUS_CODES } from 'node:http'
@@ -22,9 +22,11 @@ export interface CompletionHead {
 export function createEventWriter(head: CompletionHead) {
   const { id, created, model } = head
   const start = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)}`
-  const choice = (delta: object, finishReason: FinishReason | null, sponsored?: Sponsored) =>
-    `${start},"choices":[{"index":0,"delta":${JSON.stringify(delta)},"finish_reason":${JSON.stringify(finishReason)}}]${
-      sponsored === undefined ? '' : `,"sponsored":${JSON.stringify(sponsored)}`
+  const choice = (delta: object, finishReason: FinishReason | null, more: ChoiceExtras = {}) =>
+    `${start},"choices":[{"index":0,"delta":${JSON.stringify(delta)}${
+      more.logprobs === undefined ? '' : `,"logprobs":${JSON.stringify({ content: more.logprobs })}`
+    },"finish_reason":${JSON.stringify(finishReason)}}]${
+      more.sponsored === undefined ? '' : `,"sponsored":${JSON.stringify(more.sponsored)}`
     }}\n\n`
   return {
     opening: () => choice({ role: 'assistant', content: '' }, null),
@@ -35,9 +37,9 @@ export function createEventWriter(head: CompletionHead) {
         case 'usage':
           return `${start},"choices":[],"usage":${JSON.stringify(usageBodyOf(chunk.usage))}}\n\n`
         case 'recommendation':
-          return choice({ content: chunk.text }, null, chunk.sponsored)
+          return choice({ content: chunk.text }, null, { sponsored: chunk.sponsored })
         default:
-          return choice(deltaOf(chunk), null)
+          return choice(deltaOf(chunk), null, chunk.type === 'text' ? { logprobs: chunk.logprobs } : {})
       }
     },
     error(failure: ParleyError): string {
@@ -48,6 +50,11 @@ export function createEventWriter(head: CompletionHead) {
   }
 }
 
+interface ChoiceExtras {
+  sponsored?: Sponsored
+  logprobs?: readonly unknown[] | undefined
+}
+
 function deltaOf(chunk: ContentChunk): object {
   switch (chunk.type) {
     case 'text':
@@ -56,6 +63,8 @@ function deltaOf(chunk: ContentChunk): object {
       return { refusal: chunk.text }
     case 'reasoning':
       return { reasoning_content: chunk.text }
+    case 'reasoning_signature':
+      return { reasoning_signature: chunk.signature }
     case 'tool_call': {
       const { index, id, name } = chunk
       const opening = id === undefined ? {} : { id, type: 'function' }
@@ -78,11 +87,18 @@ interface ToolCall {
 export function replyOf() {
   let text = ''
   let refusal = ''
+  let reasoning = ''
+  let signature: string | undefined
+  const logprobs: unknown[] = []
   const toolCalls: ToolCall[] = []
   let sponsored: Sponsored | undefined
   return {
     add(chunk: ContentChunk | RecommendationChunk): void {
-      if (chunk.type === 'text') text += chunk.text
+      if (chunk.type === 'text') {
+        text += chunk.text
+        if (chunk.logprobs) logprobs.push(...chunk.logprobs)
+      } else if (chunk.type === 'reasoning') reasoning += chunk.text
+      else if (chunk.type === 'reasoning_signature') signature = chunk.signature
       else if (chunk.type === 'recommendation') {
         text += chunk.text
         sponsored = chunk.sponsored
@@ -98,12 +114,17 @@ export function replyOf() {
     get sponsored(): Sponsored | undefined {
       return sponsored
     },
-    message(): Message {
+    get logprobs(): readonly unknown[] | undefined {
+      return logprobs.length === 0 ? undefined : logprobs
+    },
+    message(): AssistantMessage {
       const calls = toolCalls.filter(Boolean)
       return {
         role: 'assistant',
         content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
         ...(refusal === '' ? {} : { refusal }),
+        ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+        ...(signature === undefined ? {} : { reasoning_signature: signature }),
         ...(calls.length === 0 ? {} : { tool_calls: calls }),
       }
     },
@@ -115,15 +136,23 @@ export interface Completion {
   finishReason: FinishReason
   usage: Usage
   sponsored: Sponsored | undefined
+  logprobs?: readonly unknown[] | undefined
 }
 
-export function completionBodyOf(head: CompletionHead, { message, finishReason, usage, sponsored }: Completion) {
+export function completionBodyOf(head: CompletionHead, completion: Completion) {
+  const { message, finishReason, usage, sponsored, logprobs } = completion
+  const choice = {
+    index: 0,
+    message,
+    ...(logprobs && { logprobs: { content: logprobs } }),
+    finish_reason: finishReason,
+  }
   return {
     id: head.id,
     object: 'chat.completion',
     created: head.created,
     model: head.model,
-    choices: [{ index: 0, message, finish_reason: finishReason, ...(sponsored === undefined ? {} : { sponsored }) }],
+    choices: [{ ...choice, ...(sponsored === undefined ? {} : { sponsored }) }],
     usage: usageBodyOf(usage),
   }
 }

@@ -46,6 +46,7 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
       upstreamModel: id,
       group,
       weight: 100,
+      extraBody: undefined,
       unsupportedFields: new Set(),
       timers: UPSTREAM_TIMERS,
       cost: undefined,

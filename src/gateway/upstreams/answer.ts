@@ -65,11 +65,13 @@ async function* attempt(
   signal: AbortSignal,
 ): AsyncGenerator<Chunk, UpstreamError | undefined> {
   const record = startRecord(call, deployment, admission)
-  const { upstreamModel, timers } = deployment
+  const { upstreamModel, timers, unsupportedFields, extraBody } = deployment
+  const { endUserId: endUser } = call.progress
   let hasBegun = false
   const onSent = () => void (call.facts.deploymentId = deployment.id)
   try {
-    const upstreamCall = { request, upstreamModel, apiKey: admission.key.secret, timers, onSent }
+    const asked = { request, upstreamModel, unsupportedFields, extraBody, endUser }
+    const upstreamCall = { ...asked, apiKey: admission.key.secret, timers, onSent }
     // Leaving this loop early cancels the upstream call.
     for await (const chunk of deployment.provider.stream(upstreamCall, signal)) {
       if (!hasBegun) {

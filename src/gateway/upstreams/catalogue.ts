@@ -3,7 +3,8 @@ import type { Provider } from '../../providers/provider.ts'
 import type { Transport } from '../../providers/transport.ts'
 import { errorFields, type Log } from '../../platform/log.ts'
 import { MissingSecret, type Secrets } from '../../platform/secrets.ts'
-import { fieldsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import { fieldsOf, wordsOf } from '../../rules/calls/route-fields.ts'
 import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
 import type { Price } from '../../rules/billing/pricing.ts'
 import { isServed, priceAt, usableDeploymentsOf, type Deployment, type Model } from '../../rules/upstreams/routing.ts'
@@ -84,10 +85,14 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
       const deployments = usable.flatMap(({ id }) => open.get(id) ?? [])
       const secretVersion = lacked.get(model.id)
       if (secretVersion !== undefined) throw storeUnavailable({ secretVersion })
-      const able = deployments.filter(({ provider }) => provider.cannotHonour(request) === undefined)
-      const field = unsupported ?? deployments[0]?.provider.cannotHonour(request)
+      const refusedBy = ({ provider, upstreamModel }: OpenDeployment) => provider.cannotHonour(request, upstreamModel)
+      const able = deployments.filter((deployment) => refusedBy(deployment) === undefined)
+      const field = unsupported ?? (deployments[0] && refusedBy(deployments[0]))
       if (able.length === 0 && field) {
-        throw new ParleyError('invalid_value', { message: `${field} is not supported by this model.`, param: field })
+        throw new ParleyError('invalid_value', {
+          message: `${wordsOf(field)} is not supported by this model.`,
+          param: field,
+        })
       }
       return { model, price, deployments: able }
     },

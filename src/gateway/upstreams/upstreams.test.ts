@@ -28,6 +28,7 @@ function deploymentAt(id: string, keys: ProviderKey[] = [keyOf('k')], providerId
     upstreamModel: 'm',
     group: 0,
     weight: 100,
+    extraBody: undefined,
     unsupportedFields: new Set<string>(),
     timers: UPSTREAM_TIMERS,
     cost: undefined,

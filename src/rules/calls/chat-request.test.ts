@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPTIONAL_FIELDS, fieldsOf, inlineDataOf, parseChatRequest } from './chat-request.ts'
+import { filesOf, parseChatRequest } from './chat-request.ts'
+import { inlineDataOf } from './message.ts'
 import { ParleyError } from '../errors.ts'
 import { MESSAGES_MAX } from '../limits.ts'
 
@@ -69,7 +70,13 @@ test('every supported field is kept as it was sent', () => {
     presence_penalty: -2,
     frequency_penalty: 2,
     logit_bias: { '50256': -100 },
-    user: 'u'.repeat(512),
+    parallel_tool_calls: false,
+    reasoning_effort: 'xhigh',
+    verbosity: 'low',
+    logprobs: true,
+    top_logprobs: 20,
+    prediction: { type: 'content', content: [{ type: 'text', text: 'x' }] },
+    prompt_cache_key: 'k'.repeat(512),
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
     tools: [
       { type: 'function', function: { ...TOOL.function, description: 'd', parameters: { a: [1] }, strict: true } },
@@ -102,7 +109,6 @@ test('unknown fields are ignored at every level and never passed on', () => {
     stream_options: { include_usage: true, include_obfuscation: true },
     tools: [{ ...TOOL, cache: 1 }],
     metadata: { a: 1 },
-    store: true,
     api_key: 'x',
   })
   assert.deepEqual(request, {
@@ -157,9 +163,12 @@ const NOT_TEXT = 'must be well-formed text without NUL characters.'
 const WRONG_MESSAGES: [messages: unknown[], message: string][] = [
   [['Hi'], 'messages[0] must be an object.'],
   [[HI, null], 'messages[1] must be an object.'],
-  [[HI, HI, { role: 'robot', content: 'Hi' }], 'messages[2].role must be one of system, user, assistant, tool.'],
-  [[{ content: 'Hi' }], 'messages[0].role must be one of system, user, assistant, tool.'],
-  [[{ role: 'User', content: 'Hi' }], 'messages[0].role must be one of system, user, assistant, tool.'],
+  [
+    [HI, HI, { role: 'robot', content: 'Hi' }],
+    'messages[2].role must be one of system, developer, user, assistant, tool.',
+  ],
+  [[{ content: 'Hi' }], 'messages[0].role must be one of system, developer, user, assistant, tool.'],
+  [[{ role: 'User', content: 'Hi' }], 'messages[0].role must be one of system, developer, user, assistant, tool.'],
   [[{ role: 'user' }], 'messages[0].content is required.'],
   [[{ role: 'user', content: null }], 'messages[0].content must be a string or an array of parts.'],
   [[{ role: 'user', content: 5 }], 'messages[0].content must be a string or an array of parts.'],
@@ -168,8 +177,8 @@ const WRONG_MESSAGES: [messages: unknown[], message: string][] = [
   [[{ role: 'user', content: ['Hi'] }], 'messages[0].content[0] must be an object.'],
   [[{ role: 'user', content: [{ type: 'text' }] }], 'messages[0].content[0].text is required.'],
   [
-    [{ role: 'user', content: [{ type: 'input_audio' }] }],
-    'messages[0].content[0].type must be text, image_url or file.',
+    [{ role: 'user', content: [{ type: 'video' }] }],
+    'messages[0].content[0].type must be text, image_url, file or input_audio.',
   ],
   [
     [
@@ -280,9 +289,25 @@ const WRONG_FIELDS: [fields: Record<string, unknown>, message: string][] = [
   [{ logit_bias: { '5': 101 } }, 'logit_bias.5 must be at most 100.'],
   [{ logit_bias: { '5': -101 } }, 'logit_bias.5 must be at least -100.'],
   [{ logit_bias: { '5': '1' } }, 'logit_bias.5 must be a number.'],
-  [{ user: 5 }, 'user must be a string.'],
-  [{ user: 'a\0b' }, `user ${NOT_TEXT}`],
-  [{ user: 'x'.repeat(513) }, 'user must be at most 512 characters long.'],
+  [{ parallel_tool_calls: 'no' }, 'parallel_tool_calls must be true or false.'],
+  [{ reasoning_effort: 'lots' }, 'reasoning_effort must be one of none, minimal, low, medium, high, xhigh, max.'],
+  [{ verbosity: 'chatty' }, 'verbosity must be one of low, medium, high.'],
+  [{ logprobs: 1 }, 'logprobs must be true or false.'],
+  [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs must be at most 20.'],
+  [{ top_logprobs: 2 }, 'top_logprobs needs logprobs: true beside it.'],
+  [{ prediction: 'x' }, 'prediction must be an object.'],
+  [{ prediction: { type: 'content', content: 5 } }, 'prediction.content must be a string or an array of parts.'],
+  [{ prompt_cache_key: 'x'.repeat(513) }, 'prompt_cache_key must be at most 512 characters long.'],
+  [{ service_tier: 'flex' }, 'service_tier must be auto or default: how a call is served is not chosen here.'],
+  [{ modalities: ['text', 'audio'] }, 'modalities[1] must be text: answers are text here.'],
+  [
+    { store: true },
+    'store must be false: no provider keeps completions. Send x-conversation-id to keep a conversation.',
+  ],
+  [{ audio: { voice: 'alloy' } }, 'audio is not supported: answers are text here. Leave it out.'],
+  [{ web_search_options: {} }, 'web_search_options is not supported: offer a search of your own in tools.'],
+  [{ functions: [] }, 'functions is not supported: send tools instead.'],
+  [{ function_call: 'auto' }, 'function_call is not supported: send tool_choice instead.'],
   [{ response_format: 'json' }, 'response_format must be an object.'],
   [{ response_format: { type: 'xml' } }, 'response_format.type must be one of text, json_object, json_schema.'],
   [{ response_format: {} }, 'response_format.type must be one of text, json_object, json_schema.'],
@@ -295,7 +320,10 @@ const WRONG_FIELDS: [fields: Record<string, unknown>, message: string][] = [
   [toolWith({ parameters: [] }), 'tools[0].function.parameters must be an object.'],
   [toolWith({ strict: 'yes' }), 'tools[0].function.strict must be true or false.'],
   [{ tools: [] }, 'tools must not be empty.'],
-  [{ tools: [TOOL, { type: 'retrieval' }] }, 'tools[1].type must be one of function.'],
+  [
+    { tools: [TOOL, { type: 'retrieval' }] },
+    'tools[1].type must be "function": tools that a provider runs itself are not offered here.',
+  ],
   [
     { tools: [{ type: 'function', function: { name: 'look up' } }] },
     'tools[0].function.name must be 1 to 64 characters of A-Z a-z 0-9 _ -.',
@@ -306,7 +334,6 @@ const WRONG_FIELDS: [fields: Record<string, unknown>, message: string][] = [
     { tool_choice: { type: 'function' } },
     'tool_choice must be none, auto, required or {"type":"function","function":{"name":…}}.',
   ],
-  [{ stream_options: null }, 'stream_options must be an object.'],
   [{ stream_options: true }, 'stream_options must be an object.'],
   [{ stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage must be true or false.'],
 ]
@@ -367,39 +394,14 @@ test('a __proto__ in the body is data at most: it fills in nothing and changes n
   assertRefused(
     JSON.parse(`{"model":"m","messages":[{"__proto__":${JSON.stringify(HI)}}]}`),
     422,
-    'messages[0].role must be one of system, user, assistant, tool.',
+    'messages[0].role must be one of system, developer, user, assistant, tool.',
   )
-})
-
-test('the optional fields that a request uses are known, so that no deployment drops one', () => {
-  assert.deepEqual(fieldsOf(parseChatRequest({ ...MINIMAL, max_tokens: 5, stream: true })), [])
-  const values = {
-    temperature: 0,
-    top_p: 0,
-    stop: '',
-    seed: 0,
-    presence_penalty: 0,
-    frequency_penalty: 0,
-    logit_bias: {},
-    user: '',
-    response_format: { type: 'text' },
-    tools: [TOOL],
-    tool_choice: 'none',
-  }
-  assert.deepEqual(Object.keys(values).toSorted(), [...OPTIONAL_FIELDS].toSorted())
-  for (const [field, value] of Object.entries(values)) {
-    assert.deepEqual(fieldsOf(parseChatRequest({ ...MINIMAL, [field]: value })), [field])
-  }
-  const seen = parseChatRequest({ model: 'm', messages: [HI, { role: 'user', content: [image('auto')] }], seed: 1 })
-  assert.deepEqual(fieldsOf(seen), ['seed', 'images'])
-  const unseen = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }] })
-  assert.deepEqual(fieldsOf(unseen), [])
 })
 
 test('a file comes with the request, as data, and is a field that a deployment must be able to read', () => {
   const file = { file_data: DATA, filename: 'a.pdf' }
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: [{ type: 'file', file }] }] })
-  assert.deepEqual(fieldsOf(request), ['files'])
+  assert.deepEqual(filesOf(request), [{ type: 'file', file }])
   assert.deepEqual(inlineDataOf(file.file_data), { mediaType: 'application/pdf', base64: 'JVBERi0=' })
   for (const [file_data, problem] of [
     ['https://example.com/a.pdf', 'must be a data: URL in base64.'],
@@ -411,4 +413,45 @@ test('a file comes with the request, as data, and is a field that a deployment m
     const message = `messages[0].content[0].file.file_data ${problem}`
     assertRefused({ model: 'm', messages: [{ role: 'user', content }] }, 422, message)
   }
+})
+
+test('null means "not given", but for the fields of the specification', () => {
+  const names = [
+    'stop',
+    'seed',
+    'user',
+    'metadata',
+    'store',
+    'audio',
+    'service_tier',
+    'reasoning_effort',
+    'stream_options',
+  ]
+  const nulls = Object.fromEntries(names.map((name) => [name, null]))
+  assert.deepEqual(parseChatRequest({ ...MINIMAL, ...nulls }), parseChatRequest(MINIMAL))
+  const dumped = { role: 'assistant', content: 'Hi', refusal: null, tool_calls: null, reasoning_content: null }
+  assert.ok(parseChatRequest({ model: 'm', messages: [HI, dumped, HI] }))
+})
+
+test('whom a call is for, and what is noted with it, is no reason to refuse it, and not part of what is asked', () => {
+  for (const odd of [5, 'x'.repeat(10_000), 'a\0b', {}, ['u']]) {
+    const request = parseChatRequest({ ...MINIMAL, user: odd, safety_identifier: odd, metadata: odd })
+    assert.deepEqual(request, parseChatRequest(MINIMAL))
+  }
+})
+
+test('what an SDK sends and asks for nothing is accepted', () => {
+  const nothing = { service_tier: 'auto', modalities: ['text'], store: false, n: 1 }
+  assert.deepEqual(parseChatRequest({ ...MINIMAL, ...nothing }), parseChatRequest(MINIMAL))
+})
+
+test('thoughts are kept only of the tool calls whose results have just come', () => {
+  const thinking = { role: 'assistant', tool_calls: [TOOL_CALL], reasoning_content: 'Hm.', reasoning_signature: 's' }
+  const result = { role: 'tool', content: 'x', tool_call_id: 'call_1' }
+  const messages = [HI, thinking, result, HI, thinking, result, thinking, result]
+  const kept = parseChatRequest({ model: 'm', messages }).messages.map(
+    (message) =>
+      message.role === 'assistant' && message.reasoning_content === 'Hm.' && message.reasoning_signature === 's',
+  )
+  assert.deepEqual(kept, [false, false, false, false, true, false, true, false])
 })

@@ -21,9 +21,11 @@ export interface UsageChunk {
 }
 
 export type ContentChunk =
-  | { type: 'text'; text: string }
+  | { type: 'text'; text: string; logprobs?: readonly unknown[] }
   | { type: 'refusal'; text: string }
   | { type: 'reasoning'; text: string }
+  /** Comes once, after the rest: what the provider needs to see again beside the reasoning. */
+  | { type: 'reasoning_signature'; signature: string }
   | { type: 'tool_call'; index: number; id: string | undefined; name: string | undefined; arguments: string }
 
 /** What callers get: the model's chunks, and sometimes something of ours before the finish. */

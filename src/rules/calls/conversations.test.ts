@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import type { Message } from './chat-request.ts'
+import type { Message } from './message.ts'
 import { isConversationId, numberOccurrences } from './conversations.ts'
 
 const KEY = Buffer.alloc(32, 1)

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Message } from './chat-request.ts'
+import type { Message } from './message.ts'
 
 const CONVERSATION_ID = /^[A-Za-z0-9._:-]{1,128}$/
 

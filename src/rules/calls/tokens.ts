@@ -1,5 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { contentPartsOf, plainTextOf, type ChatRequest, type Message } from './chat-request.ts'
+import { contentPartsOf, type ChatRequest } from './chat-request.ts'
+import { plainTextOf, type Message } from './message.ts'
 import { LARGEST_FIGURES, type Figures, type MediaFigures } from '../catalogue/figures.ts'
 import { createScriptCount, type Script } from './scripts.ts'
 
@@ -39,7 +40,7 @@ export interface Prompt {
   readonly texts: readonly string[]
   readonly messages: number
   readonly images: number
-  /** Those that are not plain text. */
+  /** Those that are not plain text, and recordings. */
   readonly files: number
   readonly tools: number
 }
@@ -52,27 +53,32 @@ export function promptOf(request: ChatRequest): Prompt {
   texts.push(...plainTexts, ...files.map(({ file }) => file.filename ?? ''))
   if (request.tools) texts.push(JSON.stringify(request.tools))
   if (request.response_format) texts.push(JSON.stringify(request.response_format))
+  if (request.prediction) texts.push(...textsIn(request.prediction.content))
   return {
     texts,
     messages: request.messages.length,
     images: parts.filter(({ type }) => type === 'image_url').length,
-    files: files.length - plainTexts.length,
+    files: files.length - plainTexts.length + parts.filter(({ type }) => type === 'input_audio').length,
     tools: request.tools?.length ?? 0,
   }
 }
 
 function textsOf(message: Message): string[] {
-  const { content } = message
-  const texts =
-    typeof content === 'string'
-      ? [content]
-      : (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const texts = textsIn(message.content)
   if (message.role === 'tool') texts.push(message.tool_call_id)
   if (message.role === 'assistant') {
     if (message.refusal != null) texts.push(message.refusal)
+    // Sent back to providers that want it.
+    if (message.reasoning_content != null) texts.push(message.reasoning_content)
+    if (message.reasoning_signature != null) texts.push(message.reasoning_signature)
     if (message.tool_calls) texts.push(JSON.stringify(message.tool_calls))
   }
   return texts
+}
+
+function textsIn(content: Message['content']): string[] {
+  if (typeof content === 'string') return [content]
+  return (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []))
 }
 
 export interface TextCount {

@@ -1,4 +1,5 @@
-import type { ChatRequest, Message } from '../calls/chat-request.ts'
+import type { ChatRequest } from '../calls/chat-request.ts'
+import type { Message } from '../calls/message.ts'
 import type { FinishReason } from '../calls/chunk.ts'
 import { fieldsIn } from '../record.ts'
 import type { MonetizationSettings, NoRecommendation, Turn } from './matching.ts'
@@ -27,7 +28,7 @@ export interface Asked {
 export function requestGate({ request, body, header, settings }: Asked): NoRecommendation | undefined {
   if (isOptedOut(body, header)) return 'opted_out'
   if (settings.audience !== 'general') return 'audience'
-  if (!isPlainChat(request, body)) return 'format'
+  if (!isPlainChat(request)) return 'format'
   const turns = turnsOf(request.messages)
   if (turns.at(-1)?.role !== 'user') return 'format'
   // Before anything reads the words: a body has room for eight million of them, and the model is not asked yet.
@@ -46,11 +47,8 @@ function isOptedOut(body: unknown, header: string | undefined): boolean {
   return fieldsIn(metadata).monetization === 'off'
 }
 
-function isPlainChat(request: ChatRequest, body: unknown): boolean {
-  const { logprobs, top_logprobs: topLogprobs, modalities, audio, n, functions } = fieldsIn(body)
-  if (logprobs != null && logprobs !== false) return false
-  if (topLogprobs != null || modalities != null || audio != null || (n != null && n !== 1)) return false
-  if (functions != null || request.tools !== undefined || request.tool_choice !== undefined) return false
+function isPlainChat(request: ChatRequest): boolean {
+  if (request.logprobs === true || request.tools !== undefined || request.tool_choice !== undefined) return false
   if (request.messages.some((message) => message.role === 'tool' || ('tool_calls' in message && message.tool_calls)))
     return false
   if (request.messages.some(({ content }) => Array.isArray(content) && content.some(({ type }) => type !== 'text')))

@@ -13,6 +13,7 @@ function deployment(id: string, ...unsupported: string[]): Deployment {
     upstreamModel: 'u',
     group: 0,
     weight: 100,
+    extraBody: undefined,
     unsupportedFields: new Set(unsupported),
     timers: UPSTREAM_TIMERS,
     cost: undefined,

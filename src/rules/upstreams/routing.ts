@@ -1,4 +1,4 @@
-import type { OptionalField } from '../calls/chat-request.ts'
+import type { RouteField } from '../calls/route-fields.ts'
 import type { Figures } from '../catalogue/figures.ts'
 import type { UpstreamTimers } from '../limits.ts'
 import type { Price } from '../billing/pricing.ts'
@@ -27,6 +27,8 @@ export interface Deployment {
   group: number
   weight: number
   unsupportedFields: ReadonlySet<string>
+  /** What its requests have beside what callers ask for. */
+  extraBody: Record<string, unknown> | undefined
   timers: UpstreamTimers
   /** What the provider asks of the operator, if that is known. */
   cost: PerClass<bigint> | undefined
@@ -44,11 +46,11 @@ export function isServed(model: Model, nowMs: number): boolean {
 export interface UsableDeployments {
   usable: readonly Deployment[]
   /** A field in the request that none of the deployments can honour, if that is why there is no usable one. */
-  unsupported: OptionalField | undefined
+  unsupported: RouteField | undefined
 }
 
 /** A known field that a deployment cannot honour is never silently dropped: it is not asked. */
-export function usableDeploymentsOf(model: Model, fields: readonly OptionalField[]): UsableDeployments {
+export function usableDeploymentsOf(model: Model, fields: readonly RouteField[]): UsableDeployments {
   const usable = model.deployments.filter(
     (deployment) => !fields.some((field) => deployment.unsupportedFields.has(field)),
   )

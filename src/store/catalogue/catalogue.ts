@@ -1,3 +1,4 @@
+import { isRecord } from '../../rules/record.ts'
 import { sql, type Selectable } from 'kysely'
 import type { Figures } from '../../rules/catalogue/figures.ts'
 import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
@@ -134,6 +135,7 @@ function deploymentOf(row: DeploymentRow): Deployment {
     group: row.position,
     weight: row.weight,
     unsupportedFields: new Set(row.unsupported_fields),
+    extraBody: isRecord(row.extra_body) ? row.extra_body : undefined,
     timers: {
       connectMs: row.connect_timeout_ms ?? UPSTREAM_TIMERS.connectMs,
       firstTokenMs: row.first_token_timeout_ms ?? UPSTREAM_TIMERS.firstTokenMs,

@@ -123,6 +123,8 @@ export interface NewDeployment {
   position: number
   weight?: number
   unsupportedFields: string[]
+  /** Sent with every request, where the request says nothing else. */
+  extraBody?: Record<string, unknown>
   connectTimeoutMs?: number
   firstTokenTimeoutMs?: number
   idleTimeoutMs?: number
@@ -142,6 +144,7 @@ export async function insertDeployment(db: Db, deployment: NewDeployment): Promi
       position: deployment.position,
       weight: deployment.weight,
       unsupported_fields: deployment.unsupportedFields,
+      extra_body: deployment.extraBody === undefined ? null : JSON.stringify(deployment.extraBody),
       connect_timeout_ms: deployment.connectTimeoutMs ?? null,
       first_token_timeout_ms: deployment.firstTokenTimeoutMs ?? null,
       idle_timeout_ms: deployment.idleTimeoutMs ?? null,
@@ -177,6 +180,7 @@ export async function listDeployments(db: Db) {
       'd.weight',
       'd.enabled',
       'd.unsupported_fields',
+      'd.extra_body',
       ...COST_COLUMNS.names.map((name) => `d.${name}` as const),
     ])
     .orderBy('d.model_id')

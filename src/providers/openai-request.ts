@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { stopsOf, type ChatRequest } from '../rules/calls/chat-request.ts'
+import type { AssistantMessage, Message } from '../rules/calls/message.ts'
+import type { OpenAICompatibleSettings } from './openai-settings.ts'
+import type { UpstreamCall } from './provider.ts'
+
+/** A chat request as providers of OpenAI's format take it: as it came, but for what some of them refuse. */
+
+export type Asked = Pick<UpstreamCall, 'request' | 'upstreamModel' | 'unsupportedFields' | 'endUser'>
+
+/** Always streamed, also for callers who want one JSON body: timers, metering and cancelling then work the same. */
+export function requestBodyOf(
+  { request, upstreamModel, unsupportedFields, endUser }: Asked,
+  settings: OpenAICompatibleSettings,
+): Record<string, unknown> {
+  const { model: _, stream: __, includeUsage: ___, prompt_cache_key: ____, max_tokens, messages, ...fields } = request
+  const body: Record<string, unknown> = {
+    ...fields,
+    stop: stopOf(request),
+    messages: messages.map((message) => messageOf(message, settings)),
+    [settings.maxTokensField]: max_tokens,
+    model: upstreamModel,
+    stream: true,
+    ...(settings.askForUsage && { stream_options: { include_usage: true } }),
+    ...(endUser !== undefined && settings.endUserField !== 'none' && { [settings.endUserField]: endUser }),
+  }
+  // What is left of them here asks for nothing, and is refused all the same.
+  for (const field of settings.unsupportedFields) delete body[field]
+  for (const field of unsupportedFields ?? []) delete body[field]
+  // They say how to call tools, and are refused where there are none.
+  if (!request.tools) {
+    delete body.parallel_tool_calls
+    if (typeof body.tool_choice === 'string' && body.tool_choice !== 'required') delete body.tool_choice
+  }
+  return body
+}
+
+function stopOf(request: ChatRequest): ChatRequest['stop'] {
+  const stops = stopsOf(request)
+  if (stops.length === 0) return undefined
+  return typeof request.stop === 'string' ? request.stop : stops
+}
+
+function messageOf(message: Message, settings: OpenAICompatibleSettings): object {
+  const content = contentOf(message.content, settings)
+  switch (message.role) {
+    case 'assistant':
+      return { ...assistantOf(message, settings), content }
+    case 'tool':
+      return { ...message, content, tool_call_id: idOf(message.tool_call_id, settings) }
+    case 'developer':
+      return { role: settings.developerRole ? message.role : 'system', content }
+    default:
+      return content === message.content ? message : { ...message, content }
+  }
+}
+
+function contentOf(content: Message['content'], { cacheControl }: OpenAICompatibleSettings): unknown {
+  if (!Array.isArray(content)) return content
+  return content.map(({ cache_control: mark, ...part }) =>
+    cacheControl && mark ? { ...part, cache_control: mark } : part,
+  )
+}
+
+/** A null that means nothing is refused by some. */
+function assistantOf(message: AssistantMessage, settings: OpenAICompatibleSettings): object {
+  const { refusal, tool_calls, reasoning_content, reasoning_signature: _, ...rest } = message
+  const { reasoningField } = settings
+  return {
+    ...rest,
+    ...(refusal != null && { refusal }),
+    ...(reasoning_content != null && reasoningField !== 'none' && { [reasoningField]: reasoning_content }),
+    ...(tool_calls != null && {
+      tool_calls: tool_calls.map(({ id, type, function: { name, arguments: written } }) => ({
+        id: idOf(id, settings),
+        type,
+        // A call without arguments is one of an empty object; nothing at all is not JSON.
+        function: { name, arguments: written === '' ? '{}' : written },
+      })),
+    }),
+  }
+}
+
+const NINE = /^[A-Za-z0-9]{9}$/
+
+/** Call and result are changed alike. */
+function idOf(id: string, { toolCallIds }: OpenAICompatibleSettings): string {
+  if (toolCallIds === 'any' || NINE.test(id)) return id
+  return createHash('sha256').update(id).digest('hex').slice(0, 9)
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { RETIRED_FIELDS, ROUTE_FIELDS } from '../rules/calls/route-fields.ts'
+
+export const KEY_STATUSES = [401, 402, 403]
+const headerName = z.string().regex(/^[a-z0-9-]{1,100}$/, 'must be the name of a header, in lower case')
+const headerValue = z.string().regex(/^[\x20-\x7e]{1,1000}$/, 'must be one line of printable ASCII')
+const optionalField = z.enum([...ROUTE_FIELDS, ...RETIRED_FIELDS])
+
+/** What providers of this format do differently. A new provider is a few of these, and no code. */
+export const openAICompatibleSettings = z.strictObject({
+  /** The header that carries the key, and the word before it. */
+  auth: z
+    .strictObject({ header: headerName, scheme: headerValue.optional() })
+    .default({ header: 'authorization', scheme: 'Bearer' }),
+  path: z.string().startsWith('/').default('/chat/completions'),
+  /** Added to each address, such as an api-version. */
+  query: z.record(z.string(), z.string()).default({}),
+  /** Sent with each request. */
+  headers: z.record(headerName, headerValue).default({}),
+  maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+  /** False: it refuses stream_options, and reports usage unasked or not at all. */
+  askForUsage: z.boolean().default(true),
+  /** Request fields that none of its models can honour. */
+  unsupportedFields: z.array(optionalField).default([]),
+  /** Whether its models read files; most know only images. */
+  readsFiles: z.boolean().default(false),
+  readsAudio: z.boolean().default(false),
+  /** False: instructions of the role developer are sent as system. */
+  developerRole: z.boolean().default(false),
+  /** Whether marks of where a prompt may be cached are passed on. Most providers cache by themselves. */
+  cacheControl: z.boolean().default(false),
+  /** Where the digest of whom a call is for is sent. */
+  endUserField: z.enum(['user', 'safety_identifier', 'none']).default('user'),
+  /** Where it wants to see again what a model thought before it called tools. Others refuse the field. */
+  reasoningField: z.enum(['reasoning_content', 'reasoning', 'none']).default('none'),
+  /** `nine`: it takes only ids of nine letters and digits. */
+  toolCallIds: z.enum(['any', 'nine']).default('any'),
+  /** The statuses that mean the key. Of the three usual ones, those not listed mean the request. */
+  keyRejectedBy: z.array(z.int().min(400).max(499)).default(KEY_STATUSES),
+})
+export type OpenAICompatibleSettings = z.output<typeof openAICompatibleSettings>

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { REASONING_EFFORTS } from '../rules/calls/chat-request.ts'
+import {
+  claudeBudgetOf,
+  claudeEffortOf,
+  claudeTakesPrefill,
+  claudeThinkingOf,
+  geminiTakesPenalties,
+  geminiThinkingOf,
+} from './reasoning-effort.ts'
+
+test('how a Claude model is told to think goes by its version, however it is named', () => {
+  for (const [model, thinking] of [
+    ['claude-3-5-haiku-20241022', 'none'],
+    ['anthropic.claude-3-5-sonnet-20241022-v2:0', 'none'],
+    ['claude-3-7-sonnet-20250219', 'budget'],
+    ['claude-sonnet-4-20250514', 'budget'],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'budget'],
+    ['claude-opus-4-6', 'adaptive'],
+    ['claude-sonnet-5', 'adaptive'],
+    ['claude-mythos-preview', 'adaptive'],
+    ['somebody-elses', 'budget'],
+  ] as const) {
+    assert.equal(claudeThinkingOf(model), thinking, model)
+    assert.equal(claudeTakesPrefill(model), thinking !== 'adaptive', model)
+  }
+})
+
+test('an adaptive model is told a word that it knows', () => {
+  const words = (model: string) =>
+    REASONING_EFFORTS.filter((effort) => effort !== 'none').map((effort) => claudeEffortOf(model, effort))
+  assert.deepEqual(words('claude-opus-4-6'), ['low', 'low', 'medium', 'high', 'high', 'max'])
+  assert.deepEqual(words('claude-opus-4-7'), ['low', 'low', 'medium', 'high', 'xhigh', 'max'])
+})
+
+test('a budget is less than the maximum, and none where that leaves too little', () => {
+  assert.equal(claudeBudgetOf('medium', undefined), 8_192)
+  assert.equal(claudeBudgetOf('high', 10_000), 9_999)
+  assert.equal(claudeBudgetOf('low', 1_025), 1_024)
+  assert.equal(claudeBudgetOf('low', 1_024), undefined)
+  assert.equal(claudeBudgetOf('none', 10_000), undefined)
+})
+
+test('a Gemini model is told a number or a word, by its version, or cannot be', () => {
+  const told = (model: string) => REASONING_EFFORTS.map((effort) => geminiThinkingOf(model, effort))
+  const budgets = (...tokens: number[]) => tokens.map((thinkingBudget) => ({ thinkingBudget, includeThoughts: true }))
+  const levels = (...words: string[]) => words.map((thinkingLevel) => ({ thinkingLevel, includeThoughts: true }))
+  const old = [{}, ...Array.from({ length: 6 }, () => undefined)]
+  assert.deepEqual(told('gemini-2.0-flash'), old)
+  assert.deepEqual(told('gemma-3-27b-it'), old)
+  assert.deepEqual(told('gemini-2.5-pro'), [undefined, ...budgets(1_024, 1_024, 8_192, 24_576, 32_768, 32_768)])
+  assert.deepEqual(told('gemini-2.5-flash'), [
+    { thinkingBudget: 0 },
+    ...budgets(1_024, 1_024, 8_192, 24_576, 24_576, 24_576),
+  ])
+  assert.deepEqual(told('gemini-3-pro-preview'), [undefined, ...levels('LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH')])
+  assert.deepEqual(told('gemini-flash-latest'), [
+    { thinkingLevel: 'MINIMAL' },
+    ...levels('MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH'),
+  ])
+  assert.deepEqual(['gemini-2.0-flash', 'gemini-2.5-flash', 'gemini-3.1-pro'].map(geminiTakesPenalties), [
+    true,
+    false,
+    false,
+  ])
+})

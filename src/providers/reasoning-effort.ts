@@ -1,0 +1,103 @@
+import type { ReasoningEffort } from '../rules/calls/chat-request.ts'
+import { REASONING_TOKENS } from '../rules/calls/reasoning.ts'
+
+/**
+ * What `reasoning_effort` is called by makers that have words or numbers of their own for it. It goes by the name of the
+ * model: of the maker's own names, one without a version means the newest.
+ */
+
+/** How a Claude model is told to think: not at all, up to so many tokens, or as hard as a word says. */
+export type ClaudeThinking = 'none' | 'budget' | 'adaptive'
+
+interface Version {
+  major: number
+  minor: number
+}
+
+const NEWEST: Version = { major: Infinity, minor: 0 }
+
+function versionIn(model: string, maker: string, pattern: RegExp, ofOthers: Version): Version {
+  if (!model.includes(maker)) return ofOthers
+  const [, major, minor = '0'] = pattern.exec(model) ?? []
+  return major === undefined ? NEWEST : { major: Number(major), minor: Number(minor) }
+}
+
+function isAtLeast({ major, minor }: Version, [leastMajor, leastMinor]: [number, number]): boolean {
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor)
+}
+
+/** `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-20250219`, `us.anthropic.claude-opus-4-6-v1:0`, `claude-sonnet-5` */
+function claudeVersionOf(model: string): Version {
+  // What others serve in this format takes a budget, if it thinks at all.
+  return versionIn(model, 'claude-', /claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2}))?(?!\d)/, { major: 4, minor: 0 })
+}
+
+export function claudeThinkingOf(model: string): ClaudeThinking {
+  const version = claudeVersionOf(model)
+  if (isAtLeast(version, [4, 6])) return 'adaptive'
+  return isAtLeast(version, [3, 7]) ? 'budget' : 'none'
+}
+
+/** Newer models refuse to go on from what the assistant has said already. */
+export function claudeTakesPrefill(model: string): boolean {
+  return !isAtLeast(claudeVersionOf(model), [4, 6])
+}
+
+/** The word for an adaptive model. There is none below "low", and "xhigh" came a version later. */
+export function claudeEffortOf(model: string, effort: Exclude<ReasoningEffort, 'none'>) {
+  if (effort === 'minimal') return 'low'
+  return effort === 'xhigh' && !isAtLeast(claudeVersionOf(model), [4, 7]) ? 'high' : effort
+}
+
+/** Fewer are refused, and so is a budget that leaves nothing of the answer's maximum. */
+const CLAUDE_BUDGET_MIN = 1_024
+
+/** Undefined: the maximum leaves no room to think. */
+export function claudeBudgetOf(effort: ReasoningEffort, maxTokens: number | undefined): number | undefined {
+  const budget = Math.min(REASONING_TOKENS[effort], (maxTokens ?? Infinity) - 1)
+  return budget < CLAUDE_BUDGET_MIN ? undefined : budget
+}
+
+export interface GeminiThinking {
+  thinkingBudget?: number
+  thinkingLevel?: 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'
+  includeThoughts?: boolean
+}
+
+function geminiVersionOf(model: string): Version {
+  return versionIn(model, 'gemini-', /gemini-(\d+)(?:\.(\d+))?/, { major: 1, minor: 0 })
+}
+
+/** They are refused since the models think. */
+export function geminiTakesPenalties(model: string): boolean {
+  return !isAtLeast(geminiVersionOf(model), [2, 5])
+}
+
+export function isGemini3(model: string): boolean {
+  return isAtLeast(geminiVersionOf(model), [3, 0])
+}
+
+const GEMINI_BUDGET_MAX = { pro: 32_768, flash: 24_576 }
+const GEMINI_LEVELS = {
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+} as const
+
+/** Undefined: the model cannot. Those named "pro" always think. */
+export function geminiThinkingOf(model: string, effort: ReasoningEffort): GeminiThinking | undefined {
+  const isPro = model.includes('pro')
+  if (!isAtLeast(geminiVersionOf(model), [2, 5])) return effort === 'none' ? {} : undefined
+  if (effort === 'none' && isPro) return undefined
+  if (isGemini3(model)) {
+    if (effort === 'none') return { thinkingLevel: 'MINIMAL' }
+    const thinkingLevel = effort === 'minimal' && isPro ? 'LOW' : GEMINI_LEVELS[effort]
+    return { thinkingLevel, includeThoughts: true }
+  }
+  if (effort === 'none') return { thinkingBudget: 0 }
+  const most = isPro ? GEMINI_BUDGET_MAX.pro : GEMINI_BUDGET_MAX.flash
+  return { thinkingBudget: Math.min(REASONING_TOKENS[effort], most), includeThoughts: true }
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { AssistantMessage, Message } from '../rules/calls/message.ts'
+
+/**
+ * The proofs that some providers give with a model's thoughts and want back with the results of its tools. Callers carry them
+ * in one opaque field, `reasoning_signature`; whose they are stands at its beginning, so that no other provider gets them.
+ */
+
+/** Of thoughts: how many characters of them one proof is for, in order; or thoughts that came encrypted. Callers can write
+ * what they like into the field. */
+const signedThoughts = z.array(
+  z.union([
+    z.strictObject({ characters: z.int().min(0), signature: z.string() }),
+    z.strictObject({ redacted: z.string() }),
+  ]),
+)
+type SignedThought = z.output<typeof signedThoughts>[number]
+
+/** Thoughts as they were, to be sent back. */
+export type Thought = { text: string; signature: string } | { redacted: string }
+
+export function signatureOf(format: string, content: unknown): string {
+  return `${format}.${Buffer.from(JSON.stringify(content)).toString('base64url')}`
+}
+
+/** Undefined for another provider's, and for what is none at all. */
+export function signedContentOf(format: string, { reasoning_signature: signature }: AssistantMessage): unknown {
+  if (!signature?.startsWith(`${format}.`)) return undefined
+  try {
+    return JSON.parse(Buffer.from(signature.slice(format.length + 1), 'base64url').toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** Empty where the text is not the one that was signed: half a proof is refused. */
+export function thoughtsOf(format: string, message: AssistantMessage): Thought[] {
+  const signed = signedThoughts.safeParse(signedContentOf(format, message)).data ?? []
+  const text = message.reasoning_content ?? ''
+  const thoughts: Thought[] = []
+  let from = 0
+  for (const thought of signed) {
+    if ('redacted' in thought) thoughts.push(thought)
+    else {
+      const { characters, signature } = thought
+      thoughts.push({ text: text.slice(from, from + characters), signature })
+      from += characters
+    }
+  }
+  return from === text.length ? thoughts : []
+}
+
+/** Whether every answer that called the tools whose results have just come still has its thoughts. */
+export function areThoughtsKept(format: string, messages: readonly Message[]): boolean {
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user')
+  return messages
+    .slice(lastUser + 1)
+    .every((message) => message.role !== 'assistant' || thoughtsOf(format, message).length > 0)
+}
+
+/** Collects the proofs of an answer block by block, as they come. `key` tells the blocks apart. */
+export function createSignedThoughts(format: string) {
+  const blocks = new Map<unknown, { characters: number; signature: string; redacted: string }>()
+  const at = (key: unknown) => {
+    const block = blocks.get(key) ?? { characters: 0, signature: '', redacted: '' }
+    blocks.set(key, block)
+    return block
+  }
+  return {
+    addText: (key: unknown, text: string) => void (at(key).characters += text.length),
+    addSignature: (key: unknown, signature: string) => void (at(key).signature += signature),
+    addRedacted: (key: unknown, data: string) => void (at(key).redacted += data),
+    /** Undefined: nothing was signed, or not all of it. */
+    signature(): string | undefined {
+      const all = [...blocks.values()]
+      const signed = all.map(({ characters, signature, redacted }): SignedThought =>
+        redacted ? { redacted } : { characters, signature },
+      )
+      const isWhole = all.every(({ signature, redacted }) => signature !== '' || redacted !== '')
+      return all.length === 0 || !isWhole ? undefined : signatureOf(format, signed)
+    },
+  }
+}
