@@ -6,8 +6,11 @@ type Kind = StreamEvent['kind']
 /** Undefined: the event is left out. */
 export type Edit = (json: string, kind?: Kind) => string | undefined
 
-interface OpenAIEvent {
-  choices: { delta: Delta; finish_reason: string | null }[]
+interface Event {
+  /** In OpenAI's format. */
+  choices?: { delta: Delta; finish_reason: string | null }[]
+  /** In Gemini's. */
+  candidates?: { content: unknown; finishReason?: string }[]
 }
 
 interface Delta {
@@ -16,12 +19,8 @@ interface Delta {
   tool_calls?: { id?: string; function: { arguments?: string } }[]
 }
 
-interface GeminiEvent {
-  candidates: { content: unknown; finishReason?: string }[]
-}
-
 /** `edit` changes the event in place; false leaves it out. */
-function editing<Event>(edit: (event: Event, kind: Kind | undefined) => boolean | void): Edit {
+function editing(edit: (event: Event, kind: Kind | undefined) => boolean | void): Edit {
   return (json, kind) => {
     // An end marker is no JSON.
     if (!json.startsWith('{')) return json
@@ -31,7 +30,7 @@ function editing<Event>(edit: (event: Event, kind: Kind | undefined) => boolean 
 }
 
 function editingDelta(edit: (delta: Delta) => void): Edit {
-  return editing<OpenAIEvent>(({ choices }) => choices.forEach(({ delta }) => edit(delta)))
+  return editing(({ choices }) => choices?.forEach(({ delta }) => edit(delta)))
 }
 
 export const inParts = editingDelta((delta) => {
@@ -42,8 +41,8 @@ export const inParts = editingDelta((delta) => {
   delta.content = [{ type: 'thinking', thinking: [{ type: 'text', text: thought }] }]
 })
 
-export const withoutFinish = editing<OpenAIEvent>(({ choices }) => {
-  for (const choice of choices) choice.finish_reason = null
+export const withoutFinish = editing(({ choices }) => {
+  for (const choice of choices ?? []) choice.finish_reason = null
 })
 
 export const withoutArguments = editingDelta((delta) => {
@@ -56,7 +55,7 @@ export const withoutIds = editingDelta((delta) => {
 
 /** Nothing of the reply comes, and its end says why. */
 export function endedBy(finishReason: string, parts: readonly unknown[] = []): Edit {
-  return editing<GeminiEvent>(({ candidates: [candidate] }, kind) => {
+  return editing(({ candidates: [candidate] = [] }, kind) => {
     if (kind !== 'done' || !candidate) return false
     candidate.content = { parts, role: 'model' }
     candidate.finishReason = finishReason
