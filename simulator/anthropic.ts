@@ -6,6 +6,7 @@ import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
 
 export const anthropic: Dialect = {
+  format: 'anthropic',
   idPrefix: 'msg_sim-',
   eventNames: { content: 'content_block_delta', error: 'error' },
   serves: (method, path) => method === 'POST' && path === '/v1/messages',

@@ -64,12 +64,14 @@ test('what the real one refuses is refused', async () => {
   assert.equal(await statusOf(BODY, pathOf(''), { authorization: 'Bearer bad-key' }), 403)
 })
 
-test('faults of server-sent events are refused, where they would do nothing, and all others are known', async () => {
+test('faults of server-sent events and of other formats are refused, where they would do nothing, and all others are known', async () => {
   const refused: string[] = []
   for (const fault of FAULT_NAMES) {
     // The first is not for streams, the others end too late.
     if (['U9-bigjson', 'U5', 'U6'].includes(fault)) continue
     if ((await statusOf(BODY, pathOf(`fault=${fault}&tokens=5`))) === 400) refused.push(fault)
   }
-  assert.deepEqual(refused, ['U7-bom', 'U7-cr', 'U7-nospace', 'U7-comments', 'U7-multiline', 'U7-unknown-fields'])
+  const ofLines = ['bom', 'cr', 'nospace', 'comments', 'multiline', 'unknown-fields', 'noblank'].map((id) => `U7-${id}`)
+  const ofOtherFormats = FAULT_NAMES.filter((name) => /^U2[01]-/.test(name))
+  assert.deepEqual(refused, [...ofLines, ...ofOtherFormats])
 })

@@ -8,6 +8,7 @@ import { textOf } from './reply.ts'
 import type { Tool } from './reply.ts'
 
 export const bedrock: Dialect = {
+  format: 'bedrock',
   idPrefix: 'bedrock-sim-',
   eventNames: { content: 'contentBlockDelta', error: 'internalServerException' },
   framing: { contentType: 'application/vnd.amazon.eventstream', frame: frameOf, beginning: frameBeginning },

@@ -68,7 +68,7 @@ export function createChat(log: CallLog, seed: number, onCall?: (call: Simulated
     call: SimulatedCall,
   ): Promise<'completed' | 'fault'> {
     const script = scriptOf(request, chatRequest)
-    const asked = faultOf(script, chatRequest.stream, dialect.framing)
+    const asked = faultOf(script, chatRequest.stream, dialect)
     const composed = replyTo(chatRequest, script, seed)
     const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
     const billing = startBilling(call, chatRequest, script, composed, fault)

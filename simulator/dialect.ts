@@ -4,6 +4,8 @@ import type { Refusal } from './refusal.ts'
 import type { Reply, Tool } from './reply.ts'
 
 export interface Dialect {
+  /** Whose wire format it is, wherever it is served. */
+  readonly format: 'openai' | 'anthropic' | 'gemini' | 'bedrock'
   readonly idPrefix: string
   /** What a dialect that names its events calls those that a fault makes up. */
   readonly eventNames?: { readonly content: string; readonly error: string }

@@ -105,6 +105,12 @@ test('U7-badjson puts one illegal event into an otherwise complete stream', asyn
   assert.equal(legal.at(-1), '[DONE]')
 })
 
+test('U7-noblank leaves out the blank line after the last event, and nothing else', async () => {
+  const { text } = await streamed(scriptOf('U7-noblank'))
+  assert.ok(text.endsWith('\n\ndata: [DONE]'))
+  assert.equal(contentIn(text), healthy)
+})
+
 test('U8 writes single bytes, inside characters too', async () => {
   const model = `${scriptOf('U8')}&utf8=1`
   const seen = await streamed(model)
@@ -149,6 +155,13 @@ test('U10 is 429 with every kind of Retry-After', async () => {
       assert.equal(JSON.parse(seen.text).error.code, 'rate_limit_exceeded')
     })
   }
+})
+
+test('U10-body says in the body alone how long to wait', async () => {
+  await bothWays('U10-body', (seen) => {
+    assert.deepEqual([seen.status, seen.headers['retry-after']], [429, undefined])
+    assert.equal(JSON.parse(seen.text).error.details[0].retryDelay, '2s')
+  })
 })
 
 test('U11 is a 5xx, and 502 comes from a balancer that speaks HTML', async () => {
@@ -329,11 +342,85 @@ test('U19-nan writes a bare NaN, as careless serializers do', async () => {
   await bothWays('U19-nan', (seen) => assert.match(seen.text, /"completion_tokens":NaN/))
 })
 
+function deltasIn(seen: Seen): unknown[] {
+  return chunksIn(seen.text).flatMap(({ choices }) => choices.map(({ delta }) => delta))
+}
+
+test('U20-parts puts text and thoughts into lists', async () => {
+  const [role, thought, word] = deltasIn(await streamed(scriptOf('U20-parts', '&thoughts=Hm')))
+  assert.deepEqual(role, { role: 'assistant', content: '' })
+  assert.deepEqual(thought, { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }] })
+  assert.deepEqual(word, { content: [{ type: 'text', text: healthy.split(' ')[0] }] })
+})
+
+test('U20-nofinish has an end marker and no reason to finish', async () => {
+  const { text } = await streamed(scriptOf('U20-nofinish'))
+  assert.equal(contentIn(text), healthy)
+  assert.ok(chunksIn(text).every(({ choices }) => choices.every(({ finish_reason: reason }) => reason === null)))
+  assert.equal(eventsIn(text).at(-1), '[DONE]')
+})
+
+test('U20-noarguments and U20-noids leave out of a call what they say', async () => {
+  const tools = [{ type: 'function', function: { name: 'now', parameters: { type: 'object' } } }]
+  for (const [fault, kept] of [
+    ['U20-noarguments', { id: /^call_/, arguments: undefined }],
+    ['U20-noids', { id: undefined, arguments: '{}' }],
+  ] as const) {
+    const { text } = await ask(simulator.url, { body: chatBody(scriptOf(fault, '&tool=now'), { ...STREAM, tools }) })
+    const calls = chunksIn(text).flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.tool_calls ?? []))
+    if (kept.id) assert.match(calls[0]?.id ?? '', kept.id)
+    else assert.ok(calls.every(({ id }) => id === undefined))
+    assert.equal(calls[0]?.function.name, 'now')
+    const given = calls.map((call) => call.function.arguments)
+    if (kept.arguments === undefined) assert.ok(given.every((piece) => piece === undefined))
+    else assert.equal(given.join(''), kept.arguments)
+  }
+})
+
+test('U20-total counts thoughts in the total alone', async () => {
+  const usage = chunksIn((await streamed(scriptOf('U20-total', '&reasoning=30'))).text).at(-1)?.usage
+  const prompt = simulator.calls.at(-1)?.promptTokens ?? 0
+  assert.deepEqual(usage, {
+    prompt_tokens: prompt,
+    completion_tokens: 12,
+    total_tokens: prompt + 12 + 30,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  })
+})
+
+test('U20-badcall refuses what the model wrote, with a status or as an event', async () => {
+  const refused = await streamed(scriptOf('U20-badcall'))
+  assert.equal(refused.status, 400)
+  const event = await streamed(scriptOf('U20-badcall-event'))
+  assert.equal(event.status, 200)
+  for (const body of [refused.text, eventsIn(event.text)[0] ?? ''])
+    assert.equal(JSON.parse(body).error.code, 'tool_use_failed')
+  assert.equal(simulator.calls.at(-1)?.bill, undefined, 'nothing is asked for it')
+})
+
+test('U20-filterfirst tells what filters found, and then nothing for a while', async () => {
+  const silent = await streamed(scriptOf('U20-filterfirst', '&gap=60000'), { patienceMs: 60 })
+  assert.equal(silent.end, 'stalled')
+  assert.deepEqual(
+    chunksIn(silent.text).map(({ choices }) => choices),
+    [[]],
+  )
+  assert.equal(contentIn((await streamed(scriptOf('U20-filterfirst'))).text), healthy)
+})
+
+test('more may be reported as cached and written than the prompt has', async () => {
+  const model = 'sim?tokens=1&cached=5000&written=4000'
+  const usage = chunksIn((await streamed(model)).text).at(-1)?.usage as { prompt_tokens_details: unknown }
+  assert.deepEqual(usage.prompt_tokens_details, { cached_tokens: 5000, cache_write_tokens: 4000 })
+})
+
 test('an unknown fault is refused with the known ones, and one that cannot apply is refused too', async () => {
   const unknown = await asked('sim?fault=U99')
   assert.equal(unknown.status, 400)
   for (const name of FAULT_NAMES) assert.ok(unknown.text.includes(name))
   assert.equal((await asked('sim?fault=U7-bom')).status, 400)
+  assert.equal((await streamed('sim?fault=U21-noprompt')).status, 400)
   assert.equal((await streamed('sim?fault=U9-bigjson')).status, 400)
 })
 
@@ -346,5 +433,7 @@ test('a fault strikes only the first times, and then the same script is healthy'
 })
 
 test('every fault has been tested', () => {
-  assert.deepEqual([...tested].toSorted(), FAULT_NAMES.toSorted())
+  // Those of Gemini's format are in gemini.test.ts.
+  const here = FAULT_NAMES.filter((name) => !name.startsWith('U21-'))
+  assert.deepEqual([...tested].toSorted(), here.toSorted())
 })

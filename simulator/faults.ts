@@ -13,6 +13,7 @@
  * | U7-comments                 | stream | legal: comments between and inside events                                       |
  * | U7-multiline                | stream | legal: the JSON of an event spread over many `data:` lines                      |
  * | U7-unknown-fields           | stream | legal: `id`, `retry`, unknown fields, a field without a colon                   |
+ * | U7-noblank                  | stream | the last event without the blank line after it                                  |
  * | U7-badjson                  | stream | midway an event whose data is not JSON; then the rest, up to the end marker     |
  * | U8                          | both   | one byte per write                                                              |
  * | U9-bigevent                 | stream | midway an event of 10 MB that no blank line ends                                |
@@ -21,6 +22,7 @@
  * | U10-date                    | both   | 429, Retry-After: a date in 30 s                                                |
  * | U10-garbage                 | both   | 429, Retry-After: soon                                                          |
  * | U10-huge                    | both   | 429, Retry-After: 1000000000                                                    |
+ * | U10-body                    | both   | 429, and the wait, 2 s, in the body alone, as Google says it                    |
  * | U11-500, -503, -529         | both   | that status with an error body                                                  |
  * | U11-502                     | both   | that status with the HTML page of a balancer                                    |
  * | U12-json                    | both   | 200 with a JSON error                                                           |
@@ -44,15 +46,37 @@
  * | U18                         | both   | 302 to http://169.254.169.254/                                                  |
  * | U19-negative, -huge,        | both   | usage whose counts are negative, 10^15,                                         |
  * | U19-string, -null, -nan     | both   | strings, null, or a bare NaN (which makes the JSON illegal)                     |
+ *
+ * What real providers were seen to send, each in its own format:
+ *
+ * | name                        | format | what the peer sees                                                              |
+ * |-----------------------------|--------|---------------------------------------------------------------------------------|
+ * | U20-parts                   | openai | Mistral: text and `thoughts` as lists of parts                                  |
+ * | U20-nofinish                | openai | the end marker, and no reason to finish                                         |
+ * | U20-noarguments             | openai | calls without arguments                                                         |
+ * | U20-noids                   | openai | calls without ids                                                               |
+ * | U20-total                   | openai | Google, xAI: `reasoning` is counted in the total of the usage and nowhere else  |
+ * | U20-badcall                 | openai | Groq: 400, code tool_use_failed                                                 |
+ * | U20-badcall-event           | openai | the same as the first event of a 200                                            |
+ * | U20-filterfirst             | openai | Azure: what its filters found, then silence for `gap` ms, then the reply        |
+ * | U21-noprompt                | gemini | usage without the prompt and the total                                          |
+ * | U21-undeclared              | gemini | a call of a tool that nobody declared, with the end UNEXPECTED_TOOL_CALL        |
+ * | U21-malformed               | gemini | nothing but the end MALFORMED_FUNCTION_CALL                                     |
+ *
+ * Options play more of them: `cached` may be more than the prompt, and so may `cached` and `written` together.
  */
 import { gzipSync } from 'node:zlib'
-import type { Framing, ReportedUsage, Usage } from './dialect.ts'
+import type { Dialect, ReportedUsage, Usage } from './dialect.ts'
+import { endedBy, inParts, withoutArguments, withoutFinish, withoutIds } from './edits.ts'
+import type { Edit } from './edits.ts'
 import { Refusal } from './refusal.ts'
 import type { Script } from './script.ts'
 import type { Wire } from './wire.ts'
 
 export interface Fault {
   readonly for?: 'stream' | 'json'
+  /** The only wire format in which it can be. */
+  readonly format?: Dialect['format']
   /** What comes instead is no refusal: the prompt was read, and is asked for. */
   readonly isAtWork?: boolean
   /** Answers in place of the reply. */
@@ -61,16 +85,18 @@ export interface Fault {
   readonly midway?: (delivery: Delivery) => Promise<void>
   /** Is written midway; the reply goes on behind it. */
   readonly interjection?: string
+  /** An event before all others; silence for `gap` follows. */
+  readonly opening?: string
   readonly afterwards?: (delivery: Delivery) => void
   readonly headers?: (delivery: Delivery) => Record<string, string>
   readonly unframed?: boolean
   /** `named` is the line that names the event, or nothing. */
-  readonly frame?: (data: string, first: boolean, named: string) => string
+  readonly frame?: (data: string, first: boolean, named: string, last: boolean) => string
   readonly newline?: string
   readonly splitBytes?: number
   readonly withoutDone?: boolean
   readonly usage?: (honest: Usage) => ReportedUsage | undefined
-  readonly rewrite?: (json: string) => string
+  readonly rewrite?: Edit
 }
 
 /** What a fault can reach of the exchange that it spoils. */
@@ -90,8 +116,22 @@ const MEGABYTE = 1_000_000
 /** Longer than the patience of any peer, and still an end. */
 const STALL_MS_MAX = 600_000
 
+const IN_THE_STREAM = 'simulated failure in the stream'
+
 /** By then the peer has read the first part. A reset or an error in the same read can make it forget that part. */
 const READ_WITHIN_MS = 20
+
+const ofOpenAI = { for: 'stream', format: 'openai' } as const
+const ofGemini = { for: 'stream', format: 'gemini' } as const
+
+const FILTER_RESULTS = JSON.stringify({
+  choices: [],
+  created: 0,
+  id: '',
+  model: '',
+  object: '',
+  prompt_filter_results: [{ prompt_index: 0, content_filter_results: { hate: { filtered: false, severity: 'safe' } } }],
+})
 
 const FAULTS = new Map<string, Fault>(
   Object.entries({
@@ -112,6 +152,10 @@ const FAULTS = new Map<string, Fault>(
       for: 'stream',
       frame: (data, _, named) => `id: 7\nretry: 3000\nflavour: plain\n${named}data: ${data}\nlonely\n\n`,
     },
+    'U7-noblank': {
+      for: 'stream',
+      frame: (data, _, named, last) => `${named}data: ${data}${last ? '' : '\n\n'}`,
+    },
     'U7-badjson': { for: 'stream', interjection: '{"choices": [{"delta": {"content": "lost' },
     U8: { splitBytes: 1 },
     'U9-bigevent': { for: 'stream', midway: bigEvent },
@@ -120,6 +164,7 @@ const FAULTS = new Map<string, Fault>(
     'U10-date': { instead: rateLimited(() => new Date(Date.now() + 30_000).toUTCString()) },
     'U10-garbage': { instead: rateLimited(() => 'soon') },
     'U10-huge': { instead: rateLimited(() => '1000000000') },
+    'U10-body': { instead: waitInBody },
     'U11-500': { instead: failed(500) },
     'U11-502': { instead: badGateway },
     'U11-503': { instead: failed(503) },
@@ -153,13 +198,31 @@ const FAULTS = new Map<string, Fault>(
       usage: (honest) => everyCount(honest, () => 'NaN'),
       rewrite: (json) => json.replaceAll('"NaN"', 'NaN'),
     },
+    'U20-parts': { ...ofOpenAI, rewrite: inParts },
+    'U20-nofinish': { ...ofOpenAI, rewrite: withoutFinish },
+    'U20-noarguments': { ...ofOpenAI, rewrite: withoutArguments },
+    'U20-noids': { ...ofOpenAI, rewrite: withoutIds },
+    'U20-total': {
+      ...ofOpenAI,
+      usage: (honest) => ({ ...honest, completion: honest.completion - honest.reasoning, reasoning: 0 }),
+    },
+    'U20-badcall': { ...ofOpenAI, instead: (delivery) => respond(delivery, 400, 400, {}, 'tool_use_failed') },
+    'U20-badcall-event': { ...ofOpenAI, instead: (delivery) => errorFirst(delivery, 400, 'tool_use_failed') },
+    'U20-filterfirst': { ...ofOpenAI, opening: FILTER_RESULTS },
+    'U21-noprompt': { ...ofGemini, usage: (honest) => ({ ...honest, prompt: undefined, total: undefined }) },
+    'U21-undeclared': {
+      ...ofGemini,
+      rewrite: endedBy('UNEXPECTED_TOOL_CALL', [{ functionCall: { name: 'undeclared', args: {} } }]),
+      usage: thoughtsAlone,
+    },
+    'U21-malformed': { ...ofGemini, rewrite: endedBy('MALFORMED_FUNCTION_CALL'), usage: thoughtsAlone },
   } satisfies Record<string, Fault>),
 )
 
 export const FAULT_NAMES: readonly string[] = [...FAULTS.keys()]
 
 /** The fault that a script asks for. A plain status is one too. */
-export function faultOf(script: Script, stream: boolean, framing?: Framing): Fault | undefined {
+export function faultOf(script: Script, stream: boolean, { format, framing }: Dialect): Fault | undefined {
   if (script.fault === undefined) return script.status === undefined ? undefined : { instead: failed(script.status) }
   const fault = FAULTS.get(script.fault)
   if (!fault) throw new Refusal(400, `unknown fault "${script.fault}"; known are ${FAULT_NAMES.join(', ')}`)
@@ -169,6 +232,9 @@ export function faultOf(script: Script, stream: boolean, framing?: Framing): Fau
       400,
       `fault ${script.fault} applies only to ${fault.for === 'stream' ? 'streams' : 'JSON replies'}`,
     )
+  }
+  if (fault.format && fault.format !== format) {
+    throw new Refusal(400, `fault ${script.fault} applies only to the format of ${fault.format}`)
   }
   if (framing && (fault.frame || fault.newline !== undefined)) {
     throw new Refusal(400, `fault ${script.fault} applies only to server-sent events`)
@@ -186,8 +252,17 @@ async function respond(
   status: number,
   claimedStatus: number,
   headers: Record<string, string> = {},
+  message = `simulated failure ${claimedStatus}`,
 ): Promise<void> {
-  const body = errorBody(claimedStatus, `simulated failure ${claimedStatus}`)
+  await writeWhole(wire, status, errorBody(claimedStatus, message), headers)
+}
+
+async function writeWhole(
+  wire: Wire,
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
   wire.head(status, {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
@@ -205,19 +280,24 @@ function rateLimited(retryAfter: () => string): (delivery: Delivery) => Promise<
   return (delivery) => respond(delivery, 429, 429, { 'retry-after': retryAfter() })
 }
 
+function waitInBody({ wire }: Delivery): Promise<void> {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' }]
+  return writeWhole(wire, 429, JSON.stringify({ error: { code: 429, status: 'RESOURCE_EXHAUSTED', details } }))
+}
+
 async function badGateway({ wire }: Delivery): Promise<void> {
   wire.head(502, { 'content-type': 'text/html' })
   await wire.write('<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n')
   await wire.end()
 }
 
-async function errorFirst(delivery: Delivery): Promise<void> {
+async function errorFirst(delivery: Delivery, status = 500, message = IN_THE_STREAM): Promise<void> {
   delivery.wire.head(200, { 'content-type': delivery.contentType })
-  await errorMidway(delivery)
+  await errorMidway(delivery, status, message)
 }
 
-async function errorMidway({ wire, errorEvent }: Delivery): Promise<void> {
-  await wire.write(errorEvent(500, 'simulated failure in the stream'))
+async function errorMidway({ wire, errorEvent }: Delivery, status = 500, message = IN_THE_STREAM): Promise<void> {
+  await wire.write(errorEvent(status, message))
   await wire.end()
 }
 
@@ -296,6 +376,11 @@ function headerFlood(): Record<string, string> {
 function dataLines(data: string): string {
   const lines = data.startsWith('{') ? JSON.stringify(JSON.parse(data), null, 1).split('\n') : [data]
   return lines.map((line) => `data: ${line}`).join('\n')
+}
+
+/** The model has thought, and written nothing. */
+function thoughtsAlone(honest: Usage): Usage {
+  return { ...honest, completion: honest.reasoning, total: honest.prompt + honest.reasoning }
 }
 
 function everyCount(honest: Usage, lie: (count: number) => unknown): ReportedUsage {

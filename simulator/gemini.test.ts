@@ -204,6 +204,28 @@ test('an end without its marker is here one without its last event', async () =>
   }
 })
 
+test('what Google was seen to send: a report without the prompt, and calls that nobody can use', async () => {
+  const [, last] = responsesIn(await streamed('sim?tokens=1&reasoning=4&fault=U21-noprompt'))
+  assert.deepEqual(last?.usageMetadata, { candidatesTokenCount: 1, thoughtsTokenCount: 4 })
+  const totalTokenCount = PROMPT_TOKENS + 4
+  const usageMetadata = {
+    promptTokenCount: PROMPT_TOKENS,
+    candidatesTokenCount: 0,
+    totalTokenCount,
+    thoughtsTokenCount: 4,
+  }
+  for (const [fault, finishReason, parts] of [
+    ['U21-undeclared', 'UNEXPECTED_TOOL_CALL', [{ functionCall: { name: 'undeclared', args: {} } }]],
+    ['U21-malformed', 'MALFORMED_FUNCTION_CALL', []],
+  ] as const) {
+    const [only, ...more] = responsesIn(await streamed(`sim?tokens=5&reasoning=4&fault=${fault}`))
+    assert.deepEqual(only?.candidates, [{ content: { parts, role: 'model' }, finishReason, index: 0 }])
+    assert.deepEqual([only.usageMetadata, more], [usageMetadata, []])
+    assert.equal(simulator.calls.at(-1)?.bill?.completion, 0)
+    assert.equal((await asked(`sim?fault=${fault}`)).status, 400, 'only a stream')
+  }
+})
+
 test('usage is withheld or false on request', async () => {
   assert.ok(!(await streamed('sim?fault=U13')).text.includes('usageMetadata'))
   for (const [fault, count] of [

@@ -8,6 +8,7 @@ import { textOf } from './reply.ts'
 import type { Tool } from './reply.ts'
 
 export const gemini: Dialect = {
+  format: 'gemini',
   idPrefix: 'gemini-sim-',
   serves: (method, path) => method === 'POST' && METHOD.test(path),
   credentialIn,

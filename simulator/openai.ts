@@ -6,6 +6,7 @@ import { textOf } from './reply.ts'
 import type { Piece, Tool } from './reply.ts'
 
 export const openai: Dialect = {
+  format: 'openai',
   idPrefix: 'chatcmpl-sim-',
   serves: (method, path) => method === 'POST' && path === '/v1/chat/completions',
   credentialIn: ({ authorization }) => (/^Bearer ./i.test(authorization ?? '') ? authorization : undefined),
@@ -211,12 +212,16 @@ function toolCall(answer: Answer, fragment: string, index: number): Record<strin
   return { id, type: 'function', function: { name, arguments: fragment } }
 }
 
+/** OpenAI itself names no tokens that were written to the cache; routers do. */
 function usageBody(usage: ReportedUsage): unknown {
   return {
     prompt_tokens: usage.prompt,
     completion_tokens: usage.completion,
     total_tokens: usage.total,
-    prompt_tokens_details: { cached_tokens: usage.cached },
+    prompt_tokens_details: {
+      cached_tokens: usage.cached,
+      ...(usage.cacheWrite !== 0 && { cache_write_tokens: usage.cacheWrite }),
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   }
 }

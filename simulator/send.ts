@@ -39,6 +39,11 @@ async function sendStream(outgoing: Outgoing, delivery: Delivery): Promise<boole
   let contents = 0
   let struck = false
   let isFirst = true
+  if (fault?.opening !== undefined) {
+    await write(outgoing, framed(outgoing, { data: fault.opening }, true))
+    await wire.pause(script.gapMs)
+    isFirst = false
+  }
   for (const event of eventsOf(outgoing)) {
     const midway = event.kind !== 'open' && (contents >= script.after || event.kind !== 'content')
     if (midway && !struck) {
@@ -123,11 +128,15 @@ function streamOf(outgoing: Outgoing): Buffer {
 function* eventsOf({ dialect, answer, fault }: Outgoing): Generator<StreamEvent> {
   for (const event of dialect.events(answer)) {
     if (fault?.withoutDone && event.kind === 'done') return
-    yield fault?.rewrite ? { ...event, data: fault.rewrite(event.data) } : event
+    if (!fault?.rewrite) yield event
+    else {
+      const data = fault.rewrite(event.data, event.kind)
+      if (data !== undefined) yield { ...event, data }
+    }
   }
 }
 
-type Framed = Pick<StreamEvent, 'data' | 'name'>
+type Framed = Pick<StreamEvent, 'data' | 'name'> & Partial<Pick<StreamEvent, 'kind'>>
 
 function interjected({ dialect }: Outgoing, data: string): Framed {
   return dialect.eventNames ? { data, name: dialect.eventNames.content } : { data }
@@ -142,7 +151,8 @@ function plainlyFramed({ framing }: Dialect, event: Framed): string | Uint8Array
 }
 
 function framed({ dialect, script, fault }: Outgoing, event: Framed, first: boolean): string | Uint8Array {
-  const frame = fault?.frame?.(event.data, first, nameLine(event.name)) ?? plainlyFramed(dialect, event)
+  const isLast = event.kind === 'done'
+  const frame = fault?.frame?.(event.data, first, nameLine(event.name), isLast) ?? plainlyFramed(dialect, event)
   if (typeof frame !== 'string') return frame
   const newline = fault?.newline ?? script.newline
   return newline === '\n' ? frame : frame.replaceAll('\n', newline)

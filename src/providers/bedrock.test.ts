@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { parseChatRequest } from '../rules/calls/chat-request.ts'
 import { cannotHonour } from './bedrock-request.ts'
+import { framesIn } from './bedrock.ts'
 
 const TOOL = { type: 'function', function: { name: 'weather' } }
 
@@ -53,4 +55,24 @@ test('what has no place in the format is named, and what asks for nothing is hon
     const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
     assert.equal(cannotHonour(request, 'meta.llama3-3-70b-instruct-v1:0'), field, JSON.stringify(body))
   }
+})
+
+test('hundreds of frames in one read are passed on in steps, and other work has its turn in between', async () => {
+  let rounds = 0
+  const count = () => {
+    rounds += 1
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const frame = Buffer.alloc(20)
+  frame.writeUInt32BE(frame.length)
+  const seenIn: number[] = []
+  for await (const piece of framesIn(Readable.from([Buffer.concat(Array.from<Buffer>({ length: 320 }).fill(frame))]))) {
+    assert.equal(piece.length, frame.length)
+    seenIn.push(rounds)
+  }
+  clearImmediate(counting)
+  assert.equal(seenIn.length, 320)
+  const inOneRound = Math.max(...seenIn.map((round) => seenIn.filter((other) => other === round).length))
+  assert.ok(inOneRound <= 64, `${inOneRound} frames in one round`)
 })

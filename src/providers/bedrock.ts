@@ -4,7 +4,7 @@ import { streamThrough } from './ai-sdk.ts'
 import { cannotHonour, reasoningOf } from './bedrock-request.ts'
 import { BEDROCK_ENDINGS } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
-import type { Transport } from './transport.ts'
+import { endsStep, nextStep, type Transport } from './transport.ts'
 
 export interface BedrockOptions {
   name: string
@@ -90,12 +90,13 @@ export async function* framesIn(body: AsyncIterable<Buffer>): AsyncGenerator<Buf
     if (waitingBytes < wantedBytes) continue
     let joined = waiting.length === 1 ? bytes : Buffer.concat(waiting)
     wantedBytes = FRAME_BYTES_MIN
-    while (joined.length >= FRAME_BYTES_MIN) {
+    for (let n = 0; joined.length >= FRAME_BYTES_MIN; n++) {
       const frameBytes = joined.readUInt32BE(0)
       if (frameBytes < FRAME_BYTES_MIN) throw new UpstreamError('bad_event')
       if (frameBytes > EVENT_BYTES_MAX) throw new UpstreamError('event_too_big')
       wantedBytes = frameBytes
       if (joined.length < frameBytes) break
+      if (endsStep(n)) await nextStep()
       yield joined.subarray(0, frameBytes)
       joined = joined.subarray(frameBytes)
       wantedBytes = FRAME_BYTES_MIN

@@ -81,6 +81,12 @@ export const GEMINI_ENDINGS: Endings = {
   failed: new Set(),
 }
 
+/** Of these, ends in a call that nobody can use. Where nothing else was said, the model is asked once more. */
+export const GEMINI_UNUSABLE_CALLS: ReadonlySet<string | undefined> = new Set([
+  'MALFORMED_FUNCTION_CALL',
+  'UNEXPECTED_TOOL_CALL',
+])
+
 /** Of Converse. The package that reads it knows the first six itself, and tells a schema's tool from a caller's. */
 export const BEDROCK_ENDINGS: Endings = {
   usual: new Map<string, FinishReason>([

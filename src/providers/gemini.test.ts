@@ -86,7 +86,7 @@ test('reasons to finish become one of ours, also those that nobody asks for or k
   ] as const) {
     assert.deepEqual(read(said([], theirs)), [finish(ours)], theirs)
   }
-  for (const odd of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'INVENTED_TOMORROW']) {
+  for (const odd of ['TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE', 'OTHER', 'INVENTED_TOMORROW']) {
     assert.deepEqual(read(said([{ text: 'Hi' }], odd)), [text('Hi'), finish('stop', odd)])
     assert.deepEqual(read(said([], odd)), [finish('stop', odd)], 'the model has answered, if only badly')
   }
@@ -101,6 +101,55 @@ test('an odd end keeps its usage, and the calls that came before it', () => {
     [finish('tool_calls', 'TOO_MANY_TOOL_CALLS')],
   )
   assert.deepEqual(read(call).at(-1), usage(7, 3))
+})
+
+const UNUSABLE = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL']
+
+test('a call that nobody can use, and nothing else, is the model’s failure, and keeps what it would be as an answer', () => {
+  const usageMetadata = { promptTokenCount: 22, candidatesTokenCount: 3, thoughtsTokenCount: 142 }
+  const undeclared = { functionCall: { name: 'list_files', args: {} }, thoughtSignature: 'x' }
+  const called = toolCall(0, 'call_0', 'list_files', '{}')
+  const used = usage(22, 3, { reasoning: 142 })
+  for (const odd of UNUSABLE) {
+    for (const [events, answerAsIs] of [
+      [[said([], odd)], [finish('stop', odd)]],
+      [
+        [said([{ text: '' }]), { ...said([undeclared], odd), usageMetadata }],
+        [called, finish('tool_calls', odd), used],
+      ],
+      [
+        [said([undeclared], odd), { usageMetadata }],
+        [called, finish('tool_calls', odd), used],
+      ],
+    ] as const) {
+      assert.throws(
+        () => read(...events),
+        (error) => {
+          assert.ok(isUpstreamError('model_failed')(error))
+          assert.deepEqual((error as UpstreamError).answerAsIs, answerAsIs)
+          return true
+        },
+      )
+    }
+  }
+})
+
+test('once something was said, such a call ends the answer', () => {
+  const undeclared = { functionCall: { name: 'f' } }
+  const called = toolCall(0, 'call_0', 'f', '{}')
+  const thought: Chunk = { type: 'reasoning', text: 'Hm' }
+  for (const odd of UNUSABLE) {
+    const last = finish('tool_calls', odd)
+    assert.deepEqual(read(said([{ text: 'Hi' }]), said([], odd)), [text('Hi'), finish('stop', odd)])
+    assert.deepEqual(read(said([{ text: 'Hi' }, undeclared], odd)), [text('Hi'), called, last])
+    assert.deepEqual(read(said([{ text: 'Hm', thought: true }]), said([undeclared], odd)), [thought, called, last])
+    assert.deepEqual(
+      read(said([undeclared]), said([], odd)),
+      [called, last],
+      'it was passed on before its end was known',
+    )
+    assert.deepEqual(read(said([undeclared], odd), said([{ text: 'Hi' }], odd)), [called, text('Hi'), last])
+  }
 })
 
 test('an answer cut short is "length" even if it called a function', () => {

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Chunk, ContentChunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { fieldsIn, isRecord } from '../rules/record.ts'
-import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent } from './endings.ts'
-import { cannotHonour, requestBodyOf, SIGNED_BY } from './gemini-request.ts'
+import { finishOf, GEMINI_ENDINGS, GEMINI_UNUSABLE_CALLS, kindOfErrorEvent } from './endings.ts'
 import { withExtra } from './extra-body.ts'
+import { cannotHonour, requestBodyOf, SIGNED_BY } from './gemini-request.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { jsonIn, readEvents, type EventReader } from './read-events.ts'
 import { signatureOf } from './reasoning-signature.ts'
@@ -79,30 +79,24 @@ export function createReader(): EventReader {
   let usage: Fields | undefined
   let responseId: unknown
   let hasOutput = false
+  let hasBegun = false
+  /** Calls that came together with the word that nobody can use them. */
+  let held: Chunk[] = []
   const callIds = new Set<string>()
   const signatures: Record<string, string> = {}
   const soFar = createUsageSoFar()
 
+  /** What the model wrote is of no use, and nothing of it was passed on: another try may be better. */
+  function isUseless(): boolean {
+    return !hasBegun && GEMINI_UNUSABLE_CALLS.has(finish?.odd) && held.every(({ type }) => type === 'tool_call')
+  }
+
   function chunkOf(part: Fields): ContentChunk | undefined {
-    if (part.functionCall != null) return callOf(part.functionCall)
+    if (part.functionCall != null) return callOf(part.functionCall, callIds, responseId)
     // Images and code have no place in a chat completion.
     if (part.text == null) return undefined
     if (typeof part.text !== 'string') throw new UpstreamError('bad_event')
     return part.text === '' ? undefined : { type: part.thought === true ? 'reasoning' : 'text', text: part.text }
-  }
-
-  /** A call comes whole. */
-  function callOf(call: unknown): ContentChunk {
-    const { id, name, args } = recordOf(call)
-    if (typeof name !== 'string' || !isRecordOrAbsent(args)) throw new UpstreamError('bad_event')
-    const index = callIds.size
-    // Older models name no id. It must differ from those of earlier answers, because callers send them all back.
-    const answer = typeof responseId === 'string' && /^[\w-]{1,64}$/.test(responseId) ? `${responseId}_` : ''
-    const isNamed = typeof id === 'string' && id !== '' && !callIds.has(id)
-    const callId = isNamed ? id : `call_${answer}${index}`
-    if (callIds.has(callId)) throw new UpstreamError('bad_event')
-    callIds.add(callId)
-    return { type: 'tool_call', index, id: callId, name, arguments: jsonOf(args ?? {}) }
   }
 
   return {
@@ -118,7 +112,6 @@ export function createReader(): EventReader {
         return []
       }
       if (candidate.finishReason != null) finish = finishIn(candidate.finishReason)
-      const chunks: Chunk[] = []
       for (const part of partsIn(candidate.content)) {
         const { thoughtSignature: signature } = recordOf(part)
         const chunk = chunkOf(recordOf(part))
@@ -126,19 +119,24 @@ export function createReader(): EventReader {
         if (typeof signature === 'string') signatures[chunk?.type === 'tool_call' ? chunk.index : 'text'] = signature
         if (!chunk) continue
         hasOutput ||= chunk.type !== 'reasoning'
-        chunks.push(chunk)
+        held.push(chunk)
       }
+      if (isUseless()) return []
+      const chunks = held
+      held = []
+      hasBegun ||= chunks.length > 0
       return soFar.after(chunks, usage && usageFromGemini(usage, false))
     },
     end() {
       if (finish === undefined) throw new UpstreamError('truncated')
       const reason = finish.reason === 'stop' && callIds.size > 0 ? 'tool_calls' : finish.reason
-      const isSigned = hasOutput && Object.keys(signatures).length > 0
-      const end: Chunk[] = [
-        ...(isSigned ? [{ type: 'reasoning_signature', signature: signatureOf(SIGNED_BY, signatures) } as const] : []),
-        { ...finish, reason },
-      ]
-      return usage === undefined ? end : [...end, { type: 'usage', usage: usageFromGemini(usage, hasOutput) }]
+      const end: Chunk[] = [...held]
+      if (hasOutput && Object.keys(signatures).length > 0)
+        end.push({ type: 'reasoning_signature', signature: signatureOf(SIGNED_BY, signatures) })
+      end.push({ ...finish, reason })
+      if (usage) end.push({ type: 'usage', usage: usageFromGemini(usage, hasOutput) })
+      if (isUseless()) throw new UpstreamError('model_failed', { answerAsIs: end })
+      return end
     },
     isLast: () => false,
   }
@@ -173,6 +171,20 @@ function partsIn(content: unknown): unknown[] {
   if (parts == null) return []
   if (!Array.isArray(parts)) throw new UpstreamError('bad_event')
   return parts
+}
+
+/** A call comes whole. `callIds` are those of the calls before it in the same answer. */
+function callOf(call: unknown, callIds: Set<string>, responseId: unknown): ContentChunk {
+  const { id, name, args } = recordOf(call)
+  if (typeof name !== 'string' || !isRecordOrAbsent(args)) throw new UpstreamError('bad_event')
+  const index = callIds.size
+  // Older models name no id. It must differ from those of earlier answers, because callers send them all back.
+  const answer = typeof responseId === 'string' && /^[\w-]{1,64}$/.test(responseId) ? `${responseId}_` : ''
+  const isNamed = typeof id === 'string' && id !== '' && !callIds.has(id)
+  const callId = isNamed ? id : `call_${answer}${index}`
+  if (callIds.has(callId)) throw new UpstreamError('bad_event')
+  callIds.add(callId)
+  return { type: 'tool_call', index, id: callId, name, arguments: jsonOf(args ?? {}) }
 }
 
 /** What JSON.parse reads, JSON.stringify may find too deep. */

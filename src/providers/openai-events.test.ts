@@ -169,14 +169,14 @@ test('an end that a router calls an error is one only if its maker does, too', (
 })
 
 test('an error that tells what the model did ends an answer that has begun, and refuses one that has not', () => {
-  for (const [code, ours] of [
-    ['tool_use_failed', 'stop'],
-    ['json_validate_failed', 'stop'],
-    ['content_filter', 'content_filter'],
+  for (const [code, ours, kind] of [
+    ['tool_use_failed', 'stop', 'model_failed'],
+    ['json_validate_failed', 'stop', 'model_failed'],
+    ['content_filter', 'content_filter', 'rejected'],
   ] as const) {
     const error = { message: 'x', type: 'invalid_request_error', code }
     assert.deepEqual(read(delta({ content: 'Hi' }), { error }), [text('Hi'), finish(ours, code)])
-    assert.throws(() => read({ error }), isUpstreamError('rejected'))
+    assert.throws(() => read(delta({ role: 'assistant', content: '' }), { error }), isUpstreamError(kind))
   }
 })
 

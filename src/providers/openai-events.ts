@@ -233,6 +233,7 @@ function finishOfError(error: unknown, hasBegun: boolean): FinishChunk {
   const { code, status_code, type } = upstreamError.safeParse(error).data ?? {}
   const reason = reasonOfError(code)
   if (reason && hasBegun) return oddFinish(reason, String(code))
+  if (FAILURES_OF_THE_MODEL.has(code)) throw new UpstreamError('model_failed')
   if (reason || type === 'invalid_request_error') throw new UpstreamError('rejected')
   throw new UpstreamError(kindOfErrorEvent(typeof code === 'number' ? code : status_code))
 }

@@ -41,13 +41,19 @@ export class UpstreamError extends Error {
   /** The upstream's HTTP status, where there was one. */
   readonly status: number | undefined
   readonly retryAfterSeconds: number | undefined
+  /** Of a model that has failed: what it wrote, which its provider bills. It is the answer where no better one is to be had. */
+  readonly answerAsIs: readonly Chunk[] | undefined
 
   /** Takes no text from the upstream: it may quote the prompt or a key. */
-  constructor(kind: UpstreamErrorKind, options: { status?: number; retryAfterSeconds?: number } = {}) {
+  constructor(
+    kind: UpstreamErrorKind,
+    options: { status?: number; retryAfterSeconds?: number; answerAsIs?: readonly Chunk[] } = {},
+  ) {
     super(`upstream ${kind}${options.status === undefined ? '' : ` (status ${options.status})`}`)
     this.name = 'UpstreamError'
     this.kind = kind
     this.status = options.status
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.answerAsIs = options.answerAsIs
   }
 }

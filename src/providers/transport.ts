@@ -212,7 +212,14 @@ function send(request: BytesRequest, signal: AbortSignal, poolFor: PoolFor) {
  * hundreds of events in one piece: they are passed on in steps, and other calls get their turns in between.
  */
 const EVENTS_PER_STEP = 32
-const nextTurn = createTurns()
+
+/** One for all streams: together they do one step in each round of the event loop. */
+export const nextStep = createTurns()
+
+/** Whether a step ends before event number `n` of one piece. */
+export function endsStep(n: number): boolean {
+  return n > 0 && n % EVENTS_PER_STEP === 0
+}
 
 /** Exported for its test: wherever the bytes are cut, the events must be the same. */
 export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -229,7 +236,7 @@ export async function* eventsIn(body: AsyncIterable<Buffer>): AsyncGenerator<str
     if (isTooBig) throw new UpstreamError('event_too_big')
     if (ready.length === 0) continue
     for (const [n, data] of ready.entries()) {
-      if (n > 0 && n % EVENTS_PER_STEP === 0) await nextTurn()
+      if (endsStep(n)) await nextStep()
       yield data
     }
     ready = []

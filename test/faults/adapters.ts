@@ -57,6 +57,7 @@ export const ADAPTERS: readonly Adapter[] = [
       'U7-comments': NO_LINES,
       'U7-multiline': NO_LINES,
       'U7-unknown-fields': NO_LINES,
+      'U7-noblank': NO_LINES,
       'U9-bigjson': ALWAYS_STREAMS,
     },
     otherwise: {

@@ -118,7 +118,7 @@ export const SHARES: Mutant[] = [
   {
     bug: 'a stream that comes all at once is passed on in one step',
     file: 'src/providers/transport.ts',
-    from: 'if (n > 0 && n % EVENTS_PER_STEP === 0) await nextTurn()',
+    from: 'if (endsStep(n)) await nextStep()',
     to: '',
     test: 'src/providers/transport.test.ts',
     title: 'hundreds of events in one piece are passed on in steps, and other work has its turn in between',

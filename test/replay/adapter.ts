@@ -83,7 +83,9 @@ async function collect(chunks: AsyncIterable<Chunk>): Promise<Made> {
     for await (const chunk of chunks) add(made, calls, chunk)
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    made.failedWith = error.kind
+    // What a model wrote and nobody can use is the answer, where another try gives no better one.
+    for (const chunk of error.answerAsIs ?? []) add(made, calls, chunk)
+    made.failedWith = error.answerAsIs ? undefined : error.kind
     made.status = error.status
     made.retryAfterSeconds = error.retryAfterSeconds
   }

@@ -74,9 +74,9 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
       facts: { streamed: true, attempts: [] },
       progress: {},
     }) as unknown as Call
-  async function ask(call = newCall()): Promise<Chunk[]> {
+  async function ask(call = newCall(), signal = call.signal): Promise<Chunk[]> {
     const chunks: Chunk[] = []
-    for await (const chunk of answer(upstreams, deployments, REQUEST, call, call.signal)) chunks.push(chunk)
+    for await (const chunk of answer(upstreams, deployments, REQUEST, call, signal)) chunks.push(chunk)
     return chunks
   }
   return { upstreams, deployments, clock, asked, abort, metrics, newCall, ask }
@@ -166,6 +166,45 @@ test('the only deployment is asked once more after what may pass, and no more', 
     await assert.rejects(ask(), isFailure(kind))
     assert.equal(asked.length, 1, kind)
   }
+})
+
+const USELESS: Chunk[] = [
+  { type: 'finish', reason: 'stop', odd: 'UNEXPECTED_TOOL_CALL' },
+  { type: 'usage', usage: { input: 22, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 142 } },
+]
+const uselessly = () => [new UpstreamError('model_failed', { answerAsIs: USELESS })]
+
+test('what a model wrote and nobody can use is the answer when there is no better one', async () => {
+  const better = setUp({ scripts: { a: [uselessly(), ANSWER] } })
+  assert.deepEqual(await better.ask(), ANSWER)
+  const worse: Record<string, Script>[] = [
+    { a: [uselessly()] },
+    { a: [uselessly()], b: [fails('server_error', 500)] },
+    { a: [uselessly(), fails('reset')] },
+  ]
+  for (const scripts of worse) {
+    const { ask, asked, newCall } = setUp({ scripts })
+    const call = newCall()
+    assert.deepEqual(await ask(call), USELESS)
+    assert.equal(asked.length, 2)
+    assert.equal(call.facts.deploymentId, 'a', 'who bills it')
+    assert.equal(call.progress.oddEnding, 'UNEXPECTED_TOOL_CALL')
+  }
+})
+
+test('a model that fails closes no deployment and rests no key', async () => {
+  const { ask, asked } = setUp({ scripts: { a: [uselessly()], b: [ANSWER] } })
+  for (let n = 0; n < 10; n++) await ask()
+  assert.equal(asked.filter((one) => one === 'a key').length, 10)
+})
+
+test('what a model wrote for a caller that is gone is not asked for again, and is still known', async () => {
+  const { ask, asked, abort, newCall } = setUp({ scripts: { a: [uselessly(), ANSWER] } })
+  const call = newCall()
+  abort.abort(new HungUp('gone'))
+  assert.deepEqual(await ask(call, new AbortController().signal), USELESS)
+  assert.equal(asked.length, 1)
+  assert.equal(call.facts.deploymentId, 'a')
 })
 
 function spendRepeats(upstreams: Upstreams): void {

@@ -17,6 +17,9 @@ const RETRY_AFTER_SECONDS_MAX = 60
 /**
  * The answer of the first deployment that gives one. Another one is asked only before the first chunk: afterwards the caller
  * has seen part of an answer, and a second one must not be glued to it.
+ *
+ * What a model wrote and nobody can use is the answer when there is no better one: its provider bills it, and whoever asks
+ * can provoke it.
  */
 export async function* answer(
   upstreams: Upstreams,
@@ -28,6 +31,7 @@ export async function* answer(
   const isOnly = deployments.length === 1
   const failures: UpstreamError[] = []
   const refusals: Refusal[] = []
+  let useless: { of: OpenDeployment; chunks: readonly Chunk[] } | undefined
   for (const deployment of upstreams.inOrder(deployments)) {
     const spentKeys = new Set<string>()
     let mayRepeat = isOnly
@@ -40,6 +44,7 @@ export async function* answer(
       const failure = yield* attempt(deployment, admission, request, call, signal)
       if (!failure) return
       failures.push(failure)
+      if (failure.answerAsIs) useless = { of: deployment, chunks: failure.answerAsIs }
       if (WORTH_ANOTHER_KEY.has(failure.kind)) {
         spentKeys.add(admission.key.id)
         continue
@@ -53,7 +58,8 @@ export async function* answer(
       await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
     }
   }
-  throw failureOfAll(failures, refusals)
+  if (!useless) throw failureOfAll(failures, refusals)
+  yield* asAnswer(useless.chunks, useless.of, call)
 }
 
 /** Returns why there was no first chunk; throws when the answer breaks after it. */
@@ -80,7 +86,7 @@ async function* attempt(
         onSent()
         record.end(undefined)
       }
-      if (chunk.type === 'finish') call.progress.oddEnding = chunk.odd
+      noteEnding(chunk, call)
       yield chunk
     }
     admission.ended('complete')
@@ -97,6 +103,7 @@ async function* attempt(
     if (hasBegun) throw error
     // Its caller is gone and nobody waits for another one. A provider that was only slow has the prompt all the same.
     const isReadOn = call.signal.aborted
+    if (isReadOn && error.answerAsIs) return yield* asAnswer(error.answerAsIs, deployment, call)
     if (!isReadOn || !error.kind.endsWith('_timeout')) call.facts.deploymentId = undefined
     if (isReadOn) throw error
     return error
@@ -104,6 +111,18 @@ async function* attempt(
     // Whoever hangs up, and whatever is our own fault, comes by here only.
     admission.ended('left')
   }
+}
+
+function* asAnswer(chunks: readonly Chunk[], { id }: OpenDeployment, call: Call): Generator<Chunk, undefined> {
+  call.facts.deploymentId = id
+  for (const chunk of chunks) {
+    noteEnding(chunk, call)
+    yield chunk
+  }
+}
+
+function noteEnding(chunk: Chunk, { progress }: Call): void {
+  if (chunk.type === 'finish') progress.oddEnding = chunk.odd
 }
 
 /** What the caller is told when there was no answer: what the last provider did, and when it is worth while to retry. */
