@@ -26,13 +26,14 @@ export async function* answer(
   signal: AbortSignal,
 ): AsyncGenerator<Chunk> {
   const isOnly = deployments.length === 1
+  const caller = { publisherId: call.caller.publisherId, conversation: call.progress.cache?.key }
   const failures: UpstreamError[] = []
   const refusals: Refusal[] = []
-  for (const deployment of upstreams.inOrder(deployments)) {
+  for (const deployment of upstreams.inOrder(deployments, caller.conversation)) {
     const spentKeys = new Set<string>()
     let mayRepeat = isOnly
     for (let tries = 0; tries < TRIES_PER_DEPLOYMENT_MAX; tries++) {
-      const admission = upstreams.admit(deployment, call.caller.publisherId, isOnly, spentKeys)
+      const admission = upstreams.admit(deployment, caller, isOnly, spentKeys)
       if ('why' in admission) {
         refusals.push(admission)
         break
@@ -69,7 +70,8 @@ async function* attempt(
   let hasBegun = false
   const onSent = () => void (call.facts.deploymentId = deployment.id)
   try {
-    const upstreamCall = { request, upstreamModel, apiKey: admission.key.secret, timers, onSent }
+    const { cache } = call.progress
+    const upstreamCall = { request, upstreamModel, apiKey: admission.key.secret, timers, onSent, cache }
     // Leaving this loop early cancels the upstream call.
     for await (const chunk of deployment.provider.stream(upstreamCall, signal)) {
       if (!hasBegun) {
