@@ -121,6 +121,7 @@ const body = z.object({
       'must be none, auto, required or {"type":"function","function":{"name":…}}',
     )
     .optional(),
+  prompt_cache_key: text.max(512).optional(),
   stream_options: z.object({ include_usage: z.boolean().optional() }).optional(),
 })
 
