@@ -13,7 +13,7 @@ import { toolInputOf } from './tool-input.ts'
 
 /** All packages have the same interface, so any of them can name it. */
 export type LanguageModel = ReturnType<AmazonBedrockProvider['languageModel']>
-type CallOptions = Parameters<LanguageModel['doStream']>[0]
+export type CallOptions = Parameters<LanguageModel['doStream']>[0]
 type Prompt = CallOptions['prompt']
 type UserPart = Extract<Prompt[number], { role: 'user' }>['content'][number]
 type AssistantPart = Extract<Prompt[number], { role: 'assistant' }>['content'][number]

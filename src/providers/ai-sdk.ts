@@ -1,6 +1,7 @@
 import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { callOptionsOf, type LanguageModel } from './ai-sdk-request.ts'
+import { withCachePoints } from './cache-breakpoints.ts'
 import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from './endings.ts'
 import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from './provider.ts'
 import type { BytesRequest, Transport } from './transport.ts'
@@ -36,7 +37,8 @@ export async function* streamThrough(options: BridgeOptions, signal: AbortSignal
   let parts: ReadableStreamDefaultReader<StreamPart> | undefined
   try {
     const model = await options.modelWith(exchange.fetch)
-    const { stream } = await model.doStream(callOptionsOf(options.call.request))
+    const { request, upstreamModel, cache } = options.call
+    const { stream } = await model.doStream(withCachePoints(callOptionsOf(request), upstreamModel, cache))
     parts = stream.getReader()
     const reader = createReader(options.endings)
     for (let next = await parts.read(); !next.done; next = await parts.read()) {

@@ -3,6 +3,7 @@ import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { isRecord } from '../rules/record.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
+import { withBreakpoints } from './cache-breakpoints.ts'
 import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
 import { parseObject, readEvents, type EventReader } from './read-events.ts'
@@ -37,10 +38,11 @@ export function createAnthropic(options: AnthropicOptions): Provider {
   return {
     name: options.name,
     cannotHonour: unhonouredIn,
-    stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
+    stream({ request, upstreamModel, apiKey, timers, onSent, cache }, signal) {
       const headers: Record<string, string> = { ...settings.headers, 'anthropic-version': VERSION }
       if (apiKey !== undefined) headers['x-api-key'] = apiKey
-      const body = JSON.stringify(requestBodyOf(request, upstreamModel, settings.defaultMaxTokens))
+      const plain = requestBodyOf(request, upstreamModel, settings.defaultMaxTokens)
+      const body = JSON.stringify(withBreakpoints(plain, upstreamModel, cache))
       const exchange = { url, headers, body, timers, onSent, kindOfRefusal }
       return readEvents(options.transport, exchange, createReader(), signal)
     },

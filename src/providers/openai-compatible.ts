@@ -25,6 +25,8 @@ const openAICompatibleSettings = z.strictObject({
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
   /** False: it refuses stream_options, and reports usage unasked or not at all. */
   askForUsage: z.boolean().default(true),
+  /** Whether it routes calls of the same conversation by a key to where their prompt is cached. */
+  promptCacheKey: z.boolean().default(false),
   /** Request fields that none of its models can honour. */
   unsupportedFields: z.array(optionalField).default([]),
   /** Whether its models read files; most know only images. */
@@ -54,9 +56,12 @@ export function createOpenAICompatible(options: OpenAICompatibleOptions): Provid
     name: options.name,
     cannotHonour: (request) =>
       unsupported.size === 0 ? undefined : fieldsOf(request).find((field) => unsupported.has(field)),
-    stream({ request, upstreamModel, apiKey, timers, onSent }, signal) {
+    stream({ request, upstreamModel, apiKey, timers, onSent, cache }, signal) {
       const headers = { ...settings.headers, ...credentialOf(settings, apiKey) }
-      const body = JSON.stringify(requestBodyOf(request, upstreamModel, settings))
+      const body = JSON.stringify({
+        ...requestBodyOf(request, upstreamModel, settings),
+        prompt_cache_key: settings.promptCacheKey ? cache?.key : undefined,
+      })
       return readEvents(options.transport, { ...to, headers, body, timers, onSent }, createReader(), signal)
     },
   }
@@ -89,7 +94,8 @@ export function requestBodyOf(
   upstreamModel: string,
   { maxTokensField, askForUsage }: BodySettings = { maxTokensField: 'max_tokens', askForUsage: true },
 ): Record<string, unknown> {
-  const { model: _, stream: __, includeUsage: ___, max_tokens, ...fields } = request
+  // The caller's own key of a cache stays with us: see ConversationCache.
+  const { model: _, stream: __, includeUsage: ___, prompt_cache_key: ____, max_tokens, ...fields } = request
   return {
     ...fields,
     [maxTokensField]: max_tokens,

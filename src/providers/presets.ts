@@ -21,7 +21,7 @@ export const PRESETS: readonly Preset[] = [
     kind: 'openai-compatible',
     baseUrl: 'https://api.openai.com/v1',
     // Its newer models refuse max_tokens, and its older ones understand both.
-    settings: { maxTokensField: 'max_completion_tokens', readsFiles: true },
+    settings: { maxTokensField: 'max_completion_tokens', readsFiles: true, promptCacheKey: true },
     key: 'needed',
     hint: 'A project key that may write to chat completions is enough.',
   },
@@ -29,7 +29,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'azure',
     kind: 'openai-compatible',
     baseUrl: undefined,
-    settings: { auth: { header: 'api-key' }, maxTokensField: 'max_completion_tokens' },
+    settings: { auth: { header: 'api-key' }, maxTokensField: 'max_completion_tokens', promptCacheKey: true },
     key: 'needed',
     hint: 'The base URL is the endpoint of your resource followed by /openai/v1, the upstream model the name of a deployment.',
   },

@@ -5,7 +5,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'the keys of a provider no longer take turns: the first one is always tried first',
     file: 'src/gateway/upstreams/provider-keys.ts',
-    from: `      turns.set(deployment.providerId, (turn + 1) % keys.length)
+    from: `    turns.set(providerId, (turn + 1) % keys.length)
 `,
     to: '',
     test: 'src/gateway/upstreams/upstreams.test.ts',
