@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { linesToCharge } from './cost-lines.ts'
+import { linesToCharge, savingsOf } from './cost-lines.ts'
 
 test('the lines below those of the tokens lead to what was charged, and there are none where nothing differs', () => {
   const rounded = { label: 'Rounded up to a billionth of a dollar', nanos: '1' }
@@ -11,4 +11,12 @@ test('the lines below those of the tokens lead to what was charged, and there ar
   assert.deepEqual(lines('700', '699', '0'), [{ label: 'Not charged', nanos: '-1' }])
   // Tokens for 700, rounded up to 701, of which 500 were there to be charged.
   assert.deepEqual(lines('701', '500', '1'), [rounded, { label: 'Not charged', nanos: '-201' }])
+})
+
+test('what caching has saved is said where a cache was used, also when it was less than nothing', () => {
+  const saved = (cachedInput: number, cacheWrite: number, savedNanos: string) =>
+    savingsOf({ tokens: { input: 1, cachedInput, cacheWrite, output: 1, reasoning: 0 }, savedNanos })
+  assert.deepEqual(saved(0, 0, '0'), [])
+  assert.deepEqual(saved(5, 0, '20'), [{ label: 'Saved by caching the prompt', nanos: '20' }])
+  assert.deepEqual(saved(0, 5, '-20'), [{ label: 'Saved by caching the prompt', nanos: '-20' }])
 })
