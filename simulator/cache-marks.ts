@@ -25,8 +25,8 @@ export function messagesPlan(body: Fields, model: string): CachePlan | undefined
 function blocksOf(content: unknown, role = 'system'): CacheBlock[] {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
   return blocks.map((block, at) => {
-    const { content: written, ...rest } = blockOf(block, tokensOf(block) + (at === 0 ? TOKENS_PER_MESSAGE : 0))
-    return { content: `${role} ${written}`, ...rest }
+    const { content: written, tokens, isMarked } = blockOf(block, tokensOf(block))
+    return { content: `${role} ${written}`, tokens: tokens + (at === 0 ? TOKENS_PER_MESSAGE : 0), isMarked }
   })
 }
 

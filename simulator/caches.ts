@@ -90,7 +90,7 @@ export function createCaches(now: () => number = () => performance.now()): Cache
       .filter(({ key }) => has(key))
     const cached = Math.max(0, ...found.map(({ tokens }) => tokens))
     for (const { key } of found) keep(key)
-    const toWrite = marks.map((at) => prefixes[at]!).filter(({ tokens }) => tokens >= tokensMin)
+    const toWrite = prefixes.filter(({ tokens }, at) => blocks[at]?.isMarked && tokens >= tokensMin)
     for (const { key } of toWrite) keep(key)
     return { cached, written: Math.max(0, ...toWrite.map(({ tokens }) => tokens - cached)) }
   }

@@ -43,18 +43,8 @@ export function createChat(log: CallLog, seed: number, { onCall, caches }: ChatO
     dialect.checkHeaders?.(request.headers)
     const url = request.url ?? ''
     const chatRequest = dialect.read(body, url)
-    const call: SimulatedCall = {
-      id: `${dialect.idPrefix}${seed}-${log.total() + 1}`,
-      model: chatRequest.model,
-      authorization: dialect.credentialIn(request.headers, url),
-      headers: shownHeaders(request.headers),
-      body,
-      promptTokens: promptTokensIn(chatRequest),
-      generatedTokens: 0,
-      mark: undefined,
-      bill: undefined,
-      ended: 'running',
-    }
+    const id = `${dialect.idPrefix}${seed}-${log.total() + 1}`
+    const call = newCall(id, request, dialect.credentialIn(request.headers, url), { body, chatRequest })
     log.add(call, text.length)
     let ended: SimulatedCall['ended'] = 'fault'
     try {
@@ -80,7 +70,8 @@ export function createChat(log: CallLog, seed: number, { onCall, caches }: ChatO
     const composed = replyTo(chatRequest, script, seed)
     const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
     const isRefused = fault?.instead !== undefined && fault.isAtWork !== true
-    const cache = cacheUseOf(script, isRefused ? NOT_CACHED : lookUp(dialect, chatRequest, call))
+    const found = isRefused ? NOT_CACHED : lookUp(caches, dialect, chatRequest, call)
+    const cache = cacheUseOf(script, found)
     const billing = startBilling(call, chatRequest, script, composed, { fault, cache })
     onCall?.(call)
     const sending = send({
@@ -102,17 +93,38 @@ export function createChat(log: CallLog, seed: number, { onCall, caches }: ChatO
     return sending.finally(billing.onEnd)
   }
 
-  function lookUp(dialect: Dialect, chatRequest: ChatRequest, call: SimulatedCall): CacheUse {
-    const isLong = call.promptTokens >= CACHED_TOKENS_MIN && isRecord(call.body)
-    return caches && isLong ? caches.use(dialect.caching(call.body, chatRequest), accountOf(call)) : NOT_CACHED
+  return {
+    answer,
+    reset() {
+      strikes.clear()
+      caches?.clear()
+    },
   }
+}
 
-  function reset(): void {
-    strikes.clear()
-    caches?.clear()
+function newCall(
+  id: string,
+  { headers }: IncomingMessage,
+  authorization: string | undefined,
+  { body, chatRequest }: { body: unknown; chatRequest: ChatRequest },
+): SimulatedCall {
+  return {
+    id,
+    model: chatRequest.model,
+    authorization,
+    headers: shownHeaders(headers),
+    body,
+    promptTokens: promptTokensIn(chatRequest),
+    generatedTokens: 0,
+    mark: undefined,
+    bill: undefined,
+    ended: 'running',
   }
+}
 
-  return { answer, reset }
+function lookUp(caches: Caches | undefined, dialect: Dialect, request: ChatRequest, call: SimulatedCall): CacheUse {
+  if (!caches || call.promptTokens < CACHED_TOKENS_MIN || !isRecord(call.body)) return NOT_CACHED
+  return caches.use(dialect.caching(call.body, request), accountOf(call))
 }
 
 /** Caches belong to an account and a model. A signature is another one each time, and names the account. */

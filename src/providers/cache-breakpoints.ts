@@ -32,8 +32,12 @@ export function withBreakpoints<Body extends MessagesBody>(
     ...body,
     tools: tools && withMark(tools),
     system: system && withMark(system),
-    messages: messages.map((turn, at) => (ends.has(at) ? { ...turn, content: withMark(turn.content) } : turn)),
+    messages: messages.map((turn, at) => (ends.has(at) ? markedTurn(turn) : turn)),
   }
+}
+
+function markedTurn<Turn extends MessagesBody['messages'][number]>(turn: Turn): Turn {
+  return { ...turn, content: withMark(turn.content) }
 }
 
 /** Thoughts cannot be marked. */
@@ -41,7 +45,7 @@ const UNMARKABLE = new Set<unknown>(['thinking', 'redacted_thinking'])
 
 function withMark(blocks: readonly object[]): object[] {
   const last = blocks.findLastIndex((block: { type?: unknown }) => !UNMARKABLE.has(block.type))
-  return blocks.map((block, at) => (at === last ? { ...block, cache_control: MARK } : block))
+  return last === -1 ? [...blocks] : blocks.with(last, { ...blocks[last], cache_control: MARK })
 }
 
 /** A model without prompt caching refuses these points, so only those that are known to have it get any. */
@@ -62,8 +66,12 @@ export function withCachePoints(
   const ends = new Set([prompt.findLastIndex(({ role }) => role === 'system'), ...endsOf(prompt)])
   return {
     ...options,
-    prompt: prompt.map((message, at) => (ends.has(at) ? { ...message, providerOptions: CACHE_POINT } : message)),
+    prompt: prompt.map((message, at) => (ends.has(at) ? withPoint(message) : message)),
   }
+}
+
+function withPoint<Message extends CallOptions['prompt'][number]>(message: Message): Message {
+  return { ...message, providerOptions: CACHE_POINT }
 }
 
 /** The turns with which this request and the one before have ended: an answer has come in between. */

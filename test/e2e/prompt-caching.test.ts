@@ -5,6 +5,7 @@ import { createSimulator } from '../../simulator/server.ts'
 import { savedByCaches } from '../../src/rules/billing/costs.ts'
 import { costOf } from '../../src/rules/billing/pricing.ts'
 import { perClass, type Usage } from '../../src/rules/billing/usage.ts'
+import { fieldsIn } from '../../src/rules/record.ts'
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts'
 import {
   addDeployment,
@@ -270,7 +271,8 @@ test('the key of a cache is a digest: never the caller’s words, and another on
   const keyOf = async (headers: Record<string, string>, body: Record<string, unknown>, project = world.project) => {
     const asked = { model: 'openai', messages: [questionOf(1)], ...body }
     assert.equal((await complete(world, asked, { headers, project })).status, 200)
-    return (world.simulator.calls.at(-1)?.body as { prompt_cache_key?: string }).prompt_cache_key
+    const { prompt_cache_key: key } = fieldsIn(world.simulator.calls.at(-1)?.body)
+    return key
   }
   const talk = { 'x-conversation-id': 'talk' }
   const mine = await keyOf(talk, {})
