@@ -97,13 +97,14 @@ function minimumOf(upstreamModel: string): number {
 const BYTES_PER_TOKEN = 3
 
 function isLongEnough(prompt: unknown, tokensMin: number): boolean {
-  return bytesIn(prompt) >= tokensMin * BYTES_PER_TOKEN
-}
-
-function bytesIn(value: unknown): number {
-  if (typeof value === 'string') return Buffer.byteLength(value)
-  if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce((bytes: number, member) => bytes + bytesIn(member), 0)
+  const waiting = [prompt]
+  let bytes = 0
+  while (waiting.length > 0 && bytes < tokensMin * BYTES_PER_TOKEN) {
+    const next = waiting.pop()
+    if (typeof next === 'string') bytes += Buffer.byteLength(next)
+    else if (typeof next === 'object' && next !== null) waiting.push(...Object.values(next))
+  }
+  return bytes >= tokensMin * BYTES_PER_TOKEN
 }
 
 /** The caller knows better what will come again. What a tool was given may well have such names in it, and is no mark. */

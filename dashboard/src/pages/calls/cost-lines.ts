@@ -7,10 +7,9 @@ export interface CostLine {
   nanos: string
 }
 
-/** What the cache of the provider has saved, or cost: it is part of what was charged. None where it was not used. */
-export function savingsOf({ tokens, savedNanos }: Pick<CallDetail, 'tokens' | 'savedNanos'>): CostLine[] {
-  const isUsed = tokens.cachedInput + tokens.cacheWrite > 0
-  return isUsed ? [{ label: 'Saved by caching the prompt', nanos: savedNanos }] : []
+/** What the provider's cache has made cheaper, or dearer: it is in the lines of the tokens already. */
+export function savingsOf({ savedNanos }: Pick<CallDetail, 'savedNanos'>): CostLine[] {
+  return savedNanos === '0' ? [] : [{ label: 'Saved by caching the prompt', nanos: savedNanos }]
 }
 
 /** What leads from the cost of the tokens to what was charged: all of it adds up. */
