@@ -1,6 +1,7 @@
 /** The Messages wire format: every event has a name, and the last is called `message_stop`. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { readRequest } from './anthropic-request.ts'
+import { messagesPlan } from './cache-marks.ts'
 import type { Answer, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
@@ -15,6 +16,7 @@ export const anthropic: Dialect = {
     if (!VERSIONS.has(headers['anthropic-version'])) throw new Refusal(400, 'anthropic-version: header is required')
   },
   read: readRequest,
+  caching: (body, { model }) => messagesPlan(body, model),
   errorBody,
   json,
   events,

@@ -38,7 +38,8 @@ function textIn({ text }: Block): string {
 
 function systemIn(system: unknown): Message[] {
   if (!Array.isArray(system)) throw new Refusal(400, 'system must be a list of blocks')
-  return system.map((block: unknown) => ({ role: 'system', text: textIn(isRecord(block) ? block : {}) }))
+  const texts = system.filter((block: unknown) => !isRecord(block) || block.cachePoint === undefined)
+  return texts.map((block: unknown) => ({ role: 'system', text: textIn(isRecord(block) ? block : {}) }))
 }
 
 function assertToolsOffered(blocks: readonly Block[], hasTools: boolean): void {

@@ -1,6 +1,7 @@
 /** Amazon Bedrock's Converse: the model is in the path, and streams are frames of bytes with checksums. */
 import { crc32 } from 'node:zlib'
 import { messagesIn } from './bedrock-messages.ts'
+import { conversePlan } from './cache-marks.ts'
 import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
@@ -17,6 +18,7 @@ export const bedrock: Dialect = {
     /^(?:Bearer .|AWS4-HMAC-SHA256 )/.test(authorization ?? '') ? authorization : undefined,
   refusalOfKey,
   read,
+  caching: (body, { model }) => conversePlan(body, model),
   errorBody: (_, message) => ({ message }),
   json,
   events,
@@ -71,7 +73,7 @@ function toolsIn(config: unknown): Tool[] {
   if (!isRecord(config) || !Array.isArray(config.tools) || config.tools.length === 0) {
     throw new Refusal(400, 'toolConfig.tools must have at least one member')
   }
-  return config.tools.map((tool) => {
+  return config.tools.filter(isNoPoint).map((tool) => {
     const spec = isRecord(tool) && isRecord(tool.toolSpec) ? tool.toolSpec : {}
     const schema = isRecord(spec.inputSchema) ? spec.inputSchema.json : undefined
     if (typeof spec.name !== 'string' || !isRecord(schema) || schema.type !== 'object') {
@@ -79,6 +81,10 @@ function toolsIn(config: unknown): Tool[] {
     }
     return { name: spec.name, parameters: schema }
   })
+}
+
+function isNoPoint(block: unknown): boolean {
+  return !isRecord(block) || block.cachePoint === undefined
 }
 
 function json(answer: Answer): unknown {

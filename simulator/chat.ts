@@ -1,10 +1,13 @@
 /** Answers one chat request: from its body to the last byte, and into the log. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { CACHED_TOKENS_MIN, NOT_CACHED } from './caches.ts'
+import type { Caches, CacheUse } from './caches.ts'
 import { shownHeaders } from './calls.ts'
 import type { CallLog, SimulatedCall } from './calls.ts'
 import type { ChatRequest, Dialect, ReportedUsage, Usage } from './dialect.ts'
 import { faultOf } from './faults.ts'
 import type { Fault } from './faults.ts'
+import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { composeReply, promptTokensOf, tokensIn } from './reply.ts'
 import type { Reply } from './reply.ts'
@@ -22,11 +25,16 @@ const EPOCH_S = 1_750_000_000
 export interface Chat {
   /** Throws a Refusal, or PeerGone. */
   answer(request: IncomingMessage, response: ServerResponse, dialect: Dialect): Promise<void>
-  /** Forgets how often faults with `times` have struck. */
+  /** Forgets what is cached, and how often faults with `times` have struck. */
   reset(): void
 }
 
-export function createChat(log: CallLog, seed: number, onCall?: (call: SimulatedCall) => void): Chat {
+export interface ChatOptions {
+  readonly onCall?: ((call: SimulatedCall) => void) | undefined
+  readonly caches?: Caches | undefined
+}
+
+export function createChat(log: CallLog, seed: number, { onCall, caches }: ChatOptions = {}): Chat {
   const strikes = createStrikes()
 
   async function answer(request: IncomingMessage, response: ServerResponse, dialect: Dialect): Promise<void> {
@@ -35,18 +43,8 @@ export function createChat(log: CallLog, seed: number, onCall?: (call: Simulated
     dialect.checkHeaders?.(request.headers)
     const url = request.url ?? ''
     const chatRequest = dialect.read(body, url)
-    const call: SimulatedCall = {
-      id: `${dialect.idPrefix}${seed}-${log.total() + 1}`,
-      model: chatRequest.model,
-      authorization: dialect.credentialIn(request.headers, url),
-      headers: shownHeaders(request.headers),
-      body,
-      promptTokens: promptTokensIn(chatRequest),
-      generatedTokens: 0,
-      mark: undefined,
-      bill: undefined,
-      ended: 'running',
-    }
+    const id = `${dialect.idPrefix}${seed}-${log.total() + 1}`
+    const call = newCall(id, request, dialect.credentialIn(request.headers, url), { body, chatRequest })
     log.add(call, text.length)
     let ended: SimulatedCall['ended'] = 'fault'
     try {
@@ -71,7 +69,10 @@ export function createChat(log: CallLog, seed: number, onCall?: (call: Simulated
     const asked = faultOf(script, chatRequest.stream, dialect)
     const composed = replyTo(chatRequest, script, seed)
     const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
-    const billing = startBilling(call, chatRequest, script, composed, fault)
+    const isRefused = fault?.instead !== undefined && fault.isAtWork !== true
+    const found = isRefused ? NOT_CACHED : lookUp(caches, dialect, chatRequest, call)
+    const cache = cacheUseOf(script, found)
+    const billing = startBilling(call, chatRequest, script, composed, { fault, cache })
     onCall?.(call)
     const sending = send({
       wire: createWire(response, request.socket, script.impatientMs),
@@ -83,7 +84,7 @@ export function createChat(log: CallLog, seed: number, onCall?: (call: Simulated
         model: call.model,
         reply: composed,
         finish: script.finish,
-        usage: usageOf(call, chatRequest, script, composed, fault),
+        usage: usageOf(call, chatRequest, script, composed, { fault, cache }),
       },
       stream: chatRequest.stream,
       script,
@@ -93,7 +94,56 @@ export function createChat(log: CallLog, seed: number, onCall?: (call: Simulated
     return sending.finally(billing.onEnd)
   }
 
-  return { answer, reset: () => strikes.clear() }
+  return {
+    answer,
+    reset() {
+      strikes.clear()
+      caches?.clear()
+    },
+  }
+}
+
+function newCall(
+  id: string,
+  { headers }: IncomingMessage,
+  authorization: string | undefined,
+  { body, chatRequest }: { body: unknown; chatRequest: ChatRequest },
+): SimulatedCall {
+  return {
+    id,
+    model: chatRequest.model,
+    authorization,
+    headers: shownHeaders(headers),
+    body,
+    promptTokens: promptTokensIn(chatRequest),
+    generatedTokens: 0,
+    mark: undefined,
+    bill: undefined,
+    ended: 'running',
+  }
+}
+
+function lookUp(caches: Caches | undefined, dialect: Dialect, request: ChatRequest, call: SimulatedCall): CacheUse {
+  if (!caches || call.promptTokens < CACHED_TOKENS_MIN || !isRecord(call.body)) return NOT_CACHED
+  return caches.use(dialect.caching(call.body, request), accountOf(call))
+}
+
+/** Caches belong to an account and a model. A signature is another one each time, and names the account. */
+function accountOf({ authorization = '', model }: SimulatedCall): string {
+  const [, signer = authorization] = /^AWS4\S* Credential=([^/]+)/.exec(authorization) ?? []
+  return `${signer} ${model.split('?')[0]}`
+}
+
+/** What a script says goes before what was found. */
+function cacheUseOf(script: Script, found: CacheUse): CacheUse {
+  const { cachedTokens, cacheWriteTokens, factor } = script
+  if (cachedTokens + cacheWriteTokens > 0) return { cached: cachedTokens, written: cacheWriteTokens }
+  return { cached: found.cached * factor, written: found.written * factor }
+}
+
+interface Circumstances {
+  readonly fault: Fault | undefined
+  readonly cache: CacheUse
 }
 
 /**
@@ -105,14 +155,14 @@ function startBilling(
   { tokensMax }: ChatRequest,
   script: Script,
   reply: Reply,
-  fault: Fault | undefined,
+  { fault, cache }: Circumstances,
 ) {
   const startedMs = performance.now()
   const shown = reply.thoughts.reduce((sum, { tokens }) => sum + tokens, 0)
   const hidden = Math.max(0, Math.min(script.reasoningTokens, tokensMax ?? Infinity) - shown)
   const prompt = call.promptTokens * script.factor
-  const cached = Math.min(script.cachedTokens, prompt)
-  const cacheWrite = Math.min(script.cacheWriteTokens, prompt - cached)
+  const cached = Math.min(cache.cached, prompt)
+  const cacheWrite = Math.min(cache.written, prompt - cached)
   const bill = { fresh: prompt - cached - cacheWrite, cached, cacheWrite, completion: 0, reasoning: 0 }
   const thoughts = script.untold ? 'completion' : 'reasoning'
   let isThought = false
@@ -198,7 +248,7 @@ function usageOf(
   chatRequest: ChatRequest,
   script: Script,
   reply: Reply,
-  fault: Fault | undefined,
+  { fault, cache }: Circumstances,
 ): ReportedUsage | undefined {
   if (chatRequest.stream && !chatRequest.wantsUsage) return undefined
   const reasoning = Math.min(script.reasoningTokens, chatRequest.tokensMax ?? Infinity)
@@ -208,9 +258,9 @@ function usageOf(
     prompt,
     completion,
     total: prompt + completion,
-    cached: script.cachedTokens,
-    cacheWrite: script.cacheWriteTokens,
-    fresh: Math.max(0, prompt - script.cachedTokens - script.cacheWriteTokens),
+    cached: cache.cached,
+    cacheWrite: cache.written,
+    fresh: Math.max(0, prompt - cache.cached - cache.written),
     reasoning: script.untold ? 0 : reasoning,
   }
   return fault?.usage ? fault.usage(honest) : honest

@@ -1,5 +1,6 @@
 /** What differs between the providers' wire formats. Scripts, replies and faults know nothing of it. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { CachePlan } from './caches.ts'
 import type { Refusal } from './refusal.ts'
 import type { Reply, Tool } from './reply.ts'
 
@@ -20,6 +21,8 @@ export interface Dialect {
   checkHeaders?(headers: IncomingHttpHeaders): void
   /** Throws a Refusal when the body is not a request of this dialect. */
   read(body: unknown, url: string): ChatRequest
+  /** How this request may use the provider's cache of prompts. Undefined: not at all. */
+  caching(body: Record<string, unknown>, request: ChatRequest): CachePlan | undefined
   errorBody(status: number, message: string): unknown
   json(answer: Answer): unknown
   events(answer: Answer): Iterable<StreamEvent>

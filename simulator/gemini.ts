@@ -14,6 +14,10 @@ export const gemini: Dialect = {
   credentialIn,
   refusalOfKey,
   read,
+  caching: ({ tools }, { messages, model }) => {
+    const tokensMin = /\bpro\b/.test(model) ? 4_096 : 2_048
+    return { kind: 'automatic', tokensMin, messages, routedBy: JSON.stringify([tools]) }
+  },
   errorBody,
   json,
   events,

@@ -10,7 +10,12 @@ const { values } = parseArgs({
   },
 })
 
-const simulator = await createSimulator({ port: Number(values.port), host: values.host, seed: Number(values.seed) })
+const simulator = await createSimulator({
+  port: Number(values.port),
+  host: values.host,
+  seed: Number(values.seed),
+  hasCaches: true,
+})
 console.log(`simulator listening on ${simulator.url}`)
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void simulator.close())

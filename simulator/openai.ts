@@ -1,4 +1,5 @@
 /** The chat-completions wire format. */
+import { CACHED_TOKENS_MIN } from './caches.ts'
 import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
@@ -11,6 +12,10 @@ export const openai: Dialect = {
   serves: (method, path) => method === 'POST' && path === '/v1/chat/completions',
   credentialIn: ({ authorization }) => (/^Bearer ./i.test(authorization ?? '') ? authorization : undefined),
   read,
+  caching: ({ prompt_cache_key: key, tools }, { messages }) => {
+    const routedBy = JSON.stringify([key, tools])
+    return { kind: 'automatic', tokensMin: CACHED_TOKENS_MIN, messages, routedBy }
+  },
   errorBody,
   json,
   events,

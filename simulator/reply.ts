@@ -50,12 +50,18 @@ const SLICE_CHARACTERS = 8000
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
 export function tokensIn(text: string): number {
-  if (!UNBROKEN.test(text)) return countTokens(text, AS_TEXT)
-  let tokens = 0
-  for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
-    tokens += countTokens(text.slice(at, at + SLICE_CHARACTERS), AS_TEXT)
-  }
-  return tokens
+  return slicesOf(text).reduce((tokens, slice) => tokens + countTokens(slice, AS_TEXT), 0)
+}
+
+/** As many as are counted. */
+export function tokenIdsIn(text: string): number[] {
+  return slicesOf(text).flatMap((slice) => encode(slice, AS_TEXT))
+}
+
+function slicesOf(text: string): string[] {
+  if (!UNBROKEN.test(text)) return [text]
+  const slices = Math.ceil(text.length / SLICE_CHARACTERS)
+  return Array.from({ length: slices }, (_, n) => text.slice(n * SLICE_CHARACTERS, (n + 1) * SLICE_CHARACTERS))
 }
 
 export function promptTokensOf(texts: readonly string[]): number {

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { anthropic } from './anthropic.ts'
 import { bedrock } from './bedrock.ts'
 import { createCallLog } from './calls.ts'
+import { createCaches } from './caches.ts'
 import type { CallLog, SimulatedCall } from './calls.ts'
 import { assertAllowed, createChat } from './chat.ts'
 import type { Dialect } from './dialect.ts'
@@ -23,7 +24,7 @@ export interface Simulator {
   readonly calls: readonly SimulatedCall[]
   openSockets(): number
   openCalls(): number
-  /** Forgets the calls, and how often faults with `times` have struck. */
+  /** Forgets the calls, what is cached, and how often faults with `times` have struck. */
   reset(): void
   close(): Promise<void>
 }
@@ -33,6 +34,8 @@ export interface SimulatorOptions {
   readonly host?: string
   readonly seed?: number
   readonly tls?: { readonly key: string; readonly cert: string }
+  /** Whether the providers cache prompts, and report it. Otherwise only what scripts say is reported. */
+  readonly hasCaches?: boolean
   /** Told of each call that was accepted, when it begins. */
   readonly onCall?: ((call: SimulatedCall) => void) | undefined
 }
@@ -48,9 +51,9 @@ const SERVER_OPTIONS = {
 }
 
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const { port = 0, host = '127.0.0.1', seed = 1, tls, onCall } = options
+  const { port = 0, host = '127.0.0.1', seed = 1, tls, onCall, hasCaches = false } = options
   const log = createCallLog()
-  const chat = createChat(log, seed, onCall)
+  const chat = createChat(log, seed, { onCall, caches: hasCaches ? createCaches() : undefined })
   const server: Server = tls ? createHttpsServer({ ...SERVER_OPTIONS, ...tls }) : createHttpServer(SERVER_OPTIONS)
   const sockets = socketsOf(server)
 

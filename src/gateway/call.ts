@@ -1,3 +1,4 @@
+import type { ConversationCache } from '../providers/provider.ts'
 import type { CallOutcome, UsageSource } from '../rules/billing/charging.ts'
 import type { Rates } from '../rules/billing/limits.ts'
 import type { Nanos } from '../rules/money.ts'
@@ -36,6 +37,8 @@ export interface CallProgress {
   model?: string
   /** The digest that whom it is for is known by. */
   endUserId?: string | undefined
+  /** What providers' caches are to know of its conversation. Undefined: an independent request. */
+  cache?: ConversationCache | undefined
   /** What its rate limits leave. */
   rates?: Rates | undefined
   /** This answer is a stored one, of an earlier call with the same Idempotency-Key. */

@@ -27,7 +27,7 @@ import { holdFor, type Hold } from './hold.ts'
  */
 export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatRequest): AsyncGenerator<ReplyChunk> {
   const { request, history } = gateway.recommendations.strip(call.caller, asked)
-  await gateway.conversations.check(call.caller, call.conversationId) // 404, 503
+  call.progress.cache = await gateway.conversations.check(call, request) // 404, 503
   const route = gateway.catalogue.routeFor(call.caller, request) // 422
   call.progress.model = route.model.id
   refuseIfFull(gateway) // 503

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ParleyError } from '../rules/errors.ts'
-import { callIdOf, completionIdOf, recompute, type Receipt } from '../rules/billing/receipts.ts'
+import { callIdOf, completionIdOf, recompute, savedOn, type Receipt } from '../rules/billing/receipts.ts'
 import { PRICE_COLUMNS, TOKEN_COLUMNS } from '../rules/billing/token-columns.ts'
 import { perClass } from '../rules/billing/usage.ts'
 import { orUnavailable, type Db } from '../store/database.ts'
@@ -41,6 +41,11 @@ function receiptBodyOf(receipt: Receipt) {
     held_nanos: receipt.held.toString(),
     charged_nanos: receipt.charged.toString(),
     recomputed: { charge_nanos: again.charge.toString(), matches: again.matches },
+    cache: {
+      read_tokens: usage.cachedInput,
+      written_tokens: usage.cacheWrite,
+      saved_nanos: savedOn(receipt).toString(),
+    },
     recommendation_credit_nanos: '0',
     corrections: receipt.corrections.map(({ kind, amount, createdAt }) => ({
       kind,

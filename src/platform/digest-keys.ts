@@ -8,7 +8,7 @@ import type { Secrets } from './secrets.ts'
  */
 export type DigestKeys = Readonly<Record<DigestPurpose, Buffer>>
 
-const PURPOSES = ['message-digests', 'recommendations', 'end-users'] as const
+const PURPOSES = ['message-digests', 'recommendations', 'end-users', 'prompt-caches'] as const
 export type DigestPurpose = (typeof PURPOSES)[number]
 
 const CONTEXT = 'installation'

@@ -46,6 +46,7 @@ export type Purpose =
   | 'matcher'
   | 'recommendations'
   | 'end-users'
+  | 'prompt-caches'
   | 'digest-keys'
   | 'check-value'
 

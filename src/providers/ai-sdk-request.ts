@@ -1,6 +1,14 @@
 import type { AmazonBedrockProvider } from '@ai-sdk/amazon-bedrock'
 import { stopsOf, type ChatRequest } from '../rules/calls/chat-request.ts'
-import { isInstruction, inlineDataOf, type ContentPart, type InlineData, type Message } from '../rules/calls/message.ts'
+import {
+  isInstruction,
+  withoutMarks,
+  type CacheControl,
+  inlineDataOf,
+  type ContentPart,
+  type InlineData,
+  type Message,
+} from '../rules/calls/message.ts'
 import { thoughtsOf, type Thought } from './reasoning-signature.ts'
 import { toolInputOf } from './tool-input.ts'
 
@@ -8,11 +16,11 @@ import { toolInputOf } from './tool-input.ts'
 
 /** All packages have the same interface, so any of them can name it. */
 export type LanguageModel = ReturnType<AmazonBedrockProvider['languageModel']>
-type CallOptions = Parameters<LanguageModel['doStream']>[0]
+export type CallOptions = Parameters<LanguageModel['doStream']>[0]
 type Prompt = CallOptions['prompt']
 type UserPart = Extract<Prompt[number], { role: 'user' }>['content'][number]
 type AssistantPart = Extract<Prompt[number], { role: 'assistant' }>['content'][number]
-type TextPart = { type: 'text'; text: string }
+type TextPart = Extract<UserPart, { type: 'text' }>
 type Schema = Extract<CallOptions['responseFormat'], { type: 'json' }>['schema']
 
 /** Begins the `reasoning_signature` of answers in this format. */
@@ -20,10 +28,15 @@ export const SIGNED_BY = 'bedrock'
 
 export type ReasoningOptions = Pick<CallOptions, 'reasoning' | 'maxOutputTokens' | 'providerOptions'>
 
-export function callOptionsOf(request: ChatRequest, reasoning: ReasoningOptions = {}): CallOptions {
+interface Beside extends ReasoningOptions {
+  /** Whether the model takes marks of where its prompt may be cached. */
+  hasMarks?: boolean
+}
+
+export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...reasoning }: Beside = {}): CallOptions {
   const stops = stopsOf(request)
   return {
-    prompt: promptOf(request.messages),
+    prompt: promptOf(hasMarks ? request.messages : request.messages.map(withoutMarks)),
     maxOutputTokens: request.max_tokens,
     temperature: request.temperature,
     topP: request.top_p,
@@ -51,7 +64,10 @@ function promptOf(messages: readonly Message[]): Prompt {
   // Somebody must have spoken: instructions alone are given as what the user said.
   if (turns.length === 0) return [{ role: 'user', content: system }]
   // Instructions stand before the conversation, because most formats have no place for them inside it.
-  return [...system.map(({ text }) => ({ role: 'system' as const, content: text })), ...turns]
+  return [
+    ...system.map(({ type: _, text, ...mark }) => ({ role: 'system' as const, content: text, ...mark })),
+    ...turns,
+  ]
 }
 
 function turnsOf(message: Message, toolNames: ReadonlyMap<string, string>): Prompt {
@@ -90,19 +106,29 @@ function reasoningPartOf(thought: Thought): AssistantPart {
 }
 
 /** A text of nothing but whitespace is refused by most providers, and says nothing. */
-function textsOf(content: string | readonly { text: string }[]): TextPart[] {
-  const texts = typeof content === 'string' ? [content] : content.map((part) => part.text)
-  return texts.filter((text) => text.trim() !== '').map((text) => ({ type: 'text', text }))
+function textsOf(content: string | readonly Marked<{ text: string }>[]): TextPart[] {
+  const parts = typeof content === 'string' ? [{ text: content }] : content
+  return parts
+    .filter(({ text }) => text.trim() !== '')
+    .map((part) => ({ type: 'text', text: part.text, ...cachePointOf(part) }))
+}
+
+type Marked<Part> = Part & { cache_control?: CacheControl | null | undefined }
+
+function cachePointOf({ cache_control: mark }: Marked<object>): Pick<TextPart, 'providerOptions'> {
+  if (!mark) return {}
+  return { providerOptions: { amazonBedrock: { cachePoint: { type: 'default', ...(mark.ttl && { ttl: mark.ttl }) } } } }
 }
 
 function userParts(part: ContentPart): UserPart[] {
-  if (part.type === 'text') return textsOf(part.text)
+  if (part.type === 'text') return textsOf([part])
   // Requests with sound are not sent here.
   if (part.type === 'input_audio') return []
   const inline = part.type === 'file' ? inlineDataOf(part.file.file_data) : inlineImageOf(part.image_url.url)
   if (!inline) return []
   const filename = part.type === 'file' ? part.file.filename : undefined
-  return [{ type: 'file', filename, mediaType: inline.mediaType, data: { type: 'data', data: inline.base64 } }]
+  const data = { type: 'data' as const, data: inline.base64 }
+  return [{ type: 'file', filename, mediaType: inline.mediaType, data, ...cachePointOf(part) }]
 }
 
 /** An image that comes with the request. Undefined for an address: whoever fetches it must not be us. */

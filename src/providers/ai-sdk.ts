@@ -1,6 +1,7 @@
 import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { callOptionsOf, SIGNED_BY, type LanguageModel, type ReasoningOptions } from './ai-sdk-request.ts'
+import { takesCachePoints, withCachePoints } from './cache-breakpoints.ts'
 import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from './endings.ts'
 import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from './provider.ts'
 import { createSignedThoughts } from './reasoning-signature.ts'
@@ -39,7 +40,9 @@ export async function* streamThrough(options: BridgeOptions, signal: AbortSignal
   let parts: ReadableStreamDefaultReader<StreamPart> | undefined
   try {
     const model = await options.modelWith(exchange.fetch)
-    const { stream } = await model.doStream(callOptionsOf(options.call.request, options.reasoning))
+    const { request, upstreamModel, cache } = options.call
+    const asked = callOptionsOf(request, { ...options.reasoning, hasMarks: takesCachePoints(upstreamModel) })
+    const { stream } = await model.doStream(withCachePoints(asked, upstreamModel, cache))
     parts = stream.getReader()
     const reader = createReader(options.endings)
     for (let next = await parts.read(); !next.done; next = await parts.read()) {

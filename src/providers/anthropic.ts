@@ -4,6 +4,7 @@ import type { Usage } from '../rules/billing/usage.ts'
 import { isRecord } from '../rules/record.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
 import { SIGNED_BY } from './anthropic-turns.ts'
+import { withBreakpoints } from './cache-breakpoints.ts'
 import { ANTHROPIC_ENDINGS, finishOf, isBlockedOutput, oddFinish } from './endings.ts'
 import { withExtra } from './extra-body.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
@@ -40,11 +41,11 @@ export function createAnthropic(options: AnthropicOptions): Provider {
   return {
     name: options.name,
     cannotHonour: unhonouredIn,
-    stream({ request, upstreamModel, apiKey, timers, onSent, extraBody, endUser }, signal) {
+    stream({ request, upstreamModel, apiKey, timers, onSent, extraBody, endUser, cache }, signal) {
       const headers: Record<string, string> = { ...settings.headers, 'anthropic-version': VERSION }
       if (apiKey !== undefined) headers['x-api-key'] = apiKey
-      const wanted = requestBodyOf(request, upstreamModel, settings.defaultMaxTokens, endUser)
-      const body = JSON.stringify(withExtra(wanted, extraBody))
+      const plain = requestBodyOf(request, upstreamModel, settings.defaultMaxTokens, endUser)
+      const body = JSON.stringify(withExtra(withBreakpoints(plain, upstreamModel, cache), extraBody))
       const exchange = { url, headers, body, timers, onSent, kindOfRefusal }
       return readEvents(options.transport, exchange, createReader(), signal)
     },

@@ -40,6 +40,34 @@ test('a request goes to the base URL with the key, however the URL ends, and wit
   assert.ok(sent[0]?.isLast('[DONE]'))
 })
 
+test('a provider that routes by a key of the cache is told the digest, others nothing, and none the caller’s own key', async () => {
+  const request = parseChatRequest({
+    model: 'm',
+    messages: [{ role: 'user', content: 'Hi' }],
+    prompt_cache_key: 'what the caller said',
+  })
+  const keysFor = async (settings: Record<string, unknown>, cache?: { key: string; isReturning: boolean }) => {
+    const bodies: string[] = []
+    const transport = {
+      async *events({ body }: EventsRequest) {
+        bodies.push(body)
+        yield JSON.stringify(STOP)
+        yield '[DONE]'
+      },
+      bytes: () => assert.fail('events were asked for'),
+      close: () => Promise.resolve(),
+    }
+    const provider = createOpenAICompatible({ name: 'p', baseUrl: 'https://api.example.com/v1', settings, transport })
+    const call = { request, upstreamModel: 'u', apiKey: 'k', timers: UPSTREAM_TIMERS, cache }
+    for await (const _ of provider.stream(call, new AbortController().signal)) continue
+    return bodies.map((body) => (JSON.parse(body) as { prompt_cache_key?: string }).prompt_cache_key)
+  }
+  const cache = { key: 'digest', isReturning: false }
+  assert.deepEqual(await keysFor({ promptCacheKey: true }, cache), ['digest'])
+  assert.deepEqual(await keysFor({ promptCacheKey: true }), [undefined])
+  assert.deepEqual(await keysFor({}, cache), [undefined])
+})
+
 const SETTINGS_REQUEST = {
   model: 'm',
   messages: [{ role: 'user', content: 'Hi' }],

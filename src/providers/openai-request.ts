@@ -6,13 +6,14 @@ import type { UpstreamCall } from './provider.ts'
 
 /** A chat request as providers of OpenAI's format take it: as it came, but for what some of them refuse. */
 
-export type Asked = Pick<UpstreamCall, 'request' | 'upstreamModel' | 'unsupportedFields' | 'endUser'>
+export type Asked = Pick<UpstreamCall, 'request' | 'upstreamModel' | 'unsupportedFields' | 'endUser' | 'cache'>
 
 /** Always streamed, also for callers who want one JSON body: timers, metering and cancelling then work the same. */
 export function requestBodyOf(
-  { request, upstreamModel, unsupportedFields, endUser }: Asked,
+  { request, upstreamModel, unsupportedFields, endUser, cache }: Asked,
   settings: OpenAICompatibleSettings,
 ): Record<string, unknown> {
+  // The caller's own key of a cache stays with us: see ConversationCache.
   const { model: _, stream: __, includeUsage: ___, prompt_cache_key: ____, max_tokens, messages, ...fields } = request
   const body: Record<string, unknown> = {
     ...fields,
@@ -22,6 +23,7 @@ export function requestBodyOf(
     model: upstreamModel,
     stream: true,
     ...(settings.askForUsage && { stream_options: { include_usage: true } }),
+    prompt_cache_key: settings.promptCacheKey ? cache?.key : undefined,
     ...(endUser !== undefined && settings.endUserField !== 'none' && { [settings.endUserField]: endUser }),
   }
   // What is left of them here asks for nothing, and is refused all the same.

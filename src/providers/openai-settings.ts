@@ -20,6 +20,8 @@ export const openAICompatibleSettings = z.strictObject({
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
   /** False: it refuses stream_options, and reports usage unasked or not at all. */
   askForUsage: z.boolean().default(true),
+  /** Whether it routes calls of the same conversation by a key to where their prompt is cached. */
+  promptCacheKey: z.boolean().default(false),
   /** Request fields that none of its models can honour. */
   unsupportedFields: z.array(optionalField).default([]),
   /** Whether its models read files; most know only images. */

@@ -30,8 +30,18 @@ export interface UpstreamCall {
   extraBody?: Record<string, unknown> | undefined
   /** A digest of whom the call is for. */
   endUser?: string | undefined
+  /** Undefined: an independent request. */
+  cache?: ConversationCache | undefined
   /** Told when the request goes onto the wire: from then on the provider may be at work on it. */
   onSent?(): void
+}
+
+/** What a provider's cache of prompts is to know of a conversation. */
+export interface ConversationCache {
+  /** A keyed digest and never the caller's own words. Another one in each project: tenants cannot probe each other's caches. */
+  key: string
+  /** The prompt begins with what an earlier call of the conversation sent. Only then is it worth while to write it to a cache. */
+  isReturning: boolean
 }
 
 export type { UpstreamErrorKind }

@@ -3,10 +3,10 @@ import { createParser } from 'eventsource-parser'
 import { Pool, buildConnector, type Dispatcher } from 'undici'
 import { createTurns } from '../platform/turns.ts'
 import { EVENT_BYTES_MAX, type UpstreamTimers } from '../rules/limits.ts'
-import { createCallClock } from './call-clock.ts'
-import { createDns, type Dns, type DnsOptions } from './dns.ts'
+import { createCallClock } from './exchange/call-clock.ts'
+import { createDns, type Dns, type DnsOptions } from './exchange/dns.ts'
 import { UpstreamError } from './provider.ts'
-import { refuseUnlessAnswer, upstreamErrorOf, type ExpectedAnswer } from './upstream-failures.ts'
+import { refuseUnlessAnswer, upstreamErrorOf, type ExpectedAnswer } from './exchange/upstream-failures.ts'
 
 /** POSTs to providers and reads server-sent events back. Owns the sockets and the four timers; knows no wire format. */
 export interface Transport {

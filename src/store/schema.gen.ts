@@ -142,6 +142,8 @@ export interface Conversations {
   last_call_at: Generated<Date>
   calls: Generated<number>
   deleted_at: Date | null
+  opening_messages: number | null
+  opening_digest: Buffer | null
 }
 
 export interface Credentials {

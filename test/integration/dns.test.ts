@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { test, type TestContext } from 'node:test'
 import { createDnsServer, type DnsAnswer, type DnsQuestion } from '../support/dns-server.ts'
-import { createDns, type Address, type DnsOptions } from '../../src/providers/dns.ts'
+import { createDns, type Address, type DnsOptions } from '../../src/providers/exchange/dns.ts'
 import { UpstreamError } from '../../src/providers/provider.ts'
 
 const IPV4: Address = { address: '127.0.0.1', family: 4 }

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../src/rules/durations.ts'
 import { KEPT_DAYS, KEPT_MS } from '../../src/rules/retention.ts'
 import { detachTable, listOldDays, sealDay } from '../../src/store/archive.ts'
 import { NO_LIMITS, replaceLimits } from '../../src/store/billing/limits.ts'
-import { areDeleted } from '../../src/store/calls/conversations.ts'
+import { findConversations } from '../../src/store/calls/conversations.ts'
 import { checkLedger } from '../../src/store/billing/ledger-check.ts'
 import type { Database } from '../../src/store/schema.gen.ts'
 import { addOffer } from '../support/catalogue.ts'
@@ -254,7 +254,11 @@ test('for more than a year, every table has the rows of its retention and no oth
   }
 
   const key = { projectId: project.id, id: 'day-0-0' }
-  assert.deepEqual(await areDeleted(store.db, [key]), [true], 'what was deleted in the first week still answers 404')
+  assert.equal(
+    (await findConversations(store.db, [key]))[0]?.isDeleted,
+    true,
+    'what was deleted in the first week still answers 404',
+  )
   const { rows: texts } = await sql<{ days: number; headlines: number }>`
     select (extract(epoch from now() - min(created_at) filter (where content is not null)) / 86400)::float8 as days,
       (select count(headline)::int from recommendations) as headlines from messages`.execute(store.db)

@@ -166,7 +166,7 @@ const READS: Record<string, Read> = {
   listMessagesAfter: (db, its) => conversationPages.listMessagesAfter(db, conversation(its), 0n, 10),
   listCallsOfMessages: (db, its, other) =>
     conversationPages.listCallsOfMessages(db, its.projectId, [its.callId, other.callId]),
-  areDeleted: (db, { projectId }) => conversations.areDeleted(db, [{ projectId, id: SHARED.goneInSome }]),
+  findConversations: (db, { projectId }) => conversations.findConversations(db, [{ projectId, id: SHARED.goneInSome }]),
   listConversations: (db, { projectId }) => conversations.listConversations(db, projectId, 10),
   listMessages: (db, its) => conversations.listMessages(db, conversation(its), 10),
   listEndUsers: (db, { projectId }) => endUserPages.listEndUsers(db, projectId, { since: EVER, most: 10 }),

@@ -10,7 +10,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import type { ChatRequest } from '../../src/rules/calls/chat-request.ts'
+import { parseChatRequest, type ChatRequest } from '../../src/rules/calls/chat-request.ts'
 import { BEATS_PER_LEASE } from '../../src/rules/limits.ts'
 import { KEPT_DAYS } from '../../src/rules/retention.ts'
 import { isUnavailable, openStore } from '../../src/store/database.ts'
@@ -231,8 +231,9 @@ test('whether a conversation was deleted is not guessed: while the store cannot 
     metrics: createMetrics(),
   })
   const caller = { projectId: uuidv7() } as Call['caller']
-  await assert.rejects(check(caller, 'talk'), { code: 'store_unavailable' })
-  await check(caller, undefined)
+  const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hello' }] })
+  await assert.rejects(check({ caller, conversationId: 'talk' }, request), { code: 'store_unavailable' })
+  await check({ caller, conversationId: undefined }, request)
 })
 
 test('at most 500 turns of conversations wait for the store, stopping waits for them all, and the next finds room', async (t) => {
@@ -254,7 +255,7 @@ test('at most 500 turns of conversations wait for the store, stopping waits for 
   })
   const request = { model: 'm', messages: [{ role: 'user', content: 'tea' }] } as ChatRequest
   const record = (conversationId: string) => {
-    const call = { id: uuidv7(), conversationId, caller: { projectId, contentRetentionDays: 0 } }
+    const call = { id: uuidv7(), conversationId, caller: { projectId, contentRetentionDays: 0 }, progress: {} }
     conversations.record(call as unknown as Call, request, undefined)
   }
   const kept = async () => {

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import { KEPT_DAYS, KEPT_MS } from '../../src/rules/retention.ts'
-import { areDeleted, deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
+import { deleteConversation, findConversations, recordTurn } from '../../src/store/calls/conversations.ts'
 import type { Store } from '../../src/store/database.ts'
 import { findRecommendation } from '../../src/store/recommendations/records.ts'
 import { listRecommendations } from '../../src/store/recommendations/reports.ts'
@@ -135,7 +135,7 @@ test('the id of a deleted conversation stays, however old, until its project has
     const archived_at = archivedAgoMs === undefined ? null : at(-archivedAgoMs)
     await store.db.updateTable('projects').set({ archived_at }).where('id', '=', id).execute()
     await turnOf('forget conversations')
-    return (await areDeleted(store.db, [key]))[0]
+    return (await findConversations(store.db, [key]))[0]?.isDeleted
   }
   assert.equal(await isRemembered(), true)
   assert.equal(await isRemembered(CONVERSATIONS_MS - A_MOMENT_MS), true)

@@ -108,7 +108,7 @@ export const PROVIDERS: Mutant[] = [
   },
   {
     bug: 'time in which the caller does not read counts as silence of the upstream',
-    file: 'src/providers/call-clock.ts',
+    file: 'src/providers/exchange/call-clock.ts',
     from: '      silence.pause(pausedAtMs)\n',
     to: '',
     test: 'src/providers/transport.test.ts',
@@ -116,7 +116,7 @@ export const PROVIDERS: Mutant[] = [
   },
   {
     bug: 'time in which the caller does not read counts towards the total',
-    file: 'src/providers/call-clock.ts',
+    file: 'src/providers/exchange/call-clock.ts',
     from: '      total.pause(pausedAtMs)\n',
     to: '',
     test: 'src/providers/transport.test.ts',

@@ -5,7 +5,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'the keys of a provider no longer take turns: the first one is always tried first',
     file: 'src/gateway/upstreams/provider-keys.ts',
-    from: `      turns.set(deployment.providerId, (turn + 1) % keys.length)
+    from: `    turns.set(providerId, (turn + 1) % keys.length)
 `,
     to: '',
     test: 'src/gateway/upstreams/upstreams.test.ts',
@@ -265,9 +265,9 @@ export const SPREAD_GATEWAY: Mutant[] = [
     bug: 'while the store is away, a deleted conversation goes on',
     file: 'src/gateway/conversations.ts',
     from: `.catch(() => {
-        throw storeUnavailable()
-      })`,
-    to: '.catch(() => false)',
+      throw storeUnavailable()
+    })`,
+    to: '.catch(() => ({ isDeleted: false, opening: undefined }))',
     test: 'test/integration/store-trouble.test.ts',
     title:
       'whether a conversation was deleted is not guessed: while the store cannot say it, calls of conversations are refused',

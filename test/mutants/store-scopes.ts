@@ -46,19 +46,19 @@ export const STORE_SCOPES: Mutant[] = [
     title: 'listLatestConversations by the id reads nothing of another site',
   },
   {
-    bug: 'areDeleted reads what other sites have',
+    bug: 'findConversations reads what other sites have',
     file: 'src/store/calls/conversations.ts',
     from: 'left join conversations c on c.project_id = k.project_id and c.id = k.id',
     to: 'left join conversations c on true and c.id = k.id',
     test: TEST,
-    title: 'areDeleted reads nothing of another site',
+    title: 'findConversations reads nothing of another site',
   },
   {
     bug: 'deleteConversation deletes conversations of other sites',
     file: 'src/store/calls/conversations.ts',
-    from: `      .set({ deleted_at: new Date(), calls: 0 })
+    from: `      .set({ deleted_at: new Date(), calls: 0, opening_messages: null, opening_digest: null })
       .where('project_id', '=', key.projectId)`,
-    to: '      .set({ deleted_at: new Date(), calls: 0 })',
+    to: '      .set({ deleted_at: new Date(), calls: 0, opening_messages: null, opening_digest: null })',
     test: TEST,
     title: 'deleteConversation changes nothing of another site',
   },

@@ -109,7 +109,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
       begin: () => ({ conclude: () => Promise.resolve(undefined), end: () => undefined }),
       stop: () => Promise.resolve(),
     },
-    conversations: { check: () => Promise.resolve(), record: () => undefined, idle: () => Promise.resolve() },
+    conversations: { check: () => Promise.resolve(undefined), record: () => undefined, idle: () => Promise.resolve() },
     endUsers: {
       digestOf: (_projectId, endUser) => endUser,
       noteSeen: () => undefined,

@@ -67,6 +67,8 @@ const NOT_ALLOWED = '42501'
 export interface WorldOptions {
   env?: Record<string, string>
   roles?: Role[]
+  /** Whether the simulated provider caches prompts. */
+  hasCaches?: boolean
   /** Told of each call of the simulated provider. */
   onCall?: (call: SimulatedCall) => void
   /** How long a new call waits for the store; as long as a busy machine needs, if nothing is said. */
@@ -77,7 +79,7 @@ export interface WorldOptions {
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const database = await createTestDatabase()
-  const simulator = await createSimulator({ seed: 1, onCall: options.onCall })
+  const simulator = await createSimulator({ seed: 1, onCall: options.onCall, hasCaches: options.hasCaches })
   const logs: string[] = []
   const env = {
     ...databaseEnv(database.url),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { wrongFields } from '../../actions/refusals.ts'
-import { breakdownOf, type Breakdown } from '../../rules/billing/costs.ts'
+import { breakdownOf, savedByCaches, type Breakdown } from '../../rules/billing/costs.ts'
 import { perClass } from '../../rules/billing/usage.ts'
 import { spanBefore, spanOf, type AskedSpan, type Span } from '../../rules/billing/usage-spans.ts'
 import type { Db } from '../../store/database.ts'
@@ -67,6 +67,7 @@ async function usageReplyOf(db: Db, projectIds: string[], span: Span, by: UsageG
     by,
     upTo: await findUsageProgress(db),
     totals: detailsOf(totalOf(times)),
+    savedNanos: savedByCaches(await sumBilled(db, asked)),
     previous: sumsOf(await sumUsageBriefly(db, { projectIds, ...spanBefore(span) })),
     groups: groups.map((group) =>
       Object.assign(detailsOf(group), { id: group.group, label: labelOf(group.group, by, names) }),

@@ -9,7 +9,7 @@ import { breakdownOf } from '../../rules/billing/costs.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { ERRORS } from '../../rules/errors.ts'
 import { formatAmount, parseCredits } from '../../rules/money.ts'
-import { callIdOf, completionIdOf, recompute, type Receipt } from '../../rules/billing/receipts.ts'
+import { callIdOf, completionIdOf, recompute, savedOn, type Receipt } from '../../rules/billing/receipts.ts'
 import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { perClass } from '../../rules/billing/usage.ts'
 import { FAILURES } from '../../rules/billing/usage-counts.ts'
@@ -123,6 +123,7 @@ async function detailOf(db: Db, receipt: Receipt, names: Map<string, string>) {
     priceEffectiveFrom: await findPriceDate(db, price.version),
     lines: perClass((name) => ({ tokens: usage[name], price: price[name], nanos: classes[name].nanos })),
     roundingNanos: rounding,
+    savedNanos: savedOn(receipt),
     isRecomputed: recompute(receipt).matches,
     phases: phasesOf({ ...receipt, tries: receipt.attempts }),
     corrections: receipt.corrections.map(({ kind, amount, createdAt }) => ({ kind, amountNanos: amount, createdAt })),

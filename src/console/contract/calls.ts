@@ -59,6 +59,8 @@ const callDetail = call.extend({
   priceEffectiveFrom: time.nullable(),
   lines: forEachClass(line),
   roundingNanos: amount,
+  /** What the provider's cache has saved; less than nothing where more was written to it than read. */
+  savedNanos: amount,
   isRecomputed: z.boolean(),
   phases: z.array(
     z.object({

@@ -30,6 +30,8 @@ const usageReply = z.object({
   /** Calls that were settled later are not counted yet. Null: nothing is. */
   upTo: time.nullable(),
   totals: details,
+  /** What providers' caches have saved; less than nothing where more was written to them than read. */
+  savedNanos: amount,
   /** The span of the same length right before. */
   previous: sums,
   groups: z.array(details.extend({ id: z.string(), label: z.string() })),

@@ -1,7 +1,7 @@
 import type { ContentChunk } from '../../rules/calls/chunk.ts'
 import { shouldExtend } from '../../rules/billing/holds.ts'
 import type { Nanos } from '../../rules/money.ts'
-import { costOf, type Price } from '../../rules/billing/pricing.ts'
+import { costOf, dearestPrompt, type Price } from '../../rules/billing/pricing.ts'
 import type { Script } from '../../rules/calls/scripts.ts'
 import { countTextTokens } from '../../rules/calls/tokens.ts'
 import { NO_USAGE, type Usage } from '../../rules/billing/usage.ts'
@@ -52,13 +52,14 @@ export function createMeter(options: MeterOptions): Meter {
   const { prompt, price, held } = options
   const answer = createAnswerCount(options.ratioOf)
   const conclusion = createConclusion({ ...options, answer })
+  const promptAtMost = dearestPrompt(prompt.tokens, price)
   const promptCost = costWith({ output: 0, reasoning: 0 })
   const growth = createGrowth(options.extend)
   let largest = { text: '', tokens: 0 }
   let spentAtMost = 0n
 
   function costWith(tokens: AnswerTokens): Nanos {
-    return costOf({ ...NO_USAGE, input: prompt.tokens, ...tokens }, price)
+    return costOf({ ...promptAtMost, ...tokens }, price)
   }
 
   /** The prompt is paid for from the start: what is left is for the answer. */

@@ -292,7 +292,7 @@ test('leaving an answer early gives its place back and counts as no failure', as
     }
     assert.equal(upstreams.inFlight, 0)
   }
-  assert.ok('key' in upstreams.admit(deployments[0] as OpenDeployment, 'publisher', false, new Set()))
+  assert.ok('key' in upstreams.admit(deployments[0] as OpenDeployment, { publisherId: 'publisher' }, false, new Set()))
 })
 
 test('a caller who reads too slowly is no failure of the provider', async () => {

@@ -29,14 +29,15 @@ export async function* answer(
   signal: AbortSignal,
 ): AsyncGenerator<Chunk> {
   const isOnly = deployments.length === 1
+  const caller = { publisherId: call.caller.publisherId, conversation: call.progress.cache?.key }
   const failures: UpstreamError[] = []
   const refusals: Refusal[] = []
   let useless: { of: OpenDeployment; chunks: readonly Chunk[] } | undefined
-  for (const deployment of upstreams.inOrder(deployments)) {
+  for (const deployment of upstreams.inOrder(deployments, caller.conversation)) {
     const spentKeys = new Set<string>()
     let mayRepeat = isOnly
     for (let tries = 0; tries < TRIES_PER_DEPLOYMENT_MAX; tries++) {
-      const admission = upstreams.admit(deployment, call.caller.publisherId, isOnly, spentKeys)
+      const admission = upstreams.admit(deployment, caller, isOnly, spentKeys)
       if ('why' in admission) {
         refusals.push(admission)
         break
@@ -72,11 +73,11 @@ async function* attempt(
 ): AsyncGenerator<Chunk, UpstreamError | undefined> {
   const record = startRecord(call, deployment, admission)
   const { upstreamModel, timers, unsupportedFields, extraBody } = deployment
-  const { endUserId: endUser } = call.progress
+  const { endUserId: endUser, cache } = call.progress
   let hasBegun = false
   const onSent = () => void (call.facts.deploymentId = deployment.id)
   try {
-    const asked = { request, upstreamModel, unsupportedFields, extraBody, endUser }
+    const asked = { request, upstreamModel, unsupportedFields, extraBody, endUser, cache }
     const upstreamCall = { ...asked, apiKey: admission.key.secret, timers, onSent }
     // Leaving this loop early cancels the upstream call.
     for await (const chunk of deployment.provider.stream(upstreamCall, signal)) {

@@ -4,6 +4,7 @@ import type { UpstreamError } from '../../providers/provider.ts'
 import { MINUTE_MS } from '../../rules/durations.ts'
 import { withOneLess, withOneMore, type SlotEnd } from '../../rules/upstreams/concurrency.ts'
 import { cooldownMs } from '../../rules/upstreams/cooldown.ts'
+import { inSteadyOrder } from '../../rules/upstreams/steady-chance.ts'
 import { isEverybodys, withAnswer, withRefusal, withUse, type KeyTrouble } from '../../rules/upstreams/witnesses.ts'
 import type { AttemptEnd } from './breakers.ts'
 import type { OpenDeployment, ProviderKey } from './catalogue.ts'
@@ -18,13 +19,20 @@ import {
   type NoKey,
 } from './key-lines.ts'
 
-/** The keys of each provider, used in turn: which are refused, which must rest, and how much each bears. */
+/** The keys of each provider, used in turn, or always in the same order by a conversation: which are refused, which must rest, and how much each bears. */
 export interface ProviderKeys {
   /** The next key that can be used at this deployment. Whoever takes it gives it back, once. */
-  take(deployment: OpenDeployment, publisherId: string, spentKeys: ReadonlySet<string>): KeyInUse | NoKey
+  take(deployment: OpenDeployment, caller: UpstreamCaller, spentKeys: ReadonlySet<string>): KeyInUse | NoKey
   /** Forgets the keys that are not among these. */
   keepOnly(deployments: readonly OpenDeployment[]): void
   readonly inFlight: number
+}
+
+/** Who asks a provider, as far as it matters there. */
+export interface UpstreamCaller {
+  publisherId: string
+  /** Undefined: an independent request, which may go anywhere. */
+  conversation?: string | undefined
 }
 
 export interface KeyInUse {
@@ -63,14 +71,18 @@ export function createProviderKeys(options: ProviderKeysOptions): ProviderKeys {
     return state
   }
 
+  function inTurn({ keys, providerId }: OpenDeployment): ProviderKey[] {
+    const turn = (turns.get(providerId) ?? 0) % keys.length
+    turns.set(providerId, (turn + 1) % keys.length)
+    return [...keys.slice(turn), ...keys.slice(0, turn)]
+  }
+
   return {
-    take(deployment, publisherId, spentKeys) {
-      const { keys } = deployment
-      const turn = turns.get(deployment.providerId) ?? 0
-      turns.set(deployment.providerId, (turn + 1) % keys.length)
+    take(deployment, { publisherId, conversation }, spentKeys) {
+      // Accounts do not share caches: a conversation stays with a key as long as that can be used.
+      const keys = conversation === undefined ? inTurn(deployment) : inSteadyOrder(deployment.keys, conversation)
       const none: NoKey = { why: 'refused', waitMs: Number.POSITIVE_INFINITY }
-      for (let i = 0; i < keys.length; i++) {
-        const key = keys[(turn + i) % keys.length] as ProviderKey
+      for (const key of keys) {
         if (spentKeys.has(key.id)) continue
         const state = stateOf(key, deployment.provider.name)
         const line = lineOf(state, deployment.id)

@@ -62,13 +62,13 @@ function admitted(
   isOnly = false,
   publisherId = PUBLISHER,
 ): Admission {
-  const admission = upstreams.admit(deployment, publisherId, isOnly, NONE)
+  const admission = upstreams.admit(deployment, { publisherId }, isOnly, NONE)
   assert.ok('key' in admission, `not admitted: ${JSON.stringify(admission)}`)
   return admission
 }
 
 function refused(upstreams: Upstreams, deployment: OpenDeployment, publisherId = PUBLISHER) {
-  const refusal = upstreams.admit(deployment, publisherId, false, NONE)
+  const refusal = upstreams.admit(deployment, { publisherId }, false, NONE)
   assert.ok('why' in refusal, 'admitted')
   return [refusal.why, refusal.waitMs]
 }
@@ -96,6 +96,32 @@ test('the keys of a provider are used in turn, over all its deployments', () => 
   const keys = [keyOf('a'), keyOf('b'), keyOf('c')]
   const used = ['d1', 'd2', 'd1', 'd2', 'd1', 'd2'].map((id) => answer(upstreams, deploymentAt(id, keys)))
   assert.deepEqual(used, ['a', 'b', 'c', 'a', 'b', 'c'])
+})
+
+test('a conversation keeps its key and its deployment, whoever else calls in between, and has others when they must rest', () => {
+  const { upstreams } = setUp()
+  const keys = [keyOf('a'), keyOf('b'), keyOf('c')]
+  const deployments = [deploymentAt('d1', keys), deploymentAt('d2', keys)]
+  const conversation = 'conversation'
+  const [first, second] = upstreams.inOrder(deployments, conversation)
+  assert.ok(first && second)
+  const take = () => {
+    const admission = upstreams.admit(first, { publisherId: PUBLISHER, conversation }, false, NONE)
+    assert.ok('key' in admission)
+    return admission
+  }
+  const [key, ...others] = Array.from({ length: 20 }, () => {
+    answer(upstreams, second)
+    assert.equal(upstreams.inOrder(deployments, conversation)[0], first)
+    const admission = take()
+    admission.ended('complete')
+    return admission.key.name
+  })
+  assert.deepEqual(new Set(others), new Set([key]))
+  take().ended(limitedFor(20))
+  const next = take()
+  assert.notEqual(next.key.name, key)
+  next.ended('complete')
 })
 
 test('a key that got 429 rests for as long as it was told, for that deployment only', () => {
@@ -480,7 +506,12 @@ test('whatever happens in whatever order, nothing is in flight in the end, and a
       for (const { deployment, publisher, isOnly, action, which, end, afterMs } of steps) {
         clock.ms += afterMs
         if (action === 'enter') {
-          const admission = upstreams.admit(deployments.get(deployment) as OpenDeployment, publisher, isOnly, NONE)
+          const admission = upstreams.admit(
+            deployments.get(deployment) as OpenDeployment,
+            { publisherId: publisher },
+            isOnly,
+            NONE,
+          )
           if ('key' in admission) running.push(admission)
         } else if (action === 'begin') running[which % running.length]?.began()
         else if (action === 'end') {

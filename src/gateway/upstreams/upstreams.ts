@@ -2,21 +2,22 @@ import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { newRetryBudget, withCall, withRepeat } from '../../rules/upstreams/retry-budget.ts'
 import { drawOrder } from '../../rules/upstreams/routing.ts'
+import { steadyChance } from '../../rules/upstreams/steady-chance.ts'
 import { createBreakers, type AttemptEnd } from './breakers.ts'
 import type { OpenDeployment, ProviderKey } from './catalogue.ts'
-import { createProviderKeys } from './provider-keys.ts'
+import { createProviderKeys, type UpstreamCaller } from './provider-keys.ts'
 
 /**
  * What this process knows of the providers: which deployments fail, which keys are refused, must rest or are busy. In
  * memory only: every gateway finds out by itself within a few calls, and none waits for another to tell it.
  */
 export interface Upstreams {
-  /** The deployments of a deployment in the order in which a call tries them. */
-  inOrder(deployments: readonly OpenDeployment[]): OpenDeployment[]
+  /** The deployments of a route in the order in which a call tries them: the same for all calls of a conversation. */
+  inOrder(deployments: readonly OpenDeployment[], conversation?: string): OpenDeployment[]
   /** Leave for one attempt. `isOnly`: the call has no other one. `spentKeys` have failed this call already. */
   admit(
     deployment: OpenDeployment,
-    publisherId: string,
+    caller: UpstreamCaller,
     isOnly: boolean,
     spentKeys: ReadonlySet<string>,
   ): Admission | Refusal
@@ -61,14 +62,14 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   let budget = newRetryBudget(now())
 
   return {
-    inOrder(deployments) {
+    inOrder(deployments, conversation) {
       budget = withCall(budget)
-      return drawOrder(deployments, random)
+      return drawOrder(deployments, conversation === undefined ? random : steadyChance(conversation))
     },
-    admit(deployment, publisherId, isOnly, spentKeys) {
-      const passage = breakers.enter(deployment, publisherId, isOnly)
+    admit(deployment, caller, isOnly, spentKeys) {
+      const passage = breakers.enter(deployment, caller.publisherId, isOnly)
       if ('waitMs' in passage) return { why: 'failing', ...passage }
-      const use = providerKeys.take(deployment, publisherId, spentKeys)
+      const use = providerKeys.take(deployment, caller, spentKeys)
       if ('waitMs' in use) {
         passage.ended('left')
         return { why: use.why === 'busy' ? 'busy' : 'failing', waitMs: use.waitMs }

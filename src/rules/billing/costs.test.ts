@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { breakdownOf, daysLeft } from './costs.ts'
+import { breakdownOf, daysLeft, savedByCaches } from './costs.ts'
 import { TOKEN_CLASSES } from './usage.ts'
 import { costOf } from './pricing.ts'
 
@@ -27,6 +27,30 @@ test('the classes plus the rounding minus what was not charged are exactly the c
       assert.ok(result.rounding >= 0n && result.rounding < BigInt(calls.length + TOKEN_CLASSES.length))
     }),
   )
+})
+
+test('what caches have saved is what their tokens would have cost as plain input, minus what they cost', () => {
+  fc.assert(
+    fc.property(classes, classes, (prices, usage) => {
+      const price = mapped(prices)
+      const plain = {
+        ...usage,
+        input: usage.input + usage.cachedInput + usage.cacheWrite,
+        cachedInput: 0,
+        cacheWrite: 0,
+      }
+      const saved = savedByCaches([{ tokens: mapped(usage), price }])
+      const difference = costOf(plain, price) - costOf(usage, price) - saved
+      assert.ok(difference >= -1n && difference <= 1n, 'but for the rounding of both')
+    }),
+  )
+  const price = mapped({ input: 1_000_000, cachedInput: 100_000, cacheWrite: 1_250_000, output: 1, reasoning: 1 })
+  const tokens = (cachedInput: number, cacheWrite: number) =>
+    mapped({ input: 5, cachedInput, cacheWrite, output: 5, reasoning: 5 })
+  assert.equal(savedByCaches([{ tokens: tokens(1_000, 0), price }]), 900n)
+  assert.equal(savedByCaches([{ tokens: tokens(0, 1_000), price }]), -250n)
+  assert.equal(savedByCaches([tokens(1_000, 0), tokens(0, 1_000)].map((each) => ({ tokens: each, price }))), 650n)
+  assert.equal(savedByCaches([]), 0n)
 })
 
 test('the credit lasts as long as days like these can be paid from it', () => {

@@ -36,6 +36,18 @@ export function breakdownOf(parts: readonly Billed[]): Breakdown {
   return { classes, rounding: worth - whole, notCharged: worth - charged, charged }
 }
 
+/**
+ * What providers' caches have saved: what the tokens that were read from them and written to them would have cost as plain
+ * input, minus what they cost. Less than nothing where more was written than read.
+ */
+export function savedByCaches(parts: readonly Pick<Billed, 'tokens' | 'price'>[]): Nanos {
+  const saved = parts.reduce((sum, { tokens, price }) => {
+    const read = tokens.cachedInput * (price.input - price.cachedInput)
+    return sum + read + tokens.cacheWrite * (price.input - price.cacheWrite)
+  }, 0n)
+  return saved / TOKENS_PER_PRICE
+}
+
 /** For how many days the credit lasts, in tenths, when each costs as much as the average of these; null: nothing was spent. */
 export function daysLeft(available: Nanos, spent: Nanos, days: number): number | null {
   if (spent <= 0n) return null

@@ -50,6 +50,11 @@ test('where answer and reasoning differ in price, the dearer one is set aside', 
   assert.equal(quoteFor({ maxTokens: 50, price: { ...PRICE, reasoning: 1_000_000n } }).want, 100n + 50n * 4n)
 })
 
+test('where a prompt that is written to a cache costs more than one that is read, the dearer one is set aside', () => {
+  assert.equal(quoteFor({ maxTokens: 50, price: { ...PRICE, cacheWrite: 1_250_000n } }).want, 125n + 50n * 4n)
+  assert.equal(quoteFor({ maxTokens: 50, price: { ...PRICE, cacheWrite: 900_000n } }).want, 100n + 50n * 4n)
+})
+
 test('even a free model needs a positive balance', () => {
   const free = quoteFor({ maxTokens: 50, price: FREE })
   assert.deepEqual(free, { want: 1n, min: 1n, promptTokens: 100, outputTokens: 50 })
@@ -57,7 +62,7 @@ test('even a free model needs a positive balance', () => {
 
 test('what is asked for pays for the whole quoted answer, and the minimum for at least one token of it', () => {
   const prices = fc.bigInt({ min: 0n, max: 10_000_000_000_000n })
-  const anyPrice = fc.record({ input: prices, output: prices, reasoning: prices })
+  const anyPrice = fc.record({ input: prices, cacheWrite: prices, output: prices, reasoning: prices })
   const tokens = fc.integer({ min: 1, max: 2_000_000 })
   fc.assert(
     fc.property(anyPrice, tokens, fc.option(tokens, { nil: undefined }), tokens, (classes, prompt, most, typical) => {
@@ -70,8 +75,10 @@ test('what is asked for pays for the whole quoted answer, and the minimum for at
       })
       assert.ok(min >= 1n && want >= min)
       for (const kind of ['output', 'reasoning'] as const) {
-        assert.ok(costOf({ ...NO_USAGE, input: prompt, [kind]: outputTokens }, price) <= want)
-        assert.ok(costOf({ ...NO_USAGE, input: prompt, [kind]: 1 }, price) <= min)
+        for (const read of ['input', 'cacheWrite'] as const) {
+          assert.ok(costOf({ ...NO_USAGE, [read]: prompt, [kind]: outputTokens }, price) <= want)
+          assert.ok(costOf({ ...NO_USAGE, [read]: prompt, [kind]: 1 }, price) <= min)
+        }
       }
     }),
   )

@@ -1,6 +1,5 @@
 import type { Nanos } from '../money.ts'
-import { costOf, type Price } from './pricing.ts'
-import { NO_USAGE } from './usage.ts'
+import { costOf, dearestPrompt, type Price } from './pricing.ts'
 
 /** What a call asks the wallet for. */
 export interface Quote {
@@ -45,12 +44,14 @@ export function quote(options: QuoteOptions): Quote {
   return { want, min: costOfCall(promptTokens, 1, price), promptTokens, outputTokens }
 }
 
-/** Answer and reasoning may be priced differently; a hold assumes the dearer. Even a free model needs a positive balance. */
+/** Answer and reasoning may be priced differently, and so may a prompt that is written to a cache: a hold assumes the dearer.
+ * Even a free model needs a positive balance. */
 function costOfCall(promptTokens: number, outputTokens: number, price: Price): Nanos {
+  const prompt = dearestPrompt(promptTokens, price)
   const cost =
     price.reasoning > price.output
-      ? costOf({ ...NO_USAGE, input: promptTokens, reasoning: outputTokens }, price)
-      : costOf({ ...NO_USAGE, input: promptTokens, output: outputTokens }, price)
+      ? costOf({ ...prompt, reasoning: outputTokens }, price)
+      : costOf({ ...prompt, output: outputTokens }, price)
   return cost > 0n ? cost : 1n
 }
 

@@ -26,10 +26,17 @@ function unroundedCostOf(usage: Usage, price: PerClass<bigint>): bigint {
   )
 }
 
+/** A prompt at its dearest: what is written to a provider's cache may cost more than what is only read. */
+export function dearestPrompt(promptTokens: number, price: PerClass<bigint>): Usage {
+  return price.cacheWrite > price.input
+    ? { ...NO_USAGE, cacheWrite: promptTokens }
+    : { ...NO_USAGE, input: promptTokens }
+}
+
 /** How many answer tokens an amount buys after this prompt is paid for. Never more than `most`. */
 export function outputTokensFor(amount: Nanos, promptTokens: number, price: Price, most: number): number {
   const dearest = price.output > price.reasoning ? 'output' : 'reasoning'
-  return moreTokensFor(amount, { ...NO_USAGE, input: promptTokens }, dearest, price, most)
+  return moreTokensFor(amount, dearestPrompt(promptTokens, price), dearest, price, most)
 }
 
 /** How many tokens of one class an amount buys after these others are paid for. Never more than `most`. */

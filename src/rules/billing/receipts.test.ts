@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { billFor, CALL_OUTCOMES, type Ending } from './charging.ts'
 import type { Nanos } from '../money.ts'
 import type { Price } from './pricing.ts'
-import { callIdOf, completionIdOf, recompute, type Receipt } from './receipts.ts'
+import { callIdOf, completionIdOf, recompute, savedOn, type Receipt } from './receipts.ts'
 
 const ID = '0199d3c4-7a10-7c3e-9a53-1f2e3d4c5b6a'
 const PRICE: Price = {
@@ -127,4 +127,11 @@ test('a call is found by its uuid and by the id of its answer, and by nothing el
     'g'.repeat(32),
   ])
     assert.equal(callIdOf(text), undefined, text)
+})
+
+test('a receipt says what the cache has saved, and of a call that cost nothing, nothing', () => {
+  const used = { usage: USED, source: 'reported' as const }
+  const saved = (333n * 1_350_000_000n - 77n * 375_000_000n) / 1_000_000n
+  assert.equal(savedOn(receiptOf({ outcome: 'completed', used, held: MORE_THAN_ENOUGH })), saved)
+  assert.equal(savedOn(receiptOf({ outcome: 'truncated', used, held: MORE_THAN_ENOUGH })), 0n)
 })

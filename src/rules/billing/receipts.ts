@@ -1,7 +1,8 @@
 import { billFor, type CallOutcome, type UsageSource } from './charging.ts'
+import { savedByCaches } from './costs.ts'
 import type { Nanos } from '../money.ts'
 import type { Price } from './pricing.ts'
-import { TOKEN_CLASSES, type Usage } from './usage.ts'
+import { perClass, TOKEN_CLASSES, type Usage } from './usage.ts'
 
 /** The immutable record of what a call cost and why: everything that its charge can be computed from again. */
 export interface Receipt {
@@ -75,6 +76,11 @@ export function recompute(receipt: Receipt): Recomputation {
     receipt.charged <= bill.charge &&
     receipt.charged >= least
   return { worth: bill.worth, charge: bill.charge, matches }
+}
+
+/** What the provider's cache has saved. Of a call that cost nothing, nothing. */
+export function savedOn({ usage, price, charged }: Pick<Receipt, 'usage' | 'price' | 'charged'>): Nanos {
+  return charged === 0n ? 0n : savedByCaches([{ tokens: perClass((name) => BigInt(usage[name])), price }])
 }
 
 function isSameUsage(a: Usage, b: Usage): boolean {

@@ -27,7 +27,8 @@ const tool = z.object({
     strict: z
       .boolean()
       .nullish()
-      .transform((isStrict) => isStrict ?? undefined),
+      .transform((isStrict) => isStrict ?? undefined)
+      .optional(),
   }),
 })
 

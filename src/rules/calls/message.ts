@@ -132,11 +132,13 @@ export function withoutReasoning(message: Message): Message {
 
 /** Without what only providers read: the same words are the same message, wherever a cache may begin. */
 export function asSaid(message: Message): Message {
-  if (Array.isArray(message.content)) {
-    const content = message.content.map(({ cache_control: _, ...part }) => part)
-    return withoutReasoning({ ...message, content } as Message)
-  }
-  return withoutReasoning(message)
+  return withoutReasoning(withoutMarks(message))
+}
+
+export function withoutMarks(message: Message): Message {
+  if (!Array.isArray(message.content)) return message
+  const content = message.content.map(({ cache_control: _, ...part }) => part)
+  return { ...message, content } as Message
 }
 
 export function partsOf({ content }: Message): readonly ContentPart[] {

@@ -62,16 +62,19 @@ export function usableDeploymentsOf(model: Model, fields: readonly RouteField[])
 }
 
 /**
- * The order in which a call tries the deployments of its route: group by group, and within a group at random, so that each
+ * The order in which a call tries the deployments of its route: group by group, and within a group by chance, so that each
  * is first as often as its weight says. `chance` gives numbers from 0 to below 1.
  */
 export function drawOrder<D extends Pick<Deployment, 'group' | 'weight'>>(
   deployments: readonly D[],
-  chance: () => number,
+  chance: (deployment: D) => number,
 ): D[] {
   if (deployments.length < 2) return [...deployments]
   // The smallest of exponentially distributed times is that of a deployment as often as its rate, the weight, says.
-  const drawn = deployments.map((deployment) => ({ deployment, at: -Math.log(1 - chance()) / deployment.weight }))
+  const drawn = deployments.map((deployment) => ({
+    deployment,
+    at: -Math.log(1 - chance(deployment)) / deployment.weight,
+  }))
   drawn.sort((a, b) => a.deployment.group - b.deployment.group || a.at - b.at)
   return drawn.map(({ deployment }) => deployment)
 }

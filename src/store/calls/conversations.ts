@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { SeenMessage } from '../../rules/calls/conversations.ts'
+import type { Opening } from '../../rules/calls/openings.ts'
 import { inTransaction, type Db } from '../database.ts'
 
 export interface ConversationKey {
@@ -7,15 +8,24 @@ export interface ConversationKey {
   id: string
 }
 
-/** Which of these were deleted, in the order asked. */
-export async function areDeleted(db: Db, keys: readonly ConversationKey[]): Promise<boolean[]> {
-  const { rows } = await sql<{ deleted: boolean }>`
-    select c.deleted_at is not null as deleted
+export interface KnownConversation {
+  isDeleted: boolean
+  /** Undefined: nothing was recorded of it yet. */
+  opening: Opening | undefined
+}
+
+/** What is known of these, in the order asked. */
+export async function findConversations(db: Db, keys: readonly ConversationKey[]): Promise<KnownConversation[]> {
+  const { rows } = await sql<{ deleted: boolean; messages: number | null; digest: Buffer | null }>`
+    select c.deleted_at is not null as deleted, c.opening_messages as messages, c.opening_digest as digest
     from unnest(${keys.map((key) => key.projectId)}::uuid[], ${keys.map((key) => key.id)}::text[])
       with ordinality as k (project_id, id, n)
       left join conversations c on c.project_id = k.project_id and c.id = k.id
     order by k.n`.execute(db)
-  return rows.map((row) => row.deleted)
+  return rows.map(({ deleted, messages, digest }) => ({
+    isDeleted: deleted,
+    opening: messages === null || digest === null ? undefined : { messages, digest },
+  }))
 }
 
 export interface Turn {
@@ -25,6 +35,8 @@ export interface Turn {
   messages: readonly SeenMessage[]
   /** 0: the text is not kept. */
   retentionDays: number
+  /** Undefined: the call begins as those before. */
+  opening?: Opening | undefined
 }
 
 /**
@@ -33,6 +45,7 @@ export interface Turn {
  */
 export async function recordTurn(db: Db, turn: Turn): Promise<void> {
   const { projectId, id } = turn.conversation
+  const { messages: openingMessages = null, digest: openingDigest = null } = turn.opening ?? {}
   const keepsText = turn.retentionDays > 0
   const messages = JSON.stringify(
     turn.messages.map(({ digest, occurrence, message: { role, ...content } }) => ({
@@ -44,8 +57,12 @@ export async function recordTurn(db: Db, turn: Turn): Promise<void> {
   )
   await sql`
     with conversation as (
-      insert into conversations as c (project_id, id, calls) values (${projectId}, ${id}, 1)
-      on conflict (project_id, id) do update set calls = c.calls + 1, last_call_at = now() where c.deleted_at is null
+      insert into conversations as c (project_id, id, calls, opening_messages, opening_digest)
+      values (${projectId}, ${id}, 1, ${openingMessages}, ${openingDigest})
+      on conflict (project_id, id) do update set calls = c.calls + 1, last_call_at = now(),
+        opening_messages = coalesce(excluded.opening_messages, c.opening_messages),
+        opening_digest = coalesce(excluded.opening_digest, c.opening_digest)
+      where c.deleted_at is null
       returning c.id
     )
     insert into messages (project_id, conversation_id, digest, occurrence, role, content, call_id, content_expires_at)
@@ -65,7 +82,7 @@ export async function deleteConversation(db: Db, key: ConversationKey): Promise<
   return inTransaction(db, async (tx) => {
     const result = await tx
       .updateTable('conversations')
-      .set({ deleted_at: new Date(), calls: 0 })
+      .set({ deleted_at: new Date(), calls: 0, opening_messages: null, opening_digest: null })
       .where('project_id', '=', key.projectId)
       .where('id', '=', key.id)
       .where('deleted_at', 'is', null)

@@ -16,7 +16,7 @@ import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { TOKEN_CLASSES } from '../../token-classes.ts'
 import { CallStatus } from './call-status.tsx'
-import { linesToCharge, type CallDetail, type CostLine } from './cost-lines.ts'
+import { linesToCharge, savingsOf, type CallDetail, type CostLine } from './cost-lines.ts'
 import { Waterfall } from './waterfall.tsx'
 
 export function CallPage() {
@@ -219,6 +219,9 @@ function CostLines({ call }: { call: CallDetail }) {
             {formatMoneyExactly(call.chargedNanos)}
           </td>
         </tr>
+        {savingsOf(call).map((line) => (
+          <SumLine key={line.label} {...line} />
+        ))}
         {call.corrections.map(({ kind, amountNanos, createdAt }) => (
           <SumLine key={createdAt} label={`Later: ${kind.replaceAll('_', ' ')}`} nanos={amountNanos} />
         ))}

@@ -1,6 +1,7 @@
 import { ChartColumn } from 'lucide-react'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { changeOf } from '../../change.ts'
+import { classes } from '../../components/classes.ts'
 import { Card } from '../../components/card.tsx'
 import type { ChartProps } from '../../components/chart-data.ts'
 import { Chart } from '../../components/chart.tsx'
@@ -104,8 +105,9 @@ function NoUsage() {
 function Totals({ data }: { data: Usage | undefined }) {
   const now = data?.totals
   const before = data?.previous
+  const isCached = now !== undefined && now.tokens.cachedInput + now.tokens.cacheWrite > 0
   return (
-    <div className="grid grid-cols-2 gap-3 lg:grid-cols-5">
+    <div className={classes('grid grid-cols-2 gap-3', isCached ? 'lg:grid-cols-6' : 'lg:grid-cols-5')}>
       <Stat
         label="Calls"
         value={now && <Count of={now.calls} />}
@@ -134,6 +136,17 @@ function Totals({ data }: { data: Usage | undefined }) {
         value={now && <Duration ms={now.firstTokenMs.p50} />}
         note={now?.firstTokenMs.p95 != null && `p95 ${formatDuration(now.firstTokenMs.p95)}`}
       />
+      {isCached && (
+        <Stat
+          label="Saved by caching"
+          value={<Money nanos={data?.savedNanos ?? '0'} />}
+          note={
+            <>
+              <Tokens count={now.tokens.cachedInput} /> read, <Tokens count={now.tokens.cacheWrite} /> written
+            </>
+          }
+        />
+      )}
     </div>
   )
 }

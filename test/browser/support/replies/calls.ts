@@ -45,6 +45,7 @@ export const COMPLETED: CallDetail = {
   worthNanos: 7_654_321n,
   chargedNanos: 7_654_321n,
   roundingNanos: 1n,
+  savedNanos: 56_287n,
   isRecomputed: true,
   lines: {
     input: { tokens: 1_501, price: 150_000_000n, nanos: 225_150n },
@@ -71,6 +72,7 @@ export const BROKEN: CallDetail = {
   worthNanos: 900_000n,
   chargedNanos: 300_000n,
   roundingNanos: 0n,
+  savedNanos: 0n,
   isRecomputed: false,
   priceEffectiveFrom: null,
   lines: {

@@ -153,6 +153,7 @@ export function usageOf(by: Usage['by'], every: Usage['every'], groups: [id: str
     by,
     upTo: ago({ seconds: 50 }),
     totals: { ...detailed(5), calls: 4_321 },
+    savedNanos: 1_230_000_000n,
     previous: { ...previous, calls: 5_000 },
     groups: groups.map(([each, label], n) => ({ ...detailed(groups.length - n), id: each, label })),
     points: Array.from({ length: count }, (_unused, n) => ({

@@ -2,8 +2,8 @@ import { Resolver, lookup as lookupOfSystem } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { MINUTE_MS } from '../rules/durations.ts'
-import { UpstreamError } from './provider.ts'
+import { MINUTE_MS } from '../../rules/durations.ts'
+import { UpstreamError } from '../provider.ts'
 
 /**
  * Finds the addresses of providers. Questions go over the network by c-ares, not through getaddrinfo: that one blocks a

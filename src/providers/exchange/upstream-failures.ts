@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
 
 /** What it means when an exchange with an upstream goes wrong: by its status, its headers, or how the connection ended. */
 

@@ -1,6 +1,6 @@
-import { createWatchdog } from '../platform/timer.ts'
-import { STALL_BLAMED_MS, type UpstreamTimers } from '../rules/limits.ts'
-import type { UpstreamErrorKind } from './provider.ts'
+import { createWatchdog } from '../../platform/timer.ts'
+import { STALL_BLAMED_MS, type UpstreamTimers } from '../../rules/limits.ts'
+import type { UpstreamErrorKind } from '../provider.ts'
 
 /** How soon after a break of its reader an upstream is found to have given up, if it did so because of the break. What was
  * already on its way comes first, so only the time that is spent waiting for the upstream counts. */

@@ -1,0 +1,7 @@
+-- What the prompts of a conversation begin with: of its first call, or of the last one that began otherwise. A call that
+-- begins so comes back, and what a provider caches for it will be read. The digest is keyed, and of an outline only: how
+-- long each message is and how it begins and ends.
+alter table conversations
+  add column opening_messages int,
+  add column opening_digest bytea check (length(opening_digest) = 16),
+  add constraint an_opening_is_whole check ((opening_messages is null) = (opening_digest is null));
