@@ -1,5 +1,5 @@
 import type { Chunk } from '../src/rules/calls/chunk.ts'
-import { createReader } from '../src/providers/anthropic.ts'
+import { createReader } from '../src/providers/anthropic/anthropic.ts'
 import { finish, text, toolCall, usage } from './support/chunks.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
 

@@ -1,5 +1,5 @@
 import type { Chunk } from '../src/rules/calls/chunk.ts'
-import { createReader } from '../src/providers/openai-events.ts'
+import { createReader } from '../src/providers/openai/openai-events.ts'
 import { finish, text, toolCall, usage } from './support/chunks.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
 

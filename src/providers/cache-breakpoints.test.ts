@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChatRequest } from '../rules/calls/chat-request.ts'
-import { callOptionsOf } from './ai-sdk-request.ts'
-import { requestBodyOf } from './anthropic-request.ts'
+import { callOptionsOf } from './bedrock/ai-sdk-request.ts'
+import { requestBodyOf } from './anthropic/anthropic-request.ts'
 import { withBreakpoints, withCachePoints } from './cache-breakpoints.ts'
 
 const RETURNING = { key: 'key', isReturning: true }

@@ -1,5 +1,5 @@
 import { isRecord } from '../rules/record.ts'
-import type { CallOptions } from './ai-sdk-request.ts'
+import type { CallOptions } from './bedrock/ai-sdk-request.ts'
 import type { ConversationCache } from './provider.ts'
 
 /**

@@ -1,10 +1,10 @@
-import { createAnthropic } from './anthropic.ts'
-import { createBedrock } from './bedrock.ts'
-import { createGemini } from './gemini.ts'
-import { createOpenAICompatible } from './openai-compatible.ts'
+import { createAnthropic } from './anthropic/anthropic.ts'
+import { createBedrock } from './bedrock/bedrock.ts'
+import { createGemini } from './gemini/gemini.ts'
+import { createOpenAICompatible } from './openai/openai-compatible.ts'
 import type { Provider } from './provider.ts'
 import type { Transport } from './transport.ts'
-import { createVertex } from './vertex.ts'
+import { createVertex } from './gemini/vertex.ts'
 
 export interface ProviderOptions {
   kind: string

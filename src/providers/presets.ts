@@ -1,4 +1,4 @@
-import type { OpenAICompatibleSettings } from './openai-settings.ts'
+import type { OpenAICompatibleSettings } from './openai/openai-settings.ts'
 
 /**
  * Where well-known providers are and what they do differently. Data and nothing else: a provider that speaks one of our

@@ -1,4 +1,5 @@
-import type { ReasoningEffort } from '../rules/calls/chat-request.ts'
+import { isPrefilled, type ChatRequest, type ReasoningEffort } from '../rules/calls/chat-request.ts'
+import type { RouteField } from '../rules/calls/route-fields.ts'
 import { REASONING_TOKENS } from '../rules/calls/reasoning.ts'
 
 /**
@@ -56,6 +57,24 @@ const CLAUDE_BUDGET_MIN = 1_024
 export function claudeBudgetOf(effort: ReasoningEffort, maxTokens: number | undefined): number | undefined {
   const budget = Math.min(REASONING_TOKENS[effort], (maxTokens ?? Infinity) - 1)
   return budget < CLAUDE_BUDGET_MIN ? undefined : budget
+}
+
+/** A model that is to think takes neither another temperature nor a tool that it must call. */
+export function unhonouredByThinkingClaude(request: ChatRequest, upstreamModel: string): RouteField | undefined {
+  const { reasoning_effort: effort = 'none', max_tokens } = request
+  if (effort === 'none') return undefined
+  const kind = claudeThinkingOf(upstreamModel)
+  if (kind === 'none' || (kind === 'budget' && !claudeBudgetOf(effort, max_tokens))) return 'reasoning_effort'
+  if ((request.temperature ?? 1) !== 1) return 'temperature'
+  if (request.top_p !== undefined && request.top_p < THINKING_TOP_P_MIN) return 'top_p'
+  if (mustCallTool(request.tool_choice)) return 'tool_choice'
+  return isPrefilled(request) ? 'prefill' : undefined
+}
+
+const THINKING_TOP_P_MIN = 0.95
+
+export function mustCallTool(choice: ChatRequest['tool_choice']): boolean {
+  return typeof choice === 'object' || choice === 'required'
 }
 
 export interface GeminiThinking {

@@ -129,9 +129,23 @@ clause('optional-nothing', async () => {
   const fields = [...uses.map(([field]) => field), 'verbosity', 'logprobs', 'parallel_tool_calls']
   await addModels(world, { id: 'plainer', provider: 'simulator', deployment: { unsupportedFields: fields } })
   const nothing = {
-    ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, stop: '', logit_bias: {} },
-    ...{ response_format: { type: 'text' }, tool_choice: 'auto', verbosity: 'medium', logprobs: false, n: 1 },
-    ...{ service_tier: 'auto', modalities: ['text'], store: false, seed: null, tools: null, audio: null },
+    temperature: 1,
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    stop: '',
+    logit_bias: {},
+    response_format: { type: 'text' },
+    tool_choice: 'auto',
+    verbosity: 'medium',
+    logprobs: false,
+    n: 1,
+    service_tier: 'auto',
+    modalities: ['text'],
+    store: false,
+    seed: null,
+    tools: null,
+    audio: null,
   }
   const { status, text } = await ask(world, chatBody('tokens=2', { model: 'plainer', ...nothing }))
   assert.equal(status, 200, text)

@@ -11,7 +11,7 @@ import { createSimulator } from '../../simulator/server.ts'
 import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import type { Chunk } from '../../src/rules/calls/chunk.ts'
 import { UPSTREAM_TIMERS, type UpstreamTimers } from '../../src/rules/limits.ts'
-import { createBedrock, framesIn } from '../../src/providers/bedrock.ts'
+import { createBedrock, framesIn } from '../../src/providers/bedrock/bedrock.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../../src/providers/provider.ts'
 import { createTransport, type Transport } from '../../src/providers/transport.ts'
 

@@ -7,7 +7,7 @@ import type { Chunk } from '../../src/rules/calls/chunk.ts'
 import { UPSTREAM_TIMERS, type UpstreamTimers } from '../../src/rules/limits.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../../src/providers/provider.ts'
 import { createTransport, type EventsRequest } from '../../src/providers/transport.ts'
-import { createVertex } from '../../src/providers/vertex.ts'
+import { createVertex } from '../../src/providers/gemini/vertex.ts'
 
 const simulator = await createSimulator()
 const transport = createTransport({ keepAliveMs: 1_000 })

@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../rules/calls/chat-request.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
 import {
   inlineDataOf,
   isInstruction,
@@ -10,9 +10,9 @@ import {
   type InstructionMessage,
   type Message,
   type TextPart,
-} from '../rules/calls/message.ts'
-import { thoughtsOf } from './reasoning-signature.ts'
-import { toolInputOf } from './tool-input.ts'
+} from '../../rules/calls/message.ts'
+import { thoughtsOf } from '../reasoning-signature.ts'
+import { toolInputOf } from '../tool-input.ts'
 
 /** The conversation of a chat request, turn by turn, in the words of Anthropic's Messages. */
 

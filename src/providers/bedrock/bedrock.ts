@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { EVENT_BYTES_MAX } from '../rules/limits.ts'
+import { EVENT_BYTES_MAX } from '../../rules/limits.ts'
 import { streamThrough } from './ai-sdk.ts'
 import { cannotHonour, reasoningOf } from './bedrock-request.ts'
-import { BEDROCK_ENDINGS } from './endings.ts'
-import { UpstreamError, type Provider, type UpstreamErrorKind } from './provider.ts'
-import { endsStep, nextStep, type Transport } from './transport.ts'
+import { BEDROCK_ENDINGS } from '../endings.ts'
+import { UpstreamError, type Provider, type UpstreamErrorKind } from '../provider.ts'
+import { endsStep, nextStep, type Transport } from '../transport.ts'
 
 export interface BedrockOptions {
   name: string

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { stopsOf, type ChatRequest } from '../rules/calls/chat-request.ts'
-import type { AssistantMessage, Message } from '../rules/calls/message.ts'
+import { stopsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
+import type { AssistantMessage, Message } from '../../rules/calls/message.ts'
 import type { OpenAICompatibleSettings } from './openai-settings.ts'
-import type { UpstreamCall } from './provider.ts'
+import type { UpstreamCall } from '../provider.ts'
 
 /** A chat request as providers of OpenAI's format take it: as it came, but for what some of them refuse. */
 

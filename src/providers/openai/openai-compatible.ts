@@ -1,12 +1,12 @@
-import { fieldsOf } from '../rules/calls/route-fields.ts'
-import { fieldsIn } from '../rules/record.ts'
-import { withExtra } from './extra-body.ts'
+import { fieldsOf } from '../../rules/calls/route-fields.ts'
+import { fieldsIn } from '../../rules/record.ts'
+import { withExtra } from '../extra-body.ts'
 import { createReader, FAILURES_OF_THE_MODEL } from './openai-events.ts'
 import { requestBodyOf } from './openai-request.ts'
 import { KEY_STATUSES, openAICompatibleSettings, type OpenAICompatibleSettings } from './openai-settings.ts'
-import type { Provider, UpstreamErrorKind } from './provider.ts'
-import { parseObject, readEvents } from './read-events.ts'
-import type { Transport } from './transport.ts'
+import type { Provider, UpstreamErrorKind } from '../provider.ts'
+import { parseObject, readEvents } from '../read-events.ts'
+import type { Transport } from '../transport.ts'
 
 export interface OpenAICompatibleOptions {
   name: string

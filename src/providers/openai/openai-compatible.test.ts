@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChatRequest } from '../rules/calls/chat-request.ts'
-import { UPSTREAM_TIMERS } from '../rules/limits.ts'
-import type { Chunk } from '../rules/calls/chunk.ts'
+import { parseChatRequest } from '../../rules/calls/chat-request.ts'
+import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
 import { createOpenAICompatible } from './openai-compatible.ts'
-import { createTransport, type EventsRequest } from './transport.ts'
+import { createTransport, type EventsRequest } from '../transport.ts'
 
 const STOP = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChatRequest } from '../rules/calls/chat-request.ts'
+import { parseChatRequest } from '../../rules/calls/chat-request.ts'
 import { openAICompatibleSettings } from './openai-settings.ts'
 import { requestBodyOf, type Asked } from './openai-request.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Chunk } from '../rules/calls/chunk.ts'
-import { judgeReport } from '../rules/billing/reported-usage.ts'
-import type { Usage } from '../rules/billing/usage.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
+import { judgeReport } from '../../rules/billing/reported-usage.ts'
+import type { Usage } from '../../rules/billing/usage.ts'
 import { createReader } from './openai-events.ts'
-import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
 
 const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
 

@@ -1,5 +1,5 @@
 import type { AmazonBedrockProvider } from '@ai-sdk/amazon-bedrock'
-import { stopsOf, type ChatRequest } from '../rules/calls/chat-request.ts'
+import { stopsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
 import {
   isInstruction,
   withoutMarks,
@@ -8,9 +8,9 @@ import {
   type ContentPart,
   type InlineData,
   type Message,
-} from '../rules/calls/message.ts'
-import { thoughtsOf, type Thought } from './reasoning-signature.ts'
-import { toolInputOf } from './tool-input.ts'
+} from '../../rules/calls/message.ts'
+import { thoughtsOf, type Thought } from '../reasoning-signature.ts'
+import { toolInputOf } from '../tool-input.ts'
 
 /** How a chat request is said to a model of an `@ai-sdk` package, whichever provider is behind it. */
 

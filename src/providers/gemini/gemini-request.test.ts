@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChatRequest, type ChatRequest } from '../rules/calls/chat-request.ts'
+import { parseChatRequest, type ChatRequest } from '../../rules/calls/chat-request.ts'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
-import { UpstreamError } from './provider.ts'
+import { UpstreamError } from '../provider.ts'
 
 const MODEL = 'gemini-2.0-flash'
 const HI = [{ role: 'user', content: 'Hi' }]

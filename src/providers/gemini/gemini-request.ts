@@ -5,7 +5,7 @@ import {
   isPrefilled,
   stopsOf,
   type ChatRequest,
-} from '../rules/calls/chat-request.ts'
+} from '../../rules/calls/chat-request.ts'
 import {
   inlineDataOf,
   isInstruction,
@@ -14,14 +14,14 @@ import {
   type FilePart,
   type InstructionMessage,
   type Message,
-} from '../rules/calls/message.ts'
-import { fieldsOf, type RouteField } from '../rules/calls/route-fields.ts'
-import { fieldsIn } from '../rules/record.ts'
-import { mapSchema, type Schema } from './json-schema.ts'
-import { UpstreamError } from './provider.ts'
-import { geminiTakesPenalties, geminiThinkingOf, isGemini3 } from './reasoning-effort.ts'
-import { signedContentOf } from './reasoning-signature.ts'
-import { toolInputOf } from './tool-input.ts'
+} from '../../rules/calls/message.ts'
+import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
+import { fieldsIn } from '../../rules/record.ts'
+import { mapSchema, type Schema } from '../json-schema.ts'
+import { UpstreamError } from '../provider.ts'
+import { geminiTakesPenalties, geminiThinkingOf, isGemini3 } from '../reasoning-effort.ts'
+import { signedContentOf } from '../reasoning-signature.ts'
+import { toolInputOf } from '../tool-input.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RETIRED_FIELDS, ROUTE_FIELDS } from '../rules/calls/route-fields.ts'
+import { RETIRED_FIELDS, ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
 
 export const KEY_STATUSES = [401, 402, 403]
 const headerName = z.string().regex(/^[a-z0-9-]{1,100}$/, 'must be the name of a header, in lower case')

@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { createReader, kindOfRefusal } from './gemini.ts'
-import { withExtra } from './extra-body.ts'
-import { UpstreamError, type Provider } from './provider.ts'
-import { readEvents } from './read-events.ts'
-import type { Transport } from './transport.ts'
+import { withExtra } from '../extra-body.ts'
+import { UpstreamError, type Provider } from '../provider.ts'
+import { readEvents } from '../read-events.ts'
+import type { Transport } from '../transport.ts'
 
 export interface VertexOptions {
   name: string

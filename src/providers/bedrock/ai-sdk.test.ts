@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChatRequest } from '../rules/calls/chat-request.ts'
-import type { Chunk } from '../rules/calls/chunk.ts'
-import { judgeReport } from '../rules/billing/reported-usage.ts'
+import { parseChatRequest } from '../../rules/calls/chat-request.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
+import { judgeReport } from '../../rules/billing/reported-usage.ts'
 import { callOptionsOf } from './ai-sdk-request.ts'
 import { createReader } from './ai-sdk.ts'
-import { BEDROCK_ENDINGS } from './endings.ts'
-import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
+import { BEDROCK_ENDINGS } from '../endings.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
 
 const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
 

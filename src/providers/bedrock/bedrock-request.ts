@@ -1,11 +1,16 @@
-import { filesOf, imageUrlsOf, isPrefilled, type ChatRequest } from '../rules/calls/chat-request.ts'
-import { inlineDataOf } from '../rules/calls/message.ts'
-import { fieldsOf, type RouteField } from '../rules/calls/route-fields.ts'
+import { filesOf, imageUrlsOf, isPrefilled, type ChatRequest } from '../../rules/calls/chat-request.ts'
+import { inlineDataOf } from '../../rules/calls/message.ts'
+import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
 import { inlineImageOf, SIGNED_BY, type ReasoningOptions } from './ai-sdk-request.ts'
-import { unhonouredWhileThinking } from './anthropic-request.ts'
-import type { UpstreamCall } from './provider.ts'
-import { claudeBudgetOf, claudeEffortOf, claudeTakesPrefill, claudeThinkingOf } from './reasoning-effort.ts'
-import { areThoughtsKept } from './reasoning-signature.ts'
+import type { UpstreamCall } from '../provider.ts'
+import {
+  claudeBudgetOf,
+  claudeEffortOf,
+  claudeTakesPrefill,
+  claudeThinkingOf,
+  unhonouredByThinkingClaude,
+} from '../reasoning-effort.ts'
+import { areThoughtsKept } from '../reasoning-signature.ts'
 
 /** What Bedrock's Converse API can honour of a chat request, and how its models are told to think. */
 
@@ -44,7 +49,7 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
 function unhonouredThoughts(request: ChatRequest, upstreamModel: string): RouteField | undefined {
   if (isClaude(upstreamModel)) {
     if (isPrefilled(request) && !claudeTakesPrefill(upstreamModel)) return 'prefill'
-    return unhonouredWhileThinking(request, upstreamModel)
+    return unhonouredByThinkingClaude(request, upstreamModel)
   }
   const { reasoning_effort: effort = 'none' } = request
   if (effort === 'none' || /(?:^|\.)openai\./.test(upstreamModel)) return undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { parseChatRequest } from '../rules/calls/chat-request.ts'
+import { parseChatRequest } from '../../rules/calls/chat-request.ts'
 import { cannotHonour } from './bedrock-request.ts'
 import { framesIn } from './bedrock.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChatRequest } from '../rules/calls/chat-request.ts'
+import { parseChatRequest } from '../../rules/calls/chat-request.ts'
 import { requestBodyOf, unhonouredIn } from './anthropic-request.ts'
 
 const MODEL = 'claude-opus-4-5'

@@ -1,10 +1,17 @@
-import { filesOf, imageUrlsOf, isPrefilled, stopsOf, type ChatRequest } from '../rules/calls/chat-request.ts'
-import { fieldsOf, type RouteField } from '../rules/calls/route-fields.ts'
-import { isRecord } from '../rules/record.ts'
+import { filesOf, imageUrlsOf, isPrefilled, stopsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
+import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
+import { isRecord } from '../../rules/record.ts'
 import { documentOf, imageSourceOf, SIGNED_BY, systemOf, turnsOf } from './anthropic-turns.ts'
-import { mapSchema, type Schema } from './json-schema.ts'
-import { claudeBudgetOf, claudeEffortOf, claudeTakesPrefill, claudeThinkingOf } from './reasoning-effort.ts'
-import { areThoughtsKept } from './reasoning-signature.ts'
+import { mapSchema, type Schema } from '../json-schema.ts'
+import {
+  claudeBudgetOf,
+  claudeEffortOf,
+  claudeTakesPrefill,
+  claudeThinkingOf,
+  mustCallTool,
+  unhonouredByThinkingClaude,
+} from '../reasoning-effort.ts'
+import { areThoughtsKept } from '../reasoning-signature.ts'
 
 /** A chat request in the words of Anthropic's Messages, always streamed: timers, metering and cancelling work the same. */
 export function requestBodyOf(request: ChatRequest, upstreamModel: string, defaultMaxTokens: number, endUser?: string) {
@@ -61,22 +68,8 @@ export function unhonouredIn(request: ChatRequest, upstreamModel: string): Route
   if (isPrefilled(request) && !claudeTakesPrefill(upstreamModel)) return 'prefill'
   if (!imageUrlsOf(request).every((url) => imageSourceOf(url) !== undefined)) return 'images'
   if (!filesOf(request).every((part) => documentOf(part) !== undefined)) return 'files'
-  return unhonouredWhileThinking(request, upstreamModel)
+  return unhonouredByThinkingClaude(request, upstreamModel)
 }
-
-/** A model that is to think takes neither another temperature nor a tool that it must call. */
-export function unhonouredWhileThinking(request: ChatRequest, upstreamModel: string): RouteField | undefined {
-  const { reasoning_effort: effort = 'none', max_tokens } = request
-  if (effort === 'none') return undefined
-  const kind = claudeThinkingOf(upstreamModel)
-  if (kind === 'none' || (kind === 'budget' && !claudeBudgetOf(effort, max_tokens))) return 'reasoning_effort'
-  if (samplingOf(request.temperature) !== undefined) return 'temperature'
-  if (request.top_p !== undefined && request.top_p < THINKING_TOP_P_MIN) return 'top_p'
-  if (mustCallTool(request.tool_choice)) return 'tool_choice'
-  return isPrefilled(request) ? 'prefill' : undefined
-}
-
-const THINKING_TOP_P_MIN = 0.95
 
 /** One is the default of both, and newer models refuse these fields altogether: what changes nothing is left out. */
 function samplingOf(value: number | undefined): number | undefined {
@@ -117,10 +110,6 @@ function toolChoiceOf({ tool_choice: choice, parallel_tool_calls }: ChatRequest)
   const one = isOneByOne ? { disable_parallel_tool_use: true } : {}
   if (typeof choice === 'object') return { type: 'tool', name: choice.function.name, ...one }
   return { type: choice === 'required' ? 'any' : (choice ?? 'auto'), ...one }
-}
-
-function mustCallTool(choice: ChatRequest['tool_choice']): boolean {
-  return typeof choice === 'object' || choice === 'required'
 }
 
 type ResponseFormat = ChatRequest['response_format']

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { parseChatRequest } from '../rules/calls/chat-request.ts'
-import type { Chunk, FinishReason } from '../rules/calls/chunk.ts'
-import { UPSTREAM_TIMERS } from '../rules/limits.ts'
-import { judgeReport } from '../rules/billing/reported-usage.ts'
-import type { Usage } from '../rules/billing/usage.ts'
+import { parseChatRequest } from '../../rules/calls/chat-request.ts'
+import type { Chunk, FinishReason } from '../../rules/calls/chunk.ts'
+import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import { judgeReport } from '../../rules/billing/reported-usage.ts'
+import type { Usage } from '../../rules/billing/usage.ts'
 import { createGemini, createReader, kindOfRefusal } from './gemini.ts'
-import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
-import type { EventsRequest } from './transport.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
+import type { EventsRequest } from '../transport.ts'
 
 const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
 

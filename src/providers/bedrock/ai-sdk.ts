@@ -1,11 +1,11 @@
-import type { Chunk, FinishChunk } from '../rules/calls/chunk.ts'
-import type { Usage } from '../rules/billing/usage.ts'
+import type { Chunk, FinishChunk } from '../../rules/calls/chunk.ts'
+import type { Usage } from '../../rules/billing/usage.ts'
 import { callOptionsOf, SIGNED_BY, type LanguageModel, type ReasoningOptions } from './ai-sdk-request.ts'
-import { takesCachePoints, withCachePoints } from './cache-breakpoints.ts'
-import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from './endings.ts'
-import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from './provider.ts'
-import { createSignedThoughts } from './reasoning-signature.ts'
-import type { BytesRequest, Transport } from './transport.ts'
+import { takesCachePoints, withCachePoints } from '../cache-breakpoints.ts'
+import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from '../endings.ts'
+import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from '../provider.ts'
+import { createSignedThoughts } from '../reasoning-signature.ts'
+import type { BytesRequest, Transport } from '../transport.ts'
 
 /**
  * The bridge to the provider packages of the Vercel AI SDK. They know how to say a request and how to read the answer;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { Usage } from '../rules/billing/usage.ts'
-import type { Chunk, FinishChunk, FinishReason } from '../rules/calls/chunk.ts'
-import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent, oddFinish, OPENAI_ENDINGS } from './endings.ts'
-import { UpstreamError } from './provider.ts'
-import { jsonIn, type EventReader } from './read-events.ts'
-import { countOf, createUsageSoFar } from './reported-usage.ts'
+import type { Usage } from '../../rules/billing/usage.ts'
+import type { Chunk, FinishChunk, FinishReason } from '../../rules/calls/chunk.ts'
+import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent, oddFinish, OPENAI_ENDINGS } from '../endings.ts'
+import { UpstreamError } from '../provider.ts'
+import { jsonIn, type EventReader } from '../read-events.ts'
+import { countOf, createUsageSoFar } from '../reported-usage.ts'
 
 /** The events of OpenAI's format, and all that the many providers of it write otherwise. */
 
