@@ -196,10 +196,13 @@ function* events(answer: Answer): Generator<StreamEvent> {
   yield { kind: 'done', data: '[DONE]', tokens: 0 }
 }
 
+function entryOf(token: string, rank = 0) {
+  return { token, logprob: -0.1 - rank, bytes: [...Buffer.from(token)] }
+}
+
 /** The later an alternative, the less likely it was. */
 function logprobsOf({ topLogprobs }: Answer, pieces: readonly Piece[]): unknown {
   if (topLogprobs === undefined) return null
-  const entryOf = (token: string, rank = 0) => ({ token, logprob: -0.1 - rank, bytes: [...Buffer.from(token)] })
   const content = pieces.map(({ text }) => ({
     ...entryOf(text),
     top_logprobs: Array.from({ length: topLogprobs }, (_, rank) => entryOf(rank === 0 ? text : `~${rank}`, rank)),
