@@ -12,6 +12,7 @@ import { INTAKE } from './intake.ts'
 import { LEDGER } from './ledger.ts'
 import { LIMITS } from './limits.ts'
 import { PLATFORM } from './platform.ts'
+import { PROMPT_CACHING } from './prompt-caching.ts'
 import { PROVIDERS } from './providers.ts'
 import { RACES } from './races.ts'
 import { RECOMMEND } from './recommend.ts'
@@ -42,6 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LEDGER,
   ...LIMITS,
   ...PLATFORM,
+  ...PROMPT_CACHING,
   ...PROVIDERS,
   ...RACES,
   ...RECOMMEND,
