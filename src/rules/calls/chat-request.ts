@@ -124,6 +124,8 @@ const body = z.object({
   stream_options: z.object({ include_usage: z.boolean().optional() }).optional(),
 })
 
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(body.shape))
+
 type Body = z.output<typeof body>
 export type Message = Body['messages'][number]
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { SeenMessage } from '../../rules/calls/conversations.ts'
 import { inTransaction, type Db } from '../database.ts'
+import { deleteMetadataOfConversation } from './metadata.ts'
 
 export interface ConversationKey {
   projectId: string
@@ -60,7 +61,10 @@ function withoutNul(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content).replaceAll('\\u0000', '\\ufffd'))
 }
 
-/** Erases the text, stored answers to repeated requests included, and remembers the id. Returns false when there is nothing to delete. */
+/**
+ * Erases the text, stored answers to repeated requests and metadata of its calls included, and remembers the id. Returns false
+ * when there is nothing to delete.
+ */
 export async function deleteConversation(db: Db, key: ConversationKey): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const result = await tx
@@ -86,6 +90,7 @@ export async function deleteConversation(db: Db, key: ConversationKey): Promise<
       .where('project_id', '=', key.projectId)
       .where('conversation_id', '=', key.id)
       .execute()
+    await deleteMetadataOfConversation(tx, key)
     return true
   })
 }
