@@ -21,9 +21,11 @@ export interface Hold {
   settle(ending: Ending, status?: number, result?: string): Promise<void>
 }
 
+type HoldParts = Pick<Gateway, 'ledger' | 'statistics' | 'idempotency' | 'endUsers' | 'ignoredFields' | 'metadata'>
+
 /** Everything before the first upstream byte: nothing is sent to a provider that the wallet has not set credit aside for. */
 export async function holdFor(
-  { ledger, statistics, idempotency, endUsers }: Pick<Gateway, 'ledger' | 'statistics' | 'idempotency' | 'endUsers'>,
+  { ledger, statistics, idempotency, endUsers, ignoredFields, metadata }: HoldParts,
   call: Call,
   request: ChatRequest,
   { model, price, deployments }: Route,
@@ -49,6 +51,7 @@ export async function holdFor(
     throw error
   })
   if (endUserId) endUsers.noteSeen(call, endUserId, call.endUser?.label)
+  ignoredFields.note(call)
   call.progress.rates = grant.rates
   let { amount } = grant
   const isPartial = amount < asked.want
@@ -82,13 +85,13 @@ export async function holdFor(
     async settle(ending, status = 200, result) {
       const { usage, source: usageSource, worth, charge } = billFor(ending, price)
       addUpstreamCost(call, deployments, usage)
-      const { outcome } = ending
-      call.progress.bill = { outcome, usage, usageSource, held: amount, worth }
+      call.progress.bill = { outcome: ending.outcome, usage, usageSource, held: amount, worth }
       const { requestId, conversationId } = call
       const durationMs = Math.round(performance.now() - call.startedMs)
-      const bill = { outcome, usage, usageSource, worth, charge }
+      const bill = { outcome: ending.outcome, usage, usageSource, worth, charge }
       const settlement = { ...ids, ...bill, requestId, conversationId, status, durationMs, result, ...call.facts }
       call.progress.charged = await ledger.settle(settlement)
+      metadata.record(call)
     },
   }
 }
