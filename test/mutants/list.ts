@@ -11,6 +11,7 @@ import { GATEWAY } from './gateway.ts'
 import { INTAKE } from './intake.ts'
 import { LEDGER } from './ledger.ts'
 import { LIMITS } from './limits.ts'
+import { METADATA } from './metadata.ts'
 import { PLATFORM } from './platform.ts'
 import { PROVIDERS } from './providers.ts'
 import { RACES } from './races.ts'
@@ -41,6 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...INTAKE,
   ...LEDGER,
   ...LIMITS,
+  ...METADATA,
   ...PLATFORM,
   ...PROVIDERS,
   ...RACES,
