@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
-import type { Call } from '../../src/gateway/call.ts'
-import { createIgnoredFields } from '../../src/gateway/intake/ignored-fields.ts'
 import { DAY_MS } from '../../src/rules/durations.ts'
 import { countIgnoredFields, listIgnoredFields, type IgnoredField } from '../../src/store/calls/ignored-fields.ts'
 import type { Store } from '../../src/store/database.ts'
@@ -69,23 +67,6 @@ test('a project has fifty names a day and no more, however many gateways write a
   assert.equal((await listed(flooded)).find(({ name }) => name === 'first')?.times, 10n)
   assert.equal((await listed(flooded)).length, 50)
   assert.equal((await listed(quiet)).length, 1)
-})
-
-test('a gateway remembers fifty names of a project between two writes, and writes each count once', async () => {
-  const [busy, other] = [await newProject(person), await newProject(person)]
-  const fields = createIgnoredFields(gateways.db)
-  const note = (projectId: string, body: unknown) =>
-    fields.note({ caller: { projectId }, createdAt: NOW, body } as unknown as Call)
-  for (let n = 0; n < 60; n++) note(busy, { model: 'm', [`name${n}`]: 'secret', name0: 'secret' })
-  note(other, { top_k: 5 })
-  note(other, { model: 'm' })
-  await fields.write()
-  const stored = await listed(busy)
-  assert.equal(stored.length, 50)
-  assert.equal(stored.find(({ name }) => name === 'name0')?.times, 60n)
-  assert.deepEqual(await listed(other), [{ name: 'top_k', times: 1n, lastAt: NOW }])
-  await fields.write()
-  assert.equal((await listed(other))[0]?.times, 1n, 'what is written is not written again')
 })
 
 test('the console tells members what was ignored and what was probably meant, and nobody else', async () => {

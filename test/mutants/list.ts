@@ -11,6 +11,7 @@ import { GATEWAY } from './gateway.ts'
 import { INTAKE } from './intake.ts'
 import { LEDGER } from './ledger.ts'
 import { LIMITS } from './limits.ts'
+import { METADATA } from './metadata.ts'
 import { PLATFORM } from './platform.ts'
 import { PROMPT_CACHING } from './prompt-caching.ts'
 import { PROVIDERS } from './providers.ts'
@@ -42,6 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...INTAKE,
   ...LEDGER,
   ...LIMITS,
+  ...METADATA,
   ...PLATFORM,
   ...PROMPT_CACHING,
   ...PROVIDERS,

@@ -15,7 +15,7 @@ export interface IgnoredFields {
 const PROJECTS_MAX = 2_000
 const WRITTEN_AT_ONCE = 1_000
 
-export function createIgnoredFields(db: Db): IgnoredFields {
+export function createIgnoredFields(db: Db, statement = countIgnoredFields): IgnoredFields {
   const counted = new Map<string, Map<string, IgnoredField>>()
 
   function fieldsOf(projectId: string): Map<string, IgnoredField> | undefined {
@@ -43,8 +43,7 @@ export function createIgnoredFields(db: Db): IgnoredFields {
         .flatMap((byName) => byName.values())
         .toArray()
       counted.clear()
-      for (let n = 0; n < fields.length; n += WRITTEN_AT_ONCE)
-        await countIgnoredFields(db, fields.slice(n, n + WRITTEN_AT_ONCE))
+      for (let n = 0; n < fields.length; n += WRITTEN_AT_ONCE) await statement(db, fields.slice(n, n + WRITTEN_AT_ONCE))
     },
   }
 }

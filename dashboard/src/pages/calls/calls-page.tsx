@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Download, List, Radio } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { addressOf } from '../../api.ts'
 import { Button, buttonClasses } from '../../components/button.tsx'
 import { DataTable, type Column } from '../../components/data-table.tsx'
@@ -16,7 +16,7 @@ import { formatTime } from '../../formats.ts'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { CallStatus } from './call-status.tsx'
-import { IgnoredFieldsButton, IgnoredFieldsList } from './ignored-fields.tsx'
+import { IgnoredFieldsButton, IgnoredFieldsList, useIgnoredFields } from './ignored-fields.tsx'
 import { useCalls, type CallItem } from './use-calls.ts'
 
 const FILTERS = [
@@ -46,8 +46,7 @@ export function CallsPage() {
   const query = { ...withoutHalfPair(given), ...(from !== undefined && { from }) } as Parameters<typeof useCalls>[1]
   const isFiltered = Object.keys(given).length > 0 || since !== undefined
   const calls = useCalls(project.id, query, live !== 'off' && given.id === undefined)
-  const { data: ignored } = useApi('GET /api/projects/:project/ignored-fields', { params: { project: project.id } })
-  const [showsIgnored, setShowsIgnored] = useState(false)
+  const ignored = useIgnoredFields(project.id)
   const clear = Object.fromEntries(FILTERS.filter((name) => name !== 'live').map((name) => [name, '']))
   return (
     <>
@@ -57,11 +56,7 @@ export function CallsPage() {
         description="Every request that reached a model, newest first, with its outcome, duration and cost."
         action={
           <>
-            <IgnoredFieldsButton
-              fields={ignored?.items ?? []}
-              isOpen={showsIgnored}
-              onToggle={() => setShowsIgnored(!showsIgnored)}
-            />
+            <IgnoredFieldsButton {...ignored} />
             <LiveButton
               isWanted={live !== 'off'}
               isLive={calls.isLive}
@@ -77,7 +72,7 @@ export function CallsPage() {
           </>
         }
       />
-      {showsIgnored && ignored && <IgnoredFieldsList fields={ignored.items} />}
+      {ignored.isOpen && <IgnoredFieldsList fields={ignored.fields} />}
       <Filters filters={filters} onChange={setFilters} onClear={isFiltered && (() => setFilters(clear))} />
       <DataTable
         label="Calls"

@@ -1,4 +1,5 @@
 import { TriangleAlert } from 'lucide-react'
+import { useState } from 'react'
 import type { Reply } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
 import { classes } from '../../components/classes.ts'
@@ -6,24 +7,31 @@ import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Nothing, Time } from '../../components/figures.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { formatCountExactly } from '../../formats.ts'
+import { useApi } from '../../queries.ts'
 
 export type IgnoredField = Reply<'GET /api/projects/:project/ignored-fields'>['items'][number]
 
-export interface IgnoredFieldsButtonProps {
+export interface IgnoredFields {
   fields: IgnoredField[]
   isOpen: boolean
-  onToggle(): void
+  toggle(): void
+}
+
+export function useIgnoredFields(project: string): IgnoredFields {
+  const { data } = useApi('GET /api/projects/:project/ignored-fields', { params: { project } })
+  const [isOpen, setOpen] = useState(false)
+  return { fields: data?.items ?? [], isOpen, toggle: () => setOpen(!isOpen) }
 }
 
 /** Seen only when there are some; its room is always there, so that nothing moves when they are known. */
-export function IgnoredFieldsButton({ fields, isOpen, onToggle }: IgnoredFieldsButtonProps) {
+export function IgnoredFieldsButton({ fields, isOpen, toggle }: IgnoredFields) {
   return (
     <span className={classes('max-sm:order-last', fields.length === 0 && 'invisible')}>
       <Button
         aria-expanded={isOpen}
         title="Fields of your requests that have no effect"
         icon={<TriangleAlert aria-hidden className="text-warn" />}
-        onClick={onToggle}
+        onClick={toggle}
       >
         Ignored fields
       </Button>
