@@ -9,6 +9,7 @@ import OpenAI, { APIError } from 'openai'
 import type { ChatCompletionMessage, ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
+import { fieldsIn } from '../../src/rules/record.ts'
 
 export interface Access {
   url: string
@@ -95,9 +96,13 @@ const openai: Sdk = {
         : (await client.chat.completions.create(body)).choices[0]?.message
       assert.ok(message)
       if (!message.tool_calls?.length) return message.content ?? ''
-      // Pushed back as it came.
-      messages.push(message)
-      for (const { id } of message.tool_calls) messages.push({ role: 'tool', tool_call_id: id, content: run(id) })
+      const results = message.tool_calls.map(({ id }) => ({
+        role: 'tool' as const,
+        tool_call_id: id,
+        content: run(id),
+      }))
+      // The answer is pushed back as it came, and the results in another order than the calls, as they may become ready.
+      messages.push(message, ...results.toReversed())
     }
     return assert.fail('the loop did not end')
   },
@@ -137,8 +142,9 @@ function openAIClient({ url, headers, apiKey }: Access): OpenAI {
 }
 
 /** Its types do not know the field, and it is there. */
-function reasoningIn(message: { reasoning_content?: string } | undefined): string | undefined {
-  return message?.reasoning_content
+function reasoningIn(message: unknown): string | undefined {
+  const { reasoning_content: reasoning } = fieldsIn(message)
+  return typeof reasoning === 'string' ? reasoning : undefined
 }
 
 const aiSdk: Sdk = {
