@@ -50,6 +50,7 @@ function read(body: unknown): ChatRequest {
       ...body.messages.flatMap(alsoInMessage),
       ...[body.tools, body.response_format].filter((value) => value != null).map((value) => JSON.stringify(value)),
     ],
+    wantsThoughts: body.reasoning_effort != null && body.reasoning_effort !== 'none',
     topLogprobs: body.logprobs === true ? Number(body.top_logprobs ?? 0) : undefined,
     mediaTokens: body.messages.reduce((tokens: number, message) => tokens + mediaTokensOf(message), 0),
   }

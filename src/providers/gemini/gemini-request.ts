@@ -22,6 +22,7 @@ import { UpstreamError } from '../provider.ts'
 import { geminiTakesPenalties, geminiThinkingOf, isGemini3 } from '../reasoning-effort.ts'
 import { signedContentOf } from '../reasoning-signature.ts'
 import { toolInputOf } from '../tool-input.ts'
+import { resultsInOrder } from './results-in-order.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
 
@@ -108,7 +109,7 @@ function isNoChoice(choice: ChatRequest['tool_choice']): boolean {
 function contentsOf(messages: readonly Message[], options: BodyOptions): Content[] {
   const contents: Content[] = []
   const functionNames = new Map<string, string>()
-  for (const message of messages) {
+  for (const message of resultsInOrder(messages)) {
     if (isInstruction(message)) continue
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) functionNames.set(call.id, call.function.name)
