@@ -42,7 +42,6 @@ export async function holdFor(
   })
   const { projectId, keyPairId } = call.caller
   const endUserId = call.endUser && endUsers.digestOf(projectId, call.endUser.id)
-  call.progress.endUserId = endUserId
   const ids = { callId: call.id, projectId, hasIdempotencyKey: call.idempotencyKey !== undefined }
   const frozen = { modelId: model.id, priceVersion: price.version }
   const wanted = { ...ids, ...frozen, keyPairId, endUserId, want: asked.want, min: asked.min }
@@ -52,7 +51,7 @@ export async function holdFor(
   })
   if (endUserId) endUsers.noteSeen(call, endUserId, call.endUser?.label)
   ignoredFields.note(call)
-  call.progress.rates = grant.rates
+  Object.assign(call.progress, { endUserId, rates: grant.rates })
   let { amount } = grant
   const isPartial = amount < asked.want
   let extension = 0

@@ -24,7 +24,7 @@ export const PROMPT_CACHING: Mutant[] = [
   },
   {
     bug: 'every conversation is taken to come back',
-    file: 'src/gateway/openings.ts',
+    file: 'src/gateway/conversations/openings.ts',
     from: 'isReturning: known.some((opening) => beginsWith(request, opening, digestKey))',
     to: 'isReturning: known.every((opening) => beginsWith(request, opening, digestKey))',
     test: E2E,
@@ -40,7 +40,7 @@ export const PROMPT_CACHING: Mutant[] = [
   },
   {
     bug: 'how a conversation began is not stored, so that other gateways do not know it',
-    file: 'src/gateway/conversations.ts',
+    file: 'src/gateway/conversations/conversations.ts',
     from: '        opening,\n',
     to: '',
     test: E2E,
@@ -56,7 +56,7 @@ export const PROMPT_CACHING: Mutant[] = [
   },
   {
     bug: 'the key of a cache is the same in every project',
-    file: 'src/gateway/openings.ts',
+    file: 'src/gateway/conversations/openings.ts',
     from: '.update(`${projectId} ${id}`)',
     to: '.update(id)',
     test: E2E,
