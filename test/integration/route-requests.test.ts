@@ -204,6 +204,22 @@ test('a key in a header or an address of its own is not shown either', async () 
   assert.partialDeepStrictEqual(headers, { 'x-acme': '…', 'x-acme-token': '…', 'x-copy': '…' })
 })
 
+test('at Bedrock, too, what the caller says of thinking counts', async () => {
+  const extra = { thinking: { type: 'enabled', budget_tokens: 2_000 } }
+  await told('model', 'add', 'thinker', '--owned-by', 'us', '--input', '1', '--output', '2')
+  const claude = 'anthropic.claude-sonnet-4-5-20250929-v1:0'
+  await route('thinker', 'bedrock', claude, '--extra-body', JSON.stringify(extra))
+  for (const [effort, budget] of [
+    [undefined, 2_000],
+    ['medium', 8_192],
+  ] as const) {
+    const body = { model: 'thinker', messages: HELLO, max_tokens: 20_000, reasoning_effort: effort }
+    const shown = (await asked('provider', 'test', 'bedrock', '--request', await fileOf(body))) as Document
+    const thinking = { type: 'enabled', budget_tokens: budget }
+    assert.partialDeepStrictEqual(shown.routes[0]!.request.body, { additionalModelRequestFields: { thinking } })
+  }
+})
+
 test('people are shown the request as it goes over the wire', async () => {
   const body = { model: 'openai-model', messages: HELLO, user: 'grace', prompt_cache_key: 'talk', temperature: 1 }
   const printed = await told('provider', 'test', 'openai', '--request', await fileOf(body))
@@ -313,8 +329,9 @@ test('a request is piped in, and mistakes say what to do', async () => {
     await refused(...test, file),
     /No route of gemini-model leads to openai\. .*parley model route gemini-mod/,
   )
-  const both = await here([...test, file, '--upstream-model', 'x'])
-  assert.notEqual(both.code, 0)
+  const both = await parley([...test, file, '--upstream-model', 'x'], options)
+  assert.equal(both.code, 2)
+  assert.match(both.stderr, /'--request <file>' cannot be used with option '--upstream-model <name>'/)
 })
 
 test('an extra body is shown, logged, and read from a file', async () => {
