@@ -4,7 +4,7 @@ import type { SimulatedCall } from '../../simulator/calls.ts'
 import { signatureOf } from '../../simulator/thinking.ts'
 import { ERRORS } from '../../src/rules/errors.ts'
 import { fieldsIn } from '../../src/rules/record.ts'
-import { SDKS, type Access, type Asked, type Sdk } from '../support/sdks.ts'
+import { OPENAI_BY_HAND, SDKS, type Access, type Asked, type Sdk } from '../support/sdks.ts'
 import { WIRE_FORMATS, type WireFormat } from '../support/wire-formats.ts'
 import { addModel, addProvider, createWorld, until, type World } from '../support/world.ts'
 
@@ -62,35 +62,18 @@ function untilRecorded(conversation: string, turns: number): Promise<void> {
   })
 }
 
-for (const sdk of SDKS) {
-  for (const format of WIRE_FORMATS) {
+for (const format of WIRE_FORMATS) {
+  for (const sdk of SDKS) {
     const title = `${sdk.name} through ${format.kind}`
-    for (const isStreamed of [false, true])
-      testAnswers(`${title}, ${isStreamed ? 'stream' : 'JSON'}`, sdk, format, isStreamed)
+    for (const isStreamed of [false, true]) {
+      const exactly = `${title}, ${isStreamed ? 'stream' : 'JSON'}`
+      testAnswers(exactly, sdk, format, isStreamed)
+      testLoop(exactly, sdk, format, isStreamed)
+    }
     testObjects(title, sdk, format)
-
-    test(`${title}: what was cached of a conversation's second and third turn is reported`, async () => {
-      const conversation = `${sdk.name}-${format.kind}`.replaceAll(' ', '-')
-      const access = quickStart({ 'x-conversation-id': conversation })
-      const instructions = `This is ${conversation}. ${'Be kind, be brief, and name your sources. '.repeat(700)}`
-      const reported: number[] = []
-      const calls = await callsDuring(async () => {
-        const questions = ['One?', 'Two?', 'Three?'].map((question) => `${question} [[sim text=Yes]]`)
-        for await (const cached of sdk.converse(access, format.kind, instructions, questions)) {
-          reported.push(cached)
-          await untilRecorded(conversation, reported.length)
-        }
-      })
-      assert.deepEqual(
-        reported.map((tokens) => tokens > 0),
-        [1, 2, 3].map((turn) => turn >= format.cachedFromTurn),
-      )
-      assert.deepEqual(
-        reported,
-        calls.map(({ bill }) => bill?.cached),
-      )
-    })
+    testCaching(title, sdk, format)
   }
+  testLoop(`${OPENAI_BY_HAND.name} through ${format.kind}, stream`, OPENAI_BY_HAND, format, true)
 }
 
 function testAnswers(title: string, sdk: Sdk, format: WireFormat, isStreamed: boolean): void {
@@ -112,6 +95,21 @@ function testAnswers(title: string, sdk: Sdk, format: WireFormat, isStreamed: bo
     assert.deepEqual(await sdk.ask(quickStart(), asked), { text: 'Aye', reasoning: undefined })
   })
 
+  test(`${title}: an error is shown with our sentence`, async () => {
+    await assert.rejects(sdk.ask(quickStart(), askedOf(format, 'status=400', isStreamed)), (error) => {
+      assertShown(sdk, error, 502, ERRORS.upstream_failed.message)
+      return true
+    })
+  })
+
+  test(`${title}: both keys in one are enough`, async () => {
+    const { publishableKey, secretKey } = world.project
+    const access = { url: world.url, headers: {}, apiKey: `${publishableKey}:${secretKey}` }
+    assert.equal((await sdk.ask(access, askedOf(format, 'text=Aye', isStreamed))).text, 'Aye')
+  })
+}
+
+function testLoop(title: string, sdk: Sdk, format: WireFormat, isStreamed: boolean): void {
   test(`${title}: tools are called in parallel, round after round, and each gets its own result`, async () => {
     const script = `tool=look_up calls=${CALLS_PER_ROUND} thoughts=${encodeURIComponent(THOUGHTS)} asked text=Done`
     const ran: string[] = []
@@ -140,19 +138,6 @@ function testAnswers(title: string, sdk: Sdk, format: WireFormat, isStreamed: bo
       calls.map(({ body }) => format.isThinkingAskedIn(body)),
       calls.map((_, n) => n === 0 || thinksOn),
     )
-  })
-
-  test(`${title}: an error is shown with our sentence`, async () => {
-    await assert.rejects(sdk.ask(quickStart(), askedOf(format, 'status=400', isStreamed)), (error) => {
-      assertShown(sdk, error, 502, ERRORS.upstream_failed.message)
-      return true
-    })
-  })
-
-  test(`${title}: both keys in one are enough`, async () => {
-    const { publishableKey, secretKey } = world.project
-    const access = { url: world.url, headers: {}, apiKey: `${publishableKey}:${secretKey}` }
-    assert.equal((await sdk.ask(access, askedOf(format, 'text=Aye', isStreamed))).text, 'Aye')
   })
 }
 
@@ -201,5 +186,29 @@ function testObjects(title: string, sdk: Sdk, format: WireFormat): void {
       assertShown(sdk, error, 422, 'response_format is not supported by this model.')
       return true
     })
+  })
+}
+
+function testCaching(title: string, sdk: Sdk, format: WireFormat): void {
+  test(`${title}: what was cached of a conversation's second and third turn is reported`, async () => {
+    const conversation = `${sdk.name}-${format.kind}`.replaceAll(' ', '-')
+    const access = quickStart({ 'x-conversation-id': conversation })
+    const instructions = `This is ${conversation}. ${'Be kind, be brief, and name your sources. '.repeat(700)}`
+    const reported: number[] = []
+    const calls = await callsDuring(async () => {
+      const questions = ['One?', 'Two?', 'Three?'].map((question) => `${question} [[sim text=Yes]]`)
+      for await (const cached of sdk.converse(access, format.kind, instructions, questions)) {
+        reported.push(cached)
+        await untilRecorded(conversation, reported.length)
+      }
+    })
+    assert.deepEqual(
+      reported.map((tokens) => tokens > 0),
+      [1, 2, 3].map((turn) => turn >= format.cachedFromTurn),
+    )
+    assert.deepEqual(
+      reported,
+      calls.map(({ bill }) => bill?.cached),
+    )
   })
 }

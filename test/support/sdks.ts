@@ -6,7 +6,12 @@ import { tool as langChainTool } from '@langchain/core/tools'
 import { ChatOpenAI } from '@langchain/openai'
 import { APICallError, generateObject, generateText, isStepCount, streamText, tool, type ModelMessage } from 'ai'
 import OpenAI, { APIError } from 'openai'
-import type { ChatCompletionMessage, ChatCompletionMessageParam } from 'openai/resources/chat/completions'
+import type {
+  ChatCompletionCreateParams,
+  ChatCompletionMessage,
+  ChatCompletionMessageFunctionToolCall,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import { fieldsIn } from '../../src/rules/record.ts'
@@ -80,32 +85,7 @@ const openai: Sdk = {
     }
     return said
   },
-  async loop(access, { model, prompt, isStreamed, effort }, run) {
-    const client = openAIClient(access)
-    const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: prompt }]
-    const look_up = { name: 'look_up', description: DESCRIPTION, parameters: z.toJSONSchema(LOOKED_UP) }
-    for (let step = 0; step < STEPS_MAX; step++) {
-      const body = {
-        model,
-        messages,
-        tools: [{ type: 'function' as const, function: look_up }],
-        ...(effort && { reasoning_effort: effort }),
-      }
-      const message: ChatCompletionMessage | undefined = isStreamed
-        ? await client.chat.completions.stream(body).finalMessage()
-        : (await client.chat.completions.create(body)).choices[0]?.message
-      assert.ok(message)
-      if (!message.tool_calls?.length) return message.content ?? ''
-      const results = message.tool_calls.map(({ id }) => ({
-        role: 'tool' as const,
-        tool_call_id: id,
-        content: run(id),
-      }))
-      // The answer is pushed back as it came, and the results in another order than the calls, as they may become ready.
-      messages.push(message, ...results.toReversed())
-    }
-    return assert.fail('the loop did not end')
-  },
+  loop: (access, asked, run) => openAILoop(access, asked, run, asked.isStreamed ? helpedStream : wholeAnswer),
   async place(access, model, prompt, by) {
     const { completions } = openAIClient(access).chat
     const body = { model, messages: [{ role: 'user' as const, content: prompt }] }
@@ -130,6 +110,65 @@ const openai: Sdk = {
     assert.ok(error instanceof APIError, String(error))
     return { status: error.status, message: error.message }
   },
+}
+
+/** The same with a stream that its user puts together, so that nothing is lost. */
+export const OPENAI_BY_HAND: Sdk = {
+  ...openai,
+  name: 'openai by hand',
+  sendsBack: { ...openai.sendsBack, stream: openai.sendsBack.json },
+  loop: (access, asked, run) => openAILoop(access, asked, run, streamByHand),
+}
+
+async function openAILoop(
+  access: Access,
+  { model, prompt, effort }: Asked,
+  run: (callId: string) => string,
+  answerTo: (client: OpenAI, body: OpenAIBody) => Promise<ChatCompletionMessage>,
+): Promise<string> {
+  const client = openAIClient(access)
+  const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: prompt }]
+  const look_up = { name: 'look_up', description: DESCRIPTION, parameters: z.toJSONSchema(LOOKED_UP) }
+  const tools = [{ type: 'function' as const, function: look_up }]
+  for (let step = 0; step < STEPS_MAX; step++) {
+    const message = await answerTo(client, { model, messages, tools, ...(effort && { reasoning_effort: effort }) })
+    if (!message.tool_calls?.length) return message.content ?? ''
+    const results = message.tool_calls.map(({ id }): ChatCompletionMessageParam => ({
+      role: 'tool',
+      tool_call_id: id,
+      content: run(id),
+    }))
+    // The answer is pushed back as it came, and the results in another order than the calls, as they may become ready.
+    messages.push(message, ...results.toReversed())
+  }
+  return assert.fail('the loop did not end')
+}
+
+type OpenAIBody = Pick<ChatCompletionCreateParams, 'model' | 'messages' | 'tools' | 'reasoning_effort'>
+
+async function wholeAnswer(client: OpenAI, body: OpenAIBody): Promise<ChatCompletionMessage> {
+  const { choices } = await client.chat.completions.create({ ...body, stream: false })
+  return choices[0]?.message ?? assert.fail('nothing came')
+}
+
+function helpedStream(client: OpenAI, body: OpenAIBody): Promise<ChatCompletionMessage> {
+  return client.chat.completions.stream({ ...body, stream: true }).finalMessage()
+}
+
+/** Adds up what the pieces say, field by field. */
+async function streamByHand(client: OpenAI, body: OpenAIBody): Promise<ChatCompletionMessage> {
+  const message: Record<string, string> = {}
+  const calls: ChatCompletionMessageFunctionToolCall[] = []
+  for await (const { choices } of await client.chat.completions.create({ ...body, stream: true })) {
+    const { role: _, tool_calls: pieces = [], ...texts } = choices[0]?.delta ?? {}
+    for (const [field, text] of Object.entries(texts))
+      if (typeof text === 'string') message[field] = (message[field] ?? '') + text
+    for (const { index, id = '', function: called } of pieces) {
+      const call = (calls[index] ??= { id, type: 'function', function: { name: called?.name ?? '', arguments: '' } })
+      call.function.arguments += called?.arguments ?? ''
+    }
+  }
+  return { content: '', refusal: null, ...message, role: 'assistant', ...(calls.length > 0 && { tool_calls: calls }) }
 }
 
 function openAIClient({ url, headers, apiKey }: Access): OpenAI {
