@@ -163,8 +163,10 @@ test('metadata goes with its end user, however many calls there were', async () 
   )
   const other = await addCall({ a: '1' }, { endUserId: stays })
   await sql`insert into call_metadata (project_id, call_id, key, value, end_user_id, expires_at)
-    select ${project}, gen_random_uuid(), key, 'v', ${gone}, now() + interval '1 day'
-    from generate_series(1, 8000), unnest(array['a', 'b', 'c']) as key`.execute(world.store.db)
+    select ${project}, id, key, 'v', ${gone}, now() + interval '1 day'
+    from unnest(${Array.from({ length: 8_000 }, () => uuidv7())}::uuid[]) as id, unnest(array['a', 'b', 'c']) as key`.execute(
+    world.store.db,
+  )
   const left = async () => {
     const { rows } = await sql<{ rows: number }>`select count(*)::int as rows from call_metadata
       where end_user_id = ${gone}`.execute(world.store.db)

@@ -155,12 +155,6 @@ const READS: Record<string, Read> = {
   'listCalls of a conversation': (db, its) =>
     calls.listCalls(db, { ...search(its), filters: { conversationId: SHARED.conversation } }),
   'listCalls by metadata': (db, its) => calls.listCalls(db, { ...search(its), filters: { metadata: SHARED.metadata } }),
-  'listCalls by metadata with little to read': (db, its) =>
-    calls.listCalls(db, {
-      ...search(its),
-      filters: { metadata: SHARED.metadata },
-      budget: { rowsPerStatement: its.count, ms: 1_000 },
-    }),
   findMetadata: (db, its, other) => metadata.findMetadata(db, its.projectId, [its.callId, other.callId]),
   listIgnoredFields: (db, { projectId }) =>
     ignoredFields.listIgnoredFields(db, projectId, { keptMs: 86_400_000, most: 10 }),

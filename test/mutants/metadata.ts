@@ -60,8 +60,8 @@ export const METADATA: Mutant[] = [
   {
     bug: 'of an end user with many calls, only the first metadata is erased',
     file: STORE,
-    from: 'then max(call_id::text) end',
-    to: 'then null end',
+    from: '    from = upTo\n',
+    to: '    from = undefined\n',
     test: STORED,
     title: 'metadata goes with its end user, however many calls there were',
   },
@@ -72,14 +72,6 @@ export const METADATA: Mutant[] = [
     to: '      and ',
     test: STORED,
     title: 'the log is filtered by a pair, exactly, alone and beside other filters',
-  },
-  {
-    bug: 'metadata of others uses up what a page may read',
-    file: 'src/store/calls/calls.ts',
-    from: 'call_metadata t where t.project_id = ${projectId} and t.key',
-    to: 'call_metadata t where t.key',
-    test: 'test/integration/store-scopes.test.ts',
-    title: 'listCalls by metadata with little to read reads nothing of another site',
   },
   {
     bug: 'a shorter retention leaves metadata that is there',

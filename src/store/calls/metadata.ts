@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import { FIRST_UUID } from '../../platform/uuid.ts'
+import { FIRST_UUID, LAST_UUID } from '../../platform/uuid.ts'
 import type { MetadataPair } from '../../rules/calls/metadata.ts'
 import type { Db, Tx } from '../database.ts'
 
@@ -65,28 +65,26 @@ interface Owner {
 }
 
 export function deleteMetadataOfConversation(tx: Tx, { projectId, id }: Owner): Promise<void> {
-  return deleteInSteps(tx, projectId, sql`m.conversation_id = ${id}`)
+  return deleteInSteps(tx, projectId, sql`conversation_id = ${id}`)
 }
 
 export function deleteMetadataOfEndUser(tx: Tx, { projectId, id }: Owner): Promise<void> {
-  return deleteInSteps(tx, projectId, sql`m.end_user_id = ${id}`)
+  return deleteInSteps(tx, projectId, sql`end_user_id = ${id}`)
 }
 
 const DELETED_AT_ONCE = 10_000
 
 /** All calls of a busy app may name the same end user: one statement for millions of rows would take longer than it may. */
 async function deleteInSteps(tx: Tx, projectId: string, condition: RawBuilder<unknown>): Promise<void> {
-  // From where the step before has ended, so that none goes through what others have deleted.
-  for (let from: string | null = FIRST_UUID; from !== null;) {
-    const step: { rows: { reached: string | null }[] } = await sql<{ reached: string | null }>`
-      with deleted as (
-        delete from call_metadata where (project_id, call_id, key) in (
-          select m.project_id, m.call_id, m.key from call_metadata m
-          where m.project_id = ${projectId} and ${condition} and m.call_id >= ${from}::uuid
-          order by m.call_id limit ${DELETED_AT_ONCE})
-        returning call_id)
-      select case when count(*) = ${DELETED_AT_ONCE} then max(call_id::text) end as reached from deleted`.execute(tx)
-    from = step.rows[0]?.reached ?? null
+  for (let from: string | undefined = FIRST_UUID; from !== undefined;) {
+    const rest: RawBuilder<unknown> = sql`project_id = ${projectId} and ${condition} and call_id >= ${from}::uuid`
+    const { rows }: { rows: { id: string }[] } = await sql<{ id: string }>`
+      select call_id as id from call_metadata where ${rest} order by call_id offset ${DELETED_AT_ONCE} limit 1`.execute(
+      tx,
+    )
+    const upTo = rows[0]?.id
+    await sql`delete from call_metadata where ${rest} and call_id < coalesce(${upTo}::uuid, ${LAST_UUID})`.execute(tx)
+    from = upTo
   }
 }
 
