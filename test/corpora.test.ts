@@ -6,7 +6,7 @@ import { refusalOf, REFUSALS } from './corpora/refusals.ts'
 import { REQUESTS, type Fields } from './corpora/requests.ts'
 import { createSender } from './corpora/sent.ts'
 import { TARGETS, type Target } from './corpora/targets.ts'
-import { typeErrorsIn, type TypedBody } from './corpora/types.ts'
+import { typeErrorsIn, type TypedBody } from './corpora/sdk-types.ts'
 
 /**
  * What callers ask for, as each provider would get it. No provider is asked: the types of their SDKs and lists of what they

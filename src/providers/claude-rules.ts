@@ -11,11 +11,12 @@ export function samplingOf(value: number | undefined): number | undefined {
 }
 
 export function unhonouredByClaude(request: ChatRequest, upstreamModel: string): RouteField | undefined {
-  const hasTemperature = samplingOf(request.temperature) !== undefined
+  const { temperature = 1 } = request
+  const hasTemperature = samplingOf(temperature) !== undefined
   const hasTopP = samplingOf(request.top_p) !== undefined
   const takesSampling = claudeTakesSampling(upstreamModel)
   // OpenAI's scale ends at 2, Anthropic's at 1: a clamped temperature would be another one than was asked for.
-  if (hasTemperature && (!takesSampling || request.temperature! > 1)) return 'temperature'
+  if (hasTemperature && (!takesSampling || temperature > 1)) return 'temperature'
   // Models since Claude 4.5 refuse the two together.
   if (hasTopP && (!takesSampling || hasTemperature)) return 'top_p'
   return stopsOf(request).some((stop) => stop.trim() === '') ? 'stop' : undefined

@@ -34,12 +34,12 @@ const FREE = new Set([
 ])
 
 /** Every value in a body with its name, but those inside of what is free. */
-export function* valuesIn(value: unknown, name = ''): Generator<{ name: string; value: unknown; beside: Fields }> {
-  if (Array.isArray(value)) for (const item of value) yield* valuesIn(item, name)
+export function* valuesIn(value: unknown): Generator<{ name: string; value: unknown; beside: Fields }> {
+  if (Array.isArray(value)) for (const item of value) yield* valuesIn(item)
   else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       yield { name: key, value: inner, beside: value as Fields }
-      if (!FREE.has(key)) yield* valuesIn(inner, key)
+      if (!FREE.has(key)) yield* valuesIn(inner)
     }
   }
 }
@@ -61,6 +61,11 @@ const BOUND =
 
 export function hasBounds(schema: unknown): boolean {
   return hasKeyword(schema, (keyword, value) => BOUND.test(keyword) && !(keyword === 'minItems' && Number(value) <= 1))
+}
+
+/** Nothing, of what is no text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 export function isBlankText(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { fieldsIn } from '../../src/rules/record.ts'
-import { areEqual, hasBounds, isBlankText, itemsIn, valuesIn, type Check } from './check.ts'
+import { areEqual, hasBounds, isBlankText, itemsIn, textOf, valuesIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
 /** What Anthropic's Messages refuses. */
@@ -20,7 +20,7 @@ function blocksOf(turn: Fields | undefined): Fields[] {
 
 function idsOf(turn: Fields | undefined, type: string, field: string): unknown[] {
   const blocks = blocksOf(turn).filter((block) => block.type === type)
-  return blocks.map((block) => block[field]).toSorted()
+  return blocks.map((block) => textOf(block[field])).toSorted()
 }
 
 export const CLAUDE_CHECKS: readonly Check[] = [
@@ -54,7 +54,7 @@ export const CLAUDE_CHECKS: readonly Check[] = [
     about: anyOfThem,
     finds: ({ messages }) => {
       const last = itemsIn(messages).at(-1)
-      return last?.role === 'assistant' && /\s$/.test(String(blocksOf(last).at(-1)?.text ?? ''))
+      return last?.role === 'assistant' && /\s$/.test(textOf(blocksOf(last).at(-1)?.text))
     },
     bad: [{ messages: [{ role: 'assistant', content: [text('Hello ')] }] }],
   },
@@ -80,9 +80,9 @@ export const CLAUDE_CHECKS: readonly Check[] = [
     title: 'temperature, a forced tool or a prefill beside thoughts',
     about: anyOfThem,
     finds: ({ thinking, temperature, tool_choice, messages }) =>
-      ['enabled', 'adaptive'].includes(String(fieldsIn(thinking).type)) &&
+      ['enabled', 'adaptive'].includes(textOf(fieldsIn(thinking).type)) &&
       (temperature !== undefined ||
-        ['any', 'tool'].includes(String(fieldsIn(tool_choice).type)) ||
+        ['any', 'tool'].includes(textOf(fieldsIn(tool_choice).type)) ||
         itemsIn(messages).at(-1)?.role === 'assistant'),
     bad: [
       { thinking: { type: 'enabled' }, temperature: 0.5 },
@@ -114,7 +114,7 @@ export const CLAUDE_CHECKS: readonly Check[] = [
     finds: ({ thinking, messages }) => {
       const asked = itemsIn(messages).findLastIndex((turn) => blocksOf(turn).some(({ type }) => type === 'tool_use'))
       const isLoop = asked >= 0 && asked === itemsIn(messages).length - 2
-      const first = String(blocksOf(itemsIn(messages)[asked])[0]?.type)
+      const first = textOf(blocksOf(itemsIn(messages)[asked])[0]?.type)
       return thinking !== undefined && isLoop && !['thinking', 'redacted_thinking'].includes(first)
     },
     bad: [
@@ -166,7 +166,7 @@ export const CLAUDE_CHECKS: readonly Check[] = [
     finds: (body) =>
       [...valuesIn(body)].some(
         ({ name, value, beside }) =>
-          (name === 'tool_use_id' || (name === 'id' && beside.type === 'tool_use')) && !/^[\w-]+$/.test(String(value)),
+          (name === 'tool_use_id' || (name === 'id' && beside.type === 'tool_use')) && !/^[\w-]+$/.test(textOf(value)),
       ),
     bad: [user({ ...CALL, id: 'a.b' }), user({ ...RESULT, tool_use_id: '' })],
   },

@@ -1,5 +1,5 @@
 import { fieldsIn } from '../../src/rules/record.ts'
-import { areEqual, hasBounds, isBlankText, itemsIn, valuesIn, type Check } from './check.ts'
+import { areEqual, hasBounds, isBlankText, itemsIn, textOf, valuesIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
 /** What Bedrock's Converse refuses. */
@@ -15,7 +15,7 @@ const RESULT = { toolResult: { toolUseId: 'a', content: [] } }
 
 function idsIn(message: Fields | undefined, kind: 'toolUse' | 'toolResult'): unknown[] {
   const blocks = itemsIn(message?.content).filter((block) => kind in block)
-  return blocks.map((block) => fieldsIn(block[kind]).toolUseId).toSorted()
+  return blocks.map((block) => textOf(fieldsIn(block[kind]).toolUseId)).toSorted()
 }
 
 function thinkingIn({ additionalModelRequestFields: fields }: Fields): Fields {
@@ -42,7 +42,7 @@ export const CONVERSE_CHECKS: readonly Check[] = [
     finds: ({ messages }) =>
       itemsIn(messages).some(({ content }) => {
         const documents = itemsIn(content).filter((block) => 'document' in block)
-        const isMisnamed = documents.some(({ document }) => !/^[\w\s()[\]-]+$/.test(String(fieldsIn(document).name)))
+        const isMisnamed = documents.some(({ document }) => !/^[\w\s()[\]-]+$/.test(textOf(fieldsIn(document).name)))
         return isMisnamed || (documents.length > 0 && !itemsIn(content).some((block) => 'text' in block))
       }),
     bad: [
@@ -71,7 +71,7 @@ export const CONVERSE_CHECKS: readonly Check[] = [
     title: 'ids that are too long, or have other characters',
     about: anyOfThem,
     finds: (body) =>
-      [...valuesIn(body)].some(({ name, value }) => name === 'toolUseId' && !/^[\w-]{1,64}$/.test(String(value))),
+      [...valuesIn(body)].some(({ name, value }) => name === 'toolUseId' && !/^[\w-]{1,64}$/.test(textOf(value))),
     bad: [{ messages: [turn('assistant', { toolUse: { toolUseId: 'a.b' } })] }],
   },
   {

@@ -1,4 +1,4 @@
-import { at, itemsIn, valuesIn, type Check } from './check.ts'
+import { at, itemsIn, textOf, valuesIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
 /** What OpenAI refuses, and those who speak its format. */
@@ -132,7 +132,7 @@ export const OPENAI_CHECKS: readonly Check[] = [
     finds: (body) =>
       messagesOf(body)
         .flatMap(({ tool_calls, tool_call_id }) => [...itemsIn(tool_calls).map(({ id }) => id), tool_call_id])
-        .some((id) => id !== undefined && !/^[A-Za-z0-9]{9}$/.test(String(id))),
+        .some((id) => id !== undefined && !/^[A-Za-z0-9]{9}$/.test(textOf(id))),
     bad: [answer({ tool_calls: [CALL] }), { messages: [{ role: 'tool', tool_call_id: 'call_1', content: 'x' }] }],
   },
   {
@@ -153,7 +153,7 @@ export const OPENAI_CHECKS: readonly Check[] = [
     title: 'images by address at Ollama',
     about: at('ollama'),
     finds: (body) =>
-      [...valuesIn(body)].some(({ name, value }) => name === 'url' && !String(value).startsWith('data:')),
+      [...valuesIn(body)].some(({ name, value }) => name === 'url' && !textOf(value).startsWith('data:')),
     bad: [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.org/a' } }] }] }],
   },
   {

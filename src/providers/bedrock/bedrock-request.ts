@@ -133,10 +133,13 @@ function isImageHonoured(url: string): boolean {
 
 /** A document is refused in a message that says nothing beside it. */
 function hasWordlessFile({ messages }: ChatRequest): boolean {
-  const isText = (part: ContentPart) => part.type === 'text' && part.text.trim() !== ''
   return messages.some(
-    ({ content }) => Array.isArray(content) && content.some((part) => part.type === 'file') && !content.some(isText),
+    ({ content }) => Array.isArray(content) && content.some((part) => part.type === 'file') && !content.some(isWords),
   )
+}
+
+function isWords(part: ContentPart): boolean {
+  return part.type === 'text' && part.text.trim() !== ''
 }
 
 function isPdf(url: string): boolean {
