@@ -28,6 +28,7 @@ export const PRESETS: readonly Preset[] = [
       developerRole: true,
       endUserField: 'safety_identifier',
       promptCacheKey: true,
+      refusals: true,
     },
     key: 'needed',
     hint: 'A project key that may write to chat completions is enough.',
@@ -41,6 +42,7 @@ export const PRESETS: readonly Preset[] = [
       maxTokensField: 'max_completion_tokens',
       developerRole: true,
       promptCacheKey: true,
+      refusals: true,
     },
     key: 'needed',
     hint: 'The base URL is the endpoint of your resource followed by /openai/v1, the upstream model the name of a deployment.',
@@ -68,12 +70,12 @@ export const PRESETS: readonly Preset[] = [
     name: 'mistral',
     kind: 'openai-compatible',
     baseUrl: 'https://api.mistral.ai/v1',
-    // It refuses every field that it does not know and ids of other lengths, and reports usage unasked.
+    // It refuses every field that it does not know, ids of other lengths and an answer at the end, and reports usage unasked.
     settings: {
       askForUsage: false,
       endUserField: 'none',
       toolCallIds: 'nine',
-      unsupportedFields: ['seed', 'logit_bias', 'logprobs', 'top_logprobs', 'reasoning_effort', 'verbosity'],
+      unsupportedFields: ['seed', 'logit_bias', 'logprobs', 'top_logprobs', 'reasoning_effort', 'verbosity', 'prefill'],
     },
     key: 'needed',
     hint: 'A key belongs to one workspace.',
@@ -121,6 +123,7 @@ export const PRESETS: readonly Preset[] = [
       developerRole: true,
       cacheControl: true,
       reasoningField: 'reasoning',
+      refusals: true,
     },
     key: 'needed',
     hint: 'Set the header http-referer to your own site if you want its statistics to name you.',

@@ -44,6 +44,11 @@ export function claudeTakesPrefill(model: string): boolean {
   return !isAtLeast(claudeVersionOf(model), [4, 6])
 }
 
+/** Newer models refuse another temperature or top_p than their own. */
+export function claudeTakesSampling(model: string): boolean {
+  return !isAtLeast(claudeVersionOf(model), [4, 7])
+}
+
 /** The word for an adaptive model. There is none below "low", and "xhigh" came a version later. */
 export function claudeEffortOf(model: string, effort: Exclude<ReasoningEffort, 'none'>) {
   if (effort === 'minimal') return 'low'
@@ -106,7 +111,7 @@ const GEMINI_LEVELS = {
   max: 'HIGH',
 } as const
 
-/** Undefined: the model cannot. Those named "pro" always think. */
+/** Undefined: the model cannot. Those named "pro" always think, and older ones never: nothing has to be said to them. */
 export function geminiThinkingOf(model: string, effort: ReasoningEffort): GeminiThinking | undefined {
   const isPro = model.includes('pro')
   if (!isAtLeast(geminiVersionOf(model), [2, 5])) return effort === 'none' ? {} : undefined

@@ -2,7 +2,8 @@ import { filesOf, imageUrlsOf, isPrefilled, stopsOf, type ChatRequest } from '..
 import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
 import { isRecord } from '../../rules/record.ts'
 import { documentOf, imageSourceOf, SIGNED_BY, systemOf, turnsOf } from './anthropic-turns.ts'
-import { mapSchema, type Schema } from '../json-schema.ts'
+import { samplingOf, unhonouredByClaude, withoutBounds } from '../claude-rules.ts'
+import { UpstreamError } from '../provider.ts'
 import {
   claudeBudgetOf,
   claudeEffortOf,
@@ -18,7 +19,8 @@ export function requestBodyOf(request: ChatRequest, upstreamModel: string, defau
   const system = systemOf(request)
   const turns = turnsOf(request.messages)
   // Somebody must have spoken: instructions alone are given as what the user said.
-  const isOnlySystem = turns.length === 0 && system.length > 0
+  const isOnlySystem = turns.length === 0
+  if (isOnlySystem && system.length === 0) throw new UpstreamError('rejected')
   const max_tokens = request.max_tokens ?? defaultMaxTokens
   const { thinking, effort } = thinkingOf(request, upstreamModel, max_tokens)
   return {
@@ -58,22 +60,14 @@ const WITHOUT_PLACE: ReadonlySet<RouteField> = new Set([
 export function unhonouredIn(request: ChatRequest, upstreamModel: string): RouteField | undefined {
   const without = fieldsOf(request).find((field) => WITHOUT_PLACE.has(field))
   if (without) return without
-  // OpenAI's scale ends at 2, Anthropic's at 1: a clamped temperature would be another one than was asked for.
-  if (request.temperature !== undefined && request.temperature > 1) return 'temperature'
-  // Models since Claude 4.5 refuse the two together.
-  if (samplingOf(request.temperature) !== undefined && samplingOf(request.top_p) !== undefined) return 'top_p'
-  if (stopsOf(request).some((stop) => stop.trim() === '')) return 'stop'
+  const refused = unhonouredByClaude(request, upstreamModel)
+  if (refused) return refused
   if (!isFormatHonoured(request.response_format)) return 'response_format'
   if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
   if (isPrefilled(request) && !claudeTakesPrefill(upstreamModel)) return 'prefill'
   if (!imageUrlsOf(request).every((url) => imageSourceOf(url) !== undefined)) return 'images'
   if (!filesOf(request).every((part) => documentOf(part) !== undefined)) return 'files'
   return unhonouredByThinkingClaude(request, upstreamModel)
-}
-
-/** One is the default of both, and newer models refuse these fields altogether: what changes nothing is left out. */
-function samplingOf(value: number | undefined): number | undefined {
-  return value === 1 ? undefined : value
 }
 
 /** How the model is told to think, if at all. */
@@ -118,38 +112,6 @@ function outputConfigOf(format: ResponseFormat, effort: string | undefined) {
   const schema = format?.type === 'json_schema' ? format.json_schema?.schema : undefined
   if (schema === undefined && effort === undefined) return undefined
   return { effort, format: schema === undefined ? undefined : { type: 'json_schema', schema: withoutBounds(schema) } }
-}
-
-const BOUNDS = new Set([
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minLength',
-  'maxLength',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-])
-
-/** Bounds are refused in a schema that is held to. The model is told of them in words instead. */
-function withoutBounds(schema: unknown): Schema {
-  const told = mapSchema(schema ?? { properties: {} }, (part) => {
-    const entries = Object.entries(part)
-    const bounds = entries.filter(
-      ([keyword, bound]) => BOUNDS.has(keyword) && !(keyword === 'minItems' && isZeroOrOne(bound)),
-    )
-    if (bounds.length === 0) return part
-    const words = bounds.map(([keyword, bound]) => `${keyword}: ${JSON.stringify(bound)}`).join(', ')
-    const description = typeof part.description === 'string' ? `${part.description} (${words})` : words
-    return { ...Object.fromEntries(entries.filter((entry) => !bounds.includes(entry))), description }
-  })
-  return told as Schema
-}
-
-function isZeroOrOne(value: unknown): boolean {
-  return value === 0 || value === 1
 }
 
 /** Any JSON at all cannot be asked for, only that of a schema, and only of one whose objects allow nothing unnamed. */

@@ -12,6 +12,7 @@ import {
   type TextPart,
 } from '../../rules/calls/message.ts'
 import { thoughtsOf } from '../reasoning-signature.ts'
+import { toolIdOf } from '../tool-ids.ts'
 import { toolInputOf } from '../tool-input.ts'
 
 /** The conversation of a chat request, turn by turn, in the words of Anthropic's Messages. */
@@ -165,9 +166,4 @@ export function documentOf(part: FilePart): Document | undefined {
   return data === undefined
     ? undefined
     : { type: 'document', source: { type: 'text', media_type: 'text/plain', data }, ...title }
-}
-
-/** Other providers write ids with characters that are refused here. Call and result are changed alike. */
-function toolIdOf(id: string): string {
-  return id.replaceAll(/[^A-Za-z0-9_-]/g, '_') || '_'
 }

@@ -9,7 +9,10 @@ import {
   type InlineData,
   type Message,
 } from '../../rules/calls/message.ts'
+import { withoutBounds } from '../claude-rules.ts'
+import { UpstreamError } from '../provider.ts'
 import { thoughtsOf, type Thought } from '../reasoning-signature.ts'
+import { toolIdOf } from '../tool-ids.ts'
 import { toolInputOf } from '../tool-input.ts'
 
 /** How a chat request is said to a model of an `@ai-sdk` package, whichever provider is behind it. */
@@ -26,14 +29,18 @@ type Schema = Extract<CallOptions['responseFormat'], { type: 'json' }>['schema']
 /** Begins the `reasoning_signature` of answers in this format. */
 export const SIGNED_BY = 'bedrock'
 
-export type ReasoningOptions = Pick<CallOptions, 'reasoning' | 'maxOutputTokens' | 'providerOptions'>
+/** What goes by the model. It counts before what the request says. */
+export type ModelOptions = Pick<
+  CallOptions,
+  'reasoning' | 'maxOutputTokens' | 'providerOptions' | 'temperature' | 'topP'
+>
 
-interface Beside extends ReasoningOptions {
+interface Beside extends ModelOptions {
   /** Whether the model takes marks of where its prompt may be cached. */
   hasMarks?: boolean
 }
 
-export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...reasoning }: Beside = {}): CallOptions {
+export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...ofModel }: Beside = {}): CallOptions {
   const stops = stopsOf(request)
   return {
     prompt: promptOf(hasMarks ? request.messages : request.messages.map(withoutMarks)),
@@ -42,12 +49,13 @@ export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...reaso
     topP: request.top_p,
     stopSequences: stops.length === 0 ? undefined : stops,
     seed: request.seed,
-    presencePenalty: request.presence_penalty,
-    frequencyPenalty: request.frequency_penalty,
+    // Zero asks for nothing, and packages warn of fields that their provider does not have.
+    presencePenalty: request.presence_penalty || undefined,
+    frequencyPenalty: request.frequency_penalty || undefined,
     responseFormat: responseFormatOf(request.response_format),
     tools: request.tools?.map(toolOf),
     toolChoice: request.tools && toolChoiceOf(request.tool_choice),
-    ...reasoning,
+    ...ofModel,
   }
 }
 
@@ -62,7 +70,10 @@ function promptOf(messages: readonly Message[]): Prompt {
     turns.push(...turnsOf(message, toolNames))
   }
   // Somebody must have spoken: instructions alone are given as what the user said.
-  if (turns.length === 0) return [{ role: 'user', content: system }]
+  if (turns.length === 0) {
+    if (system.length === 0) throw new UpstreamError('rejected')
+    return [{ role: 'user', content: system }]
+  }
   // Instructions stand before the conversation, because most formats have no place for them inside it.
   return [
     ...system.map(({ text, providerOptions }) => ({ role: 'system' as const, content: text, providerOptions })),
@@ -139,24 +150,21 @@ export function inlineImageOf(url: string): InlineData | undefined {
   return { ...inline, mediaType: inline.mediaType.replace(/\/jpg$/, '/jpeg') }
 }
 
-const TOOL_ID_CHARACTERS_MAX = 64
-
-/** Other providers write ids that are refused elsewhere. Call and result are changed alike; ids differ at their ends. */
-function toolIdOf(id: string): string {
-  return id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(-TOOL_ID_CHARACTERS_MAX) || '_'
-}
-
 type Tool = NonNullable<ChatRequest['tools']>[number]
 
 function toolOf({ function: { name, description, parameters, strict } }: Tool) {
+  const isStrict = strict === true
   return {
     type: 'function' as const,
     name,
     description,
     // The type may be left out at OpenAI, and nowhere else.
-    inputSchema: { type: 'object', ...(parameters ?? { properties: {} }) } as NonNullable<Schema>,
+    inputSchema: {
+      type: 'object',
+      ...(isStrict ? withoutBounds(parameters) : (parameters ?? { properties: {} })),
+    } as NonNullable<Schema>,
     // False asks for nothing.
-    strict: strict === true ? true : undefined,
+    strict: isStrict ? true : undefined,
   }
 }
 

@@ -6,6 +6,7 @@ import { judgeReport } from '../../rules/billing/reported-usage.ts'
 import { callOptionsOf } from './ai-sdk-request.ts'
 import { createReader } from './ai-sdk.ts'
 import { BEDROCK_ENDINGS } from '../endings.ts'
+import { toolIdOf } from '../tool-ids.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
 
 const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
@@ -157,11 +158,11 @@ test('a conversation keeps its sense in the words of the packages', () => {
       content: [
         { type: 'text', text: 'So' },
         { type: 'text', text: 'No.' },
-        { type: 'tool-call', toolCallId: 'a_b', toolName: 'f', input: {} },
+        { type: 'tool-call', toolCallId: toolIdOf('a b'), toolName: 'f', input: {} },
         { type: 'tool-call', toolCallId: 'c', toolName: 'f', input: { arguments: '[1]' } },
       ],
     },
-    { role: 'tool', content: [result('a_b', 'f', [])] },
+    { role: 'tool', content: [result(toolIdOf('a b'), 'f', [])] },
     { role: 'tool', content: [result('unknown', 'unknown', [{ type: 'text', text: 'x' }])] },
   ])
   const alone = optionsOf(parseChatRequest({ model: 'm', messages: [{ role: 'system', content: 'Alone.' }] }))

@@ -1,7 +1,8 @@
 import { filesOf, imageUrlsOf, isPrefilled, type ChatRequest } from '../../rules/calls/chat-request.ts'
-import { inlineDataOf } from '../../rules/calls/message.ts'
+import { inlineDataOf, type ContentPart } from '../../rules/calls/message.ts'
 import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
-import { inlineImageOf, SIGNED_BY, type ReasoningOptions } from './ai-sdk-request.ts'
+import { inlineImageOf, SIGNED_BY, type ModelOptions } from './ai-sdk-request.ts'
+import { samplingOf, unhonouredByClaude } from '../claude-rules.ts'
 import type { UpstreamCall } from '../provider.ts'
 import {
   claudeBudgetOf,
@@ -41,8 +42,16 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
   if (!request.tools && hasToolTurns(request)) return 'tools'
   if (!isChoiceHonoured(request)) return 'tool_choice'
   if (!imageUrlsOf(request).every(isImageHonoured)) return 'images'
-  if (!filesOf(request).every(({ file }) => isPdf(file.file_data))) return 'files'
-  return unhonouredThoughts(request, upstreamModel)
+  if (!filesOf(request).every(({ file }) => isPdf(file.file_data)) || hasWordlessFile(request)) return 'files'
+  return unhonouredSampling(request, upstreamModel) ?? unhonouredThoughts(request, upstreamModel)
+}
+
+/** OpenAI's models have no stops there, and the closed ones have their own temperature. */
+function unhonouredSampling(request: ChatRequest, upstreamModel: string): RouteField | undefined {
+  if (isClaude(upstreamModel)) return unhonouredByClaude(request, upstreamModel)
+  if (!isOpenAI(upstreamModel)) return undefined
+  const refused = upstreamModel.includes('gpt-oss') ? ['stop'] : ['stop', 'temperature', 'top_p']
+  return fieldsOf(request).find((field) => refused.includes(field))
 }
 
 /** Models of some makers think as hard as they are told to, and the package knows how to tell them. */
@@ -52,7 +61,7 @@ function unhonouredThoughts(request: ChatRequest, upstreamModel: string): RouteF
     return unhonouredByThinkingClaude(request, upstreamModel)
   }
   const { reasoning_effort: effort = 'none' } = request
-  if (effort === 'none' || /(?:^|\.)openai\./.test(upstreamModel)) return undefined
+  if (effort === 'none' || isOpenAI(upstreamModel)) return undefined
   // From "high" on it takes no maximum, and then nobody could bound what it costs.
   const isHonoured = upstreamModel.includes('amazon.nova-2-lite') && ['minimal', 'low', 'medium'].includes(effort)
   return isHonoured ? undefined : 'reasoning_effort'
@@ -62,13 +71,24 @@ function isClaude(upstreamModel: string): boolean {
   return upstreamModel.includes('anthropic')
 }
 
-type Options = NonNullable<ReasoningOptions['providerOptions']>[string]
+function isOpenAI(upstreamModel: string): boolean {
+  return /(?:^|\.)openai\./.test(upstreamModel)
+}
 
-/** How the model is to think, and what else the operator wants sent. */
-export function reasoningOf({ request, upstreamModel, extraBody }: UpstreamCall): ReasoningOptions {
+type Options = NonNullable<ModelOptions['providerOptions']>[string]
+
+/** How the model is to think, what it refuses to be told, and what else the operator wants sent. */
+export function modelOptionsOf(call: UpstreamCall): ModelOptions {
+  const { request, upstreamModel } = call
+  const reasoning = reasoningOf(call)
+  if (!isClaude(upstreamModel) && !isOpenAI(upstreamModel)) return reasoning
+  return { ...reasoning, temperature: samplingOf(request.temperature), topP: samplingOf(request.top_p) }
+}
+
+function reasoningOf({ request, upstreamModel, extraBody }: UpstreamCall): ModelOptions {
   const { reasoning_effort: effort = 'none', max_tokens, messages } = request
   const extra = extraBody as Options | undefined
-  const optionsWith = (reasoningConfig?: Options): ReasoningOptions => ({
+  const optionsWith = (reasoningConfig?: Options): ModelOptions => ({
     providerOptions: {
       amazonBedrock: {
         ...(extra && { additionalModelRequestFields: extra }),
@@ -104,11 +124,22 @@ function isChoiceHonoured(request: ChatRequest): boolean {
 }
 
 function hasToolTurns({ messages }: ChatRequest): boolean {
-  return messages.some((m) => m.role === 'tool' || (m.role === 'assistant' && m.tool_calls !== undefined))
+  return messages.some((m) => m.role === 'tool' || (m.role === 'assistant' && m.tool_calls != null))
 }
 
 function isImageHonoured(url: string): boolean {
   return IMAGE_TYPES.has(inlineImageOf(url)?.mediaType ?? '')
+}
+
+/** A document is refused in a message that says nothing beside it. */
+function hasWordlessFile({ messages }: ChatRequest): boolean {
+  return messages.some(
+    ({ content }) => Array.isArray(content) && content.some((part) => part.type === 'file') && !content.some(isWords),
+  )
+}
+
+function isWords(part: ContentPart): boolean {
+  return part.type === 'text' && part.text.trim() !== ''
 }
 
 function isPdf(url: string): boolean {

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { parseChatRequest } from '../../rules/calls/chat-request.ts'
-import { cannotHonour } from './bedrock-request.ts'
+import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import { callOptionsOf } from './ai-sdk-request.ts'
+import { cannotHonour, modelOptionsOf } from './bedrock-request.ts'
 import { framesIn } from './bedrock.ts'
 
 const TOOL = { type: 'function', function: { name: 'weather' } }
+
+const PDF = 'data:application/pdf;base64,AAAA'
 
 function image(url: string) {
   return { type: 'image_url', image_url: { url } }
@@ -50,11 +54,47 @@ test('what has no place in the format is named, and what asks for nothing is hon
     ['images', { messages: [{ role: 'user', content: [image('data:image/bmp;base64,AAAA')] }] }],
     [undefined, { messages: [{ role: 'user', content: [image('data:image/jpg;base64,AAAA')] }] }],
     ['files', { messages: [{ role: 'user', content: [file('data:text/plain;base64,AAAA')] }] }],
-    [undefined, { messages: [{ role: 'user', content: [file('data:application/pdf;base64,AAAA')] }] }],
+    [undefined, { messages: [{ role: 'user', content: [file(PDF), { type: 'text', text: 'Read.' }] }] }],
+    ['files', { messages: [{ role: 'user', content: [file(PDF), { type: 'text', text: ' ' }] }] }],
+    ['files', { messages: [{ role: 'user', content: [file(PDF)] }] }],
+    [undefined, { messages: [{ role: 'assistant', content: 'Hi', tool_calls: null }, ...toolTurns.slice(0, 1)] }],
   ] as const) {
     const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
     assert.equal(cannotHonour(request, 'meta.llama3-3-70b-instruct-v1:0'), field, JSON.stringify(body))
   }
+})
+
+test('what a maker’s models refuse is named, and what changes nothing is not said to them', () => {
+  const requestOf = (body: object) =>
+    parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
+  const [claude, oss, gpt, llama] = [
+    'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    'openai.gpt-oss-120b-1:0',
+    'openai.gpt-5',
+    'meta.llama3-3-70b-instruct-v1:0',
+  ] as const
+  for (const [model, field, body] of [
+    [claude, 'top_p', { temperature: 0.5, top_p: 0.5 }],
+    [claude, undefined, { temperature: 1, top_p: 1 }],
+    [claude, 'stop', { stop: '\n' }],
+    ['us.anthropic.claude-opus-4-7', 'temperature', { temperature: 0 }],
+    [oss, 'stop', { stop: 'END' }],
+    [oss, undefined, { temperature: 0.5 }],
+    [gpt, 'temperature', { temperature: 0.5 }],
+    [gpt, undefined, { temperature: 1 }],
+    [llama, undefined, { temperature: 0.5, top_p: 0.5, stop: '\n' }],
+  ] as const) {
+    assert.equal(cannotHonour(requestOf(body), model), field, `${model} ${JSON.stringify(body)}`)
+  }
+  const saidTo = (upstreamModel: string) => {
+    const request = requestOf({ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 })
+    const call = { request, upstreamModel, apiKey: 'k', timers: UPSTREAM_TIMERS }
+    const { temperature, topP, presencePenalty, frequencyPenalty } = callOptionsOf(request, modelOptionsOf(call))
+    return [temperature, topP, presencePenalty, frequencyPenalty]
+  }
+  assert.deepEqual(saidTo(claude), [undefined, undefined, undefined, undefined])
+  assert.deepEqual(saidTo(gpt), [undefined, undefined, undefined, undefined])
+  assert.deepEqual(saidTo(llama), [1, 1, undefined, undefined])
 })
 
 test('hundreds of frames in one read are passed on in steps, and other work has its turn in between', async () => {

@@ -28,7 +28,6 @@ function configOf(fields: Record<string, unknown>): unknown {
 test('a plain question is one turn of the user, and neither model nor stream are in the body', () => {
   assert.deepEqual(bodyOf({ stream: true }), {
     contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
-    generationConfig: {},
   })
 })
 
@@ -131,8 +130,8 @@ test("no image is what is not base64, not at a public https address, a film, or 
 
 test('the detail of images is the resolution of all media: the finest that one of them asks for', () => {
   const url = 'https://cdn.example.com/a.png'
-  assert.deepEqual(configOf({ messages: imageOf(url) }), {})
-  assert.deepEqual(configOf({ messages: imageOf(url, 'auto') }), {})
+  assert.equal(configOf({ messages: imageOf(url) }), undefined)
+  assert.equal(configOf({ messages: imageOf(url, 'auto') }), undefined)
   assert.deepEqual(configOf({ messages: imageOf(url, 'low') }), { mediaResolution: 'MEDIA_RESOLUTION_LOW' })
   const mixed = [imageOf(url, 'low'), imageOf(url, 'high')].flat()
   assert.deepEqual(configOf({ messages: mixed }), { mediaResolution: 'MEDIA_RESOLUTION_HIGH' })
@@ -189,6 +188,36 @@ test('a result finds the latest call of its id, and one without a call is left f
   )
 })
 
+test('results stand right after their calls and in their order, whatever the user says meanwhile', () => {
+  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: `of ${id}` })
+  const asked = { role: 'assistant', tool_calls: [call('a', 'f', '{}'), call('b', 'f', '{}')] }
+  const contents = contentsOf([...HI, asked, result('b'), ...HI, result('a')], 'gemini-2.5-flash', false)
+  const response = (text: string) => ({ functionResponse: { name: 'f', response: { result: text } } })
+  assert.deepEqual((contents as unknown[]).slice(2), [
+    { role: 'user', parts: [response('of a'), response('of b')] },
+    { role: 'user', parts: [{ text: 'Hi' }] },
+  ])
+})
+
+test('where nothing is said at all, nothing is sent', () => {
+  const nothing = { messages: [{ role: 'user', content: '' }] }
+  assert.throws(() => bodyOf(nothing), { kind: 'rejected' })
+})
+
+test('JSON beside functions is for newer models, and an answer to go on from for older ones, also before instructions', () => {
+  const json = requestOf({ tools: [tool()], response_format: { type: 'json_object' } })
+  assert.equal(cannotHonour(json, 'gemini-2.5-flash'), 'response_format')
+  assert.equal(cannotHonour(json, 'gemini-3-flash-preview'), undefined)
+  const answer = { role: 'assistant', content: 'Hello' }
+  const prefilled = requestOf({ messages: [...HI, answer, { role: 'system', content: 'Rhyme.' }] })
+  assert.equal(cannotHonour(prefilled, 'gemini-2.5-flash'), undefined)
+  assert.equal(cannotHonour(prefilled, 'gemini-3-flash-preview'), 'prefill')
+})
+
+test('a model that cannot think is not told to stop thinking', () => {
+  assert.equal(bodyOf({ reasoning_effort: 'none' }, 'gemini-2.0-flash').generationConfig, undefined)
+})
+
 test('arguments that are no object are handed back inside of one', () => {
   for (const text of ['{"city":"Zür', '[1]', 'null', '5']) {
     const contents = contentsOf([...HI, { role: 'assistant', tool_calls: [call('a', 'f', text)] }])
@@ -224,12 +253,17 @@ function tool(more: Record<string, unknown> = {}): unknown {
   return { type: 'function', function: { name: 'look_up', ...more } }
 }
 
-test('tools are declared with their JSON schema as it is', () => {
-  const tools = [tool({ description: 'Finds', parameters: PARAMETERS }), tool()]
+test('tools are declared with their JSON schema, without the word that they do not know, and with none if it is empty', () => {
+  const tools = [tool({ description: 'Finds', parameters: PARAMETERS }), tool(), tool({ parameters: {} })]
   assert.deepEqual(bodyOf({ tools }).tools, [
     {
       functionDeclarations: [
-        { name: 'look_up', description: 'Finds', parametersJsonSchema: PARAMETERS },
+        {
+          name: 'look_up',
+          description: 'Finds',
+          parametersJsonSchema: { ...PARAMETERS, properties: { q: { enum: ['x'] } } },
+        },
+        { name: 'look_up' },
         { name: 'look_up' },
       ],
     },
@@ -277,7 +311,7 @@ test('each number of the request has its place', () => {
 })
 
 test('JSON is asked for by media type, and a schema is sent without the word that they do not know', () => {
-  assert.deepEqual(configOf({ response_format: { type: 'text' } }), {})
+  assert.equal(configOf({ response_format: { type: 'text' } }), undefined)
   assert.deepEqual(configOf({ response_format: { type: 'json_object' } }), { responseMimeType: 'application/json' })
   const schema = {
     type: 'object',

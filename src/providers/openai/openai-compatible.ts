@@ -27,8 +27,9 @@ export function createOpenAICompatible(options: OpenAICompatibleOptions): Provid
   const to = { url: url.href, ...refusalsOf(settings) }
   return {
     name: options.name,
+    // A tool that must be called is one that is offered.
     cannotHonour: (request) =>
-      unsupported.size === 0 ? undefined : fieldsOf(request).find((field) => unsupported.has(field)),
+      fieldsOf(request).find((field) => unsupported.has(field) || (field === 'tool_choice' && !request.tools)),
     stream({ apiKey, timers, onSent, extraBody, ...call }, signal) {
       const headers = { ...settings.headers, ...credentialOf(settings, apiKey) }
       const body = JSON.stringify(withExtra(requestBodyOf(call, settings), extraBody))

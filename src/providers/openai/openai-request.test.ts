@@ -5,6 +5,7 @@ import { openAICompatibleSettings } from './openai-settings.ts'
 import { requestBodyOf, type Asked } from './openai-request.ts'
 
 const HI = { role: 'user', content: 'Hi' }
+const PDF = 'data:application/pdf;base64,AAAA'
 const TOOL = { type: 'function', function: { name: 'look_up' } }
 const PLAIN = { model: 'their-name', messages: [HI], stream: true, stream_options: { include_usage: true } }
 
@@ -89,7 +90,41 @@ test('an answer in the history has no null, no empty arguments and no thoughts t
   const messages = [HI, { ...said, reasoning_signature: 's' }, RESULT]
   assert.deepEqual(messagesOf(messages), [HI, answer, RESULT])
   for (const reasoningField of ['reasoning_content', 'reasoning'])
-    assert.deepEqual(messagesOf(messages, { reasoningField }), [HI, { ...answer, [reasoningField]: 'Hm.' }, RESULT])
+    // One of them refuses thoughts beside no content.
+    assert.deepEqual(messagesOf(messages, { reasoningField }), [
+      HI,
+      { ...answer, content: '', [reasoningField]: 'Hm.' },
+      RESULT,
+    ])
+})
+
+test('thoughts go back with the calls that they led to, and not with a mere answer', () => {
+  const answer = { role: 'assistant', content: 'Well,' }
+  const messages = [HI, { ...answer, reasoning_content: 'Hm.' }]
+  assert.deepEqual(messagesOf(messages, { reasoningField: 'reasoning_content' }), [HI, answer])
+})
+
+test('a call has a content, because some refuse one without', () => {
+  const [, sent] = messagesOf([HI, { role: 'assistant', tool_calls: [CALL] }, RESULT]) as { content: unknown }[]
+  assert.equal(sent?.content, null)
+})
+
+test('a refusal in the history is what was said, unless the provider knows the field', () => {
+  const refusal = { role: 'assistant', content: null, refusal: 'No.' }
+  assert.deepEqual(messagesOf([HI, refusal, HI], { refusals: true }), [HI, refusal, HI])
+  assert.deepEqual(messagesOf([HI, refusal, HI]), [HI, { role: 'assistant', content: 'No.' }, HI])
+  const content = ['Well.', 'No.'].map((text) => ({ type: 'text', text }))
+  for (const said of ['Well.', content.slice(0, 1)])
+    assert.deepEqual(messagesOf([HI, { ...refusal, content: said }, HI]), [HI, { role: 'assistant', content }, HI])
+})
+
+test('values that say nothing are left out, inside of other fields as well', () => {
+  assert.deepEqual(bodyOf({ logit_bias: {} }), PLAIN)
+  const schema = { type: 'object', properties: { a: { default: null } } }
+  const format = (more: object) => ({ type: 'json_schema', json_schema: { name: 'x', schema, ...more } })
+  assert.deepEqual(bodyOf({ response_format: format({ strict: null, description: null }) }).response_format, format({}))
+  const file = (name: object) => [{ role: 'user', content: [{ type: 'file', file: { file_data: PDF, ...name } }] }]
+  assert.deepEqual(messagesOf(file({ filename: '' })), file({}))
 })
 
 test('ids of calls become nine letters and digits where only such are taken, the same for call and result', () => {

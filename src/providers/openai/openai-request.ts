@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { stopsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
-import type { AssistantMessage, Message } from '../../rules/calls/message.ts'
+import type { AssistantMessage, Message, TextPart } from '../../rules/calls/message.ts'
 import type { OpenAICompatibleSettings } from './openai-settings.ts'
 import type { UpstreamCall } from '../provider.ts'
 
@@ -18,6 +18,8 @@ export function requestBodyOf(
   const body: Record<string, unknown> = {
     ...fields,
     stop: stopOf(request),
+    logit_bias: Object.keys(fields.logit_bias ?? {}).length === 0 ? undefined : fields.logit_bias,
+    response_format: formatOf(request),
     messages: messages.map((message) => messageOf(message, settings)),
     [settings.maxTokensField]: max_tokens,
     model: upstreamModel,
@@ -32,7 +34,7 @@ export function requestBodyOf(
   // They say how to call tools, and are refused where there are none.
   if (!request.tools) {
     delete body.parallel_tool_calls
-    if (typeof body.tool_choice === 'string' && body.tool_choice !== 'required') delete body.tool_choice
+    delete body.tool_choice
   }
   return body
 }
@@ -43,11 +45,17 @@ function stopOf(request: ChatRequest): ChatRequest['stop'] {
   return typeof request.stop === 'string' ? request.stop : stops
 }
 
+/** SDKs write null for what is not given, and not everybody reads it so. */
+function formatOf({ response_format: format }: ChatRequest): ChatRequest['response_format'] {
+  if (!format?.json_schema) return format
+  const given = Object.entries(format.json_schema).filter(([, value]) => value !== null)
+  return { ...format, json_schema: Object.fromEntries(given) }
+}
+
 function messageOf(message: Message, settings: OpenAICompatibleSettings): object {
+  if (message.role === 'assistant') return assistantOf(message, settings)
   const content = contentOf(message.content, settings)
   switch (message.role) {
-    case 'assistant':
-      return { ...assistantOf(message, settings), content }
     case 'tool':
       return { ...message, content, tool_call_id: idOf(message.tool_call_id, settings) }
     case 'developer':
@@ -66,12 +74,17 @@ function contentOf(content: Message['content'], { cacheControl }: OpenAICompatib
 
 /** A null that means nothing is refused by some. */
 function assistantOf(message: AssistantMessage, settings: OpenAICompatibleSettings): object {
-  const { refusal, tool_calls, reasoning_content, reasoning_signature: _, ...rest } = message
+  const { role, refusal, tool_calls, reasoning_content } = message
   const { reasoningField } = settings
+  const said = settings.refusals ? message.content : saidOf(message)
+  // Thoughts are wanted back for the calls that they led to, and refused elsewhere.
+  const hasThoughts = reasoning_content != null && tool_calls != null && reasoningField !== 'none'
   return {
-    ...rest,
-    ...(refusal != null && { refusal }),
-    ...(reasoning_content != null && reasoningField !== 'none' && { [reasoningField]: reasoning_content }),
+    role,
+    // Some refuse a call without any content, and one refuses thoughts beside none.
+    content: contentOf(said, settings) ?? (hasThoughts ? '' : null),
+    ...(refusal != null && settings.refusals && { refusal }),
+    ...(hasThoughts && { [reasoningField]: reasoning_content }),
     ...(tool_calls != null && {
       tool_calls: tool_calls.map(({ id, type, function: { name, arguments: written } }) => ({
         id: idOf(id, settings),
@@ -81,6 +94,13 @@ function assistantOf(message: AssistantMessage, settings: OpenAICompatibleSettin
       })),
     }),
   }
+}
+
+function saidOf({ content, refusal }: AssistantMessage): AssistantMessage['content'] {
+  if (refusal == null) return content
+  if (content == null || content === '') return refusal
+  const parts: TextPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  return [...parts, { type: 'text', text: refusal }]
 }
 
 const NINE = /^[A-Za-z0-9]{9}$/

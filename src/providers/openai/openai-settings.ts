@@ -33,6 +33,8 @@ export const openAICompatibleSettings = z.strictObject({
   cacheControl: z.boolean().default(false),
   /** Where the digest of whom a call is for is sent. */
   endUserField: z.enum(['user', 'safety_identifier', 'none']).default('user'),
+  /** False: what a model has refused to say is sent as what it said. Some refuse the field. */
+  refusals: z.boolean().default(false),
   /** Where it wants to see again what a model thought before it called tools. Others refuse the field. */
   reasoningField: z.enum(['reasoning_content', 'reasoning', 'none']).default('none'),
   /** `nine`: it takes only ids of nine letters and digits. */

@@ -3,6 +3,8 @@ import { ParleyError } from '../errors.ts'
 import { MAX_TOKENS_MAX } from '../limits.ts'
 import {
   chatMessages,
+  isBlank,
+  isInstruction,
   partsOf,
   text,
   textContent,
@@ -179,7 +181,10 @@ export function stopsOf({ stop = [] }: ChatRequest): string[] {
   return (typeof stop === 'string' ? [stop] : stop).filter((sequence) => sequence !== '')
 }
 
-/** The answer is to go on from what the assistant has said already. */
+/**
+ * The answer is to go on from what the assistant has said already. Instructions and blanks may stand after it: in most formats
+ * the former are said elsewhere and the latter not at all.
+ */
 export function isPrefilled({ messages }: ChatRequest): boolean {
-  return messages.at(-1)?.role === 'assistant'
+  return messages.findLast((message) => !isInstruction(message) && !isBlank(message))?.role === 'assistant'
 }

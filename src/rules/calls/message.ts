@@ -28,7 +28,11 @@ const filePart = z.object({
   type: z.literal('file'),
   file: z.object({
     file_data: text.refine((data) => DATA_URL.test(data.slice(0, 256)), 'must be a data: URL in base64'),
-    filename: text.max(255).optional(),
+    // An empty name is none, and some refuse it.
+    filename: text
+      .max(255)
+      .transform((name) => name || undefined)
+      .optional(),
   }),
   ...mark,
 })
@@ -113,6 +117,13 @@ export type AudioPart = z.output<typeof audioPart>
 /** What the app says to the model, rather than its user: `developer` is the newer name of `system`. */
 export function isInstruction(message: Message): message is InstructionMessage {
   return message.role === 'system' || message.role === 'developer'
+}
+
+/** The user says nothing. */
+export function isBlank({ role, content }: Message): boolean {
+  if (role !== 'user') return false
+  if (typeof content === 'string') return content.trim() === ''
+  return content.every((part) => part.type === 'text' && part.text.trim() === '')
 }
 
 /**
