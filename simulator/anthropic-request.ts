@@ -3,6 +3,8 @@ import type { ChatRequest } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import type { Tool } from './reply.ts'
+import { assertSigned, checkThoughtsKept, isThinkingAsked } from './thinking.ts'
+import type { ThoughtfulTurn } from './thinking.ts'
 
 const FIELDS = new Set(
   'model max_tokens messages system stream temperature top_p top_k stop_sequences tools tool_choice metadata output_config thinking service_tier cache_control'.split(
@@ -30,8 +32,9 @@ export function readRequest(body: unknown): ChatRequest {
     stream: body.stream === true,
     wantsUsage: true,
     tokensMax,
-    messages: [...system, ...messagesOf(body.messages)],
+    messages: [...system, ...messagesOf(body.messages, body.thinking)],
     tools,
+    wantsThoughts: isThinkingAsked(body.thinking),
   }
 }
 
@@ -117,11 +120,12 @@ interface Said {
   text: string
 }
 
-function messagesOf(messages: unknown): Said[] {
+function messagesOf(messages: unknown, thinking: unknown): Said[] {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new Refusal(400, 'messages: at least one message is required')
   }
   const said: Said[] = []
+  const turns: ThoughtfulTurn[] = []
   // A result must answer a call of the turn before, and each call must be answered in the turn after.
   let open = new Set<string>()
   for (const [at, message] of messages.entries()) {
@@ -132,9 +136,11 @@ function messagesOf(messages: unknown): Said[] {
       checkText(content, isLast && role === 'assistant')
       require(open.size === 0, unanswered(at, open))
       said.push({ role, text: content })
+      turns.push({ role, kinds: ['text'] })
       continue
     }
     const blocks = blocksOf(content, `messages.${at}.content`)
+    turns.push({ role, kinds: blocks.map(({ type }) => String(type)) })
     require(blocks.length > 0, `messages.${at}: all messages must have non-empty content`)
     if (role === 'user') {
       said.push(...readUser(blocks, at, open))
@@ -142,12 +148,14 @@ function messagesOf(messages: unknown): Said[] {
     } else {
       require(open.size === 0, unanswered(at, open))
       open = callsIn(blocks)
+      for (const block of blocks) if (block.type === 'thinking') assertSigned(block.signature)
       const text = textIn(blocks)
       if (blocks.at(-1)?.type === 'text') checkText(text, isLast)
       said.push({ role, text })
     }
   }
   require(open.size === 0, unanswered(messages.length, open))
+  checkThoughtsKept(thinking, turns)
   return said
 }
 

@@ -5,6 +5,7 @@ import { messagesPlan } from './cache-marks.ts'
 import type { Answer, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
+import { signatureOf } from './thinking.ts'
 
 export const anthropic: Dialect = {
   format: 'anthropic',
@@ -26,9 +27,6 @@ export const anthropic: Dialect = {
 const VERSIONS = new Set<unknown>(['2023-06-01', '2026-10-21'])
 
 const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool: 'tool_use' } as const
-
-/** A model signs its thoughts, so that it can recognise them later. */
-const SIGNATURE = 'c2ltdWxhdGVk'
 
 /** The official SDK has gone over to a bearer token; both are taken. */
 function credentialIn({ 'x-api-key': key, authorization }: IncomingHttpHeaders): string | undefined {
@@ -54,7 +52,7 @@ function errorBody(status: number, message: string): unknown {
 
 function json(answer: Answer): unknown {
   const { reply, usage } = answer
-  const thinking = { type: 'thinking', thinking: textOf(reply.thoughts), signature: SIGNATURE }
+  const thinking = { type: 'thinking', thinking: textOf(reply.thoughts), signature: signatureOf(answer.id) }
   const text = { type: 'text', text: textOf(reply.pieces) }
   return {
     ...messageOf(answer),
@@ -90,7 +88,7 @@ function* events(answer: Answer): Generator<StreamEvent> {
     yield event('open', { type: 'ping' })
     for (const { text, tokens } of reply.thoughts)
       yield { ...delta(index, { type: 'thinking_delta', thinking: text }), thoughtTokens: tokens }
-    yield event('open', blockDelta(index, { type: 'signature_delta', signature: SIGNATURE }))
+    yield event('open', blockDelta(index, { type: 'signature_delta', signature: signatureOf(answer.id) }))
     yield event('open', { type: 'content_block_stop', index })
     index++
   }

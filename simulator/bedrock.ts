@@ -7,6 +7,7 @@ import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
 import type { Tool } from './reply.ts'
+import { isThinkingAsked, signatureOf } from './thinking.ts'
 
 export const bedrock: Dialect = {
   format: 'bedrock',
@@ -26,7 +27,6 @@ export const bedrock: Dialect = {
 
 const METHOD = /^\/model\/([^/]+)\/(converse|converse-stream)$/
 const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool: 'tool_use' } as const
-const SIGNATURE = 'c2ltdWxhdGVk'
 
 function refusalOfKey(credential: string | undefined): Refusal | undefined {
   if (credential === undefined) return new Refusal(403, 'Missing Authentication Token')
@@ -50,13 +50,15 @@ function read(body: unknown, url: string): ChatRequest {
   const inference = isRecord(body.inferenceConfig) ? body.inferenceConfig : {}
   if (Number(inference.temperature ?? 0) > 1) throw new Refusal(400, 'temperature must be at most 1')
   const tools = toolsIn(body.toolConfig)
+  const { thinking } = isRecord(body.additionalModelRequestFields) ? body.additionalModelRequestFields : {}
   return {
     model: decodeURIComponent(name),
     stream: method === 'converse-stream',
     wantsUsage: true,
     tokensMax: tokensMaxOf(inference.maxTokens),
-    messages: messagesIn(body.messages, body.system, tools.length > 0),
+    messages: messagesIn(body.messages, body.system, { hasTools: tools.length > 0, thinking }),
     tools,
+    wantsThoughts: isThinkingAsked(thinking),
   }
 }
 
@@ -90,10 +92,14 @@ function isNoPoint(block: unknown): boolean {
 function json(answer: Answer): unknown {
   const { reply, usage } = answer
   const text = textOf(reply.pieces)
-  const reasoningText = { text: textOf(reply.thoughts), signature: SIGNATURE }
+  const reasoningText = { text: textOf(reply.thoughts), signature: signatureOf(answer.id) }
   const content = [
     ...(reply.thoughts.length > 0 ? [{ reasoningContent: { reasoningText } }] : []),
-    reply.tool ? { toolUse: { ...toolUse(answer), input: JSON.parse(text) as unknown } } : { text },
+    ...(reply.tool
+      ? Array.from({ length: reply.calls }, (_, n) => ({
+          toolUse: { ...toolUse(answer, n), input: JSON.parse(text) as unknown },
+        }))
+      : [{ text }]),
   ]
   return {
     metrics: { latencyMs: 1 },
@@ -115,20 +121,23 @@ function* events(answer: Answer): Generator<StreamEvent> {
       })
       yield { ...thought, thoughtTokens: tokens }
     }
-    const signed = { reasoningContent: { signature: SIGNATURE } }
+    const signed = { reasoningContent: { signature: signatureOf(answer.id) } }
     yield event('open', 'contentBlockDelta', { contentBlockIndex, delta: signed })
     yield event('open', 'contentBlockStop', { contentBlockIndex })
     contentBlockIndex++
   }
-  if (reply.tool) {
-    const start = { toolUse: toolUse(answer) }
-    yield event('content', 'contentBlockStart', { contentBlockIndex, start }, reply.tool.nameTokens)
+  const blocks = Math.max(reply.calls, 1)
+  for (let n = 0; n < blocks; n++, contentBlockIndex++) {
+    if (reply.tool) {
+      const start = { toolUse: toolUse(answer, n) }
+      yield event('content', 'contentBlockStart', { contentBlockIndex, start }, reply.tool.nameTokens)
+    }
+    for (const { text, tokens } of reply.pieces) {
+      const delta = reply.tool ? { toolUse: { input: text } } : { text }
+      yield event('content', 'contentBlockDelta', { contentBlockIndex, delta }, tokens)
+    }
+    yield event(n === blocks - 1 ? 'close' : 'open', 'contentBlockStop', { contentBlockIndex })
   }
-  for (const { text, tokens } of reply.pieces) {
-    const delta = reply.tool ? { toolUse: { input: text } } : { text }
-    yield event('content', 'contentBlockDelta', { contentBlockIndex, delta }, tokens)
-  }
-  yield event('close', 'contentBlockStop', { contentBlockIndex })
   yield event('close', 'messageStop', { stopReason: answer.finish ?? STOP_REASONS[reply.finish] })
   yield event('done', 'metadata', { ...(usage && { usage: usageBody(usage) }), metrics: { latencyMs: 1 } })
 }
@@ -138,8 +147,8 @@ function event(kind: StreamEvent['kind'], name: string, data: Record<string, unk
   return { kind, name, data: JSON.stringify({ ...data, p: 'abcdefghijk' }), tokens }
 }
 
-function toolUse({ id, reply }: Answer): Record<string, unknown> {
-  return { toolUseId: `tooluse_${id}`, name: reply.tool?.name }
+function toolUse({ id, reply }: Answer, n: number): Record<string, unknown> {
+  return { toolUseId: `tooluse_${id}${n === 0 ? '' : `_${n}`}`, name: reply.tool?.name }
 }
 
 /** Thoughts are part of the output and are not told apart. */

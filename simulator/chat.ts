@@ -19,6 +19,9 @@ import { PeerGone, createWire } from './wire.ts'
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const STRUCK_SCRIPTS_MAX = 10_000
 
+/** What a tool's result says to be called again. */
+const AGAIN = '[[sim again]]'
+
 /** The clock of a simulator that answers the same every time starts here. */
 const EPOCH_S = 1_750_000_000
 
@@ -215,16 +218,19 @@ function lastUserTextOf({ messages }: ChatRequest): string {
 
 function scriptOf(request: IncomingMessage, chatRequest: ChatRequest): Script {
   const header = request.headers['x-simulate']
-  return parseScript({
+  const script = parseScript({
     header: header === undefined ? undefined : String(header),
     model: chatRequest.model,
     lastUserText: lastUserTextOf(chatRequest),
   })
+  const isThoughtless = script.asked && chatRequest.wantsThoughts !== true
+  return isThoughtless ? { ...script, thoughts: undefined, reasoningTokens: 0 } : script
 }
 
 function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply {
   // Whoever just gave a tool's result wants an answer: calling the tool again would loop for ever.
-  const toolName = chatRequest.messages.at(-1)?.role === 'tool' ? undefined : script.tool
+  const last = chatRequest.messages.at(-1)
+  const toolName = last?.role === 'tool' && !last.text.includes(AGAIN) ? undefined : script.tool
   const tool = chatRequest.tools.find((candidate) => candidate.name === toolName)
   if (toolName !== undefined && !tool) throw new Refusal(400, `the request has no tool "${toolName}"`)
   const { tokensMax } = chatRequest

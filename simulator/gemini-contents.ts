@@ -2,12 +2,16 @@
 import type { ChatRequest } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
+import { assertSigned } from './thinking.ts'
 
 type Turn = ChatRequest['messages'][number]
 type Part = Record<string, unknown>
 
 /** A part has one of these. */
 const PART_KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode']
+
+/** Google's word for a signature that somebody has lost. */
+const SIGNATURE_LOST = 'skip_thought_signature_validator'
 
 export function checkContents(contents: unknown, systemInstruction: unknown, wantsSignatures: boolean): Turn[] {
   if (!Array.isArray(contents) || contents.length === 0) {
@@ -22,6 +26,9 @@ export function checkContents(contents: unknown, systemInstruction: unknown, wan
     if (role !== 'user' && role !== 'model') throw new Refusal(400, 'Please use a valid role: user, model.')
     const results = parts.filter((part) => part.functionResponse !== undefined)
     assertAnswered(callsBefore, results)
+    for (const { thoughtSignature: signature } of parts) {
+      if (signature !== undefined && signature !== SIGNATURE_LOST) assertSigned(signature)
+    }
     callsBefore = parts.filter((part) => part.functionCall !== undefined)
     if (wantsSignatures && callsBefore.length > 0 && callsBefore[0]?.thoughtSignature === undefined) {
       throw new Refusal(400, 'Function call is missing a thought_signature in functionCall parts.')

@@ -6,6 +6,7 @@ import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
 import type { Tool } from './reply.ts'
+import { signatureOf } from './thinking.ts'
 
 export const gemini: Dialect = {
   format: 'gemini',
@@ -94,6 +95,7 @@ function read(body: unknown, url: string): ChatRequest {
     tokensMax: tokensMaxOf(config.maxOutputTokens),
     messages: checkContents(body.contents, body.systemInstruction, /\bgemini-3\b/.test(model)),
     tools,
+    wantsThoughts: isRecord(config.thinkingConfig) && config.thinkingConfig.includeThoughts === true,
   }
 }
 
@@ -216,7 +218,7 @@ function callParts({ id, reply }: Answer): unknown[] {
   const { name } = reply.tool
   return Array.from({ length: reply.calls }, (_, n) => ({
     functionCall: { id: `call_${id}${n === 0 ? '' : `_${n}`}`, name, args },
-    ...(n === 0 && { thoughtSignature: 'c2ltdWxhdGVk' }),
+    ...(n === 0 && { thoughtSignature: signatureOf(id) }),
   }))
 }
 
