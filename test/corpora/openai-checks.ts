@@ -77,7 +77,7 @@ export const OPENAI_CHECKS: readonly Check[] = [
   {
     title: 'an empty stop',
     about: anyOfThem,
-    finds: ({ stop }) => 'stop' in { stop } && stop !== undefined && [stop].flat().some((one) => !one),
+    finds: ({ stop }) => stop !== undefined && [stop].flat().some((one) => !one),
     bad: [{ stop: '' }, { stop: ['END', ''] }, { stop: null }],
   },
   {

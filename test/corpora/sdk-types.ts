@@ -45,7 +45,7 @@ export interface Bodies {
 
 const OPTIONS = {
   extends: join(ROOT, 'tsconfig.json'),
-  // The DOM is what Google's types name, and no path may lead out of the folder by itself.
+  // Google's types name some of the DOM.
   compilerOptions: { lib: ['es2025', 'esnext.disposable', 'dom'], types: ['node'], exactOptionalPropertyTypes: true },
   include: ['*.ts'],
 }

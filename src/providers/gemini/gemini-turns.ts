@@ -13,6 +13,7 @@ import { UpstreamError } from '../provider.ts'
 import { isGemini3 } from '../reasoning-effort.ts'
 import { signedContentOf } from '../reasoning-signature.ts'
 import { toolInputOf } from '../tool-input.ts'
+import { resultsInOrder } from './results-in-order.ts'
 
 /** The conversation of a chat request, turn by turn, in Google's words. */
 
@@ -44,63 +45,43 @@ export interface TurnOptions {
   hasCallIds: boolean
 }
 
-export function contentsOf({ messages }: ChatRequest, { upstreamModel, hasCallIds }: TurnOptions): Content[] {
+export function contentsOf({ messages }: ChatRequest, options: TurnOptions): Content[] {
   const contents: Content[] = []
   const functionNames = new Map<string, string>()
-  for (const message of messages) {
+  for (const message of resultsInOrder(messages)) {
     if (isInstruction(message)) continue
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) functionNames.set(call.id, call.function.name)
     }
-    append(contents, message.role === 'assistant' ? 'model' : 'user', partsOf(message, functionNames))
+    append(contents, message.role === 'assistant' ? 'model' : 'user', partsOf(message, functionNames, options))
   }
-  for (const [at, { parts }] of contents.entries()) {
-    if (isResult(parts[0])) sortLike(contents[at - 1]?.parts ?? [], parts)
-  }
-  if (isGemini3(upstreamModel)) {
+  if (isGemini3(options.upstreamModel)) {
     // Of calls that were made together only the first is signed.
     for (const { parts } of contents) {
       const first = parts.find((part) => part.functionCall)
       if (first) first.thoughtSignature ??= SIGNATURE_LOST
     }
   }
-  if (!hasCallIds) for (const { parts } of contents) parts.forEach(removeId)
   return contents
 }
 
-/**
- * Turns of the same speaker become one, but results of functions stand alone and right after the calls: their number must be
- * that of the calls, whatever the user has said meanwhile.
- */
+/** Turns of the same speaker become one, but results of functions stand alone: their number must be that of the calls. */
 function append(contents: Content[], role: Content['role'], parts: Part[]): void {
   if (parts.length === 0) return
-  const areResults = isResult(parts[0])
-  const at = areResults ? contents.findLastIndex((content) => content.role === 'model') + 1 : contents.length - 1
-  const beside = contents[at]
-  if (beside?.role === role && isResult(beside.parts[0]) === areResults) beside.parts.push(...parts)
-  else contents.splice(areResults ? at : contents.length, 0, { role, parts })
-}
-
-/** Results may come in any order from a caller, and where there are no ids the order is all that tells them apart. */
-function sortLike(calls: readonly Part[], results: Part[]): void {
-  const order = calls.map((part) => part.functionCall?.id)
-  const placeOf = ({ functionResponse }: Part) => {
-    const place = order.indexOf(functionResponse?.id)
-    return place === -1 ? order.length : place
-  }
-  results.sort((a, b) => placeOf(a) - placeOf(b))
-}
-
-function removeId({ functionCall, functionResponse }: Part): void {
-  delete functionCall?.id
-  delete functionResponse?.id
+  const last = contents.at(-1)
+  if (last?.role === role && isResult(last.parts[0]) === isResult(parts[0])) last.parts.push(...parts)
+  else contents.push({ role, parts })
 }
 
 function isResult(part: Part | undefined): boolean {
   return part?.functionResponse !== undefined
 }
 
-function partsOf(message: Exclude<Message, InstructionMessage>, functionNames: ReadonlyMap<string, string>): Part[] {
+function partsOf(
+  message: Exclude<Message, InstructionMessage>,
+  functionNames: ReadonlyMap<string, string>,
+  { hasCallIds }: TurnOptions,
+): Part[] {
   switch (message.role) {
     case 'user':
       return typeof message.content === 'string' ? textPartsOf(message.content) : message.content.flatMap(userPartsOf)
@@ -109,7 +90,7 @@ function partsOf(message: Exclude<Message, InstructionMessage>, functionNames: R
       const sign = (part: Part, signature: unknown): Part =>
         typeof signature === 'string' ? { ...part, thoughtSignature: signature } : part
       const texts = [...textPartsOf(message.content ?? ''), ...textPartsOf(message.refusal ?? '')]
-      const calls = (message.tool_calls ?? []).map(callPartOf)
+      const calls = (message.tool_calls ?? []).map((call) => callPartOf(call, hasCallIds))
       return [
         ...texts.map((part, n) => (n === texts.length - 1 ? sign(part, signatures.text) : part)),
         ...calls.map((part, n) => sign(part, signatures[n])),
@@ -120,7 +101,7 @@ function partsOf(message: Exclude<Message, InstructionMessage>, functionNames: R
       // Wrapped and not parsed, because parsing would round its large numbers.
       const response = { result: textsIn(message.content).join('') }
       const name = functionNames.get(id) ?? id
-      return [{ functionResponse: { id, name, response } }]
+      return [{ functionResponse: { ...(hasCallIds && { id }), name, response } }]
     }
   }
 }
@@ -167,8 +148,8 @@ export function textPartsOf(content: string | readonly { text: string }[]): Part
     .map((text) => ({ text }))
 }
 
-function callPartOf({ id, function: { name, arguments: text } }: ToolCall): Part {
-  return { functionCall: { id, name, args: toolInputOf(text) } }
+function callPartOf({ id, function: { name, arguments: text } }: ToolCall, hasCallIds: boolean): Part {
+  return { functionCall: { ...(hasCallIds && { id }), name, args: toolInputOf(text) } }
 }
 
 const IMAGE_TYPES: Record<string, string> = {
