@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { readRequest } from './anthropic-request.ts'
 import { messagesPlan } from './cache-marks.ts'
+import { SIGNATURE } from './claude.ts'
 import type { Answer, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
@@ -26,9 +27,6 @@ export const anthropic: Dialect = {
 const VERSIONS = new Set<unknown>(['2023-06-01', '2026-10-21'])
 
 const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool: 'tool_use' } as const
-
-/** A model signs its thoughts, so that it can recognise them later. */
-const SIGNATURE = 'c2ltdWxhdGVk'
 
 /** The official SDK has gone over to a bearer token; both are taken. */
 function credentialIn({ 'x-api-key': key, authorization }: IncomingHttpHeaders): string | undefined {

@@ -1,7 +1,9 @@
 /** Amazon Bedrock's Converse: the model is in the path, and streams are frames of bytes with checksums. */
 import { crc32 } from 'node:zlib'
 import { messagesIn } from './bedrock-messages.ts'
+import { checkModelFields } from './bedrock-models.ts'
 import { conversePlan } from './cache-marks.ts'
+import { SIGNATURE } from './claude.ts'
 import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
@@ -26,7 +28,6 @@ export const bedrock: Dialect = {
 
 const METHOD = /^\/model\/([^/]+)\/(converse|converse-stream)$/
 const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool: 'tool_use' } as const
-const SIGNATURE = 'c2ltdWxhdGVk'
 
 function refusalOfKey(credential: string | undefined): Refusal | undefined {
   if (credential === undefined) return new Refusal(403, 'Missing Authentication Token')
@@ -50,14 +51,11 @@ function read(body: unknown, url: string): ChatRequest {
   const inference = isRecord(body.inferenceConfig) ? body.inferenceConfig : {}
   if (Number(inference.temperature ?? 0) > 1) throw new Refusal(400, 'temperature must be at most 1')
   const tools = toolsIn(body.toolConfig)
-  return {
-    model: decodeURIComponent(name),
-    stream: method === 'converse-stream',
-    wantsUsage: true,
-    tokensMax: tokensMaxOf(inference.maxTokens),
-    messages: messagesIn(body.messages, body.system, tools.length > 0),
-    tools,
-  }
+  const model = decodeURIComponent(name)
+  const tokensMax = tokensMaxOf(inference.maxTokens)
+  const messages = messagesIn(body.messages, body.system, tools.length > 0)
+  const thinks = checkModelFields(body, { model, tokensMax, messages })
+  return { model, stream: method === 'converse-stream', wantsUsage: true, tokensMax, messages, tools, thinks }
 }
 
 function tokensMaxOf(value: unknown): number | undefined {

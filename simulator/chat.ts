@@ -4,6 +4,7 @@ import { CACHED_TOKENS_MIN, NOT_CACHED } from './caches.ts'
 import type { Caches, CacheUse } from './caches.ts'
 import { shownHeaders } from './calls.ts'
 import type { CallLog, SimulatedCall } from './calls.ts'
+import { A_THOUGHT } from './claude.ts'
 import type { ChatRequest, Dialect, ReportedUsage, Usage } from './dialect.ts'
 import { faultOf } from './faults.ts'
 import type { Fault } from './faults.ts'
@@ -219,6 +220,7 @@ function scriptOf(request: IncomingMessage, chatRequest: ChatRequest): Script {
     header: header === undefined ? undefined : String(header),
     model: chatRequest.model,
     lastUserText: lastUserTextOf(chatRequest),
+    thoughts: chatRequest.thinks ? A_THOUGHT : undefined,
   })
 }
 

@@ -48,6 +48,8 @@ export interface ChatRequest {
   readonly mediaTokens?: number
   /** How many alternatives of each token it wants to see. Undefined: it does not ask for probabilities. */
   readonly topLogprobs?: number | undefined
+  /** Whether it asks the model to think, and to show it. */
+  readonly thinks?: boolean
 }
 
 export interface Answer {

@@ -1,5 +1,6 @@
 /** What Google checks in the turns of a conversation. */
 import type { ChatRequest } from './dialect.ts'
+import { geminiVersionOf } from './gemini-generation.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 
@@ -9,10 +10,16 @@ type Part = Record<string, unknown>
 /** A part has one of these. */
 const PART_KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode']
 
-export function checkContents(contents: unknown, systemInstruction: unknown, wantsSignatures: boolean): Turn[] {
+export const SIGNATURE = 'c2ltdWxhdGVk'
+
+/** Its own, or the documented word for calls whose signature is lost. */
+const SIGNATURES = new Set<unknown>([SIGNATURE, 'skip_thought_signature_validator'])
+
+export function checkContents(contents: unknown, systemInstruction: unknown, model: string): Turn[] {
   if (!Array.isArray(contents) || contents.length === 0) {
     throw new Refusal(400, '* GenerateContentRequest.contents: contents is not specified')
   }
+  const isSigned = (geminiVersionOf(model) ?? 0) >= 3
   const turns: Turn[] = []
   let callsBefore: Part[] = []
   if (systemInstruction != null) turns.push({ role: 'system', text: partsOf(systemInstruction).map(textOf).join('') })
@@ -23,12 +30,24 @@ export function checkContents(contents: unknown, systemInstruction: unknown, wan
     const results = parts.filter((part) => part.functionResponse !== undefined)
     assertAnswered(callsBefore, results)
     callsBefore = parts.filter((part) => part.functionCall !== undefined)
-    if (wantsSignatures && callsBefore.length > 0 && callsBefore[0]?.thoughtSignature === undefined) {
-      throw new Refusal(400, 'Function call is missing a thought_signature in functionCall parts.')
-    }
+    if (isSigned) assertSigned(callsBefore)
     turns.push({ role: roleOf(role, results), text: parts.map(textOf).join('') })
   }
+  // Words to go on from are refused since the models think.
+  if (isSigned && turns.at(-1)?.role === 'assistant') {
+    throw new Refusal(400, 'Please ensure that the last turn is of the user or a function response.')
+  }
   return turns
+}
+
+/** Of calls that were made together the first is signed. */
+function assertSigned([first]: readonly Part[]): void {
+  if (!first) return
+  const { thoughtSignature: signature } = first
+  if (signature === undefined) {
+    throw new Refusal(400, 'Function call is missing a thought_signature in functionCall parts.')
+  }
+  if (!SIGNATURES.has(signature)) throw new Refusal(400, 'Thought signature is not valid.')
 }
 
 function partsOf(content: unknown): Part[] {

@@ -185,8 +185,6 @@ test('a conversation with calls, results and every other field is accepted, also
     top_p: 0.9,
     stop: ['a', 'b', 'c', 'd'],
     seed: 7,
-    presence_penalty: 1,
-    frequency_penalty: 1,
     max_tokens: 50,
     response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } },
   })

@@ -6,7 +6,9 @@ import { mapSchema, type Schema } from '../json-schema.ts'
 import {
   claudeBudgetOf,
   claudeEffortOf,
+  claudeHoldsToSchema,
   claudeTakesPrefill,
+  claudeTakesSampling,
   claudeThinkingOf,
   mustCallTool,
   unhonouredByThinkingClaude,
@@ -51,19 +53,24 @@ const WITHOUT_PLACE: ReadonlySet<RouteField> = new Set([
   'input_audio',
 ])
 
+const SAMPLING_FIELDS: ReadonlySet<RouteField> = new Set(['temperature', 'top_p'])
+
 /**
  * What this wire format has no place for, or what the model is known to refuse. A field at the value that it has anyway asks
  * for nothing and is honoured.
  */
 export function unhonouredIn(request: ChatRequest, upstreamModel: string): RouteField | undefined {
-  const without = fieldsOf(request).find((field) => WITHOUT_PLACE.has(field))
+  const takesSampling = claudeTakesSampling(upstreamModel)
+  const without = fieldsOf(request).find(
+    (field) => WITHOUT_PLACE.has(field) || (SAMPLING_FIELDS.has(field) && !takesSampling),
+  )
   if (without) return without
   // OpenAI's scale ends at 2, Anthropic's at 1: a clamped temperature would be another one than was asked for.
   if (request.temperature !== undefined && request.temperature > 1) return 'temperature'
   // Models since Claude 4.5 refuse the two together.
   if (samplingOf(request.temperature) !== undefined && samplingOf(request.top_p) !== undefined) return 'top_p'
   if (stopsOf(request).some((stop) => stop.trim() === '')) return 'stop'
-  if (!isFormatHonoured(request.response_format)) return 'response_format'
+  if (!isFormatHonoured(request.response_format, upstreamModel)) return 'response_format'
   if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
   if (isPrefilled(request) && !claudeTakesPrefill(upstreamModel)) return 'prefill'
   if (!imageUrlsOf(request).every((url) => imageSourceOf(url) !== undefined)) return 'images'
@@ -153,10 +160,10 @@ function isZeroOrOne(value: unknown): boolean {
 }
 
 /** Any JSON at all cannot be asked for, only that of a schema, and only of one whose objects allow nothing unnamed. */
-function isFormatHonoured(format: ResponseFormat): boolean {
+function isFormatHonoured(format: ResponseFormat, upstreamModel: string): boolean {
   if (format === undefined || format.type === 'text') return true
   const schema = format.json_schema?.schema
-  return format.type === 'json_schema' && isRecord(schema) && isClosed(schema)
+  return format.type === 'json_schema' && claudeHoldsToSchema(upstreamModel) && isRecord(schema) && isClosed(schema)
 }
 
 /** Enums, constants and examples hold values, which may look like schemas and are none. */

@@ -27,13 +27,15 @@ type Schema = Extract<CallOptions['responseFormat'], { type: 'json' }>['schema']
 export const SIGNED_BY = 'bedrock'
 
 export type ReasoningOptions = Pick<CallOptions, 'reasoning' | 'maxOutputTokens' | 'providerOptions'>
+/** What differs by model: how it is to think, and how it chooses its words. */
+export type ModelOptions = ReasoningOptions & Pick<CallOptions, 'temperature' | 'topP'>
 
-interface Beside extends ReasoningOptions {
+interface Beside extends ModelOptions {
   /** Whether the model takes marks of where its prompt may be cached. */
   hasMarks?: boolean
 }
 
-export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...reasoning }: Beside = {}): CallOptions {
+export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...ofModel }: Beside = {}): CallOptions {
   const stops = stopsOf(request)
   return {
     prompt: promptOf(hasMarks ? request.messages : request.messages.map(withoutMarks)),
@@ -42,12 +44,13 @@ export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...reaso
     topP: request.top_p,
     stopSequences: stops.length === 0 ? undefined : stops,
     seed: request.seed,
-    presencePenalty: request.presence_penalty,
-    frequencyPenalty: request.frequency_penalty,
+    // Zero asks for nothing, and the package would warn of it.
+    presencePenalty: request.presence_penalty || undefined,
+    frequencyPenalty: request.frequency_penalty || undefined,
     responseFormat: responseFormatOf(request.response_format),
     tools: request.tools?.map(toolOf),
     toolChoice: request.tools && toolChoiceOf(request.tool_choice),
-    ...reasoning,
+    ...ofModel,
   }
 }
 

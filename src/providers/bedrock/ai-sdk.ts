@@ -1,6 +1,6 @@
 import type { Chunk, FinishChunk } from '../../rules/calls/chunk.ts'
 import type { Usage } from '../../rules/billing/usage.ts'
-import { callOptionsOf, SIGNED_BY, type LanguageModel, type ReasoningOptions } from './ai-sdk-request.ts'
+import { callOptionsOf, SIGNED_BY, type LanguageModel, type ModelOptions } from './ai-sdk-request.ts'
 import { takesCachePoints, withCachePoints } from '../cache-breakpoints.ts'
 import { finishOf, isBlockedOutput, kindOfErrorEvent, oddFinish, type Endings } from '../endings.ts'
 import { UpstreamError, type UpstreamCall, type UpstreamErrorKind } from '../provider.ts'
@@ -25,8 +25,8 @@ export interface BridgeOptions {
   /** Cuts the body into what the package reads at once, with a limit for each, because the packages have none. */
   piecesIn(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   kindOfRefusal?: BytesRequest['kindOfRefusal']
-  /** How the model is to think, in the package's words. */
-  reasoning?: ReasoningOptions
+  /** What this model is told in another way than others, in the package's words. */
+  ofModel?: ModelOptions
   /** For the reasons to finish that the package does not know. */
   endings: Endings
 }
@@ -41,7 +41,7 @@ export async function* streamThrough(options: BridgeOptions, signal: AbortSignal
   try {
     const model = await options.modelWith(exchange.fetch)
     const { request, upstreamModel, cache } = options.call
-    const asked = callOptionsOf(request, { ...options.reasoning, hasMarks: takesCachePoints(upstreamModel) })
+    const asked = callOptionsOf(request, { ...options.ofModel, hasMarks: takesCachePoints(upstreamModel) })
     const { stream } = await model.doStream(withCachePoints(asked, upstreamModel, cache))
     parts = stream.getReader()
     const reader = createReader(options.endings)

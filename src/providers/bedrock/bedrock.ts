@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EVENT_BYTES_MAX } from '../../rules/limits.ts'
 import { streamThrough } from './ai-sdk.ts'
-import { cannotHonour, reasoningOf } from './bedrock-request.ts'
+import { cannotHonour, modelOptionsOf } from './bedrock-request.ts'
 import { BEDROCK_ENDINGS } from '../endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from '../provider.ts'
 import { endsStep, nextStep, type Transport } from '../transport.ts'
@@ -43,7 +43,7 @@ export function createBedrock({ name, baseUrl, settings, transport }: BedrockOpt
           },
           piecesIn: framesIn,
           kindOfRefusal,
-          reasoning: reasoningOf(call),
+          ofModel: modelOptionsOf(call),
           endings: BEDROCK_ENDINGS,
         },
         signal,

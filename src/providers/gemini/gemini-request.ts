@@ -19,7 +19,7 @@ import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
 import { fieldsIn } from '../../rules/record.ts'
 import { mapSchema, type Schema } from '../json-schema.ts'
 import { UpstreamError } from '../provider.ts'
-import { geminiTakesPenalties, geminiThinkingOf, isGemini3 } from '../reasoning-effort.ts'
+import { geminiTakesPenalties, geminiThinkingConfigOf, geminiThinkingOf, isGemini3 } from '../reasoning-effort.ts'
 import { signedContentOf } from '../reasoning-signature.ts'
 import { toolInputOf } from '../tool-input.ts'
 
@@ -93,11 +93,17 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
   const refused = used.find((field) => WITHOUT_PLACE.has(field) || (field.endsWith('_penalty') && !takesPenalties))
   if (refused) return refused
   if (request.reasoning_effort && !geminiThinkingOf(upstreamModel, request.reasoning_effort)) return 'reasoning_effort'
+  // Older models write either JSON or calls of functions.
+  if (request.tools && isJson(request.response_format) && !isGemini3(upstreamModel)) return 'response_format'
   if (isPrefilled(request) && isGemini3(upstreamModel)) return 'prefill'
   if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
   if (!request.tools && !isNoChoice(request.tool_choice)) return 'tool_choice'
   if (imageUrlsOf(request).some((url) => imagePartOf(url) === undefined)) return 'images'
   return filesOf(request).every(isFileRead) ? undefined : 'files'
+}
+
+function isJson(format: ChatRequest['response_format']): boolean {
+  return format !== undefined && format.type !== 'text'
 }
 
 /** Without tools, "none" and "auto" ask for nothing. */
@@ -273,9 +279,9 @@ function generationConfigOf(request: ChatRequest, { upstreamModel }: BodyOptions
     // Zero asks for nothing, and newer models refuse the field.
     presencePenalty: request.presence_penalty || undefined,
     frequencyPenalty: request.frequency_penalty || undefined,
-    responseMimeType: format === undefined || format.type === 'text' ? undefined : 'application/json',
+    responseMimeType: isJson(format) ? 'application/json' : undefined,
     responseJsonSchema: mapSchema(schema, withoutConst),
-    thinkingConfig: effort && geminiThinkingOf(upstreamModel, effort),
+    thinkingConfig: effort && geminiThinkingConfigOf(upstreamModel, effort),
     mediaResolution: mediaResolutionOf(request),
   }
 }

@@ -5,6 +5,7 @@ import { createReader, FAILURES_OF_THE_MODEL } from './openai-events.ts'
 import { requestBodyOf } from './openai-request.ts'
 import { KEY_STATUSES, openAICompatibleSettings, type OpenAICompatibleSettings } from './openai-settings.ts'
 import type { Provider, UpstreamErrorKind } from '../provider.ts'
+import { mustCallTool } from '../reasoning-effort.ts'
 import { parseObject, readEvents } from '../read-events.ts'
 import type { Transport } from '../transport.ts'
 
@@ -27,8 +28,10 @@ export function createOpenAICompatible(options: OpenAICompatibleOptions): Provid
   const to = { url: url.href, ...refusalsOf(settings) }
   return {
     name: options.name,
-    cannotHonour: (request) =>
-      unsupported.size === 0 ? undefined : fieldsOf(request).find((field) => unsupported.has(field)),
+    cannotHonour(request) {
+      if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
+      return unsupported.size === 0 ? undefined : fieldsOf(request).find((field) => unsupported.has(field))
+    },
     stream({ apiKey, timers, onSent, extraBody, ...call }, signal) {
       const headers = { ...settings.headers, ...credentialOf(settings, apiKey) }
       const body = JSON.stringify(withExtra(requestBodyOf(call, settings), extraBody))
