@@ -193,6 +193,10 @@ async function loadCalls(db: Db, { start, stop, from, to }: Chunk, projectIds: s
           then '[{"deployment":"d","provider":"p","ms":90,"failed":"rate_limited"},{"deployment":"d","provider":"p","ms":170}]'
           else '[{"deployment":"d","provider":"p","ms":170}]' end::json, began_at
       from made
+    ), told as (
+      insert into call_metadata (project_id, call_id, key, value, expires_at)
+      select project_id, id, key, value, began_at + interval '1 year'
+      from made, lateral (values ('env', 'prod'), ('order', 'A-' || n / 500)) as pair (key, value) where g % 10 = 0
     ), facts as (
       select *, ${bucketOf('reached_ms')} as first_token_bucket, ${bucketOf('duration_ms')} as duration_bucket
       from (select *, case when status < 500 and status > 0 then first_token_ms end as reached_ms,

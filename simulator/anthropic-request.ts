@@ -1,9 +1,11 @@
 /** What the Messages format accepts as a request. It refuses what the real one does, so that an adapter cannot get away with it here. */
-import { checkBounds, checkOutput, checkSignature, checkThinking } from './claude.ts'
+import { checkBounds, checkOutput, checkThinking } from './claude.ts'
 import type { ChatRequest } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import type { Tool } from './reply.ts'
+import { assertSigned, checkThoughtsKept } from './thinking.ts'
+import type { ThoughtfulTurn } from './thinking.ts'
 
 const FIELDS = new Set(
   'model max_tokens messages system stream temperature top_p top_k stop_sequences tools tool_choice metadata output_config thinking service_tier cache_control'.split(
@@ -26,8 +28,8 @@ export function readRequest(body: unknown): ChatRequest {
   checkToolChoice(body.tool_choice, tools)
   checkOutput(body.output_config, model)
   const system = body.system === undefined ? [] : [{ role: 'system', text: systemText(body.system) }]
-  const messages = [...system, ...messagesOf(body.messages)]
-  const thinks = checkThinking({
+  const messages = [...system, ...messagesOf(body.messages, body.thinking)]
+  const wantsThoughts = checkThinking({
     model,
     tokensMax,
     thinking: body.thinking,
@@ -36,18 +38,8 @@ export function readRequest(body: unknown): ChatRequest {
     topK: body.top_k,
     isToolForced: isRecord(body.tool_choice) && ['any', 'tool'].includes(String(body.tool_choice.type)),
     isPrefilled: messages.at(-1)?.role === 'assistant',
-    isThoughtKept: messages.at(-1)?.role !== 'tool' || isThoughtFirst(body.messages),
   })
-  return { model, stream: body.stream === true, wantsUsage: true, tokensMax, messages, tools, thinks }
-}
-
-/** Of the last answer in the conversation. */
-function isThoughtFirst(messages: unknown): boolean {
-  const last: unknown = Array.isArray(messages)
-    ? messages.findLast((message) => message.role === 'assistant')
-    : undefined
-  const first: unknown = isRecord(last) && Array.isArray(last.content) ? last.content[0] : undefined
-  return isRecord(first) && /^(?:redacted_)?thinking$/.test(String(first.type))
+  return { model, stream: body.stream === true, wantsUsage: true, tokensMax, messages, tools, wantsThoughts }
 }
 
 function require(isTrue: boolean, message: string): void {
@@ -126,11 +118,12 @@ interface Said {
   text: string
 }
 
-function messagesOf(messages: unknown): Said[] {
+function messagesOf(messages: unknown, thinking: unknown): Said[] {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new Refusal(400, 'messages: at least one message is required')
   }
   const said: Said[] = []
+  const turns: ThoughtfulTurn[] = []
   // A result must answer a call of the turn before, and each call must be answered in the turn after.
   let open = new Set<string>()
   for (const [at, message] of messages.entries()) {
@@ -141,9 +134,11 @@ function messagesOf(messages: unknown): Said[] {
       checkText(content, isLast && role === 'assistant')
       require(open.size === 0, unanswered(at, open))
       said.push({ role, text: content })
+      turns.push({ role, kinds: ['text'] })
       continue
     }
     const blocks = blocksOf(content, `messages.${at}.content`)
+    turns.push({ role, kinds: blocks.map(({ type }) => String(type)) })
     require(blocks.length > 0, `messages.${at}: all messages must have non-empty content`)
     if (role === 'user') {
       said.push(...readUser(blocks, at, open))
@@ -158,6 +153,7 @@ function messagesOf(messages: unknown): Said[] {
     }
   }
   require(open.size === 0, unanswered(messages.length, open))
+  checkThoughtsKept(thinking, turns)
   return said
 }
 
@@ -208,7 +204,7 @@ function callsIn(blocks: readonly Fields[]): Set<string> {
 function checkAnswerBlock({ type, thinking, signature, data }: Fields): void {
   if (type === 'thinking') {
     require(typeof thinking === 'string', 'messages: thinking.thinking: Field required')
-    checkSignature(signature)
+    assertSigned(signature)
   } else if (type === 'redacted_thinking') require(typeof data === 'string', 'messages: data: Field required')
   else require(type === 'text' || type === 'tool_use', `messages: Input tag '${String(type)}' is not expected here`)
 }

@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { readRequest } from './anthropic-request.ts'
 import { messagesPlan } from './cache-marks.ts'
-import { SIGNATURE } from './claude.ts'
 import type { Answer, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
+import { signatureOf } from './thinking.ts'
 
 export const anthropic: Dialect = {
   format: 'anthropic',
@@ -52,7 +52,7 @@ function errorBody(status: number, message: string): unknown {
 
 function json(answer: Answer): unknown {
   const { reply, usage } = answer
-  const thinking = { type: 'thinking', thinking: textOf(reply.thoughts), signature: SIGNATURE }
+  const thinking = { type: 'thinking', thinking: textOf(reply.thoughts), signature: signatureOf(answer.id) }
   const text = { type: 'text', text: textOf(reply.pieces) }
   return {
     ...messageOf(answer),
@@ -88,7 +88,7 @@ function* events(answer: Answer): Generator<StreamEvent> {
     yield event('open', { type: 'ping' })
     for (const { text, tokens } of reply.thoughts)
       yield { ...delta(index, { type: 'thinking_delta', thinking: text }), thoughtTokens: tokens }
-    yield event('open', blockDelta(index, { type: 'signature_delta', signature: SIGNATURE }))
+    yield event('open', blockDelta(index, { type: 'signature_delta', signature: signatureOf(answer.id) }))
     yield event('open', { type: 'content_block_stop', index })
     index++
   }

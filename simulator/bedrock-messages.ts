@@ -1,21 +1,32 @@
 /** What Converse demands of a conversation. A request that the real one refuses must not pass here. */
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
+import { assertSigned, checkThoughtsKept } from './thinking.ts'
+import type { ThoughtfulTurn } from './thinking.ts'
 
 type Message = { readonly role: string; readonly text: string }
 
-export function messagesIn(messages: unknown, system: unknown, hasTools: boolean): Message[] {
+interface Settings {
+  readonly hasTools: boolean
+  readonly thinking: unknown
+}
+
+export function messagesIn(messages: unknown, system: unknown, { hasTools, thinking }: Settings): Message[] {
   if (!Array.isArray(messages) || messages.length === 0) throw new Refusal(400, 'messages must not be empty')
+  const turns: ThoughtfulTurn[] = []
   const read = messages.flatMap((message, at) => {
     const role = at % 2 === 0 ? 'user' : 'assistant'
     if (!isRecord(message) || message.role !== role) {
       throw new Refusal(400, 'roles must alternate between "user" and "assistant", and the first must be "user"')
     }
     const blocks = blocksIn(message.content)
+    turns.push({ role, kinds: blocks.map((block) => Object.keys(block)[0] ?? '') })
     assertToolsOffered(blocks, hasTools)
+    for (const { reasoningContent: thought } of blocks) assertThoughtSigned(thought)
     if (at > 0) assertCallsAnswered(blocksIn(messages[at - 1]?.content), blocks)
     return partsOf(role, blocks)
   })
+  checkThoughtsKept(thinking, turns)
   const instructions = system === undefined ? [] : systemIn(system)
   return [...instructions, ...read]
 }
@@ -29,6 +40,10 @@ function blocksIn(content: unknown): Block[] {
     if ('text' in block) textIn(block)
     return block
   })
+}
+
+function assertThoughtSigned(thought: unknown): void {
+  if (isRecord(thought) && isRecord(thought.reasoningText)) assertSigned(thought.reasoningText.signature)
 }
 
 function textIn({ text }: Block): string {

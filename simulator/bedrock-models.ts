@@ -1,8 +1,9 @@
 /** What the models behind Converse refuse, each maker's in its own way. */
-import { checkBounds, checkOutput, checkSignature, checkThinking } from './claude.ts'
+import { checkBounds, checkOutput, checkThinking } from './claude.ts'
 import type { ChatRequest } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
+import { isThinkingAsked } from './thinking.ts'
 
 type Fields = Record<string, unknown>
 type Read = Pick<ChatRequest, 'model' | 'tokensMax' | 'messages'>
@@ -13,7 +14,7 @@ export function checkModelFields(body: Fields, read: Read): boolean {
   if (read.model.includes('anthropic.')) return checkClaude(body, more, read)
   if (read.model.includes('amazon.nova')) return checkNova(body, more)
   if (read.model.includes('openai.')) checkGptOss(body, more)
-  return false
+  return isThinkingAsked(more.thinking)
 }
 
 function fieldsOf(value: unknown): Fields {
@@ -30,12 +31,6 @@ function checkClaude(body: Fields, more: Fields, { model, tokensMax, messages }:
     const { strict, inputSchema } = fieldsOf(fieldsOf(tool).toolSpec)
     if (strict === true) checkBounds(fieldsOf(inputSchema).json, 'toolConfig')
   }
-  const answers = (Array.isArray(body.messages) ? body.messages : []).filter(({ role }) => role === 'assistant')
-  const blocks = answers.map(({ content }) => (content as unknown[]).map(fieldsOf))
-  for (const { reasoningContent } of blocks.flat()) {
-    const { reasoningText } = fieldsOf(reasoningContent)
-    if (reasoningText !== undefined) checkSignature(fieldsOf(reasoningText).signature)
-  }
   return checkThinking({
     model,
     thinking: more.thinking,
@@ -45,7 +40,6 @@ function checkClaude(body: Fields, more: Fields, { model, tokensMax, messages }:
     topK: topK ?? more.top_k,
     isToolForced: ['any', 'tool'].some((choice) => choice in fieldsOf(toolChoice)),
     isPrefilled: messages.at(-1)?.role === 'assistant',
-    isThoughtKept: messages.at(-1)?.role !== 'tool' || blocks.at(-1)?.[0]?.reasoningContent !== undefined,
   })
 }
 

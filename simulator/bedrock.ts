@@ -3,12 +3,12 @@ import { crc32 } from 'node:zlib'
 import { messagesIn } from './bedrock-messages.ts'
 import { checkModelFields } from './bedrock-models.ts'
 import { conversePlan } from './cache-marks.ts'
-import { SIGNATURE } from './claude.ts'
 import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
 import type { Tool } from './reply.ts'
+import { signatureOf } from './thinking.ts'
 
 export const bedrock: Dialect = {
   format: 'bedrock',
@@ -53,9 +53,10 @@ function read(body: unknown, url: string): ChatRequest {
   const tools = toolsIn(body.toolConfig)
   const model = decodeURIComponent(name)
   const tokensMax = tokensMaxOf(inference.maxTokens)
-  const messages = messagesIn(body.messages, body.system, tools.length > 0)
-  const thinks = checkModelFields(body, { model, tokensMax, messages })
-  return { model, stream: method === 'converse-stream', wantsUsage: true, tokensMax, messages, tools, thinks }
+  const { thinking } = isRecord(body.additionalModelRequestFields) ? body.additionalModelRequestFields : {}
+  const messages = messagesIn(body.messages, body.system, { hasTools: tools.length > 0, thinking })
+  const wantsThoughts = checkModelFields(body, { model, tokensMax, messages })
+  return { model, stream: method === 'converse-stream', wantsUsage: true, tokensMax, messages, tools, wantsThoughts }
 }
 
 function tokensMaxOf(value: unknown): number | undefined {
@@ -88,10 +89,14 @@ function isNoPoint(block: unknown): boolean {
 function json(answer: Answer): unknown {
   const { reply, usage } = answer
   const text = textOf(reply.pieces)
-  const reasoningText = { text: textOf(reply.thoughts), signature: SIGNATURE }
+  const reasoningText = { text: textOf(reply.thoughts), signature: signatureOf(answer.id) }
   const content = [
     ...(reply.thoughts.length > 0 ? [{ reasoningContent: { reasoningText } }] : []),
-    reply.tool ? { toolUse: { ...toolUse(answer), input: JSON.parse(text) as unknown } } : { text },
+    ...(reply.tool
+      ? Array.from({ length: reply.calls }, (_, n) => ({
+          toolUse: { ...toolUse(answer, n), input: JSON.parse(text) as unknown },
+        }))
+      : [{ text }]),
   ]
   return {
     metrics: { latencyMs: 1 },
@@ -113,20 +118,23 @@ function* events(answer: Answer): Generator<StreamEvent> {
       })
       yield { ...thought, thoughtTokens: tokens }
     }
-    const signed = { reasoningContent: { signature: SIGNATURE } }
+    const signed = { reasoningContent: { signature: signatureOf(answer.id) } }
     yield event('open', 'contentBlockDelta', { contentBlockIndex, delta: signed })
     yield event('open', 'contentBlockStop', { contentBlockIndex })
     contentBlockIndex++
   }
-  if (reply.tool) {
-    const start = { toolUse: toolUse(answer) }
-    yield event('content', 'contentBlockStart', { contentBlockIndex, start }, reply.tool.nameTokens)
+  const blocks = Math.max(reply.calls, 1)
+  for (let n = 0; n < blocks; n++, contentBlockIndex++) {
+    if (reply.tool) {
+      const start = { toolUse: toolUse(answer, n) }
+      yield event('content', 'contentBlockStart', { contentBlockIndex, start }, reply.tool.nameTokens)
+    }
+    for (const { text, tokens } of reply.pieces) {
+      const delta = reply.tool ? { toolUse: { input: text } } : { text }
+      yield event('content', 'contentBlockDelta', { contentBlockIndex, delta }, tokens)
+    }
+    yield event(n === blocks - 1 ? 'close' : 'open', 'contentBlockStop', { contentBlockIndex })
   }
-  for (const { text, tokens } of reply.pieces) {
-    const delta = reply.tool ? { toolUse: { input: text } } : { text }
-    yield event('content', 'contentBlockDelta', { contentBlockIndex, delta }, tokens)
-  }
-  yield event('close', 'contentBlockStop', { contentBlockIndex })
   yield event('close', 'messageStop', { stopReason: answer.finish ?? STOP_REASONS[reply.finish] })
   yield event('done', 'metadata', { ...(usage && { usage: usageBody(usage) }), metrics: { latencyMs: 1 } })
 }
@@ -136,8 +144,8 @@ function event(kind: StreamEvent['kind'], name: string, data: Record<string, unk
   return { kind, name, data: JSON.stringify({ ...data, p: 'abcdefghijk' }), tokens }
 }
 
-function toolUse({ id, reply }: Answer): Record<string, unknown> {
-  return { toolUseId: `tooluse_${id}`, name: reply.tool?.name }
+function toolUse({ id, reply }: Answer, n: number): Record<string, unknown> {
+  return { toolUseId: `tooluse_${id}${n === 0 ? '' : `_${n}`}`, name: reply.tool?.name }
 }
 
 /** Thoughts are part of the output and are not told apart. */

@@ -20,6 +20,9 @@ import { PeerGone, createWire } from './wire.ts'
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const STRUCK_SCRIPTS_MAX = 10_000
 
+/** What a tool's result says to be called again. */
+const AGAIN = '[[sim again]]'
+
 /** The clock of a simulator that answers the same every time starts here. */
 const EPOCH_S = 1_750_000_000
 
@@ -66,7 +69,7 @@ export function createChat(log: CallLog, seed: number, { onCall, caches }: ChatO
     chatRequest: ChatRequest,
     call: SimulatedCall,
   ): Promise<'completed' | 'fault'> {
-    const script = scriptOf(request, chatRequest)
+    const script = scriptOf(request, chatRequest, dialect)
     const asked = faultOf(script, chatRequest.stream, dialect)
     const composed = replyTo(chatRequest, script, seed)
     const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
@@ -214,19 +217,23 @@ function lastUserTextOf({ messages }: ChatRequest): string {
   return messages.findLast((message) => message.role === 'user')?.text ?? ''
 }
 
-function scriptOf(request: IncomingMessage, chatRequest: ChatRequest): Script {
+function scriptOf(request: IncomingMessage, chatRequest: ChatRequest, { format }: Dialect): Script {
   const header = request.headers['x-simulate']
-  return parseScript({
+  const script = parseScript({
     header: header === undefined ? undefined : String(header),
     model: chatRequest.model,
     lastUserText: lastUserTextOf(chatRequest),
-    thoughts: chatRequest.thinks ? A_THOUGHT : undefined,
+    // OpenAI's own models do not show what they think.
+    thoughts: chatRequest.wantsThoughts && format !== 'openai' ? A_THOUGHT : undefined,
   })
+  const isThoughtless = script.asked && chatRequest.wantsThoughts !== true
+  return isThoughtless ? { ...script, thoughts: undefined, reasoningTokens: 0 } : script
 }
 
 function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply {
   // Whoever just gave a tool's result wants an answer: calling the tool again would loop for ever.
-  const toolName = chatRequest.messages.at(-1)?.role === 'tool' ? undefined : script.tool
+  const last = chatRequest.messages.at(-1)
+  const toolName = last?.role === 'tool' && !last.text.includes(AGAIN) ? undefined : script.tool
   const tool = chatRequest.tools.find((candidate) => candidate.name === toolName)
   if (toolName !== undefined && !tool) throw new Refusal(400, `the request has no tool "${toolName}"`)
   const { tokensMax } = chatRequest

@@ -4,9 +4,6 @@ import { Refusal } from './refusal.ts'
 
 type Fields = Record<string, unknown>
 
-/** A model signs its thoughts, so that it can recognise them later. */
-export const SIGNATURE = 'c2ltdWxhdGVk'
-
 /** What it thinks when it is asked to and no script says what. */
 export const A_THOUGHT = 'Let me think about that.'
 
@@ -37,8 +34,6 @@ export interface Asked {
   readonly isToolForced: boolean
   /** The conversation ends with words of the assistant, to be continued. */
   readonly isPrefilled: boolean
-  /** The answer that the model is to go on from, now that it has the results of its tools, begins with a thought. */
-  readonly isThoughtKept: boolean
 }
 
 /** Whether the model is to think. */
@@ -59,7 +54,7 @@ export function checkThinking(asked: Asked): boolean {
 
 const BUDGET_MIN = 1_024
 
-function isThinking({ model, thinking, tokensMax, isThoughtKept }: Asked): boolean {
+function isThinking({ model, thinking, tokensMax }: Asked): boolean {
   if (thinking === undefined) return false
   const { type, budget_tokens: budget, display = 'summarized' }: Fields = isRecord(thinking) ? thinking : {}
   switch (type) {
@@ -77,15 +72,10 @@ function isThinking({ model, thinking, tokensMax, isThoughtKept }: Asked): boole
       require(Number.isInteger(budget) &&
         Number(budget) >= BUDGET_MIN, 'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024')
       require(Number(budget) < (tokensMax ?? Infinity), '`max_tokens` must be greater than `thinking.budget_tokens`.')
-      require(isThoughtKept, 'messages: Expected `thinking` or `redacted_thinking`, but found `tool_use`.')
       return true
     default:
       throw new Refusal(400, `thinking: Input tag '${String(type)}' found using 'type' does not match any of the tags`)
   }
-}
-
-export function checkSignature(signature: unknown): void {
-  require(signature === SIGNATURE, 'messages: Invalid `signature` in `thinking` block')
 }
 
 /** How hard to think, and the form of the answer. Each may come without the other. */

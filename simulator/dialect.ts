@@ -44,12 +44,12 @@ export interface ChatRequest {
   readonly tools: readonly Tool[]
   /** What the model reads beside the messages: definitions of tools, former calls, a schema. */
   readonly alsoRead?: readonly string[]
+  /** Whether it asks the model to think. */
+  readonly wantsThoughts?: boolean
   /** What images and files come to. */
   readonly mediaTokens?: number
   /** How many alternatives of each token it wants to see. Undefined: it does not ask for probabilities. */
   readonly topLogprobs?: number | undefined
-  /** Whether it asks the model to think, and to show it. */
-  readonly thinks?: boolean
 }
 
 export interface Answer {

@@ -3,6 +3,7 @@ import type { ChatRequest } from './dialect.ts'
 import { geminiVersionOf } from './gemini-generation.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
+import { assertSigned } from './thinking.ts'
 
 type Turn = ChatRequest['messages'][number]
 type Part = Record<string, unknown>
@@ -10,10 +11,8 @@ type Part = Record<string, unknown>
 /** A part has one of these. */
 const PART_KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode']
 
-export const SIGNATURE = 'c2ltdWxhdGVk'
-
-/** Its own, or the documented word for calls whose signature is lost. */
-const SIGNATURES = new Set<unknown>([SIGNATURE, 'skip_thought_signature_validator'])
+/** Google's word for a signature that somebody has lost. */
+const SIGNATURE_LOST = 'skip_thought_signature_validator'
 
 export function checkContents(contents: unknown, systemInstruction: unknown, model: string): Turn[] {
   if (!Array.isArray(contents) || contents.length === 0) {
@@ -29,8 +28,13 @@ export function checkContents(contents: unknown, systemInstruction: unknown, mod
     if (role !== 'user' && role !== 'model') throw new Refusal(400, 'Please use a valid role: user, model.')
     const results = parts.filter((part) => part.functionResponse !== undefined)
     assertAnswered(callsBefore, results)
+    for (const { thoughtSignature: signature } of parts) {
+      if (signature !== undefined && signature !== SIGNATURE_LOST) assertSigned(signature)
+    }
     callsBefore = parts.filter((part) => part.functionCall !== undefined)
-    if (isSigned) assertSigned(callsBefore)
+    if (isSigned && callsBefore.length > 0 && callsBefore[0]?.thoughtSignature === undefined) {
+      throw new Refusal(400, 'Function call is missing a thought_signature in functionCall parts.')
+    }
     turns.push({ role: roleOf(role, results), text: parts.map(textOf).join('') })
   }
   // Words to go on from are refused since the models think.
@@ -38,16 +42,6 @@ export function checkContents(contents: unknown, systemInstruction: unknown, mod
     throw new Refusal(400, 'Please ensure that the last turn is of the user or a function response.')
   }
   return turns
-}
-
-/** Of calls that were made together the first is signed. */
-function assertSigned([first]: readonly Part[]): void {
-  if (!first) return
-  const { thoughtSignature: signature } = first
-  if (signature === undefined) {
-    throw new Refusal(400, 'Function call is missing a thought_signature in functionCall parts.')
-  }
-  if (!SIGNATURES.has(signature)) throw new Refusal(400, 'Thought signature is not valid.')
 }
 
 function partsOf(content: unknown): Part[] {

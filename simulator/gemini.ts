@@ -1,12 +1,13 @@
 /** Google's generateContent wire format. A stream has no end marker: its last event gives the reason to finish. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
-import { SIGNATURE, checkContents } from './gemini-contents.ts'
+import { checkContents } from './gemini-contents.ts'
 import { assertNamesKnown, checkGeneration } from './gemini-generation.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
 import type { Tool } from './reply.ts'
+import { signatureOf } from './thinking.ts'
 
 export const gemini: Dialect = {
   format: 'gemini',
@@ -64,7 +65,7 @@ function read(body: unknown, url: string): ChatRequest {
   if (!isRecord(config)) throw new Refusal(400, 'Invalid value at generation_config')
   const tools = toolsIn(body.tools)
   assertModePossible(body.toolConfig, tools)
-  const thinks = checkGeneration(config, model, tools.length > 0)
+  const wantsThoughts = checkGeneration(config, model, tools.length > 0)
   return {
     model,
     stream,
@@ -72,7 +73,7 @@ function read(body: unknown, url: string): ChatRequest {
     tokensMax: tokensMaxOf(config.maxOutputTokens),
     messages: checkContents(body.contents, body.systemInstruction, model),
     tools,
-    thinks,
+    wantsThoughts,
   }
 }
 
@@ -188,7 +189,7 @@ function callParts({ id, reply }: Answer): unknown[] {
   const { name } = reply.tool
   return Array.from({ length: reply.calls }, (_, n) => ({
     functionCall: { id: `call_${id}${n === 0 ? '' : `_${n}`}`, name, args },
-    ...(n === 0 && { thoughtSignature: SIGNATURE }),
+    ...(n === 0 && { thoughtSignature: signatureOf(id) }),
   }))
 }
 

@@ -51,6 +51,7 @@ function read(body: unknown): ChatRequest {
       ...body.messages.flatMap(alsoInMessage),
       ...[body.tools, body.response_format].filter((value) => value != null).map((value) => JSON.stringify(value)),
     ],
+    wantsThoughts: body.reasoning_effort != null && body.reasoning_effort !== 'none',
     topLogprobs: body.logprobs === true ? Number(body.top_logprobs ?? 0) : undefined,
     mediaTokens: body.messages.reduce((tokens: number, message) => tokens + mediaTokensOf(message), 0),
   }
@@ -220,10 +221,13 @@ function* events(answer: Answer): Generator<StreamEvent> {
   yield { kind: 'done', data: '[DONE]', tokens: 0 }
 }
 
+function entryOf(token: string, rank = 0) {
+  return { token, logprob: -0.1 - rank, bytes: [...Buffer.from(token)] }
+}
+
 /** The later an alternative, the less likely it was. */
 function logprobsOf({ topLogprobs }: Answer, pieces: readonly Piece[]): unknown {
   if (topLogprobs === undefined) return null
-  const entryOf = (token: string, rank = 0) => ({ token, logprob: -0.1 - rank, bytes: [...Buffer.from(token)] })
   const content = pieces.map(({ text }) => ({
     ...entryOf(text),
     top_logprobs: Array.from({ length: topLogprobs }, (_, rank) => entryOf(rank === 0 ? text : `~${rank}`, rank)),

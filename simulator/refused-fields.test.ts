@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropic } from './anthropic.ts'
 import { bedrock } from './bedrock.ts'
-import { SIGNATURE } from './claude.ts'
 import type { Dialect } from './dialect.ts'
 import { gemini } from './gemini.ts'
 import { openai } from './openai.ts'
 import { Refusal } from './refusal.ts'
+import { signatureOf } from './thinking.ts'
+
+const SIGNATURE = signatureOf('an answer')
 
 type Fields = Record<string, unknown>
 
@@ -124,7 +126,7 @@ test('Gemini refuses by version: budgets, levels, penalties, signatures, and a l
   ]
   assert.equal(refusal('gemini-3-flash', {}, called(SIGNATURE)), undefined)
   assert.equal(refusal('gemini-3-flash', {}, called('skip_thought_signature_validator')), undefined)
-  assert.match(refusal('gemini-3-flash', {}, called('forged')) ?? '', /not valid/)
+  assert.match(refusal('gemini-3-flash', {}, called('forged')) ?? '', /Invalid `signature`/)
   assert.match(refusal('gemini-3-flash', {}, called()) ?? '', /missing/)
 })
 

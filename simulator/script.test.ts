@@ -30,6 +30,7 @@ test('without a script the reply is ordinary', () => {
     cacheWriteTokens: 0,
     reasoningTokens: 0,
     thoughts: undefined,
+    asked: false,
     text: undefined,
     echo: false,
     utf8: false,

@@ -15,10 +15,11 @@
  * | written   | prompt tokens to report as written to the cache                        | 0                   |
  * | reasoning | reasoning tokens to report; they count as completion tokens            | those of `thoughts` |
  * | thoughts  | what the model thinks before it answers, URL-encoded                   | little, if asked to |
+ * | asked     | think only if the request asks for it                                  |                     |
  * | text      | the whole reply, URL-encoded                                           |                     |
  * | echo      | reply with the last user message                                       |                     |
  * | utf8      | reply with emoji, CJK and combining characters                         |                     |
- * | tool      | call this tool of the request, unless a tool result was just given     |                     |
+ * | tool      | call this tool of the request, unless a result of it was just given    |                     |
  * | newline   | `lf`, `crlf` or `cr` in the event stream                               | lf                  |
  * | split     | write the body in pieces of this many bytes                            | 0, whole events     |
  * | finish    | what the provider calls the end of the reply, in its own words         | by the reply        |
@@ -32,6 +33,8 @@
  * | factor    | count each token of text so many times, as another tokenizer would     | 1                   |
  * | untold    | count reasoning as completion, without telling it apart                |                     |
  * | mark      | what to remember the call by                                           |                     |
+ *
+ * A result of a tool that says `[[sim again]]` makes the model call the tool once more.
  */
 import { Refusal } from './refusal.ts'
 import { tokensIn } from './reply.ts'
@@ -45,6 +48,7 @@ export interface Script {
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
   readonly thoughts: string | undefined
+  readonly asked: boolean
   readonly text: string | undefined
   readonly echo: boolean
   readonly utf8: boolean
@@ -93,6 +97,7 @@ const NEWLINES = new Map([
 const OPTIONS = [
   ...Object.keys(RANGES),
   'thoughts',
+  'asked',
   'text',
   'echo',
   'utf8',
@@ -128,6 +133,7 @@ export function parseScript(from: Sources): Script {
     cacheWriteTokens: numberIn(options, 'written') ?? 0,
     reasoningTokens: numberIn(options, 'reasoning') ?? tokensIn(thoughts ?? ''),
     thoughts,
+    asked: flagIn(options, 'asked'),
     text: options.get('text'),
     echo: flagIn(options, 'echo'),
     utf8: flagIn(options, 'utf8'),

@@ -3,7 +3,10 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { billFor, CALL_OUTCOMES, type CallOutcome } from '../src/rules/billing/charging.ts'
-import { ERRORS } from '../src/rules/errors.ts'
+import { openAICompatibleSettings } from '../src/providers/openai/openai-settings.ts'
+import { KNOWN_FIELDS, parseChatRequest } from '../src/rules/calls/chat-request.ts'
+import { ROUTE_FIELDS } from '../src/rules/calls/route-fields.ts'
+import { ERRORS, type ParleyError } from '../src/rules/errors.ts'
 import { pageOf } from './fields/docs.ts'
 import { TABLE } from './fields/table.ts'
 import { PERIODS_MS } from './support/worker-world.ts'
@@ -87,6 +90,53 @@ test('docs/operations.md says of every job what its failure means', async () => 
     const started = [...sources.join('\n').matchAll(/(?:repeat|writeNowAndThen)\([^\n]*, '([a-z ]+)'/g)]
     assert.deepEqual(ofRole(role).toSorted(), started.map(([, job]) => String(job)).toSorted(), role)
   }
+})
+
+test('docs/operations.md explains every setting of providers that speak the OpenAI format, with its default', async () => {
+  const rows = rowsOf(sectionOf(await read('docs/operations.md'), '## Providers'))
+  const defaults: Record<string, unknown> = openAICompatibleSettings.parse({})
+  assert.deepEqual(rows.map(([setting]) => String(setting)).toSorted(), Object.keys(defaults).toSorted())
+  for (const [setting = '', documented = ''] of rows) {
+    const value = defaults[setting]
+    assert.equal(documented, typeof value === 'string' ? value : JSON.stringify(value), setting)
+  }
+})
+
+test('docs/operations.md explains every name that --unsupported takes', async () => {
+  const section = sectionOf(await read('docs/operations.md'), '### Fields that a route cannot honour')
+  const names = section
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...String(line.split('|')[1]).matchAll(/`(\w+)`/g)].map(([, name]) => String(name)))
+  assert.deepEqual(names.toSorted(), [...ROUTE_FIELDS].toSorted())
+})
+
+/** What each row of docs/api.md's table of refusals is about. */
+const REFUSED_REQUESTS: Record<string, unknown>[] = [
+  { n: 2 },
+  { tools: [{ type: 'web_search' }] },
+  { service_tier: 'flex' },
+  { modalities: ['text', 'audio'] },
+  { audio: { voice: 'x' } },
+  { store: true },
+  { web_search_options: {} },
+  { functions: [] },
+  { function_call: 'auto' },
+  { top_logprobs: 2 },
+  { max_tokens: 1, max_completion_tokens: 2 },
+]
+
+test('docs/api.md quotes the sentences of requests that are always refused, and names every field', async () => {
+  const section = sectionOf(await read('docs/api.md'), '## POST /v1/chat/completions')
+  for (const fields of REFUSED_REQUESTS) {
+    const request = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], ...fields }
+    assert.throws(
+      () => parseChatRequest(request),
+      ({ status, message }: ParleyError) => status === 422 && section.includes(message),
+      JSON.stringify(fields),
+    )
+  }
+  for (const field of KNOWN_FIELDS) assert.match(section, new RegExp(`\`${field}\\b`), field)
 })
 
 /** The folders that a drawing names, by indentation: `src/`, then `src/gateway/`, then `src/gateway/upstreams/`. */

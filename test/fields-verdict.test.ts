@@ -28,6 +28,14 @@ test('a field that was dropped, changed or added is noticed', () => {
   assert.deepEqual(told({ 'messages.length': 1 }).length, 1, 'only what was sent is there')
 })
 
+test('a pattern is met by a text, and by nothing else', () => {
+  const told = (pattern: RegExp, seen: unknown) =>
+    complaintsAbout(sees({ signature: pattern }), answeredWith({ signature: seen }))
+  assert.deepEqual(told(/^signed/, 'signed by me'), [])
+  assert.deepEqual(told(/^signed/, 'forged'), ['signature is "forged", not /^signed/'])
+  assert.equal(told(/^/, undefined).length, 1)
+})
+
 test('a word of the caller that reaches the provider is noticed', () => {
   assert.deepEqual(complaintsAbout(keeps('Hello'), answeredWith(BODY)), ['the provider saw "Hello"'])
   assert.deepEqual(complaintsAbout(keeps('ada'), answeredWith(BODY)), [])

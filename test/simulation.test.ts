@@ -46,7 +46,7 @@ test('what the simulation is about does happen in it', () => {
     'second attempt at the same deployment',
     'second key',
     'upstream_failed without an attempt',
-    'overloaded without an attempt',
+    'provider_rate_limited without an attempt',
     'max_tokens lowered',
     'answered from the stored result',
     'credit_insufficient',

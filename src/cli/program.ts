@@ -13,6 +13,7 @@ import { addDoctorCommand } from './doctor/doctor.ts'
 import { addDomainCommands } from './projects/domains.ts'
 import { addEndUserCommands } from './calls/end-users.ts'
 import { CliError } from './failures.ts'
+import { addIgnoredFieldsCommand } from './calls/ignored-fields.ts'
 import { addKeyCommands } from './projects/keys.ts'
 import { addLimitCommands } from './billing/limits.ts'
 import { addMatcherCommands } from './operations/matcher.ts'
@@ -84,6 +85,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addSecretsCommands(program)
   addConversationCommands(program)
   addEndUserCommands(program)
+  addIgnoredFieldsCommand(program)
   addReceiptCommand(program)
   return program
 }

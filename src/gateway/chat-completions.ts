@@ -2,7 +2,7 @@ import { UpstreamError } from '../providers/provider.ts'
 import type { ChatRequest } from '../rules/calls/chat-request.ts'
 import type { CallOutcome } from '../rules/billing/charging.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
-import { ParleyError, asParleyError } from '../rules/errors.ts'
+import { ParleyError, asParleyError, type ErrorCode } from '../rules/errors.ts'
 import { OUTPUT_TOKENS_MAX_UNKNOWN } from '../rules/billing/holds.ts'
 import { CALLS_OVERFLOW, READ_ON_MS, TOOL_CALLS_MAX } from '../rules/limits.ts'
 import { completionTokensOf, promptTokensOf } from '../rules/billing/usage.ts'
@@ -191,19 +191,27 @@ function endOf(error: unknown, call: Call): AnswerEnd {
   return isGone(call) && error instanceof ParleyError ? 'used up' : 'cut'
 }
 
+/** No provider could be asked. */
+const PROVIDERS_OWN: ReadonlySet<string> = new Set(['upstream_failed', 'provider_rate_limited'])
+
 function callOutcomeOf(error: unknown): CallOutcome {
   if (isCallersDoing(error)) return 'hung_up'
-  if (error instanceof ParleyError && error.code === 'upstream_failed') return 'upstream_failed'
+  if (error instanceof ParleyError && PROVIDERS_OWN.has(error.code)) return 'upstream_failed'
   if (!(error instanceof UpstreamError)) return 'gateway_failed'
   if (error.kind === 'truncated') return 'truncated'
   return error.kind.endsWith('_timeout') ? 'timed_out' : 'upstream_failed'
 }
 
+function codeOf({ kind, retryAfterSeconds }: UpstreamError): ErrorCode {
+  if (kind === 'reader_stalled') return 'read_too_slowly'
+  // A wait is known only where nothing but limits stood in the way.
+  return kind === 'rate_limited' && retryAfterSeconds !== undefined ? 'provider_rate_limited' : 'upstream_failed'
+}
+
 function failureOf(error: unknown): ParleyError {
   if (error instanceof UpstreamError) {
     const { kind, status: upstreamStatus, retryAfterSeconds } = error
-    const code = kind === 'reader_stalled' ? 'read_too_slowly' : 'upstream_failed'
-    return new ParleyError(code, { retryAfterSeconds, details: { kind, upstreamStatus } })
+    return new ParleyError(codeOf(error), { retryAfterSeconds, details: { kind, upstreamStatus } })
   }
   if (error instanceof ShutDown) return new ParleyError('shutting_down', { retryAfterSeconds: 1 })
   return asParleyError(error)

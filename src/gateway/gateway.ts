@@ -16,12 +16,14 @@ import { noteKeyRefusal } from '../store/catalogue/providers.ts'
 import { ensurePartitions } from '../store/partitions.ts'
 import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
 import { ShutDown, type RunningCalls } from './call.ts'
+import { createCallMetadata, type CallMetadata } from './call-metadata.ts'
 import { createCatalogueView, type CatalogueView } from './upstreams/catalogue.ts'
 import { createEndUsers, type EndUsers } from './end-users.ts'
-import { createConversations, type Conversations } from './conversations.ts'
-import { createDigestKeys } from './digest-keys.ts'
+import { createConversations, type Conversations } from './conversations/conversations.ts'
+import { createDigestKeys, type LoadedDigestKeys } from './digest-keys.ts'
 import { createGatewayHealth, type GatewayHealth } from './gateway-health.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
+import { createIgnoredFields, type IgnoredFields } from './intake/ignored-fields.ts'
 import { createIntake, type Intake } from './intake/intake.ts'
 import { createWork, type Work } from './intake/work.ts'
 import { createLease } from './lease.ts'
@@ -39,6 +41,8 @@ export interface Gateway {
   readonly upstreams: Upstreams
   readonly conversations: Conversations
   readonly endUsers: EndUsers
+  readonly metadata: CallMetadata
+  readonly ignoredFields: IgnoredFields
   readonly idempotency: Idempotency
   readonly recommendations: Recommendations
   readonly links: Links
@@ -99,7 +103,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const upstreams = createUpstreams({ log, metrics, noteKeyRefusal: noteKeyRefusal.bind(undefined, store.db) })
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange: upstreams.keepOnly })
   const digestKeys = createDigestKeys(store.db, secrets)
-  const endUsers = createEndUsers(store.db, digestKeys)
+  const notes = notesOf(options, digestKeys)
   const conversations = createConversations({ db: store.db, digestKeys, log, metrics, storeWaitMs })
   const background = createJobs(options)
   const recommendations = createRecommendations({ ...options, db: store.db, digestKeys, repeat: background.repeat })
@@ -107,8 +111,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const lease = createLease({ db: store.db, secrets, gatewayId: id, ledger, running, metrics, beatMs })
 
   // In this order: without a catalogue no call gets as far as needing a digest.
-  const refresh = () => digestKeys.load().then(catalogue.refresh)
-  const follow = background.repeat(cataloguePollMs, refresh, 'catalogue')
+  const follow = background.repeat(cataloguePollMs, () => digestKeys.load().then(catalogue.refresh), 'catalogue')
   const changes = store.listen('parley_catalogue', () => follow.soon())
   const partitions = background.repeat(PARTITIONS_EVERY_MS, () => makePartitions(options), 'partitions')
   const jobs = [
@@ -116,7 +119,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     background.repeat(beatMs, () => lease.renew(), 'lease'),
     partitions,
     background.repeat(TOUCH_EVERY_MS, () => lastUsed.write(), 'last used keys'),
-    background.repeat(SEEN_EVERY_MS, () => endUsers.write(), 'end users'),
+    background.repeat(SEEN_EVERY_MS, () => notes.endUsers.write(), 'end users'),
+    background.repeat(SEEN_EVERY_MS, () => notes.ignoredFields.write(), 'ignored fields'),
   ]
 
   return {
@@ -129,7 +133,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     catalogue,
     upstreams,
     conversations,
-    endUsers,
+    ...notes,
     idempotency: createIdempotency({ db: store.db, secrets, digestKeys, log, gatewayId: id, leaseMs }),
     recommendations,
     links: createLinks(store.db, secrets),
@@ -149,12 +153,19 @@ export function createGateway(options: GatewayOptions): Gateway {
       await endCalls(running, graceMs)
       for (const job of jobs) job.stop()
       await changes.stop()
-      const written = [lastUsed, endUsers].map((notes) => notes.write().catch(() => {}))
-      await Promise.all([conversations.idle(), ledger.idle(), recommendations.stop(), ...written])
+      const writes = [lastUsed, notes.endUsers, notes.ignoredFields].map((each) => each.write().catch(() => {}))
+      await Promise.all([conversations.idle(), notes.metadata.idle(), ledger.idle(), recommendations.stop(), ...writes])
       await removeGateway(store.db, id).catch(() => {})
       await transport.close()
     },
   }
+}
+
+/** What is written down of calls, out of their way. */
+function notesOf({ store: { db }, log, metrics }: GatewayOptions, digestKeys: LoadedDigestKeys) {
+  const endUsers = createEndUsers(db, digestKeys)
+  const metadata = createCallMetadata({ db, endUsers, log, metrics })
+  return { endUsers, metadata, ignoredFields: createIgnoredFields(db) }
 }
 
 async function endCalls(running: RunningCalls, graceMs: number): Promise<void> {

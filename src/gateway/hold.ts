@@ -21,9 +21,11 @@ export interface Hold {
   settle(ending: Ending, status?: number, result?: string): Promise<void>
 }
 
+type HoldParts = Pick<Gateway, 'ledger' | 'statistics' | 'idempotency' | 'endUsers' | 'ignoredFields' | 'metadata'>
+
 /** Everything before the first upstream byte: nothing is sent to a provider that the wallet has not set credit aside for. */
 export async function holdFor(
-  { ledger, statistics, idempotency, endUsers }: Pick<Gateway, 'ledger' | 'statistics' | 'idempotency' | 'endUsers'>,
+  { ledger, statistics, idempotency, endUsers, ignoredFields, metadata }: HoldParts,
   call: Call,
   request: ChatRequest,
   { model, price, deployments }: Route,
@@ -40,7 +42,6 @@ export async function holdFor(
   })
   const { projectId, keyPairId } = call.caller
   const endUserId = call.endUser && endUsers.digestOf(projectId, call.endUser.id)
-  call.progress.endUserId = endUserId
   const ids = { callId: call.id, projectId, hasIdempotencyKey: call.idempotencyKey !== undefined }
   const frozen = { modelId: model.id, priceVersion: price.version }
   const wanted = { ...ids, ...frozen, keyPairId, endUserId, want: asked.want, min: asked.min }
@@ -49,7 +50,8 @@ export async function holdFor(
     throw error
   })
   if (endUserId) endUsers.noteSeen(call, endUserId, call.endUser?.label)
-  call.progress.rates = grant.rates
+  ignoredFields.note(call)
+  Object.assign(call.progress, { endUserId, rates: grant.rates })
   let { amount } = grant
   const isPartial = amount < asked.want
   let extension = 0
@@ -82,13 +84,13 @@ export async function holdFor(
     async settle(ending, status = 200, result) {
       const { usage, source: usageSource, worth, charge } = billFor(ending, price)
       addUpstreamCost(call, deployments, usage)
-      const { outcome } = ending
-      call.progress.bill = { outcome, usage, usageSource, held: amount, worth }
+      call.progress.bill = { outcome: ending.outcome, usage, usageSource, held: amount, worth }
       const { requestId, conversationId } = call
       const durationMs = Math.round(performance.now() - call.startedMs)
-      const bill = { outcome, usage, usageSource, worth, charge }
+      const bill = { outcome: ending.outcome, usage, usageSource, worth, charge }
       const settlement = { ...ids, ...bill, requestId, conversationId, status, durationMs, result, ...call.facts }
       call.progress.charged = await ledger.settle(settlement)
+      metadata.record(call)
     },
   }
 }

@@ -8,7 +8,7 @@ import { errorFields, framesOf } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { parseChatRequest } from '../rules/calls/chat-request.ts'
 import { asParleyError, ParleyError } from '../rules/errors.ts'
-import { CLIENT_LIMITS, JSON_DEPTH_MAX, JSON_ITEMS_MAX, JSON_KEYS_MAX, LARGE_BODY_BYTES } from '../rules/limits.ts'
+import { CLIENT_LIMITS, JSON_LIMITS, LARGE_BODY_BYTES } from '../rules/limits.ts'
 import type { Caller } from './authenticate.ts'
 import { completionIdOf } from '../rules/billing/receipts.ts'
 import { answerCredits } from './credits.ts'
@@ -241,8 +241,6 @@ async function bytesOf({ intake }: Gateway, request: FastifyRequest, reply: Fast
   if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue()
   return intake.read(request.raw, request.admission)
 }
-
-const JSON_LIMITS = { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX, itemsMax: JSON_ITEMS_MAX }
 
 async function bodyOf(
   work: Work,

@@ -99,7 +99,7 @@ test('thoughts are not marked, but what was said before them', () => {
 function pointsIn(model: string, cache = RETURNING, request = requestOf(LONG, TURNS, [TOOL])): string[] {
   const { prompt } = withCachePoints(callOptionsOf(request), model, cache)
   return prompt.flatMap(({ role, providerOptions }, at) =>
-    providerOptions?.bedrock?.cachePoint ? [`${at} ${role}`] : [],
+    providerOptions?.amazonBedrock?.cachePoint ? [`${at} ${role}`] : [],
   )
 }
 
@@ -120,7 +120,7 @@ test('Bedrock gets the same points, of the models that are known to have them, a
   assert.deepEqual(pointsIn(model, { key: 'key', isReturning: false }), [])
   assert.deepEqual(pointsIn(model, RETURNING, requestOf('Be kind.', TURNS)), [])
   const options = callOptionsOf(requestOf(LONG, TURNS))
-  const own = { bedrock: { cachePoint: { type: 'default' } } }
+  const own = { amazonBedrock: { cachePoint: { type: 'default' } } }
   const chosen = {
     ...options,
     prompt: options.prompt.map((message, at) => (at === 0 ? { ...message, providerOptions: own } : message)),

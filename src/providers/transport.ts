@@ -35,6 +35,8 @@ export interface EventsRequest extends UpstreamRequest {
 
 export type BytesRequest = UpstreamRequest & ExpectedAnswer
 
+export const EVENT_STREAM = 'text/event-stream'
+
 /** One undici pool is quadratic when thousands of its streams abort at once (5 s for 8,000), so each origin gets several. */
 const POOLS_PER_ORIGIN = 16
 /** What an upstream may take to close its side after the last event, so that the connection can be used again. */
@@ -65,8 +67,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   }
 
   return {
-    events: (request, signal) =>
-      readPieces({ ...request, contentType: 'text/event-stream' }, signal, poolFor, eventsIn),
+    events: (request, signal) => readPieces({ ...request, contentType: EVENT_STREAM }, signal, poolFor, eventsIn),
     bytes: (request, signal) => readPieces({ ...request, isLast: () => false }, signal, poolFor, (body) => body),
     async close() {
       await Promise.all([...pools.values()].flat().map((pool) => pool.destroy()))
@@ -195,16 +196,15 @@ function send(request: BytesRequest, signal: AbortSignal, poolFor: PoolFor) {
   return poolFor(url.origin, request.timers.connectMs).request({
     method: 'POST',
     path: url.pathname + url.search,
-    headers: {
-      ...request.headers,
-      'content-type': 'application/json',
-      accept: request.contentType,
-      'accept-encoding': 'identity',
-    },
+    headers: wireHeadersOf(request),
     body: request.body,
     signal,
     opaque: request.onSent,
   })
+}
+
+export function wireHeadersOf({ headers, contentType }: Pick<BytesRequest, 'headers' | 'contentType'>) {
+  return { ...headers, 'content-type': 'application/json', accept: contentType, 'accept-encoding': 'identity' }
 }
 
 /**

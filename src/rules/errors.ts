@@ -108,6 +108,11 @@ export const ERRORS = {
     message: 'The answer was not read for so long that the model provider gave it up. What it had written was charged.',
   },
   upstream_failed: { status: 502, message: 'The model provider could not answer. Retry.' },
+  provider_rate_limited: {
+    status: 503,
+    message:
+      'The model provider limits how much it answers at present. Retry after the stated time, or use another model.',
+  },
   store_unavailable: { status: 503, message: 'Parley is temporarily unavailable. Retry with exponential backoff.' },
   overloaded: { status: 503, message: 'Parley is at capacity. Retry with exponential backoff.' },
   shutting_down: { status: 503, message: 'This instance is shutting down. Retry: another one will answer.' },

@@ -6,7 +6,8 @@ export const BODY_BYTES_MAX = 8 * 1024 * 1024
 export const JSON_DEPTH_MAX = 32
 export const JSON_KEYS_MAX = 10_000
 /** Of all arrays together: 8 MB of empty ones take JSON.parse a second. */
-export const JSON_ITEMS_MAX = 10_000
+const JSON_ITEMS_MAX = 10_000
+export const JSON_LIMITS = { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX, itemsMax: JSON_ITEMS_MAX }
 export const MESSAGES_MAX = 2_048
 /** What a caller may ask for. Clients that want no limit send the largest integer that they know. */
 export const MAX_TOKENS_MAX = 2 ** 31 - 1

@@ -23,6 +23,8 @@ export const KEPT_MS = {
   endUsers: 90 * DAY_MS,
   /** The console shows a month at most; a quarter can still be compared by hand. */
   recommendationOutcomes: 90 * DAY_MS,
+  /** What the console shows: a field that nobody sent for a month is mended. */
+  ignoredFields: 30 * DAY_MS,
   /**
    * Of conversations that go on for years: what was said this long ago has lost its text, which is kept for a year at most.
    * A caller who still sends it back then is taken to say it anew.

@@ -53,6 +53,16 @@ export interface AuditSums {
   entries_nanos: string
 }
 
+export interface CallMetadata {
+  project_id: string
+  call_id: string
+  key: string
+  value: string
+  conversation_id: string | null
+  end_user_id: string | null
+  expires_at: Date
+}
+
 export interface Calls {
   id: string
   project_id: string
@@ -274,6 +284,14 @@ export interface IdempotencyKeys {
   conversation_id: string | null
   result: string | null
   created_at: Generated<Date>
+}
+
+export interface IgnoredFields {
+  project_id: string
+  day: Date
+  name: string
+  times: bigint
+  last_at: Date
 }
 
 export interface Invitations {
@@ -819,6 +837,7 @@ export interface Database {
   audit_checkpoint: AuditCheckpoint
   audit_log: AuditLog
   audit_sums: AuditSums
+  call_metadata: CallMetadata
   calls: Calls
   campaigns: Campaigns
   catalogue_version: CatalogueVersion
@@ -836,6 +855,7 @@ export interface Database {
   gateways: Gateways
   holds: Holds
   idempotency_keys: IdempotencyKeys
+  ignored_fields: IgnoredFields
   invitations: Invitations
   journal: Journal
   key_pairs: KeyPairs

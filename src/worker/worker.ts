@@ -17,6 +17,7 @@ import { forgetConversationsJob, forgetMessagesJob, forgetSumsJob } from './rete
 import { forgetEndUsersJob } from './retention/forget-end-users.ts'
 import { forgetFeedRunsJob } from './retention/forget-feed-runs.ts'
 import { forgetGatewaysJob } from './retention/forget-gateways.ts'
+import { forgetIgnoredFieldsJob } from './retention/forget-ignored-fields.ts'
 import { forgetInvitationsJob } from './retention/forget-invitations.ts'
 import { forgetMailsJob } from './retention/forget-mails.ts'
 import { forgetOffersJob } from './retention/forget-offers.ts'
@@ -82,6 +83,7 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetMessagesJob(parts),
     forgetSumsJob(parts),
     forgetEndUsersJob(parts),
+    forgetIgnoredFieldsJob(parts),
     forgetMailsJob(parts),
     forgetInvitationsJob(parts),
     forgetFeedRunsJob(parts),

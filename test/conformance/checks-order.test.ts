@@ -408,7 +408,7 @@ clause('order-wallet-before-upstream', async () => {
 })
 
 clause('order-upstream-502', async () => {
-  const faults = ['U10', 'U11-500', 'U11-502', 'U12-json', 'U12-sse', 'U16-gzip', 'U17-status', 'U18']
+  const faults = ['U11-500', 'U11-502', 'U12-json', 'U12-sse', 'U16-gzip', 'U17-status', 'U18']
   for (const fault of faults) {
     for (const stream of [false, true]) {
       const model = await addLoneModel(world)
@@ -417,6 +417,17 @@ clause('order-upstream-502', async () => {
   }
   for (const model of ['refused', 'locked']) assert.equal(await statusOf({ ...valid, model }), 502, model)
   assert.equal(await statusOf(chatBody('fault=U5', { model: 'impatient' })), 502)
+})
+
+clause('order-rate-limited-503', async () => {
+  for (const stream of [false, true]) {
+    const model = await addLoneModel(world)
+    const { status, headers, body } = await refused(world, chatBody('fault=U10', { model, stream }), {
+      headers: { 'x-error-format': 'openai' },
+    })
+    assert.deepEqual([status, (body.error as unknown as { code: string }).code], [503, 'provider_rate_limited'])
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  }
 })
 
 clause('order-upstream-next-route', async () => {

@@ -47,6 +47,8 @@ const orderOfChecks = {
   'wallet-before-upstream': 'The wallet comes before the upstream, which is not called without credit.',
   'upstream-502': 'Every route refused or failed before its first byte: 502.',
   'upstream-next-route': 'One route failed before its first byte: the next one answers.',
+  'rate-limited-503':
+    "An only route whose provider refuses for its own rate limit is 503 with the provider's Retry-After and code provider_rate_limited.",
   'store-503': 'The store unavailable: 503 with Retry-After.',
   'shutdown-503': 'Shutting down: 503 with Retry-After.',
   'overload-503': 'Overloaded: 503 with Retry-After.',

@@ -6,6 +6,7 @@ import { savedByCaches } from '../../src/rules/billing/costs.ts'
 import { costOf } from '../../src/rules/billing/pricing.ts'
 import { perClass, type Usage } from '../../src/rules/billing/usage.ts'
 import { fieldsIn } from '../../src/rules/record.ts'
+import { deleteConversation, findConversations } from '../../src/store/calls/conversations.ts'
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts'
 import {
   addDeployment,
@@ -283,6 +284,14 @@ test('the key of a cache is a digest: never the caller’s words, and another on
   assert.match(String(named), /^[\w-]{22}$/)
   assert.notEqual(named, mine)
   assert.equal(await keyOf({}, {}), undefined)
+})
+
+test('a deleted conversation keeps nothing of how it began', async () => {
+  await converse('gemini', 'deleted', 1)
+  const key = { projectId: world.project.id, id: 'deleted' }
+  assert.ok((await findConversations(world.store.db, [key]))[0]?.opening)
+  await deleteConversation(world.store.db, key)
+  assert.deepEqual(await findConversations(world.store.db, [key]), [{ isDeleted: true, opening: undefined }])
 })
 
 test('without x-conversation-id, the field prompt_cache_key keeps a conversation together', async () => {

@@ -10,7 +10,7 @@ export type Expected = Refused | Broken | Whole
 
 type Failure = 'upstream_failed' | 'timed_out' | 'truncated'
 
-/** Nothing of an answer came: 502 and free with one route, the second route's answer with two. */
+/** Nothing of an answer came: 502, or 503 where the provider limits us, and free with one route, the second route's answer with two. */
 export interface Refused {
   ending: 'refused'
   kinds: readonly string[]

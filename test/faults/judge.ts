@@ -35,7 +35,7 @@ function neverAsked({ asked }: Exchange, expected: Refused): string[] {
 
 function noAnswer(exchange: Exchange, expected: Refused): string[] {
   return [
-    ...badGateway(exchange),
+    ...(expected.kinds.includes('rate_limited') ? limitedProvider(exchange) : badGateway(exchange)),
     ...nothingCharged(exchange, expected),
     ...differs('the worth of an answer that never began', exchange.call.usage_nanos, 0n),
     ...differs('where its usage came from', exchange.call.usage_source, 'none'),
@@ -83,10 +83,20 @@ function brokenStream({ status, contentType, events, body, said }: Exchange): st
   ]
 }
 
-function badGateway({ status, body, contentType }: Exchange): string[] {
-  const wanted = { statusCode: 502, message: 'The model provider could not answer. Retry.', error: 'Bad Gateway' }
+function badGateway(exchange: Exchange): string[] {
+  return refusal(exchange, 502, 'The model provider could not answer. Retry.', 'Bad Gateway')
+}
+
+function limitedProvider(exchange: Exchange): string[] {
+  const message =
+    'The model provider limits how much it answers at present. Retry after the stated time, or use another model.'
+  return refusal(exchange, 503, message, 'Service Unavailable')
+}
+
+function refusal({ status, body, contentType }: Exchange, statusCode: number, message: string, error: string) {
+  const wanted = { statusCode, message, error }
   return [
-    ...differs('the status', status, 502),
+    ...differs('the status', status, statusCode),
     ...differs('the content type', contentType, 'application/json; charset=utf-8'),
     ...differs('the body', body, JSON.stringify(wanted)),
   ]

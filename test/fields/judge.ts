@@ -28,15 +28,21 @@ export function complaintsAbout(expected: Expected, exchange: Exchange): string[
 }
 
 function complaintsAboutBody({ at, answered = [], never = [] }: Seen, exchange: Exchange, body: unknown): string[] {
-  const differing = Object.entries(at).filter(([path, value]) => !isDeepStrictEqual(valueAt(body, path), value))
+  const differing = Object.entries(at).filter(([path, value]) => !isAsExpected(valueAt(body, path), value))
   const text = JSON.stringify(body)
   return [
     ...differing.map(
-      ([path, value]) => `${path} is ${JSON.stringify(valueAt(body, path))}, not ${JSON.stringify(value)}`,
+      ([path, value]) =>
+        `${path} is ${JSON.stringify(valueAt(body, path))}, not ${value instanceof RegExp ? String(value) : JSON.stringify(value)}`,
     ),
     ...answered.filter((part) => !exchange.answered.has(part)).map((part) => `the answer has no ${part}`),
     ...never.filter((words) => text.includes(words)).map((words) => `the provider saw "${words}"`),
   ]
+}
+
+function isAsExpected(seen: unknown, expected: unknown): boolean {
+  if (expected instanceof RegExp) return typeof seen === 'string' && expected.test(seen)
+  return isDeepStrictEqual(seen, expected)
 }
 
 function valueAt(value: unknown, path: string): unknown {

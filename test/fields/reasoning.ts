@@ -1,4 +1,4 @@
-import { A_THOUGHT, SIGNATURE } from '../../simulator/claude.ts'
+import { A_THOUGHT } from '../../simulator/claude.ts'
 import { EFFORT_CASES, LONG } from './efforts.ts'
 import { everywhere, HELLO, keeps, refused, SAID, sees, TOOL, type Row } from './row.ts'
 
@@ -8,8 +8,8 @@ const NEWER = {
   vertex: 'gemini-3-flash-preview',
   bedrock: 'us.anthropic.claude-opus-4-6-v1',
 }
-const THINKING_BLOCK = { type: 'thinking', thinking: A_THOUGHT, signature: SIGNATURE }
-const REASONING_TEXT = { text: A_THOUGHT, signature: SIGNATURE }
+/** The simulator signs each answer otherwise, and each time in its own name. */
+const SIGNATURE = /^c2ltdWxhdGVk/
 const CALL = { id: 'call_1', type: 'function', function: { name: 'look_up', arguments: '{"word":"tea"}' } }
 const OLD = 'what I thought before'
 const ELSEWHERE = 'elsewhere.c2lnbmVk'
@@ -129,10 +129,15 @@ export const REASONING: Row[] = [
         request: LOOP,
         isToolLoop: true,
         openai: WITHOUT_THOUGHTS,
-        anthropic: sees({ 'messages.1.content.0': THINKING_BLOCK, 'thinking.type': 'enabled' }),
+        anthropic: sees({
+          'messages.1.content.0.thinking': A_THOUGHT,
+          'messages.1.content.0.signature': SIGNATURE,
+          'thinking.type': 'enabled',
+        }),
         gemini: sees({ 'contents.1.parts.0.thoughtSignature': SIGNATURE }),
         bedrock: sees({
-          'messages.1.content.0.reasoningContent.reasoningText': REASONING_TEXT,
+          'messages.1.content.0.reasoningContent.reasoningText.text': A_THOUGHT,
+          'messages.1.content.0.reasoningContent.reasoningText.signature': SIGNATURE,
           [`${MODEL_FIELDS}.thinking.type`]: 'enabled',
         }),
       },
@@ -141,10 +146,15 @@ export const REASONING: Row[] = [
         request: LOOP,
         isToolLoop: true,
         models: NEWER,
-        anthropic: sees({ 'messages.1.content.0': THINKING_BLOCK, 'thinking.type': 'adaptive' }),
+        anthropic: sees({
+          'messages.1.content.0.thinking': A_THOUGHT,
+          'messages.1.content.0.signature': SIGNATURE,
+          'thinking.type': 'adaptive',
+        }),
         gemini: sees({ 'contents.1.parts.0.thoughtSignature': SIGNATURE }),
         bedrock: sees({
-          'messages.1.content.0.reasoningContent.reasoningText': REASONING_TEXT,
+          'messages.1.content.0.reasoningContent.reasoningText.text': A_THOUGHT,
+          'messages.1.content.0.reasoningContent.reasoningText.signature': SIGNATURE,
           [`${MODEL_FIELDS}.thinking.type`]: 'adaptive',
         }),
       },

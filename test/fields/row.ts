@@ -37,7 +37,7 @@ export type Expected = Seen | Refused
 
 /** The call succeeds, and the provider is told this in its own words. */
 export interface Seen {
-  /** By the path in its request, `messages.0.role`. Undefined: nothing may stand there. */
+  /** By the path in its request, `messages.0.role`. Undefined: nothing may stand there. A pattern: a text like that. */
   at: Record<string, unknown>
   /** What the caller must find in the answer. */
   answered?: readonly AnswerPart[]

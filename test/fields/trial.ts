@@ -36,7 +36,7 @@ async function askFor(world: World, sent: Sent, cell: Cell): Promise<{ exchange:
   const marked = <Value>(value: Value): Value => {
     // What is undefined says that nothing may be there, and JSON has no word for it.
     if (typeof value === 'string') return value.replaceAll(MARK, mark) as Value
-    if (typeof value !== 'object' || value === null) return value
+    if (typeof value !== 'object' || value === null || value instanceof RegExp) return value
     if (Array.isArray(value)) return value.map(marked) as Value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, marked(inner)])) as Value
   }

@@ -311,7 +311,7 @@ test('providers, models, prices and routes show what was changed', async () => {
   assert.match(await told('model', 'list'), /^spare +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
   assert.match(
     await told('model', 'show', 'spare'),
-    new RegExp(`^${route} +2 +300 +spare +sim +tools, images +\\$0\\.10 +\\$0\\.20$`, 'm'),
+    new RegExp(`^${route} +2 +300 +spare +sim +tools, images +- +\\$0\\.10 +\\$0\\.20$`, 'm'),
   )
   await told('model', 'unroute', route)
   assert.match(await told('model', 'list'), /^spare +us +no route /m)

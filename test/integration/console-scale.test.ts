@@ -72,6 +72,21 @@ test('a page of last month reads rows of last month only', async () => {
   assert.ok(rowsOf(scans, /^(calls|charges)_/) <= 102)
 })
 
+test('a filter by metadata reads only rows that have the pair, and the newest of those that it shows', async () => {
+  const usual = await explained(page({ metadata: { key: 'env', value: 'prod' } }))
+  for (const table of [/^call_metadata$/, /^calls_/, /^charges_/]) assert.equal(rowsOf(usual, table), 51, String(table))
+  const { large: projectId, publisher: publisherId } = scale.place
+  const rare = page({ metadata: { key: 'order', value: 'A-1' } })
+  const { rows } = await withTenant(scale.tenants, { publisherId, projectId }, (tx) => rare(tx, projectId))
+  assert.ok(rows.length > 10 && rows.length < 50)
+  const scans = await explained(rare)
+  // Once more to see that there are no others.
+  assert.equal(rowsOf(scans, /^call_metadata$/), 2 * rows.length)
+  for (const table of [/^calls_/, /^charges_/]) assert.equal(rowsOf(scans, table), rows.length, String(table))
+  const never = await explained(page({ metadata: { key: 'env', value: 'test' } }))
+  assert.equal(rowsOf(never, /^(call_metadata|calls_|charges_)/), 0)
+})
+
 test('a filter that never matches stops at its budget and says how far it came, and the search can go on', async () => {
   const { publisher, large: projectId } = scale.place
   const search = {

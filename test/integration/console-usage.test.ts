@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/rules/durations.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addSettledCall, type SettledCall } from '../support/ledger.ts'
 import { addDoubling, addUsageRows, doubled } from '../support/usage-rows.ts'
-import { addKeyPair, complete, rollUp } from '../support/world.ts'
+import { addKeyPair, complete, PRICE, rollUp } from '../support/world.ts'
 
 let world: ConsoleWorld
 let person: Person
@@ -261,4 +261,20 @@ test('somebody else learns nothing of it', async () => {
   assert.equal((await stranger.send(`GET /api/projects/${theirs}/calls/${completionIdOf(id)}`)).status, 404)
   const { body } = await must(stranger.send(`GET /api/projects/${theirs}/calls?id=${completionIdOf(id)}`))
   assert.deepEqual(body.items, [])
+})
+
+test('what caches have saved is summed up for the period, of the calls that were paid for', async () => {
+  const quiet = await quietProject()
+  const starts_at = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
+  const row = { project_id: quiet, starts_at, calls: 3n, cached_input_tokens: 9_000n, cache_write_tokens: 9_000n }
+  const saved = async () => (await must(person.send(`GET /api/projects/${quiet}/usage`))).body.savedNanos
+  await addUsageRows(world.store.db, 'usage_days', [row])
+  assert.equal(await saved(), '0')
+  const billed = { billed_cached_input_tokens: 2_000n, billed_cache_write_tokens: 300n }
+  await addUsageRows(world.store.db, 'usage_days', [
+    { ...row, starts_at: new Date(starts_at.getTime() - DAY_MS), ...billed },
+  ])
+  const { input, cachedInput, cacheWrite } = PRICE
+  const expected = (2_000n * (input - cachedInput) + 300n * (input - cacheWrite)) / 1_000_000n
+  assert.equal(await saved(), String(expected))
 })

@@ -18,6 +18,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   audit_checkpoint: { worker: 'SIUD' },
   audit_log: { console: 'SI', tenant: 'SI' },
   audit_sums: { worker: 'SIUD' },
+  call_metadata: { gateway: 'I', tenant: 'SD', worker: 'sD' },
   calls: { gateway: 'S', tenant: 'S', worker: 'S' },
   campaigns: { console: 'S', gateway: 'S', matcher: 'S', worker: 's' },
   catalogue_version: { console: 'S', gateway: 'S' },
@@ -35,6 +36,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   gateways: { gateway: 'SIUD', worker: 'SD' },
   holds: { gateway: 'S', tenant: 'S', worker: 'S' },
   idempotency_keys: { gateway: 'sD', tenant: 'sD', worker: 'SD' },
+  ignored_fields: { gateway: 'SIu', tenant: 'S', worker: 'sD' },
   invitations: { console: 'SD', tenant: 'SIuD', worker: 'sD' },
   journal: { tenant: 'S' },
   key_pairs: { console: 'su', gateway: 'Su', tenant: 'SIU' },
@@ -86,6 +88,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
   advertisers: { 'gateway select': 'domain id name status', 'tenant select': 'domain id name status' },
+  call_metadata: { 'worker select': 'call_id expires_at key project_id' },
   campaigns: { 'worker select': 'context_hints negative_hints' },
   conversation_restraints: { 'worker update': 'expires_at' },
   conversations: { 'worker update': 'last_call_at' },
@@ -101,6 +104,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'gateway select': 'call_id created_at gateway_id project_id result',
     'tenant select': 'conversation_id project_id',
   },
+  ignored_fields: { 'gateway update': 'last_at times', 'worker select': 'day name project_id' },
   invitations: {
     'tenant update': 'expires_at invited_by inviter_id role',
     'worker select': 'expires_at id',

@@ -10,7 +10,7 @@ import { checkLedger } from '../../src/store/billing/ledger-check.ts'
 import type { Database } from '../../src/store/schema.gen.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { installClock, type DatabaseClock } from '../support/database-clock.ts'
-import { DELETED_EVERY_DAYS, liveOneDay, OFFERED_DAYS, PER_DAY } from '../support/simulated-day.ts'
+import { DELETED_EVERY_DAYS, liveOneDay, OFFERED_DAYS, PER_DAY, TEXT_DAYS } from '../support/simulated-day.ts'
 import { createWorkerWorld, LEASE_MS, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 import { addModel, addProvider } from '../support/world.ts'
 
@@ -100,6 +100,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   audit_sums: 'same',
   // Those that end, and one that is swept the day after.
   calls: untilArchived(PER_DAY.calls + 1),
+  call_metadata: forDays(TEXT_DAYS, PER_DAY.calls),
   campaigns: 'same',
   catalogue_version: 'same',
   charges: untilArchived(PER_DAY.calls + 1),
@@ -119,6 +120,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   gateways: forDays(daysOf(KEPT_MS.gateways)),
   holds: () => [0, 1],
   idempotency_keys: forDays(1),
+  ignored_fields: forDays(daysOf(KEPT_MS.ignoredFields)),
   invitations: forDays(7 + daysOf(KEPT_MS.invitations)),
   journal: 'view',
   key_pairs: 'same',

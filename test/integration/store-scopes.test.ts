@@ -10,6 +10,8 @@ import * as conversationPages from '../../src/store/calls/conversation-pages.ts'
 import * as conversations from '../../src/store/calls/conversations.ts'
 import * as endUserPages from '../../src/store/calls/end-user-pages.ts'
 import * as endUsers from '../../src/store/calls/end-users.ts'
+import * as ignoredFields from '../../src/store/calls/ignored-fields.ts'
+import * as metadata from '../../src/store/calls/metadata.ts'
 import { findCountedLimits } from '../../src/store/billing/limits.ts'
 import type { Db, Store, Tx } from '../../src/store/database.ts'
 import * as domains from '../../src/store/projects/domains.ts'
@@ -152,6 +154,10 @@ const READS: Record<string, Read> = {
   'listCalls by cost': (db, its) => calls.listCalls(db, { ...search(its), filters: { minCharged: 1n } }),
   'listCalls of a conversation': (db, its) =>
     calls.listCalls(db, { ...search(its), filters: { conversationId: SHARED.conversation } }),
+  'listCalls by metadata': (db, its) => calls.listCalls(db, { ...search(its), filters: { metadata: SHARED.metadata } }),
+  findMetadata: (db, its, other) => metadata.findMetadata(db, its.projectId, [its.callId, other.callId]),
+  listIgnoredFields: (db, { projectId }) =>
+    ignoredFields.listIgnoredFields(db, projectId, { keptMs: 86_400_000, most: 10 }),
   'findCallsById by request': (db, { projectId }) =>
     calls.findCallsById(db, projectId, { requestId: SHARED.requestId }),
   'findCallsById by call': (db, its, other) =>
@@ -259,6 +265,20 @@ const WRITES: Record<string, Read> = {
     conversations.recordTurn(db, { conversation: conversation(its), callId: uuidv7(), messages: [], retentionDays: 1 }),
   deleteEndUser: (db, its, other) =>
     both(its, other, ({ endUserId: id }) => endUsers.deleteEndUser(db as Tx, { projectId: its.projectId, id })),
+  deleteMetadataOfConversation: (db, its) => metadata.deleteMetadataOfConversation(db as Tx, conversation(its)),
+  deleteMetadataOfEndUser: (db, its, other) =>
+    both(its, other, ({ endUserId: id }) =>
+      metadata.deleteMetadataOfEndUser(db as Tx, { projectId: its.projectId, id }),
+    ),
+  cutMetadata: async (db, { projectId }) => {
+    await projects.updateProject(db, projectId, { content_retention_days: 0 })
+    await metadata.cutMetadata(db, 10)
+  },
+  countIgnoredFields: (db, { projectId }) =>
+    ignoredFields.countIgnoredFields(db, [
+      { projectId, name: SHARED.ignoredField, times: 9, lastAt: new Date() },
+      { projectId, name: 'new', times: 9, lastAt: new Date() },
+    ]),
   setDomainVerified: (db, { projectId }) => domains.setDomainVerified(db, projectId, null),
   setDomainName: (db, { projectId }) => domains.setDomainName(db, projectId, 'new.example.com', 'new'),
   saveCheck: async (db, { projectId }) => {

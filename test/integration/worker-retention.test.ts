@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import { KEPT_DAYS, KEPT_MS } from '../../src/rules/retention.ts'
 import { deleteConversation, findConversations, recordTurn } from '../../src/store/calls/conversations.ts'
 import type { Store } from '../../src/store/database.ts'
+import { archiveProject } from '../../src/store/projects/projects.ts'
 import { findRecommendation } from '../../src/store/recommendations/records.ts'
 import { listRecommendations } from '../../src/store/recommendations/reports.ts'
 import { addOffer } from '../support/catalogue.ts'
@@ -386,6 +387,68 @@ test('why replies had no recommendation is forgotten after 90 days', async () =>
   assert.deepEqual(await erasedBy('forget recommendation outcomes', 'recommendation_outcomes', 'outcome'), {
     before: ['kept', 'past'],
     after: ['kept'],
+    counted: 1,
+  })
+})
+
+/** Of calls of these ages, each with one pair, and when that is due. */
+async function addMetadata(projectId: string, goesIn: Record<string, [ageMs: number, inMs: number]>): Promise<void> {
+  for (const [value, [ageMs, inMs]] of Object.entries(goesIn))
+    await store.db
+      .insertInto('call_metadata')
+      .values({ project_id: projectId, call_id: idOfAge(ageMs), key: 'k', value, expires_at: at(inMs) })
+      .execute()
+}
+
+test('metadata goes when it was promised to, whatever its project wants since, and earlier when it wants less', async () => {
+  const keeping = async (days: number) => {
+    const { id } = await world.newProject()
+    await store.db.updateTable('projects').set({ content_retention_days: days }).where('id', '=', id).execute()
+    return id
+  }
+  await addMetadata(await keeping(200), {
+    'promised, due': [30 * DAY_MS, -A_MOMENT_MS],
+    'promised, not due': [29 * DAY_MS, A_MOMENT_MS],
+  })
+  await addMetadata(await keeping(7), {
+    'shortened, older': [7 * DAY_MS + A_MOMENT_MS, 20 * DAY_MS],
+    'shortened, younger': [7 * DAY_MS - A_MOMENT_MS, 20 * DAY_MS],
+  })
+  await addMetadata(await keeping(0), { 'none any more': [A_MOMENT_MS, 20 * DAY_MS] })
+  assert.deepEqual(await erasedBy('expire content', 'call_metadata', 'value'), {
+    before: ['none any more', 'promised, due', 'promised, not due', 'shortened, older', 'shortened, younger'],
+    after: ['promised, not due', 'shortened, younger'],
+    counted: 3,
+  })
+})
+
+test('a deleted project has no metadata a minute later', async () => {
+  const { id } = await world.newProject()
+  await addMetadata(id, Object.fromEntries(Array.from({ length: 3 }, (_, n) => [`deleted ${n}`, [n + 1, DAY_MS]])))
+  await archiveProject(store.db, id)
+  const { after: left } = await erasedBy('expire content', 'call_metadata', 'value')
+  assert.deepEqual(
+    left.filter((value) => value.startsWith('deleted')),
+    [],
+  )
+})
+
+test('which fields were ignored is forgotten after 30 days', async () => {
+  const { id } = await world.newProject()
+  for (const days of [31, 30, 0])
+    await store.db
+      .insertInto('ignored_fields')
+      .values({
+        project_id: id,
+        day: sql`(now() at time zone 'utc')::date - ${days}::int`,
+        name: `${days} days ago`,
+        times: 1n,
+        last_at: at(0),
+      })
+      .execute()
+  assert.deepEqual(await erasedBy('forget ignored fields', 'ignored_fields', 'name'), {
+    before: ['0 days ago', '30 days ago', '31 days ago'],
+    after: ['0 days ago', '30 days ago'],
     counted: 1,
   })
 })

@@ -37,8 +37,8 @@ export const CALLS: Mutant[] = [
   {
     bug: 'what broken answers were worth is not counted as lost',
     file: 'src/gateway/hold.ts',
-    from: 'call.progress.bill = { outcome, usage, usageSource, held: amount, worth }',
-    to: 'call.progress.bill = { outcome, usage, usageSource, held: amount, worth: charge }',
+    from: 'usageSource, held: amount, worth }',
+    to: 'usageSource, held: amount, worth: charge }',
     test: 'test/conformance/charging.test.ts',
     title: 'charging-failed-midway: Upstream failed mid-stream: nothing; recorded as operator loss.',
   },

@@ -11,7 +11,9 @@ import { GATEWAY } from './gateway.ts'
 import { INTAKE } from './intake.ts'
 import { LEDGER } from './ledger.ts'
 import { LIMITS } from './limits.ts'
+import { METADATA } from './metadata.ts'
 import { PLATFORM } from './platform.ts'
+import { PROMPT_CACHING } from './prompt-caching.ts'
 import { PROVIDERS } from './providers.ts'
 import { RACES } from './races.ts'
 import { RECOMMEND } from './recommend.ts'
@@ -41,7 +43,9 @@ export const MUTANTS: readonly Mutant[] = [
   ...INTAKE,
   ...LEDGER,
   ...LIMITS,
+  ...METADATA,
   ...PLATFORM,
+  ...PROMPT_CACHING,
   ...PROVIDERS,
   ...RACES,
   ...RECOMMEND,

@@ -127,7 +127,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'writes of conversations are not remembered while they run',
-    file: 'src/gateway/conversations.ts',
+    file: 'src/gateway/conversations/conversations.ts',
     from: '      running.add(write)\n',
     to: '',
     test: 'test/integration/store-trouble.test.ts',
@@ -136,7 +136,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'stopping does not wait for conversations that are being written',
-    file: 'src/gateway/conversations.ts',
+    file: 'src/gateway/conversations/conversations.ts',
     from: '      await Promise.all(running)\n',
     to: '',
     test: 'test/integration/store-trouble.test.ts',
@@ -263,7 +263,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'while the store is away, a deleted conversation goes on',
-    file: 'src/gateway/conversations.ts',
+    file: 'src/gateway/conversations/conversations.ts',
     from: `.catch(() => {
       throw storeUnavailable()
     })`,

@@ -110,8 +110,8 @@ export const STORE: Mutant[] = [
   {
     bug: 'calls of others use up what a page may read',
     file: 'src/store/calls/calls.ts',
-    from: 't where t.project_id = ${projectId} and ${inWindow(window)}\n    ${conversation}',
-    to: 't where ${inWindow(window)}\n    ${conversation}',
+    from: "t where t.project_id = ${projectId} and ${inWindow(window, 'id')}\n    ${conversation}",
+    to: "t where ${inWindow(window, 'id')}\n    ${conversation}",
     test: SCOPES,
     title: 'listCalls with little to read reads nothing of another site',
   },

@@ -115,6 +115,8 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
       noteSeen: () => undefined,
       write: () => Promise.resolve(),
     },
+    metadata: { record: () => undefined, idle: () => Promise.resolve() },
+    ignoredFields: { note: () => undefined, write: () => Promise.resolve() },
     idempotency,
     ledger,
     statistics: createModelStatistics(),

@@ -38,8 +38,8 @@ export async function openCallCamera(
   world: Pick<World, 'store' | 'secrets' | 'simulator' | 'opsUrl' | 'logs'>,
 ): Promise<CallCamera> {
   const { store, secrets, simulator, opsUrl, logs } = world
-  // Who was seen is written down now and then, at times of its own.
-  const takePicture = await openCamera(store.db, secrets, ['end_users'])
+  // Who was seen, what was ignored and what was sent along is written down at times of its own.
+  const takePicture = await openCamera(store.db, secrets, ['end_users', 'ignored_fields', 'call_metadata'])
   const count = () => countersOf(opsUrl)
   let patienceMs = WRITTEN_WITHIN_MS.first
 

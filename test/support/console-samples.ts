@@ -4,6 +4,8 @@ import type { BodyOf, Contract, ParamOf, QueryOf, RouteKey } from '../../src/con
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import { noteEndUsers } from '../../src/store/calls/end-users.ts'
+import { countIgnoredFields } from '../../src/store/calls/ignored-fields.ts'
+import { insertMetadata } from '../../src/store/calls/metadata.ts'
 import type { Db } from '../../src/store/database.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { insertPayment } from '../../src/store/billing/payments.ts'
@@ -88,6 +90,7 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/calls': {},
   'GET /api/projects/:project/calls/:call': { params: { call: 'call' } },
   'GET /api/projects/:project/calls.csv': {},
+  'GET /api/projects/:project/ignored-fields': {},
   'GET /api/projects/:project/call-filters': {},
   'GET /api/projects/:project/conversations': {},
   'GET /api/projects/:project/conversations/:conversation': { params: { conversation: 'conversation' } },
@@ -232,6 +235,9 @@ async function addTraces(db: Db, projectId: string, callId: string, conversation
     messages: [said('user', 'Which pot for beans?'), said('assistant', 'A heavy one.')],
     retentionDays: 1,
   })
+  const sent = { projectId, callId, conversationId: conversation, endUserId: undefined, retentionDays: 1 }
+  await insertMetadata(db, [{ ...sent, pairs: [{ key: 'plan', value: 'free' }] }])
+  await countIgnoredFields(db, [{ projectId, name: 'reasoning_efort', times: 12, lastAt: new Date() }])
   await addAdvertiser(db)
   await addRecommendation(db, { id: uuidv7(), projectId, callId, advertiserId: ADVERTISER })
   const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS)

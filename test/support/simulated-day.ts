@@ -8,6 +8,8 @@ import { insertMail } from '../../src/store/accounts/mails.ts'
 import { countAttempts } from '../../src/store/accounts/throttles.ts'
 import { beat } from '../../src/store/billing/gateways.ts'
 import { noteEndUsers } from '../../src/store/calls/end-users.ts'
+import { countIgnoredFields } from '../../src/store/calls/ignored-fields.ts'
+import { insertMetadata } from '../../src/store/calls/metadata.ts'
 import { claimKey } from '../../src/store/calls/idempotency.ts'
 import { deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
 import type { Store } from '../../src/store/database.ts'
@@ -26,6 +28,9 @@ export const OFFERED_DAYS = 5
 export const DELETED_EVERY_DAYS = 10
 /** Of a conversation that never ends: one message each day. */
 export const ENDLESS = 'endless'
+
+/** What its project keeps text for. */
+export const TEXT_DAYS = 30
 
 export interface DayOptions {
   store: Store
@@ -61,9 +66,13 @@ async function call({ store, project, modelId, priceVersion, nowMs }: DayOptions
   }
   for (let n = 0; n < PER_DAY.calls; n++) {
     const conversationId = n === 0 ? ENDLESS : undefined
-    await ledger.settle(settlementOf(await hold(), project.id, 30_000n, { conversationId }))
+    const callId = await hold()
+    await ledger.settle(settlementOf(callId, project.id, 30_000n, { conversationId }))
+    const sent = { projectId: project.id, callId, conversationId, endUserId, pairs: [{ key: 'plan', value: 'free' }] }
+    await insertMetadata(store.db, [{ ...sent, retentionDays: TEXT_DAYS }])
   }
   await hold()
+  await countIgnoredFields(store.db, [{ projectId: project.id, name: 'top_k', times: 2, lastAt: new Date(nowMs) }])
   const claim = { ...asked, callId: uuidv7(nowMs), gatewayId, conversationId: undefined }
   await claimKey(store.db, { ...claim, keyDigest: randomBytes(32), bodyDigest: randomBytes(32) }, HOUR_MS, DAY_MS)
   const odd = { call_id: claim.callId, project_id: project.id, model_id: modelId, provider: 'simulator' }
@@ -83,7 +92,7 @@ async function talk({ store, project, day, nowMs }: DayOptions): Promise<void> {
         occurrence: 1,
         message: { role: 'user', content: text },
       })),
-      retentionDays: 30,
+      retentionDays: TEXT_DAYS,
     })
   await say(ENDLESS, [`day ${day}`])
   const ids = Array.from({ length: PER_DAY.conversations }, (_, n) => `day-${day}-${n}`)

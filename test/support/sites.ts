@@ -4,6 +4,8 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { appendAuditLog } from '../../src/store/accounts/audit-log.ts'
 import { NO_LIMITS, replaceLimits } from '../../src/store/billing/limits.ts'
 import { noteEndUsers } from '../../src/store/calls/end-users.ts'
+import { countIgnoredFields } from '../../src/store/calls/ignored-fields.ts'
+import { insertMetadata } from '../../src/store/calls/metadata.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import type { Db } from '../../src/store/database.ts'
 import { upsertInvitation } from '../../src/store/accounts/invitations.ts'
@@ -41,6 +43,8 @@ export const SHARED = {
   conversation: 'shared',
   goneInSome: 'gone-in-some',
   requestId: 'shared-request',
+  metadata: { key: 'plan', value: 'free' },
+  ignoredField: 'top_k',
   email: 'guest@example.com',
   digest: Buffer.alloc(32, 7),
   threshold: 5n,
@@ -123,10 +127,17 @@ async function insertMoney(db: Db, { name, projectId, sessionId, count }: Site):
   await db.insertInto('wallet_alerts').values({ project_id: projectId, threshold_nanos: SHARED.threshold }).execute()
 }
 
-async function insertCall(db: Db, { name, projectId, keyPairId, count }: Site, callId: string): Promise<void> {
+async function insertCall(
+  db: Db,
+  { name, projectId, keyPairId, endUserId, count }: Site,
+  callId: string,
+): Promise<void> {
   const change = { conversationId: SHARED.conversation, requestId: SHARED.requestId }
   const call = { id: callId, projectId, keyPairId, modelId: `model-of-${name}`, charge: 30_000n * BigInt(count) }
   await addSettledCall(db, { ...call, change })
+  const sent = { projectId, callId, conversationId: SHARED.conversation, endUserId, retentionDays: 30 }
+  await insertMetadata(db, [{ ...sent, pairs: [SHARED.metadata, { key: 'site', value: name }] }])
+  await countIgnoredFields(db, [{ projectId, name: SHARED.ignoredField, times: count, lastAt: new Date() }])
   const messages = (['user', 'assistant'] as const).map((role) => said(role, `${role} of ${name}`))
   for (const id of [SHARED.conversation, SHARED.goneInSome])
     await recordTurn(db, { conversation: { projectId, id }, callId, messages, retentionDays: 30 })

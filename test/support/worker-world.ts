@@ -38,6 +38,7 @@ export const PERIODS_MS = {
   'forget messages': HOUR_MS,
   'forget conversation sums': HOUR_MS,
   'forget end users': HOUR_MS,
+  'forget ignored fields': HOUR_MS,
   'forget mails': HOUR_MS,
   'forget invitations': HOUR_MS,
   'forget feed runs': HOUR_MS,

@@ -7,7 +7,7 @@ import { auditProject, type ProjectAtHand } from '../audit.ts'
 import { notThere } from '../refusals.ts'
 
 /**
- * Their label, days, limits and counts are erased; the counts of calls that still run stay until the worker takes them away.
+ * Their label, days, limits and counts are erased, and the metadata of their calls; the counts of calls that still run stay until the worker takes them away.
  * Calls are append-only and keep the digest, which says nothing to anybody who does not know the publisher's own id for them.
  */
 export async function eraseEndUser(

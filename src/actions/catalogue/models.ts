@@ -58,8 +58,8 @@ export async function addDeployment(
 ): Promise<string> {
   const id = uuidv7()
   await store.insertDeployment(tx, { ...deployment, id })
-  const { modelId, upstreamModel, position, weight } = deployment
-  const details = { route: id, provider, upstreamModel, position, weight }
+  const { modelId, upstreamModel, position, weight, extraBody } = deployment
+  const details = { route: id, provider, upstreamModel, position, weight, ...(extraBody && { extraBody }) }
   await auditInstallation(tx, actor, 'model.route_added', { subject: modelId, details })
   return id
 }

@@ -67,7 +67,7 @@ function addSizeOptions(command: Command): Command {
   return command
     .option('--context-window <tokens>', 'prompt and answer together', wholeNumber(1, TOKENS_MAX))
     .option('--max-output-tokens <tokens>', 'the longest answer it can write', wholeNumber(1, TOKENS_MAX))
-    .option('--reasoning-tokens <tokens>', 'the most it thinks without showing it; 0: it does not reason', FIGURE)
+    .option('--reasoning-tokens <tokens>', 'the most it thinks without showing it; 0: none unless asked to', FIGURE)
     .option('--image-tokens <tokens>', 'the most that one image of a prompt comes to', FIGURE)
     .option('--file-tokens <tokens>', 'the most that one file of a prompt comes to', FIGURE)
     .option('--tool-tokens <tokens>', 'what one tool adds beyond the text of its definition', FIGURE)
@@ -180,6 +180,7 @@ async function show({ db }: Session, id: string): Promise<Output> {
         provider: route.provider_enabled ? route.provider : `${route.provider} (disabled)`,
         'upstream model': route.upstream_model,
         unsupported: route.unsupported_fields,
+        'extra body': route.extra_body === null ? null : JSON.stringify(route.extra_body),
         'cost input/M': route.cost_input === null ? null : formatCredits(route.cost_input),
         'cost output/M': route.cost_output === null ? null : formatCredits(route.cost_output),
       })),

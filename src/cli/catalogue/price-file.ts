@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import { ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
+import { CONFIGURABLE_FIELDS } from '../../rules/calls/route-fields.ts'
 import type { Figures } from '../../rules/catalogue/figures.ts'
 import type { Classes } from '../../rules/catalogue/margins.ts'
 import { parseCredits } from '../../rules/money.ts'
@@ -37,7 +37,7 @@ const model = z.strictObject({
   cache_write: dollars.optional(),
   output: dollars,
   reasoning: dollars.optional(),
-  unsupported_fields: z.array(z.enum(ROUTE_FIELDS)).default([]),
+  unsupported_fields: z.array(z.enum(CONFIGURABLE_FIELDS)).default([]),
 })
 const file = z.strictObject({
   as_of: z.iso.date(),

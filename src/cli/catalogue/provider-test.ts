@@ -1,9 +1,10 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { listDeployments } from '../../store/catalogue/models.ts'
 import { upstreamModelOf } from '../arguments.ts'
 import { CliError } from '../failures.ts'
 import { table, type Output } from '../print.ts'
 import { probe, type Phase, type Probe } from './probe.ts'
+import { showRequest } from './provider-request.ts'
 import { keyLabel, providerOf, unknownKey, type Provider, type ProviderKey } from './provider-keys.ts'
 import { addCommand, withStore, type Session } from '../session.ts'
 
@@ -17,15 +18,25 @@ export function addProviderTestCommand(provider: Command): void {
     .argument('<name>')
     .option('--upstream-model <name>', 'which model to ask (default: that of its first route)', upstreamModelOf)
     .option('--key <name>', 'only this key, also when it is disabled (default: every enabled one)')
+    .addOption(
+      new Option(
+        '--request <file>',
+        "send nothing, and show what would be sent for this request, a caller's JSON body (-: standard input)",
+      ).conflicts('upstreamModel'),
+    )
     .action(withStore(testProvider))
 }
 
 async function testProvider(
-  { db, openSecrets }: Session,
+  session: Session,
   name: string,
-  options: { upstreamModel?: string; key?: string },
+  options: { upstreamModel?: string; key?: string; request?: string },
 ): Promise<Output> {
+  const { db, openSecrets } = session
   const provider = await providerOf(db, name)
+  if (options.request !== undefined) {
+    return showRequest(session, provider, keysToTest(provider, options.key)[0], options.request)
+  }
   const route = (await listDeployments(db)).find((candidate) => candidate.enabled && candidate.provider === name)
   const upstreamModel = options.upstreamModel ?? route?.upstream_model
   if (upstreamModel === undefined) {

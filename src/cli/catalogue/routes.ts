@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { addDeployment, removeDeployment } from '../../actions/catalogue/models.ts'
-import { ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
+import { CONFIGURABLE_FIELDS, ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
+import { extraBodyProblemOf } from '../../rules/upstreams/extra-body.ts'
 import { findModel, type NewDeployment } from '../../store/catalogue/models.ts'
 import { findProvider } from '../../store/catalogue/providers.ts'
 import { listOf, upstreamModelOf, wholeNumber } from '../arguments.ts'
@@ -10,7 +12,8 @@ import { allClassesOf, priceDocument, priceOption } from './prices.ts'
 import { facts, type Output } from '../print.ts'
 import { addChange, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
-const FIELDS: readonly string[] = ROUTE_FIELDS
+const FIELDS = ROUTE_FIELDS.join(', ')
+const TAKEN_FIELDS: readonly string[] = CONFIGURABLE_FIELDS
 
 const GROUPS = `
 Routes with the same --position are one group. Calls are spread over a group by --weight: 300 beside 100 is three calls
@@ -28,7 +31,8 @@ export function addRouteCommands(model: Command): void {
     .requiredOption('--upstream-model <name>', 'how that provider calls the model', upstreamModelOf)
     .option('--position <n>', 'routes of the lowest are tried first, then the next', wholeNumber(0, 1_000_000), 0)
     .option('--weight <n>', 'its share of the calls among routes of the same position', wholeNumber(1, 1_000), 100)
-    .option('--unsupported <fields>', `request fields it cannot honour, of: ${FIELDS.join(', ')}`, fieldsOf)
+    .option('--unsupported <fields>', `request fields it cannot honour, of: ${FIELDS}`, fieldsOf)
+    .option('--extra-body <json>', 'sent with each request where it says nothing else: a JSON object, or @FILE')
     .option('--connect-timeout-ms <ms>', 'to connect', wholeNumber(50, 60_000))
     .option('--first-token-timeout-ms <ms>', 'to the first chunk of the answer', wholeNumber(50, 600_000))
     .option('--idle-timeout-ms <ms>', 'between two chunks', wholeNumber(50, 600_000))
@@ -53,9 +57,33 @@ function addCostOptions(command: Command): Command {
 
 function fieldsOf(text: string): string[] {
   const fields = listOf(text)
-  const unknown = fields.find((field) => !FIELDS.includes(field))
-  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${FIELDS.join(', ')}.`)
+  const unknown = fields.find((field) => !TAKEN_FIELDS.includes(field))
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${FIELDS}.`)
   return fields
+}
+
+async function extraBodyIn(written: string): Promise<Record<string, unknown>> {
+  const extra = jsonIn(written.startsWith('@') ? await readExtraFile(written.slice(1)) : written)
+  const problem = extraBodyProblemOf(extra)
+  if (problem !== undefined) throw new CliError(problem)
+  return extra as Record<string, unknown>
+}
+
+async function readExtraFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch {
+    throw new CliError(`The file ${path} cannot be read. Check --extra-body.`)
+  }
+}
+
+/** Undefined for what is no JSON: to whoever typed it, that is the same as no object. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 interface RouteOptions extends CostOptions {
@@ -64,6 +92,7 @@ interface RouteOptions extends CostOptions {
   position: number
   weight: number
   unsupported?: string[]
+  extraBody?: string
   connectTimeoutMs?: number
   firstTokenTimeoutMs?: number
   idleTimeoutMs?: number
@@ -89,12 +118,13 @@ function costOf(options: CostOptions): NewDeployment['cost'] {
 }
 
 async function route({ db, actor, change }: Session, modelId: string, options: RouteOptions): Promise<Output> {
-  const { provider: name, unsupported = [], ...deployment } = options
+  const { provider: name, unsupported = [], extraBody: written, ...deployment } = options
   const cost = costOf(options)
+  const extraBody = written === undefined ? undefined : await extraBodyIn(written)
   const provider = await findProvider(db, name)
   if (!provider) throw unknownId('provider', name)
   if (!(await findModel(db, modelId))) throw unknownId('model', modelId)
-  const wanted = { modelId, providerId: provider.id, unsupportedFields: unsupported, cost, ...deployment }
+  const wanted = { modelId, providerId: provider.id, unsupportedFields: unsupported, extraBody, cost, ...deployment }
   const id = await change((tx) => addDeployment(tx, actor, { deployment: wanted, provider: name }))
   const { upstreamModel, position, weight } = options
   return {
@@ -106,6 +136,7 @@ async function route({ db, actor, change }: Session, modelId: string, options: R
       position,
       weight,
       unsupported,
+      extra_body: extraBody ?? null,
       cost: cost ? priceDocument(cost) : null,
     },
     text: facts({
@@ -116,6 +147,7 @@ async function route({ db, actor, change }: Session, modelId: string, options: R
       position,
       weight,
       unsupported,
+      'extra body': extraBody && JSON.stringify(extraBody),
       'cost input/M': cost && formatCredits(cost.input),
       'cost output/M': cost && formatCredits(cost.output),
     }),

@@ -48,7 +48,7 @@ export function addProjectCommands(program: Command): void {
     .option('--allowed-models <ids>', 'the models it may name, separated by commas, or "all"', listOf)
     .option(
       '--content-retention-days <days>',
-      'how long the text of conversations is kept; 0: never',
+      'how long the text of conversations and the metadata of calls are kept; 0: never',
       wholeNumber(0, 365),
     )
     .option('--requests-per-minute <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))

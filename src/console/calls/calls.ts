@@ -4,16 +4,21 @@ import { notThere, wrongFields } from '../../actions/refusals.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { DAY_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { phasesOf, wordsOf } from '../../rules/calls/call-labels.ts'
+import { suggestionFor } from '../../rules/calls/ignored-fields.ts'
+import { jsonOfMetadata } from '../../rules/calls/metadata.ts'
 import { CALL_OUTCOMES, type CallOutcome } from '../../rules/billing/charging.ts'
 import { breakdownOf } from '../../rules/billing/costs.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { ERRORS } from '../../rules/errors.ts'
 import { formatAmount, parseCredits } from '../../rules/money.ts'
+import { KEPT_MS } from '../../rules/retention.ts'
 import { callIdOf, completionIdOf, recompute, savedOn, type Receipt } from '../../rules/billing/receipts.ts'
 import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { perClass } from '../../rules/billing/usage.ts'
 import { FAILURES } from '../../rules/billing/usage-counts.ts'
 import { findCallsById, findPriceDate, listCalls, type CallFilters, type CallRow } from '../../store/calls/calls.ts'
+import { listIgnoredFields } from '../../store/calls/ignored-fields.ts'
+import { findMetadata } from '../../store/calls/metadata.ts'
 import type { Db } from '../../store/database.ts'
 import { findReceipt } from '../../store/billing/receipts.ts'
 import { listGroupNames, listUsedModels } from '../../store/billing/usage.ts'
@@ -25,6 +30,7 @@ const CSV_ROWS_MAX = 100_000
 const CSV_ROWS_PER_READ = 1_000
 /** A filter that matches rarely is given up after this. */
 const CSV_MS = MINUTE_MS
+const IGNORED_FIELDS_SHOWN = 100
 const FILTERS_SINCE_MS = 400 * DAY_MS
 
 export function callRoutes(app: FastifyInstance, world: World): void {
@@ -45,10 +51,24 @@ export function callRoutes(app: FastifyInstance, world: World): void {
     const callId = callIdOf(params.call)
     const receipt = callId === undefined ? undefined : await findReceipt(db, callId)
     if (!receipt || receipt.projectId !== project.id) throw notThere('call')
-    return detailOf(db, receipt, await listGroupNames(db, 'key', [project.id]))
+    const metadata = await findMetadata(db, project.id, [receipt.callId])
+    const detail = await detailOf(db, receipt, await listGroupNames(db, 'key', [project.id]))
+    return { ...detail, metadata: metadata.get(receipt.callId) ?? [] }
   })
 
   route(app, world, 'GET /api/projects/:project/calls.csv', (call) => Readable.from(csvRows(call)))
+
+  route(app, world, 'GET /api/projects/:project/ignored-fields', async ({ db, project }) => {
+    const fields = await listIgnoredFields(db, project.id, {
+      keptMs: KEPT_MS.ignoredFields,
+      most: IGNORED_FIELDS_SHOWN,
+    })
+    return {
+      items: fields.map(({ name, times, lastAt }) => {
+        return { name, times, lastAt, suggestion: suggestionFor(name) ?? null }
+      }),
+    }
+  })
 
   route(app, world, 'GET /api/projects/:project/call-filters', async ({ db, project }) => {
     const names = await listGroupNames(db, 'key', [project.id])
@@ -62,18 +82,23 @@ interface FilterQuery {
   model?: string | undefined
   key?: string | undefined
   conversation?: string | undefined
+  metadata_key?: string | undefined
+  metadata_value?: string | undefined
   min_cost?: string | undefined
   streamed?: 'true' | 'false' | undefined
   from?: string | undefined
   to?: string | undefined
 }
 
-function filtersOf({ outcome, model, key, conversation, min_cost, streamed, from, to }: FilterQuery): CallFilters {
+function filtersOf(query: FilterQuery): CallFilters {
+  const { outcome, model, key, conversation, min_cost, streamed, from, to } = query
+  const { metadata_key: metadataKey, metadata_value: value } = query
   return {
     outcomes: outcome === 'failed' ? CALL_OUTCOMES.filter((each) => FAILURES.has(each)) : outcome && [outcome],
     modelId: model,
     keyPairId: key,
     conversationId: conversation,
+    metadata: metadataKey === undefined || value === undefined ? undefined : { key: metadataKey, value },
     minCharged: min_cost === undefined ? undefined : parseCredits(min_cost),
     streamed: streamed === undefined ? undefined : streamed === 'true',
     from: from === undefined ? undefined : new Date(from),
@@ -155,7 +180,7 @@ function headOf(receipt: Receipt, names: Map<string, string>) {
 const CSV_HEADER = ['began at (UTC)', 'completion id', 'request id', 'model', 'key', 'conversation id', 'streamed']
   .concat(['status', 'outcome', 'finish reason', 'error code', 'first token (ms)', 'duration (ms)', 'tries'])
   .concat(['input tokens', 'cached input tokens', 'cache write tokens', 'output tokens', 'reasoning tokens'])
-  .concat(['charged (USD)'])
+  .concat(['charged (USD)', 'metadata'])
 
 /** Many short transactions: a slow download holds none open. */
 async function* csvRows({
@@ -170,8 +195,12 @@ async function* csvRows({
   let before: string | undefined
   for (let sent = 0; sent < CSV_ROWS_MAX;) {
     const search = { projectId: project.id, filters, before, most: Math.min(CSV_ROWS_PER_READ, CSV_ROWS_MAX - sent) }
-    const { rows, next, searchedTo } = await inTenant((db) => listCalls(db, search))
-    const [first, ...others] = rows.map((row) => cellsOf(row, names))
+    const { rows, next, searchedTo, metadata } = await inTenant(async (db) => {
+      const found = await listCalls(db, search)
+      const ids = found.rows.map(({ id }) => id)
+      return { ...found, metadata: await findMetadata(db, project.id, ids) }
+    })
+    const [first, ...others] = rows.map((row) => [...cellsOf(row, names), jsonOfMetadata(metadata.get(row.id) ?? [])])
     if (first) yield csvOf(first, others)
     sent += rows.length
     before = next

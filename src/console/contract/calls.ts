@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
+import { METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX } from '../../rules/calls/metadata.ts'
 import { after, amount, count, entries, forEachClass, id, limit, page, time, tokens } from './fields.ts'
 
 const filters = z.object({
@@ -8,6 +9,15 @@ const filters = z.object({
   model: z.string().max(200).optional(),
   key: id.optional(),
   conversation: z.string().max(200).optional(),
+  /** Both, or neither: calls whose metadata has exactly this pair. */
+  metadata_key: z
+    .string()
+    .max(2 * METADATA_KEY_CHARACTERS_MAX)
+    .optional(),
+  metadata_value: z
+    .string()
+    .max(2 * METADATA_VALUE_CHARACTERS_MAX)
+    .optional(),
   /** A request id, a completion id or a call id: finds exactly that, whatever the other filters say. */
   id: z.string().trim().max(200).optional(),
   /** In dollars. */
@@ -19,6 +29,14 @@ const filters = z.object({
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 })
+
+function expectWholePair(query: z.output<typeof filters>, context: z.RefinementCtx): void {
+  const { metadata_key: key, metadata_value: value } = query
+  if (key === undefined && value !== undefined)
+    context.addIssue({ code: 'custom', path: ['metadata_key'], message: 'Write the key that has this value.' })
+  if (key !== undefined && value === undefined)
+    context.addIssue({ code: 'custom', path: ['metadata_value'], message: 'Write the value that this key has.' })
+}
 
 const call = z.object({
   /** The completion's id, as the caller got it. */
@@ -72,6 +90,8 @@ const callDetail = call.extend({
     }),
   ),
   corrections: z.array(z.object({ kind: z.string(), amountNanos: amount, createdAt: time })),
+  /** What the caller sent along, by key; empty when there was none, or it is kept no longer. */
+  metadata: z.array(z.object({ key: z.string(), value: z.string() })),
 })
 
 /** A file of many rows is made while it is sent. */
@@ -81,7 +101,7 @@ export const calls = entries({
   'GET /api/projects/:project/calls': {
     access: 'project',
     role: 'viewer',
-    query: filters.extend({ after, limit }),
+    query: filters.extend({ after, limit }).superRefine(expectWholePair),
     /** `searchedTo`: the search stopped there because the filters match rarely; `next` goes on. */
     reply: page(call).extend({ searchedTo: time.nullable() }),
   },
@@ -95,10 +115,26 @@ export const calls = entries({
   'GET /api/projects/:project/calls.csv': {
     access: 'project',
     role: 'viewer',
-    query: filters,
+    query: filters.superRefine(expectWholePair),
     reply: rows,
     network: true,
     format: 'csv',
+  },
+  /** Fields of the last month's requests that nobody reads, those that were sent last first. */
+  'GET /api/projects/:project/ignored-fields': {
+    access: 'project',
+    role: 'viewer',
+    reply: z.object({
+      items: z.array(
+        z.object({
+          name: z.string(),
+          times: amount,
+          lastAt: time,
+          /** The field that was probably meant. */
+          suggestion: z.string().nullable(),
+        }),
+      ),
+    }),
   },
   'GET /api/projects/:project/call-filters': {
     access: 'project',

@@ -255,7 +255,7 @@ test('when all got 429 the caller is told the shortest wait', async () => {
   const scripts = { a: [fails('rate_limited', 429, 40)], b: [fails('rate_limited', 429, 7)] }
   const { ask } = setUp({ scripts })
   await assert.rejects(ask(), isFailure('rate_limited', 7))
-  await assert.rejects(ask(), isRefusal('overloaded', 7))
+  await assert.rejects(ask(), isRefusal('provider_rate_limited', 7))
 })
 
 test('when every breaker is open the call fails at once and is told when the next probe is due', async () => {
@@ -276,10 +276,10 @@ test('no caller is told to wait longer than a minute', async () => {
   await assert.rejects(ask(), isRefusal('upstream_failed', 60))
 })
 
-test('where one deployment is busy and the other fails, the caller is told that we are overloaded', async () => {
+test('where one deployment is busy and the other fails, the caller is told that the provider is', async () => {
   const { ask } = setUp({ scripts: { a: [fails('rate_limited', 429, 9)], b: [fails('key_rejected', 401)] } })
   await assert.rejects(ask(), isFailure('key_rejected'))
-  await assert.rejects(ask(), isRefusal('overloaded', 9))
+  await assert.rejects(ask(), isRefusal('provider_rate_limited', 9))
 })
 
 test('leaving an answer early gives its place back and counts as no failure', async () => {

@@ -132,7 +132,8 @@ function failureOfAll(failures: readonly UpstreamError[], refusals: readonly Ref
   const retryAfterSeconds = secondsUntilWorthwhile(failures, refusals)
   if (last) return new UpstreamError(last.kind, { status: last.status, retryAfterSeconds })
   const isBusy = refusals.some(({ why }) => why === 'busy')
-  if (isBusy) return new ParleyError('overloaded', { retryAfterSeconds, details: { kind: 'providers_busy' } })
+  if (isBusy)
+    return new ParleyError('provider_rate_limited', { retryAfterSeconds, details: { kind: 'providers_busy' } })
   return new ParleyError('upstream_failed', { retryAfterSeconds, details: { kind: 'no_route' } })
 }
 

@@ -4,7 +4,7 @@ import type { Transport } from '../../providers/transport.ts'
 import { errorFields, type Log } from '../../platform/log.ts'
 import { MissingSecret, type Secrets } from '../../platform/secrets.ts'
 import type { ChatRequest } from '../../rules/calls/chat-request.ts'
-import { fieldsOf, wordsOf } from '../../rules/calls/route-fields.ts'
+import { fieldsOf, unsupportedField } from '../../rules/calls/route-fields.ts'
 import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
 import type { Price } from '../../rules/billing/pricing.ts'
 import { isServed, priceAt, usableDeploymentsOf, type Deployment, type Model } from '../../rules/upstreams/routing.ts'
@@ -88,12 +88,7 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
       const refusedBy = ({ provider, upstreamModel }: OpenDeployment) => provider.cannotHonour(request, upstreamModel)
       const able = deployments.filter((deployment) => refusedBy(deployment) === undefined)
       const field = unsupported ?? (deployments[0] && refusedBy(deployments[0]))
-      if (able.length === 0 && field) {
-        throw new ParleyError('invalid_value', {
-          message: `${wordsOf(field)} is not supported by this model.`,
-          param: field,
-        })
-      }
+      if (able.length === 0 && field) throw unsupportedField(field)
       return { model, price, deployments: able }
     },
     async refresh() {

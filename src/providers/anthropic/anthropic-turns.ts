@@ -134,7 +134,7 @@ function textsOf(content: string | readonly TextPart[]): TextBlock[] {
   const parts = typeof content === 'string' ? [{ type: 'text', text: content } as TextPart] : content
   return parts
     .filter(({ text }) => text.trim() !== '')
-    .map((part) => ({ type: 'text', text: part.text, ...markOf(part) }))
+    .map((part) => Object.assign({ type: 'text', text: part.text } as const, markOf(part)))
 }
 
 const MEDIA_TYPES = new Map([

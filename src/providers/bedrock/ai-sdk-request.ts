@@ -68,7 +68,7 @@ function promptOf(messages: readonly Message[]): Prompt {
   if (turns.length === 0) return [{ role: 'user', content: system }]
   // Instructions stand before the conversation, because most formats have no place for them inside it.
   return [
-    ...system.map(({ type: _, text, ...mark }) => ({ role: 'system' as const, content: text, ...mark })),
+    ...system.map(({ text, providerOptions }) => ({ role: 'system' as const, content: text, providerOptions })),
     ...turns,
   ]
 }
@@ -113,14 +113,14 @@ function textsOf(content: string | readonly Marked<{ text: string }>[]): TextPar
   const parts = typeof content === 'string' ? [{ text: content }] : content
   return parts
     .filter(({ text }) => text.trim() !== '')
-    .map((part) => ({ type: 'text', text: part.text, ...cachePointOf(part) }))
+    .map((part) => ({ type: 'text', text: part.text, providerOptions: cachePointOf(part) }))
 }
 
 type Marked<Part> = Part & { cache_control?: CacheControl | null | undefined }
 
-function cachePointOf({ cache_control: mark }: Marked<object>): Pick<TextPart, 'providerOptions'> {
-  if (!mark) return {}
-  return { providerOptions: { amazonBedrock: { cachePoint: { type: 'default', ...(mark.ttl && { ttl: mark.ttl }) } } } }
+function cachePointOf({ cache_control: mark }: Marked<object>): TextPart['providerOptions'] {
+  if (!mark) return undefined
+  return { amazonBedrock: { cachePoint: { type: 'default', ...(mark.ttl && { ttl: mark.ttl }) } } }
 }
 
 function userParts(part: ContentPart): UserPart[] {
@@ -131,7 +131,7 @@ function userParts(part: ContentPart): UserPart[] {
   if (!inline) return []
   const filename = part.type === 'file' ? part.file.filename : undefined
   const data = { type: 'data' as const, data: inline.base64 }
-  return [{ type: 'file', filename, mediaType: inline.mediaType, data, ...cachePointOf(part) }]
+  return [{ type: 'file', filename, mediaType: inline.mediaType, data, providerOptions: cachePointOf(part) }]
 }
 
 /** An image that comes with the request. Undefined for an address: whoever fetches it must not be us. */

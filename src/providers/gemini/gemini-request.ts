@@ -19,9 +19,16 @@ import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
 import { fieldsIn } from '../../rules/record.ts'
 import { mapSchema, type Schema } from '../json-schema.ts'
 import { UpstreamError } from '../provider.ts'
-import { geminiTakesPenalties, geminiThinkingConfigOf, geminiThinkingOf, isGemini3 } from '../reasoning-effort.ts'
+import {
+  geminiTakesPenalties,
+  geminiThinkingConfigOf,
+  geminiThinkingOf,
+  isGemini3,
+  mustCallTool,
+} from '../reasoning-effort.ts'
 import { signedContentOf } from '../reasoning-signature.ts'
 import { toolInputOf } from '../tool-input.ts'
+import { resultsInOrder } from './results-in-order.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
 
@@ -97,7 +104,7 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
   if (request.tools && isJson(request.response_format) && !isGemini3(upstreamModel)) return 'response_format'
   if (isPrefilled(request) && isGemini3(upstreamModel)) return 'prefill'
   if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
-  if (!request.tools && !isNoChoice(request.tool_choice)) return 'tool_choice'
+  if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
   if (imageUrlsOf(request).some((url) => imagePartOf(url) === undefined)) return 'images'
   return filesOf(request).every(isFileRead) ? undefined : 'files'
 }
@@ -106,15 +113,10 @@ function isJson(format: ChatRequest['response_format']): boolean {
   return format !== undefined && format.type !== 'text'
 }
 
-/** Without tools, "none" and "auto" ask for nothing. */
-function isNoChoice(choice: ChatRequest['tool_choice']): boolean {
-  return choice === undefined || choice === 'none' || choice === 'auto'
-}
-
 function contentsOf(messages: readonly Message[], options: BodyOptions): Content[] {
   const contents: Content[] = []
   const functionNames = new Map<string, string>()
-  for (const message of messages) {
+  for (const message of resultsInOrder(messages)) {
     if (isInstruction(message)) continue
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) functionNames.set(call.id, call.function.name)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { RETIRED_FIELDS, ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
+import { CONFIGURABLE_FIELDS } from '../../rules/calls/route-fields.ts'
 
 export const KEY_STATUSES = [401, 402, 403]
 const headerName = z.string().regex(/^[a-z0-9-]{1,100}$/, 'must be the name of a header, in lower case')
 const headerValue = z.string().regex(/^[\x20-\x7e]{1,1000}$/, 'must be one line of printable ASCII')
-const optionalField = z.enum([...ROUTE_FIELDS, ...RETIRED_FIELDS])
+const optionalField = z.enum(CONFIGURABLE_FIELDS)
 
 /** What providers of this format do differently. A new provider is a few of these, and no code. */
 export const openAICompatibleSettings = z.strictObject({

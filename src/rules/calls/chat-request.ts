@@ -157,9 +157,12 @@ export function parseChatRequest(value: unknown): ChatRequest {
 }
 
 function withoutNulls(value: object): object {
-  const isLeftOut = ([name, field]: [string, unknown]) => field === null && !NEVER_NULL.has(name)
   const entries = Object.entries(value)
-  return entries.some(isLeftOut) ? Object.fromEntries(entries.filter((entry) => !isLeftOut(entry))) : value
+  return entries.every(isGiven) ? value : Object.fromEntries(entries.filter(isGiven))
+}
+
+function isGiven([name, field]: [string, unknown]): boolean {
+  return field !== null || NEVER_NULL.has(name)
 }
 
 /** All parts of all messages; a content that is a text has none. */

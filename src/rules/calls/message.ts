@@ -137,7 +137,7 @@ export function asSaid(message: Message): Message {
 
 export function withoutMarks(message: Message): Message {
   if (!Array.isArray(message.content)) return message
-  const content = message.content.map(({ cache_control: _, ...part }) => part)
+  const content = message.content.map((part) => (part.cache_control ? { ...part, cache_control: undefined } : part))
   return { ...message, content } as Message
 }
 

@@ -1,3 +1,4 @@
+import { ParleyError } from '../errors.ts'
 import { contentPartsOf, isPrefilled, stopsOf, type ChatRequest } from './chat-request.ts'
 import { inlineDataOf } from './message.ts'
 
@@ -39,8 +40,19 @@ export const ROUTE_FIELDS = [...OPTIONAL_FIELDS, ...(Object.keys(INNER_FIELDS) a
 /** No longer one of them, and still to be found in what operators have configured. */
 export const RETIRED_FIELDS = ['user'] as const
 
-export function wordsOf(field: RouteField): string {
+/** What may be configured as not supported. */
+export const CONFIGURABLE_FIELDS = [...ROUTE_FIELDS, ...RETIRED_FIELDS] as const
+
+function wordsOf(field: RouteField): string {
   return (INNER_FIELDS as Partial<Record<RouteField, string>>)[field] ?? field
+}
+
+/** What a caller is told where no route honours a field. */
+export function unsupportedField(field: RouteField): ParleyError {
+  return new ParleyError('invalid_value', {
+    message: `${wordsOf(field)} is not supported by this model.`,
+    param: field,
+  })
 }
 
 /** What a request makes use of, for choosing deployments that honour it all. */

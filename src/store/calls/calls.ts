@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { CallOutcome } from '../../rules/billing/charging.ts'
+import type { MetadataPair } from '../../rules/calls/metadata.ts'
 import { FIRST_UUID, isUuidv7, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
 import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { DAY_MS } from '../../rules/durations.ts'
@@ -34,6 +35,8 @@ export interface CallFilters {
   modelId?: string | undefined
   keyPairId?: string | undefined
   conversationId?: string | undefined
+  /** A pair of the call's metadata, both parts exactly so. */
+  metadata?: MetadataPair | undefined
   minCharged?: bigint | undefined
   streamed?: boolean | undefined
   from?: Date | undefined
@@ -127,43 +130,48 @@ async function findInWindow(
   rowsMax: number,
 ): Promise<CallRow[]> {
   const { projectId, filters } = search
-  const isByCost = filters.minCharged !== undefined
-  const driver = isByCost ? 'm' : 'c'
-  const other = isByCost ? 'c' : 'm'
-  const read = sql`(${readRows(search, window, sql`*`)} limit ${rowsMax} offset 0) ${sql.ref(driver)}`
-  const looked = sql`(select * from ${sql.table(TABLES[other])} t where t.id = ${sql.ref(`${driver}.id`)}
-    and t.project_id = ${projectId} and ${inWindow(window)} limit 1) ${sql.ref(other)}`
+  const driver = driverOf(filters)
+  const read = sql`(${readRows(search, window)} limit ${rowsMax} offset 0) ${sql.ref(driver)}`
+  const looked = (other: 'c' | 'm') => sql`cross join lateral (
+    select * from ${sql.table(TABLES[other])} t where t.id = ${sql.ref(`${driver}.id`)}
+      and t.project_id = ${projectId} and ${inWindow(window, 'id')} limit 1) ${sql.ref(other)}`
+  const others = (['c', 'm'] as const).filter((other) => other !== driver)
   const { rows } = await sql<CallRow>`
-    select ${CALL_COLUMNS} from ${read} cross join lateral ${looked}
+    select ${CALL_COLUMNS} from ${read} ${sql.join(others.map(looked), sql` `)}
     where ${sql.join([sql`true`, ...conditionsOf(filters)], sql` and `)}
     order by ${sql.ref(`${driver}.id`)} desc limit ${most}`.execute(tx)
   return rows
 }
 
-const TABLES = { c: 'calls', m: 'charges' } as const
+const TABLES = { c: 'calls', m: 'charges', p: 'call_metadata' } as const
 
-function readRows(
-  { projectId, filters }: CallSearch,
-  window: Window,
-  columns: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  const table = filters.minCharged === undefined ? TABLES.c : TABLES.m
+/** A pair of metadata is found by an index of its own; all but the cost of a call stands in its row. */
+function driverOf({ metadata, minCharged }: CallFilters): keyof typeof TABLES {
+  if (metadata !== undefined) return 'p'
+  return minCharged === undefined ? 'c' : 'm'
+}
+
+function readRows({ projectId, filters }: CallSearch, window: Window): RawBuilder<unknown> {
+  const { metadata, conversationId } = filters
+  const driver = driverOf(filters)
+  if (metadata !== undefined)
+    return sql`select t.call_id as id from call_metadata t where t.project_id = ${projectId} and t.key = ${metadata.key}
+      and t.value = ${metadata.value} and ${inWindow(window, 'call_id')} order by t.call_id desc`
   const conversation =
-    filters.conversationId !== undefined && filters.minCharged === undefined
-      ? sql`and t.conversation_id = ${filters.conversationId}`
-      : sql``
-  return sql`select ${columns} from ${sql.table(table)} t where t.project_id = ${projectId} and ${inWindow(window)}
+    conversationId !== undefined && driver === 'c' ? sql`and t.conversation_id = ${conversationId}` : sql``
+  return sql`select * from ${sql.table(TABLES[driver])} t where t.project_id = ${projectId} and ${inWindow(window, 'id')}
     ${conversation} order by t.id desc`
 }
 
-function inWindow({ lower, upper }: Window): RawBuilder<unknown> {
-  return sql`t.id >= ${lower}::uuid and t.id < ${upper}::uuid`
+function inWindow({ lower, upper }: Window, column: 'id' | 'call_id'): RawBuilder<unknown> {
+  const id = sql.ref(`t.${column}`)
+  return sql`${id} >= ${lower}::uuid and ${id} < ${upper}::uuid`
 }
 
 /** The id of the last row that a statement with so many rows read; undefined when there were fewer. */
 async function findLastRead(tx: Db, search: CallSearch, window: Window, rowsMax: number): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
-    ${readRows(search, window, sql`t.id`)} limit 1 offset ${rowsMax - 1}`.execute(tx)
+    select r.id from (${readRows(search, window)} limit 1 offset ${rowsMax - 1}) r`.execute(tx)
   return rows[0]?.id
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { SeenMessage } from '../../rules/calls/conversations.ts'
 import type { Opening } from '../../rules/calls/openings.ts'
 import { inTransaction, type Db } from '../database.ts'
+import { deleteMetadataOfConversation } from './metadata.ts'
 
 export interface ConversationKey {
   projectId: string
@@ -77,7 +78,10 @@ function withoutNul(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content).replaceAll('\\u0000', '\\ufffd'))
 }
 
-/** Erases the text, stored answers to repeated requests included, and remembers the id. Returns false when there is nothing to delete. */
+/**
+ * Erases the text, stored answers to repeated requests and metadata of its calls included, and remembers the id. Returns false
+ * when there is nothing to delete.
+ */
 export async function deleteConversation(db: Db, key: ConversationKey): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const result = await tx
@@ -103,6 +107,7 @@ export async function deleteConversation(db: Db, key: ConversationKey): Promise<
       .where('project_id', '=', key.projectId)
       .where('conversation_id', '=', key.id)
       .execute()
+    await deleteMetadataOfConversation(tx, key)
     return true
   })
 }

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { sql } from 'kysely'
 import { uuidOf } from '../../platform/uuid.ts'
 import type { Db, Tx } from '../database.ts'
+import { deleteMetadataOfEndUser } from './metadata.ts'
 
 /** What stands for the publisher's own id everywhere: a keyed digest, another one in each project. */
 export function endUserDigestOf(key: Buffer, projectId: string, endUser: string): string {
@@ -105,6 +106,7 @@ export async function deleteEndUser(tx: Tx, { projectId, id }: EndUserKey): Prom
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
   await tx.deleteFrom('end_user_days').where('project_id', '=', projectId).where('end_user_id', '=', id).execute()
+  await deleteMetadataOfEndUser(tx, { projectId, id })
   await sql`select limits_erase(${projectId}, ${id})`.execute(tx)
   return true
 }

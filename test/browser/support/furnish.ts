@@ -6,8 +6,10 @@ import { uuidv7 } from '../../../src/platform/uuid.ts'
 import type { Message } from '../../../src/rules/calls/message.ts'
 import { numberOccurrences } from '../../../src/rules/calls/conversations.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom } from '../../../src/rules/projects/keys.ts'
-import { completionIdOf } from '../../../src/rules/billing/receipts.ts'
+import { callIdOf, completionIdOf } from '../../../src/rules/billing/receipts.ts'
 import { recordTurn } from '../../../src/store/calls/conversations.ts'
+import { countIgnoredFields } from '../../../src/store/calls/ignored-fields.ts'
+import { insertMetadata } from '../../../src/store/calls/metadata.ts'
 import { inTransaction, type Db } from '../../../src/store/database.ts'
 import { DAY_MS } from '../../../src/rules/durations.ts'
 import { must, newPerson, type ConsoleWorld, type Person } from '../../support/console.ts'
@@ -53,6 +55,7 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   await furnishMonetization(db, projectId)
   await furnishLimits(db, person, projectId)
   const callId = await newestCall(db, projectId, 'completed')
+  await sendAlong(db, projectId, callId)
   const failedCallId = await newestCall(db, projectId, 'upstream_failed')
   return { person, projectId, conversationId, callId, failedCallId }
 }
@@ -173,6 +176,32 @@ async function talk(db: Db, projectId: string): Promise<string> {
     from calls k join charges c using (id) where k.project_id = ${projectId} and k.conversation_id is not null
     group by 1, 2`.execute(db)
   return 'sourdough-starter'
+}
+
+/** What the newest call has in its metadata, and what developers of the site have mistyped. */
+async function sendAlong(db: Db, projectId: string, completionId: string): Promise<void> {
+  const callId = String(callIdOf(completionId))
+  const nobody = { conversationId: undefined, endUserId: undefined }
+  await db.deleteFrom('call_metadata').where('call_id', '=', callId).execute()
+  await insertMetadata(db, [
+    {
+      projectId,
+      callId,
+      ...nobody,
+      pairs: [
+        { key: 'env', value: 'prod' },
+        { key: 'article', value: 'sourdough-for-beginners' },
+        { key: 'release', value: '2026.3.1' },
+      ],
+      retentionDays: 30,
+    },
+  ])
+  const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000)
+  await countIgnoredFields(db, [
+    { projectId, name: 'reasoning_efort', times: 12, lastAt: ago(3) },
+    { projectId, name: 'maxTokens', times: 1_204, lastAt: ago(26) },
+    { projectId, name: 'thinking_budget', times: 1, lastAt: ago(200) },
+  ])
 }
 
 async function newestCall(db: Db, projectId: string, outcome: string): Promise<string> {

@@ -90,6 +90,7 @@ export const EMPTY_PAGES: Record<string, Scene> = {
   'no end users': { path: at('/end-users'), replies: { 'GET /api/projects/:project/end-users': EMPTY } },
   'end users for a viewer': { path: at('/end-users'), replies: VIEWER },
   'no calls': { path: at('/calls'), replies: { 'GET /api/projects/:project/calls': { ...EMPTY, searchedTo: null } } },
+  'no ignored fields': { path: at('/calls'), replies: { 'GET /api/projects/:project/ignored-fields': { items: [] } } },
   'no calls that fit': {
     path: at('/calls?outcome=failed&conversation=talk-1&live=off'),
     replies: { 'GET /api/projects/:project/calls': { ...EMPTY, searchedTo: null } },

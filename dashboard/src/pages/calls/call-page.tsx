@@ -17,6 +17,7 @@ import { useProject } from '../../session.ts'
 import { TOKEN_CLASSES } from '../../token-classes.ts'
 import { CallStatus } from './call-status.tsx'
 import { linesToCharge, savingsOf, type CallDetail, type CostLine } from './cost-lines.ts'
+import { MetadataCard } from './metadata-card.tsx'
 import { Waterfall } from './waterfall.tsx'
 
 export function CallPage() {
@@ -77,6 +78,7 @@ function Details({ call, projectId }: { call: CallDetail; projectId: string }) {
           <Waterfall phases={call.phases} durationMs={call.durationMs} />
         </Card>
       </div>
+      {call.metadata.length > 0 && <MetadataCard call={call} projectId={projectId} />}
       <Card title="What it cost" description={<PriceNote call={call} />}>
         <CostLines call={call} />
       </Card>

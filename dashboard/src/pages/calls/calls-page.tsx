@@ -16,6 +16,7 @@ import { formatTime } from '../../formats.ts'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { CallStatus } from './call-status.tsx'
+import { IgnoredFieldsButton, IgnoredFieldsList, useIgnoredFields } from './ignored-fields.tsx'
 import { useCalls, type CallItem } from './use-calls.ts'
 
 const FILTERS = [
@@ -24,6 +25,8 @@ const FILTERS = [
   'model',
   'key',
   'conversation',
+  'metadata_key',
+  'metadata_value',
   'streamed',
   'min_cost',
   'since',
@@ -40,18 +43,20 @@ export function CallsPage() {
   const { live, since, ...given } = filters
   // Once for each choice: a beginning that moves with the clock would be a new question every time.
   const from = useMemo(() => sinceOf(since), [since])
-  const query = { ...given, ...(from !== undefined && { from }) } as Parameters<typeof useCalls>[1]
+  const query = { ...withoutHalfPair(given), ...(from !== undefined && { from }) } as Parameters<typeof useCalls>[1]
   const isFiltered = Object.keys(given).length > 0 || since !== undefined
   const calls = useCalls(project.id, query, live !== 'off' && given.id === undefined)
+  const ignored = useIgnoredFields(project.id)
   const clear = Object.fromEntries(FILTERS.filter((name) => name !== 'live').map((name) => [name, '']))
   return (
     <>
       <PageHeader
         title="Calls"
         context={project.name}
-        description="Every request that reached a model, newest first: how it ended, how long it took and what it cost."
+        description="Every request that reached a model, newest first, with its outcome, duration and cost."
         action={
           <>
+            <IgnoredFieldsButton {...ignored} />
             <LiveButton
               isWanted={live !== 'off'}
               isLive={calls.isLive}
@@ -67,6 +72,7 @@ export function CallsPage() {
           </>
         }
       />
+      {ignored.isOpen && <IgnoredFieldsList fields={ignored.fields} />}
       <Filters filters={filters} onChange={setFilters} onClear={isFiltered && (() => setFilters(clear))} />
       <DataTable
         label="Calls"
@@ -96,6 +102,16 @@ export function CallsPage() {
       )}
     </>
   )
+}
+
+/** A key without its value, or the other way round, is not asked for yet. */
+function withoutHalfPair({
+  metadata_key: key,
+  metadata_value: value,
+  ...others
+}: Chosen<FilterName>): Chosen<FilterName> {
+  if (key === undefined || value === undefined) return others
+  return { ...others, metadata_key: key, metadata_value: value }
 }
 
 function sinceOf(since: string | undefined): string | undefined {
@@ -148,6 +164,10 @@ function Filters({ filters, onChange, onClear }: FiltersProps) {
         options={STREAMED}
       />
       <FilterChoice label="Cost" all="Any cost" value={filters.min_cost} onChange={set('min_cost')} options={COSTS} />
+      <span className="flex gap-2 max-sm:w-full">
+        <FilterInput label="Metadata key" value={filters.metadata_key} onChange={set('metadata_key')} />
+        <FilterInput label="Metadata value" value={filters.metadata_value} onChange={set('metadata_value')} />
+      </span>
       {filters.conversation !== undefined && (
         <FilterInput label="Conversation id" value={filters.conversation} onChange={set('conversation')} />
       )}

@@ -40,7 +40,11 @@ export function RetentionCard({ settings }: { settings: Settings }) {
     </>
   )
   return (
-    <Card title="Text of conversations" description="How long what was said is kept for you to read." footer={footer}>
+    <Card
+      title="Text of conversations"
+      description="How long what was said, and the metadata of calls, is kept for you to read."
+      footer={footer}
+    >
       <Field label="Keep the text" hint={<span className="block min-h-10">{effectOf(days, before)}</span>}>
         {(control) => (
           <Select

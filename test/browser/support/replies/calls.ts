@@ -60,6 +60,10 @@ export const COMPLETED: CallDetail = {
     { kind: 'waited', fromMs: 340, toMs: 910, attempt: 2, why: null },
     { kind: 'answered', fromMs: 910, toMs: 1_487, attempt: null, why: null },
   ],
+  metadata: [
+    { key: 'order', value: 'A-1017' },
+    { key: 'plan', value: 'free' },
+  ],
 }
 
 /** Charged less than it was worth, from a deleted key, and corrected later. */
@@ -104,6 +108,7 @@ function detailsOf(outcome: Call['outcome']) {
     priceVersion: 17n,
     priceEffectiveFrom: ago({ days: 20 }),
     corrections: [],
+    metadata: [],
   }
 }
 
@@ -170,6 +175,12 @@ export const CALLS: Replies = {
       ? { items: CALL_OUTCOMES.map((outcome, n) => callOf(outcome, n)), next: 'after-calls', searchedTo: null }
       : { items: [callOf('completed', 9, { id: 'chatcmpl-older' })], next: null, searchedTo: null },
   'GET /api/projects/:project/calls/:call': ({ params }) => (params.call === CALL ? COMPLETED : BROKEN),
+  'GET /api/projects/:project/ignored-fields': {
+    items: [
+      { name: 'reasoning_efort', times: 12n, lastAt: ago({ hours: 3 }), suggestion: 'reasoning_effort' },
+      { name: 'thinking_budget', times: 1n, lastAt: ago({ days: 2 }), suggestion: null },
+    ],
+  },
   'GET /api/projects/:project/call-filters': {
     models: ['small-1', 'odd-3', 'large-2'],
     keys: [

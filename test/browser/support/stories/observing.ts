@@ -34,6 +34,19 @@ const CALLS: Record<string, Scene> = {
     path: at('/calls?conversation=talk-2'),
     act: (page) => fill(page, { 'Conversation id': 'talk-4' }),
   },
+  'calls by half a pair of metadata': { path: CALLS_PAGE, act: (page) => fill(page, { 'Metadata key': 'plan' }) },
+  'calls by a pair of metadata': {
+    path: at('/calls?metadata_key=plan'),
+    act: (page) => fill(page, { 'Metadata value': 'free' }),
+  },
+  'calls with the same metadata as a call': {
+    path: at('/calls/chatcmpl-completed'),
+    act: async (page) => {
+      await page.getByRole('link', { name: 'A-1017' }).click()
+      await page.getByRole('heading', { name: 'Calls', exact: true }).waitFor()
+    },
+  },
+  'fields that nobody reads': { path: CALLS_PAGE, act: (page) => press(page, 'Ignored fields') },
   'calls without filters again': {
     path: at('/calls?outcome=failed&model=odd-3&since=7d&min_cost=1&streamed=true&live=off'),
     act: (page) => press(page, 'Clear filters'),

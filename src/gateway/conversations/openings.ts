@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { ConversationCache } from '../providers/provider.ts'
-import type { ChatRequest } from '../rules/calls/chat-request.ts'
-import { beginsWith, openingOf, type Opening } from '../rules/calls/openings.ts'
-import type { LoadedDigestKeys } from './digest-keys.ts'
+import type { ConversationCache } from '../../providers/provider.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import { beginsWith, openingOf, type Opening } from '../../rules/calls/openings.ts'
+import type { LoadedDigestKeys } from '../digest-keys.ts'
 
 /**
  * Which conversations come back. What the store remembers of a conversation comes with the look-up that is made anyway, and

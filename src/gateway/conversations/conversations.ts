@@ -1,21 +1,21 @@
-import { errorFields, type Log } from '../platform/log.ts'
-import type { Metrics } from '../metrics.ts'
-import type { ConversationCache } from '../providers/provider.ts'
-import type { ChatRequest } from '../rules/calls/chat-request.ts'
-import { asSaid, type Message } from '../rules/calls/message.ts'
-import { isConversationId, numberOccurrences } from '../rules/calls/conversations.ts'
-import { ParleyError, storeUnavailable } from '../rules/errors.ts'
-import { STORE_WAIT_MS } from '../rules/limits.ts'
+import { errorFields, type Log } from '../../platform/log.ts'
+import type { Metrics } from '../../metrics.ts'
+import type { ConversationCache } from '../../providers/provider.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import { asSaid, type Message } from '../../rules/calls/message.ts'
+import { isConversationId, numberOccurrences } from '../../rules/calls/conversations.ts'
+import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
+import { STORE_WAIT_MS } from '../../rules/limits.ts'
 import {
   findConversations,
   recordTurn,
   type ConversationKey,
   type KnownConversation,
-} from '../store/calls/conversations.ts'
-import type { Db } from '../store/database.ts'
-import { createLookups } from '../store/lookups.ts'
-import type { Call } from './call.ts'
-import type { LoadedDigestKeys } from './digest-keys.ts'
+} from '../../store/calls/conversations.ts'
+import type { Db } from '../../store/database.ts'
+import { createLookups } from '../../store/lookups.ts'
+import type { Call } from '../call.ts'
+import type { LoadedDigestKeys } from '../digest-keys.ts'
 import { createOpenings } from './openings.ts'
 
 export interface Conversations {

@@ -1,0 +1,35 @@
+import { fieldsIn } from '../record.ts'
+
+/** What a publisher sends along with a call, to find it again by. */
+export interface MetadataPair {
+  key: string
+  value: string
+}
+
+/** As the SDKs promise: sixteen pairs, 64 characters in a key and 512 in a value. */
+export const METADATA_PAIRS_MAX = 16
+export const METADATA_KEY_CHARACTERS_MAX = 64
+export const METADATA_VALUE_CHARACTERS_MAX = 512
+
+/** The pairs of a body that can be kept. Whatever else it has there is no reason to refuse a call: it is left out. */
+export function metadataOf(body: unknown): MetadataPair[] {
+  const pairs: MetadataPair[] = []
+  for (const [key, value] of Object.entries(fieldsIn(fieldsIn(body).metadata))) {
+    if (key === '' || !isText(key, METADATA_KEY_CHARACTERS_MAX)) continue
+    if (!isText(value, METADATA_VALUE_CHARACTERS_MAX)) continue
+    pairs.push({ key, value })
+    if (pairs.length === METADATA_PAIRS_MAX) break
+  }
+  return pairs
+}
+
+/** Something that can be stored, of so many characters at most: an emoji is one, though it is two to JavaScript. */
+function isText(value: unknown, charactersMax: number): value is string {
+  if (typeof value !== 'string' || value.length > 2 * charactersMax) return false
+  return value.isWellFormed() && !value.includes('\0') && Array.from(value).length <= charactersMax
+}
+
+/** For a cell of a table: an object, as it was sent. */
+export function jsonOfMetadata(pairs: readonly MetadataPair[]): string {
+  return pairs.length === 0 ? '' : JSON.stringify(Object.fromEntries(pairs.map(({ key, value }) => [key, value])))
+}
