@@ -2,6 +2,7 @@ import {
   contentPartsOf,
   filesOf,
   imageUrlsOf,
+  isJsonAsked,
   isPrefilled,
   stopsOf,
   type ChatRequest,
@@ -101,16 +102,12 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
   if (refused) return refused
   if (request.reasoning_effort && !geminiThinkingOf(upstreamModel, request.reasoning_effort)) return 'reasoning_effort'
   // Older models write either JSON or calls of functions.
-  if (request.tools && isJson(request.response_format) && !isGemini3(upstreamModel)) return 'response_format'
+  if (request.tools && isJsonAsked(request) && !isGemini3(upstreamModel)) return 'response_format'
   if (isPrefilled(request) && isGemini3(upstreamModel)) return 'prefill'
   if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
   if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
   if (imageUrlsOf(request).some((url) => imagePartOf(url) === undefined)) return 'images'
   return filesOf(request).every(isFileRead) ? undefined : 'files'
-}
-
-function isJson(format: ChatRequest['response_format']): boolean {
-  return format !== undefined && format.type !== 'text'
 }
 
 function contentsOf(messages: readonly Message[], options: BodyOptions): Content[] {
@@ -281,7 +278,7 @@ function generationConfigOf(request: ChatRequest, { upstreamModel }: BodyOptions
     // Zero asks for nothing, and newer models refuse the field.
     presencePenalty: request.presence_penalty || undefined,
     frequencyPenalty: request.frequency_penalty || undefined,
-    responseMimeType: isJson(format) ? 'application/json' : undefined,
+    responseMimeType: isJsonAsked(request) ? 'application/json' : undefined,
     responseJsonSchema: mapSchema(schema, withoutConst),
     thinkingConfig: effort && geminiThinkingConfigOf(upstreamModel, effort),
     mediaResolution: mediaResolutionOf(request),

@@ -192,3 +192,7 @@ export function stopsOf({ stop = [] }: ChatRequest): string[] {
 export function isPrefilled({ messages }: ChatRequest): boolean {
   return messages.at(-1)?.role === 'assistant'
 }
+
+export function isJsonAsked({ response_format: format }: ChatRequest): boolean {
+  return format !== undefined && format.type !== 'text'
+}
