@@ -1,9 +1,10 @@
 /** What the Messages format accepts as a request. It refuses what the real one does, so that an adapter cannot get away with it here. */
+import { checkBounds, checkOutput, checkThinking } from './claude.ts'
 import type { ChatRequest } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import type { Tool } from './reply.ts'
-import { assertSigned, checkThoughtsKept, isThinkingAsked } from './thinking.ts'
+import { assertSigned, checkThoughtsKept } from './thinking.ts'
 import type { ThoughtfulTurn } from './thinking.ts'
 
 const FIELDS = new Set(
@@ -25,17 +26,20 @@ export function readRequest(body: unknown): ChatRequest {
   checkMetadata(body.metadata)
   const tools = toolsOf(body.tools)
   checkToolChoice(body.tool_choice, tools)
-  checkOutput(body.output_config)
+  checkOutput(body.output_config, model)
   const system = body.system === undefined ? [] : [{ role: 'system', text: systemText(body.system) }]
-  return {
+  const messages = [...system, ...messagesOf(body.messages, body.thinking)]
+  const wantsThoughts = checkThinking({
     model,
-    stream: body.stream === true,
-    wantsUsage: true,
     tokensMax,
-    messages: [...system, ...messagesOf(body.messages, body.thinking)],
-    tools,
-    wantsThoughts: isThinkingAsked(body.thinking),
-  }
+    thinking: body.thinking,
+    temperature: body.temperature,
+    topP: body.top_p,
+    topK: body.top_k,
+    isToolForced: isRecord(body.tool_choice) && ['any', 'tool'].includes(String(body.tool_choice.type)),
+    isPrefilled: messages.at(-1)?.role === 'assistant',
+  })
+  return { model, stream: body.stream === true, wantsUsage: true, tokensMax, messages, tools, wantsThoughts }
 }
 
 function require(isTrue: boolean, message: string): void {
@@ -71,11 +75,12 @@ function toolsOf(tools: unknown): Tool[] {
   if (tools === undefined) return []
   if (!Array.isArray(tools)) throw new Refusal(400, 'tools: Input should be a valid list')
   return tools.map((tool: unknown, at): Tool => {
-    const { name, input_schema: schema }: Fields = isRecord(tool) ? tool : {}
+    const { name, input_schema: schema, strict }: Fields = isRecord(tool) ? tool : {}
     if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,128}$/.test(name)) {
       throw new Refusal(400, `tools.${at}.name: String should match the pattern`)
     }
     require(isRecord(schema) && schema.type === 'object', `tools.${at}.input_schema.type: Field required`)
+    if (strict === true) checkBounds(schema, `tools.${at}.custom`)
     return { name, parameters: schema }
   })
 }
@@ -87,13 +92,6 @@ function checkToolChoice(choice: unknown, tools: readonly Tool[]): void {
   require(tools.length > 0, 'tool_choice may only be specified while providing tools')
   const isFound = type !== 'tool' || tools.some((tool) => tool.name === name)
   require(isFound, `tool_choice: Tool '${String(name)}' not found in provided tools`)
-}
-
-function checkOutput(config: unknown): void {
-  if (config === undefined) return
-  const format = isRecord(config) ? config.format : undefined
-  const isSchema = isRecord(format) && format.type === 'json_schema' && isRecord(format.schema)
-  require(isSchema, 'output_config.format.schema: Field required')
 }
 
 function systemText(system: unknown): string {
@@ -148,7 +146,7 @@ function messagesOf(messages: unknown, thinking: unknown): Said[] {
     } else {
       require(open.size === 0, unanswered(at, open))
       open = callsIn(blocks)
-      for (const block of blocks) if (block.type === 'thinking') assertSigned(block.signature)
+      for (const block of blocks) checkAnswerBlock(block)
       const text = textIn(blocks)
       if (blocks.at(-1)?.type === 'text') checkText(text, isLast)
       said.push({ role, text })
@@ -180,7 +178,7 @@ function readUser(blocks: readonly Fields[], at: number, open: Set<string>): Sai
   const rest = blocks.slice(results.length)
   const texts = rest.filter((block) => block.type === 'text')
   if (texts.length > 0) checkText(textIn(texts), false)
-  for (const block of rest) if (block.type !== 'text') checkImage(block)
+  for (const block of rest) if (block.type !== 'text') checkMedia(block)
   return [
     ...results.map(({ content }) => ({ role: 'tool', text: resultText(content) })),
     ...(rest.length > 0 ? [{ role: 'user', text: textIn(texts) }] : []),
@@ -203,12 +201,25 @@ function callsIn(blocks: readonly Fields[]): Set<string> {
   return new Set(ids)
 }
 
-function checkImage({ type, source }: Fields): void {
+function checkAnswerBlock({ type, thinking, signature, data }: Fields): void {
+  if (type === 'thinking') {
+    require(typeof thinking === 'string', 'messages: thinking.thinking: Field required')
+    assertSigned(signature)
+  } else if (type === 'redacted_thinking') require(typeof data === 'string', 'messages: data: Field required')
+  else require(type === 'text' || type === 'tool_use', `messages: Input tag '${String(type)}' is not expected here`)
+}
+
+/** Images and documents. */
+function checkMedia({ type, source, title }: Fields): void {
   const { type: kind, media_type: mediaType, data, url }: Fields = isRecord(source) ? source : {}
-  const isData = kind === 'base64' && /^image\/(jpeg|png|gif|webp)$/.test(String(mediaType)) && typeof data === 'string'
-  const isAddress = kind === 'url' && /^https?:\/\//.test(String(url))
-  require(type === 'image' &&
-    (isData || isAddress), 'messages: Input tag found does not match any of the expected tags')
+  const isImage = kind === 'base64' && /^image\/(jpeg|png|gif|webp)$/.test(String(mediaType))
+  const isDocument =
+    (kind === 'base64' && mediaType === 'application/pdf') || (kind === 'text' && mediaType === 'text/plain')
+  const isData = typeof data === 'string' && (type === 'image' ? isImage : type === 'document' && isDocument)
+  const isAddress = type === 'image' && kind === 'url' && /^https?:\/\//.test(String(url))
+  require(isData || isAddress, 'messages: Input tag found does not match any of the expected tags')
+  const isTitled = title === undefined || (type === 'document' && typeof title === 'string' && title !== '')
+  require(isTitled, 'messages: document.title: String should have at least 1 character')
 }
 
 function textIn(blocks: readonly Fields[]): string {

@@ -1,13 +1,14 @@
 /** Amazon Bedrock's Converse: the model is in the path, and streams are frames of bytes with checksums. */
 import { crc32 } from 'node:zlib'
 import { messagesIn } from './bedrock-messages.ts'
+import { checkModelFields } from './bedrock-models.ts'
 import { conversePlan } from './cache-marks.ts'
 import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
 import type { Tool } from './reply.ts'
-import { isThinkingAsked, signatureOf } from './thinking.ts'
+import { signatureOf } from './thinking.ts'
 
 export const bedrock: Dialect = {
   format: 'bedrock',
@@ -50,16 +51,12 @@ function read(body: unknown, url: string): ChatRequest {
   const inference = isRecord(body.inferenceConfig) ? body.inferenceConfig : {}
   if (Number(inference.temperature ?? 0) > 1) throw new Refusal(400, 'temperature must be at most 1')
   const tools = toolsIn(body.toolConfig)
+  const model = decodeURIComponent(name)
+  const tokensMax = tokensMaxOf(inference.maxTokens)
   const { thinking } = isRecord(body.additionalModelRequestFields) ? body.additionalModelRequestFields : {}
-  return {
-    model: decodeURIComponent(name),
-    stream: method === 'converse-stream',
-    wantsUsage: true,
-    tokensMax: tokensMaxOf(inference.maxTokens),
-    messages: messagesIn(body.messages, body.system, { hasTools: tools.length > 0, thinking }),
-    tools,
-    wantsThoughts: isThinkingAsked(thinking),
-  }
+  const messages = messagesIn(body.messages, body.system, { hasTools: tools.length > 0, thinking })
+  const wantsThoughts = checkModelFields(body, { model, tokensMax, messages })
+  return { model, stream: method === 'converse-stream', wantsUsage: true, tokensMax, messages, tools, wantsThoughts }
 }
 
 function tokensMaxOf(value: unknown): number | undefined {

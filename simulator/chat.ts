@@ -4,6 +4,7 @@ import { CACHED_TOKENS_MIN, NOT_CACHED } from './caches.ts'
 import type { Caches, CacheUse } from './caches.ts'
 import { shownHeaders } from './calls.ts'
 import type { CallLog, SimulatedCall } from './calls.ts'
+import { A_THOUGHT } from './claude.ts'
 import type { ChatRequest, Dialect, ReportedUsage, Usage } from './dialect.ts'
 import { faultOf } from './faults.ts'
 import type { Fault } from './faults.ts'
@@ -68,7 +69,7 @@ export function createChat(log: CallLog, seed: number, { onCall, caches }: ChatO
     chatRequest: ChatRequest,
     call: SimulatedCall,
   ): Promise<'completed' | 'fault'> {
-    const script = scriptOf(request, chatRequest)
+    const script = scriptOf(request, chatRequest, dialect)
     const asked = faultOf(script, chatRequest.stream, dialect)
     const composed = replyTo(chatRequest, script, seed)
     const fault = asked && strikes.strikes(`${call.model} ${script.key}`, script.times) ? asked : undefined
@@ -216,12 +217,14 @@ function lastUserTextOf({ messages }: ChatRequest): string {
   return messages.findLast((message) => message.role === 'user')?.text ?? ''
 }
 
-function scriptOf(request: IncomingMessage, chatRequest: ChatRequest): Script {
+function scriptOf(request: IncomingMessage, chatRequest: ChatRequest, { format }: Dialect): Script {
   const header = request.headers['x-simulate']
   const script = parseScript({
     header: header === undefined ? undefined : String(header),
     model: chatRequest.model,
     lastUserText: lastUserTextOf(chatRequest),
+    // OpenAI's own models do not show what they think.
+    thoughts: chatRequest.wantsThoughts && format !== 'openai' ? A_THOUGHT : undefined,
   })
   const isThoughtless = script.asked && chatRequest.wantsThoughts !== true
   return isThoughtless ? { ...script, thoughts: undefined, reasoningTokens: 0 } : script

@@ -1,5 +1,6 @@
 /** What Google checks in the turns of a conversation. */
 import type { ChatRequest } from './dialect.ts'
+import { geminiVersionOf } from './gemini-generation.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { assertSigned } from './thinking.ts'
@@ -13,10 +14,11 @@ const PART_KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionR
 /** Google's word for a signature that somebody has lost. */
 const SIGNATURE_LOST = 'skip_thought_signature_validator'
 
-export function checkContents(contents: unknown, systemInstruction: unknown, wantsSignatures: boolean): Turn[] {
+export function checkContents(contents: unknown, systemInstruction: unknown, model: string): Turn[] {
   if (!Array.isArray(contents) || contents.length === 0) {
     throw new Refusal(400, '* GenerateContentRequest.contents: contents is not specified')
   }
+  const isSigned = (geminiVersionOf(model) ?? 0) >= 3
   const turns: Turn[] = []
   let callsBefore: Part[] = []
   if (systemInstruction != null) turns.push({ role: 'system', text: partsOf(systemInstruction).map(textOf).join('') })
@@ -30,10 +32,14 @@ export function checkContents(contents: unknown, systemInstruction: unknown, wan
       if (signature !== undefined && signature !== SIGNATURE_LOST) assertSigned(signature)
     }
     callsBefore = parts.filter((part) => part.functionCall !== undefined)
-    if (wantsSignatures && callsBefore.length > 0 && callsBefore[0]?.thoughtSignature === undefined) {
+    if (isSigned && callsBefore.length > 0 && callsBefore[0]?.thoughtSignature === undefined) {
       throw new Refusal(400, 'Function call is missing a thought_signature in functionCall parts.')
     }
     turns.push({ role: roleOf(role, results), text: parts.map(textOf).join('') })
+  }
+  // Words to go on from are refused since the models think.
+  if (isSigned && turns.at(-1)?.role === 'assistant') {
+    throw new Refusal(400, 'Please ensure that the last turn is of the user or a function response.')
   }
   return turns
 }

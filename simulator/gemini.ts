@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Answer, ChatRequest, Dialect, ReportedUsage, StreamEvent } from './dialect.ts'
 import { checkContents } from './gemini-contents.ts'
+import { assertNamesKnown, checkGeneration } from './gemini-generation.ts'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { textOf } from './reply.ts'
@@ -48,27 +49,7 @@ const BODY_FIELDS = new Set([
   'generationConfig',
   'cachedContent',
 ])
-const CONFIG_FIELDS = new Set([
-  'stopSequences',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
-  'responseModalities',
-  'candidateCount',
-  'maxOutputTokens',
-  'temperature',
-  'topP',
-  'topK',
-  'seed',
-  'presencePenalty',
-  'frequencyPenalty',
-  'responseLogprobs',
-  'logprobs',
-  'thinkingConfig',
-  'mediaResolution',
-])
 const MODES = new Set<unknown>(['AUTO', 'ANY', 'NONE', 'VALIDATED'])
-const STOP_SEQUENCES_MAX = 5
 
 function read(body: unknown, url: string): ChatRequest {
   const [path = '', query] = url.split('?', 2)
@@ -82,27 +63,17 @@ function read(body: unknown, url: string): ChatRequest {
   assertNamesKnown(body, BODY_FIELDS)
   const config = body.generationConfig ?? {}
   if (!isRecord(config)) throw new Refusal(400, 'Invalid value at generation_config')
-  assertNamesKnown(config, CONFIG_FIELDS)
-  if (Array.isArray(config.stopSequences) && config.stopSequences.length > STOP_SEQUENCES_MAX) {
-    throw new Refusal(400, `the number of stop_sequences must be from 0 to ${STOP_SEQUENCES_MAX}`)
-  }
   const tools = toolsIn(body.tools)
   assertModePossible(body.toolConfig, tools)
+  const wantsThoughts = checkGeneration(config, model, tools.length > 0)
   return {
     model,
     stream,
     wantsUsage: true,
     tokensMax: tokensMaxOf(config.maxOutputTokens),
-    messages: checkContents(body.contents, body.systemInstruction, /\bgemini-3\b/.test(model)),
+    messages: checkContents(body.contents, body.systemInstruction, model),
     tools,
-    wantsThoughts: isRecord(config.thinkingConfig) && config.thinkingConfig.includeThoughts === true,
-  }
-}
-
-function assertNamesKnown(fields: Record<string, unknown>, known: ReadonlySet<string>): void {
-  const unknown = Object.keys(fields).find((name) => !known.has(name))
-  if (unknown !== undefined) {
-    throw new Refusal(400, `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`)
+    wantsThoughts,
   }
 }
 

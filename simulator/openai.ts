@@ -39,6 +39,7 @@ function read(body: unknown): ChatRequest {
   if (!stream && body.stream_options != null) {
     throw new Refusal(400, "the 'stream_options' parameter is only allowed when 'stream' is enabled")
   }
+  checkFields(body)
   return {
     model: body.model,
     stream,
@@ -54,6 +55,29 @@ function read(body: unknown): ChatRequest {
     topLogprobs: body.logprobs === true ? Number(body.top_logprobs ?? 0) : undefined,
     mediaTokens: body.messages.reduce((tokens: number, message) => tokens + mediaTokensOf(message), 0),
   }
+}
+
+const EFFORTS = new Set<unknown>(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+const CHOICES = new Set<unknown>(['none', 'auto', 'required'])
+
+/** What may not stand together, or not alone. */
+function checkFields(body: Record<string, unknown>): void {
+  const { max_tokens, max_completion_tokens, tools, tool_choice: choice, parallel_tool_calls } = body
+  require(max_tokens == null || max_completion_tokens == null, 'set only one of max_tokens and max_completion_tokens')
+  const hasTools = Array.isArray(tools) && tools.length > 0
+  require(tools == null || hasTools, "[] is too short - 'tools'")
+  require(hasTools || choice == null, "'tool_choice' is only allowed when 'tools' are specified")
+  require(hasTools || parallel_tool_calls == null, "'parallel_tool_calls' is only allowed when 'tools' are specified")
+  require(choice == null || isRecord(choice) || CHOICES.has(choice), "invalid value for 'tool_choice'")
+  require(body.top_logprobs == null || body.logprobs === true, "'top_logprobs' needs 'logprobs' to be true")
+  require(EFFORTS.has(body.reasoning_effort ?? 'none'), "invalid value for 'reasoning_effort'")
+  const isSchema = isRecord(body.response_format) && body.response_format.type === 'json_schema'
+  const { json_schema: schema }: Record<string, unknown> = isRecord(body.response_format) ? body.response_format : {}
+  require(!isSchema || isRecord(schema), "missing required parameter: 'response_format.json_schema'")
+}
+
+function require(isTrue: boolean, message: string): void {
+  if (!isTrue) throw new Refusal(400, message)
 }
 
 /** What a message says beside its text. */

@@ -14,7 +14,7 @@
  * | cached    | cached prompt tokens to report                                         | 0                   |
  * | written   | prompt tokens to report as written to the cache                        | 0                   |
  * | reasoning | reasoning tokens to report; they count as completion tokens            | those of `thoughts` |
- * | thoughts  | what the model thinks before it answers, URL-encoded                   |                     |
+ * | thoughts  | what the model thinks before it answers, URL-encoded                   | little, if asked to |
  * | asked     | think only if the request asks for it                                  |                     |
  * | text      | the whole reply, URL-encoded                                           |                     |
  * | echo      | reply with the last user message                                       |                     |
@@ -110,8 +110,18 @@ const OPTIONS = [
   'mark',
 ].toSorted()
 
-export function parseScript(from: { header: string | undefined; model: string; lastUserText: string }): Script {
+interface Sources {
+  header: string | undefined
+  model: string
+  lastUserText: string
+  /** Of a request that asks the model to think, unless an option says more. */
+  thoughts?: string | undefined
+}
+
+export function parseScript(from: Sources): Script {
   const options = mergedOptions([from.header ?? '', afterQuestionMark(from.model), directiveIn(from.lastUserText)])
+  // Who names a number of reasoning tokens means hidden ones.
+  const thoughts = options.get('thoughts') ?? (options.has('reasoning') ? undefined : from.thoughts)
   const newline = NEWLINES.get(options.get('newline') ?? 'lf')
   if (newline === undefined) throw new Refusal(400, `newline must be one of ${[...NEWLINES.keys()].join(', ')}`)
   return {
@@ -121,8 +131,8 @@ export function parseScript(from: { header: string | undefined; model: string; l
     chunkTokens: numberIn(options, 'chunk') ?? 1,
     cachedTokens: numberIn(options, 'cached') ?? 0,
     cacheWriteTokens: numberIn(options, 'written') ?? 0,
-    reasoningTokens: numberIn(options, 'reasoning') ?? tokensIn(options.get('thoughts') ?? ''),
-    thoughts: options.get('thoughts'),
+    reasoningTokens: numberIn(options, 'reasoning') ?? tokensIn(thoughts ?? ''),
+    thoughts,
     asked: flagIn(options, 'asked'),
     text: options.get('text'),
     echo: flagIn(options, 'echo'),

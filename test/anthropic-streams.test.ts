@@ -45,7 +45,10 @@ testStoredStreams({
       reasoning('12,231…'),
       text('27 × 453 = '),
       text('12,231'),
-      signature('anthropic', [{ characters: 18, signature: 'EqQBCgIYAhIM1gbcDa9GJwZA2b3h' }]),
+      signature('anthropic', [
+        { characters: 17, signature: 'EqQBCgIYAhIM1gbcDa9GJwZA2b3h' },
+        { redacted: 'EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlxh0L5L8rLVyIwxtE3rAFBa8cr3qpP' },
+      ]),
       finish('stop'),
       usage(44, 17, { reasoning: 41 }),
     ],

@@ -7,6 +7,8 @@ import { openAICompatibleSettings } from '../src/providers/openai/openai-setting
 import { KNOWN_FIELDS, parseChatRequest } from '../src/rules/calls/chat-request.ts'
 import { ROUTE_FIELDS } from '../src/rules/calls/route-fields.ts'
 import { ERRORS, type ParleyError } from '../src/rules/errors.ts'
+import { pageOf } from './fields/docs.ts'
+import { TABLE } from './fields/table.ts'
 import { PERIODS_MS } from './support/worker-world.ts'
 import { ANOMALIES } from '../src/rules/billing/reported-usage.ts'
 
@@ -31,6 +33,10 @@ test('docs/errors.md lists exactly the errors of the catalogue, with their statu
   const documented = rowsOf(await read('docs/errors.md')).map(([code, status]) => [code, Number(status)])
   const catalogue = Object.entries(ERRORS).map(([code, { status }]) => [code, status])
   assert.deepEqual(documented, catalogue)
+})
+
+test('docs/fields.md is what the table of `npm run fields` says: write it with `npm run fields -- --docs`', async () => {
+  assert.equal(await read('docs/fields.md'), pageOf(TABLE))
 })
 
 test('docs/billing.md says of every outcome whether it costs something, as the rules do', async () => {

@@ -4,7 +4,9 @@ import { REASONING_EFFORTS } from '../rules/calls/chat-request.ts'
 import {
   claudeBudgetOf,
   claudeEffortOf,
+  claudeHoldsToSchema,
   claudeTakesPrefill,
+  claudeTakesSampling,
   claudeThinkingOf,
   geminiTakesPenalties,
   geminiThinkingOf,
@@ -25,6 +27,12 @@ test('how a Claude model is told to think goes by its version, however it is nam
     assert.equal(claudeThinkingOf(model), thinking, model)
     assert.equal(claudeTakesPrefill(model), thinking !== 'adaptive', model)
   }
+})
+
+test('what else a Claude model takes goes by its version, too', () => {
+  const models = ['claude-sonnet-4-20250514', 'claude-opus-4-1', 'claude-opus-4-6', 'claude-opus-4-7', 'somebody-elses']
+  assert.deepEqual(models.map(claudeHoldsToSchema), [false, true, true, true, true])
+  assert.deepEqual(models.map(claudeTakesSampling), [true, true, true, false, true])
 })
 
 test('an adaptive model is told a word that it knows', () => {
@@ -54,7 +62,8 @@ test('a Gemini model is told a number or a word, by its version, or cannot be', 
     { thinkingBudget: 0 },
     ...budgets(1_024, 1_024, 8_192, 24_576, 24_576, 24_576),
   ])
-  assert.deepEqual(told('gemini-3-pro-preview'), [undefined, ...levels('LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH')])
+  assert.deepEqual(told('gemini-3-pro-preview'), [undefined, ...levels('LOW', 'LOW', 'HIGH', 'HIGH', 'HIGH', 'HIGH')])
+  assert.deepEqual(told('gemini-3.1-pro'), [undefined, ...levels('LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH')])
   assert.deepEqual(told('gemini-flash-latest'), [
     { thinkingLevel: 'MINIMAL' },
     ...levels('MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH'),

@@ -30,7 +30,7 @@ function isAtLeast({ major, minor }: Version, [leastMajor, leastMinor]: [number,
 /** `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-20250219`, `us.anthropic.claude-opus-4-6-v1:0`, `claude-sonnet-5` */
 function claudeVersionOf(model: string): Version {
   // What others serve in this format takes a budget, if it thinks at all.
-  return versionIn(model, 'claude-', /claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2}))?(?!\d)/, { major: 4, minor: 0 })
+  return versionIn(model, 'claude-', /claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2}))?(?!\d)/, { major: 4, minor: 5 })
 }
 
 export function claudeThinkingOf(model: string): ClaudeThinking {
@@ -44,10 +44,21 @@ export function claudeTakesPrefill(model: string): boolean {
   return !isAtLeast(claudeVersionOf(model), [4, 6])
 }
 
-/** Newer models refuse another temperature or top_p than their own. */
+/** Newer models take no temperature and no top_p: theirs are always 1. */
 export function claudeTakesSampling(model: string): boolean {
   return !isAtLeast(claudeVersionOf(model), [4, 7])
 }
+
+/** Older models can be held to a schema only by a tool that they must call. */
+export function claudeHoldsToSchema(model: string): boolean {
+  return isAtLeast(claudeVersionOf(model), [4, 1])
+}
+
+export function claudeCanBeMadeToCall(model: string): boolean {
+  return !/claude-(?:fable-5-1|(?:sonnet|opus)-5-5)/.test(model)
+}
+
+const ALWAYS_THINKING = /claude-(?:fable-5|(?:sonnet|opus)-5-5)/
 
 /** The word for an adaptive model. There is none below "low", and "xhigh" came a version later. */
 export function claudeEffortOf(model: string, effort: Exclude<ReasoningEffort, 'none'>) {
@@ -66,8 +77,10 @@ export function claudeBudgetOf(effort: ReasoningEffort, maxTokens: number | unde
 
 /** A model that is to think takes neither another temperature nor a tool that it must call. */
 export function unhonouredByThinkingClaude(request: ChatRequest, upstreamModel: string): RouteField | undefined {
-  const { reasoning_effort: effort = 'none', max_tokens } = request
-  if (effort === 'none') return undefined
+  const { reasoning_effort: effort, max_tokens } = request
+  if (mustCallTool(request.tool_choice) && !claudeCanBeMadeToCall(upstreamModel)) return 'tool_choice'
+  if (effort === 'none' && ALWAYS_THINKING.test(upstreamModel)) return 'reasoning_effort'
+  if (effort === undefined || effort === 'none') return undefined
   const kind = claudeThinkingOf(upstreamModel)
   if (kind === 'none' || (kind === 'budget' && !claudeBudgetOf(effort, max_tokens))) return 'reasoning_effort'
   if ((request.temperature ?? 1) !== 1) return 'temperature'
@@ -118,10 +131,15 @@ export function geminiThinkingOf(model: string, effort: ReasoningEffort): Gemini
   if (effort === 'none' && isPro) return undefined
   if (isGemini3(model)) {
     if (effort === 'none') return { thinkingLevel: 'MINIMAL' }
-    const thinkingLevel = effort === 'minimal' && isPro ? 'LOW' : GEMINI_LEVELS[effort]
-    return { thinkingLevel, includeThoughts: true }
+    return { thinkingLevel: isPro ? proLevelOf(model, effort) : GEMINI_LEVELS[effort], includeThoughts: true }
   }
   if (effort === 'none') return { thinkingBudget: 0 }
   const most = isPro ? GEMINI_BUDGET_MAX.pro : GEMINI_BUDGET_MAX.flash
   return { thinkingBudget: Math.min(REASONING_TOKENS[effort], most), includeThoughts: true }
+}
+
+/** They have no "minimal", and the first of them no "medium": there a level too high is better than one too low. */
+function proLevelOf(model: string, effort: Exclude<ReasoningEffort, 'none'>) {
+  if (effort === 'minimal') return GEMINI_LEVELS.low
+  return effort === 'medium' && !isAtLeast(geminiVersionOf(model), [3, 1]) ? GEMINI_LEVELS.high : GEMINI_LEVELS[effort]
 }

@@ -185,12 +185,13 @@ test('a conversation with calls, results and every other field is accepted, also
     top_p: 0.9,
     stop: ['a', 'b', 'c', 'd'],
     seed: 7,
-    presence_penalty: 1,
-    frequency_penalty: 1,
     max_tokens: 50,
     response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } },
   })
-  for (const model of [MODEL, 'gemini-3-pro-preview']) assert.equal((await readByUs(request, model)).text, 'Welcome')
+  // Before the third version JSON and functions do not go together.
+  const older = { ...request, response_format: undefined }
+  assert.equal((await readByUs(older, MODEL)).text, 'Welcome')
+  assert.equal((await readByUs(request, 'gemini-3-pro-preview')).text, 'Welcome')
 })
 
 test('a wrong key is a rejected key and not a wrong request', async () => {

@@ -170,7 +170,6 @@ test('every field of a request has its place in the body', async () => {
         ],
         max_tokens: 20,
         temperature: 0.5,
-        top_p: 0.9,
         stop: 'END',
         tools: [TOOL],
         tool_choice: 'required',
@@ -188,7 +187,7 @@ test('every field of a request has its place in the body', async () => {
       { role: 'user', content: [{ text: 'Thanks ' }, { text: 'a lot' }] },
     ],
     additionalModelResponseFieldPaths: ['/delta/stop_sequence'],
-    inferenceConfig: { maxTokens: 20, temperature: 0.5, topP: 0.9, stopSequences: ['END'] },
+    inferenceConfig: { maxTokens: 20, temperature: 0.5, stopSequences: ['END'] },
     toolConfig: {
       tools: [
         { toolSpec: { name: 'weather', inputSchema: { json: { type: 'object', ...TOOL.function.parameters } } } },

@@ -299,7 +299,7 @@ test('a field that cannot be honoured is named, never dropped or bent', () => {
       },
     ],
     ['response_format', { response_format: { type: 'json_object' } }],
-    ['response_format', { response_format: { type: 'json_schema' } }],
+    ['response_format', { response_format: { type: 'json_schema', json_schema: {} } }],
     ['response_format', schemaFormat('x')],
     ['response_format', schemaFormat(PARAMETERS)],
     ['response_format', schemaFormat({ ...open, additionalProperties: false })],

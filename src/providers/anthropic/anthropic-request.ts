@@ -7,6 +7,7 @@ import { UpstreamError } from '../provider.ts'
 import {
   claudeBudgetOf,
   claudeEffortOf,
+  claudeHoldsToSchema,
   claudeTakesPrefill,
   claudeThinkingOf,
   mustCallTool,
@@ -62,7 +63,7 @@ export function unhonouredIn(request: ChatRequest, upstreamModel: string): Route
   if (without) return without
   const refused = unhonouredByClaude(request, upstreamModel)
   if (refused) return refused
-  if (!isFormatHonoured(request.response_format)) return 'response_format'
+  if (!isFormatHonoured(request.response_format, upstreamModel)) return 'response_format'
   if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
   if (isPrefilled(request) && !claudeTakesPrefill(upstreamModel)) return 'prefill'
   if (!imageUrlsOf(request).every((url) => imageSourceOf(url) !== undefined)) return 'images'
@@ -115,10 +116,10 @@ function outputConfigOf(format: ResponseFormat, effort: string | undefined) {
 }
 
 /** Any JSON at all cannot be asked for, only that of a schema, and only of one whose objects allow nothing unnamed. */
-function isFormatHonoured(format: ResponseFormat): boolean {
+function isFormatHonoured(format: ResponseFormat, upstreamModel: string): boolean {
   if (format === undefined || format.type === 'text') return true
   const schema = format.json_schema?.schema
-  return format.type === 'json_schema' && isRecord(schema) && isClosed(schema)
+  return format.type === 'json_schema' && claudeHoldsToSchema(upstreamModel) && isRecord(schema) && isClosed(schema)
 }
 
 /** Enums, constants and examples hold values, which may look like schemas and are none. */

@@ -46,6 +46,7 @@ test('what has no place in the format is named, and what asks for nothing is hon
     ['response_format', { response_format: schema, tools: [TOOL] }],
     [undefined, { response_format: schema }],
     ['tools', { messages: toolTurns }],
+    [undefined, { messages: [{ role: 'assistant', content: 'Yes?', tool_calls: null }] }],
     [undefined, { messages: toolTurns, tools: [TOOL] }],
     ['tool_choice', { messages: toolTurns, tools: [TOOL], tool_choice: 'none' }],
     [undefined, { tools: [TOOL], tool_choice: 'none' }],
@@ -95,6 +96,31 @@ test('what a maker’s models refuse is named, and what changes nothing is not s
   assert.deepEqual(saidTo(claude), [undefined, undefined, undefined, undefined])
   assert.deepEqual(saidTo(gpt), [undefined, undefined, undefined, undefined])
   assert.deepEqual(saidTo(llama), [1, 1, undefined, undefined])
+})
+
+test('what only single models refuse is refused for them alone', () => {
+  const CLAUDE = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
+  const schema = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } }
+  for (const [field, model, body] of [
+    ['top_p', CLAUDE, { temperature: 0.5, top_p: 0.5 }],
+    [undefined, CLAUDE, { temperature: 0.5, top_p: 1 }],
+    ['top_p', CLAUDE, { reasoning_effort: 'low', top_p: 0.97 }],
+    ['stop', CLAUDE, { stop: ' ' }],
+    ['temperature', 'us.anthropic.claude-opus-4-7', { temperature: 0.5 }],
+    [undefined, 'us.anthropic.claude-opus-4-7', { temperature: 1 }],
+    [undefined, CLAUDE, { reasoning_effort: 'low', response_format: schema }],
+    ['response_format', 'us.anthropic.claude-opus-4-7', { reasoning_effort: 'low', response_format: schema }],
+    [undefined, 'us.anthropic.claude-opus-4-7', { response_format: schema }],
+    ['reasoning_effort', 'us.anthropic.claude-opus-5-5', { reasoning_effort: 'none' }],
+    ['tool_choice', 'us.anthropic.claude-opus-5-5', { tools: [TOOL], tool_choice: 'required' }],
+    ['reasoning_effort', 'openai.gpt-oss-120b-1:0', { reasoning_effort: 'none' }],
+    [undefined, 'openai.gpt-oss-120b-1:0', { reasoning_effort: 'max', temperature: 0.5 }],
+    ['stop', 'openai.gpt-oss-120b-1:0', { stop: 'END' }],
+    ['temperature', 'openai.gpt-5', { temperature: 0.5 }],
+  ] as const) {
+    const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
+    assert.equal(cannotHonour(request, model), field, `${model} ${JSON.stringify(body)}`)
+  }
 })
 
 test('hundreds of frames in one read are passed on in steps, and other work has its turn in between', async () => {

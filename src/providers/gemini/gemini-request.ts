@@ -2,6 +2,7 @@ import {
   contentPartsOf,
   filesOf,
   imageUrlsOf,
+  isJsonAsked,
   isPrefilled,
   stopsOf,
   type ChatRequest,
@@ -59,17 +60,13 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
   const refused = used.find((field) => WITHOUT_PLACE.has(field) || (field.endsWith('_penalty') && !takesPenalties))
   if (refused) return refused
   if (request.reasoning_effort && !geminiThinkingOf(upstreamModel, request.reasoning_effort)) return 'reasoning_effort'
+  // Older models write either JSON or calls of functions.
+  if (request.tools && isJsonAsked(request) && !isGemini3(upstreamModel)) return 'response_format'
   if (isPrefilled(request) && isGemini3(upstreamModel)) return 'prefill'
   if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
-  if (request.tools && isJson(request) && !isGemini3(upstreamModel)) return 'response_format'
   if (!request.tools && !isNoChoice(request.tool_choice)) return 'tool_choice'
   if (imageUrlsOf(request).some((url) => imagePartOf(url) === undefined)) return 'images'
   return filesOf(request).every(isFileRead) ? undefined : 'files'
-}
-
-/** Older models refuse it beside functions. */
-function isJson({ response_format: format }: ChatRequest): boolean {
-  return format !== undefined && format.type !== 'text'
 }
 
 /** Without tools, "none" and "auto" ask for nothing. */
@@ -110,7 +107,7 @@ function generationConfigOf(request: ChatRequest, { upstreamModel }: BodyOptions
     // Zero asks for nothing, and newer models refuse the field.
     presencePenalty: request.presence_penalty || undefined,
     frequencyPenalty: request.frequency_penalty || undefined,
-    responseMimeType: isJson(request) ? 'application/json' : undefined,
+    responseMimeType: isJsonAsked(request) ? 'application/json' : undefined,
     responseJsonSchema: mapSchema(schema, withoutConst),
     thinkingConfig: effort && unlessEmpty(geminiThinkingOf(upstreamModel, effort)),
     mediaResolution: mediaResolutionOf(request),

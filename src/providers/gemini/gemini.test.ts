@@ -109,17 +109,18 @@ test('a call that nobody can use, and nothing else, is the model’s failure, an
   const usageMetadata = { promptTokenCount: 22, candidatesTokenCount: 3, thoughtsTokenCount: 142 }
   const undeclared = { functionCall: { name: 'list_files', args: {} }, thoughtSignature: 'x' }
   const called = toolCall(0, 'call_0', 'list_files', '{}')
+  const signed = { type: 'reasoning_signature', signature: 'gemini.eyIwIjoieCJ9' } as const
   const used = usage(22, 3, { reasoning: 142 })
   for (const odd of UNUSABLE) {
     for (const [events, answerAsIs] of [
       [[said([], odd)], [finish('stop', odd)]],
       [
         [said([{ text: '' }]), { ...said([undeclared], odd), usageMetadata }],
-        [called, finish('tool_calls', odd), used],
+        [called, signed, finish('tool_calls', odd), used],
       ],
       [
         [said([undeclared], odd), { usageMetadata }],
-        [called, finish('tool_calls', odd), used],
+        [called, signed, finish('tool_calls', odd), used],
       ],
     ] as const) {
       assert.throws(

@@ -329,6 +329,10 @@ const WRONG_FIELDS: [fields: Record<string, unknown>, message: string][] = [
     'tools[0].function.name must be 1 to 64 characters of A-Z a-z 0-9 _ -.',
   ],
   [{ tools: many(129, TOOL) }, 'tools must be at most 128 items long.'],
+  [
+    { response_format: { type: 'json_schema' } },
+    'response_format.json_schema must be an object with a name and a schema.',
+  ],
   [{ tool_choice: 'any' }, 'tool_choice must be none, auto, required or {"type":"function","function":{"name":…}}.'],
   [
     { tool_choice: { type: 'function' } },

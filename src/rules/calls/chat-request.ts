@@ -61,6 +61,10 @@ const body = z.object({
       type: z.enum(['text', 'json_object', 'json_schema']),
       json_schema: z.record(z.string(), z.unknown()).optional(),
     })
+    .refine(({ type, json_schema }) => type !== 'json_schema' || json_schema !== undefined, {
+      path: ['json_schema'],
+      message: 'must be an object with a name and a schema',
+    })
     .optional(),
   tools: z.array(tool).min(1).max(128).optional(),
   tool_choice: z
@@ -140,6 +144,11 @@ export function parseChatRequest(value: unknown): ChatRequest {
     const message = 'top_logprobs needs logprobs: true beside it.'
     throw new ParleyError('invalid_value', { message, param: 'top_logprobs' })
   }
+  const { tools, tool_choice: choice } = fields
+  if (typeof choice === 'object' && tools?.every((offered) => offered.function.name !== choice.function.name)) {
+    const message = 'tool_choice names a function that is not in tools.'
+    throw new ParleyError('invalid_value', { message, param: 'tool_choice' })
+  }
   return {
     ...fields,
     messages: withoutOldReasoning(messages),
@@ -187,4 +196,8 @@ export function stopsOf({ stop = [] }: ChatRequest): string[] {
  */
 export function isPrefilled({ messages }: ChatRequest): boolean {
   return messages.findLast((message) => !isInstruction(message) && !isBlank(message))?.role === 'assistant'
+}
+
+export function isJsonAsked({ response_format: format }: ChatRequest): boolean {
+  return format !== undefined && format.type !== 'text'
 }
