@@ -53,6 +53,8 @@ const WITHOUT_FILES = [
   'ollama',
   'llama-cpp',
 ]
+/** Older ones are held to a schema only by a tool. */
+const WITHOUT_SCHEMAS = ['anthropic claude-3-5-haiku-20241022']
 const WITHOUT_EFFORT = [
   'mistral',
   'deepseek',
@@ -102,10 +104,13 @@ export const REFUSALS: Readonly<Record<string, Readonly<Record<string, Where>>>>
 
   'any JSON': { response_format: ['anthropic', 'bedrock'] },
   'any JSON beside tools': { response_format: ['anthropic', ...GEMINI_BEFORE_3, 'bedrock'] },
-  'a JSON schema': { json_schema: ['deepseek'] },
-  'a JSON schema with nulls beside it': { json_schema: ['deepseek'] },
+  'a JSON schema': { json_schema: ['deepseek'], response_format: WITHOUT_SCHEMAS },
+  'a JSON schema with nulls beside it': { json_schema: ['deepseek'], response_format: WITHOUT_SCHEMAS },
   'an open JSON schema': { json_schema: ['deepseek'], response_format: ['anthropic'] },
-  'a JSON schema beside tools': { json_schema: ['deepseek'], response_format: [...GEMINI_BEFORE_3, 'bedrock'] },
+  'a JSON schema beside tools': {
+    json_schema: ['deepseek'],
+    response_format: [...WITHOUT_SCHEMAS, ...GEMINI_BEFORE_3, 'bedrock'],
+  },
 
   'an image': { images: ['deepseek'] },
   'an image with detail': { images: ['deepseek'] },
@@ -135,6 +140,7 @@ export const REFUSALS: Readonly<Record<string, Readonly<Record<string, Where>>>>
       'gemini gemini-2.5-pro',
       'gemini gemini-3-pro-preview',
       'vertex gemini-3-pro-preview',
+      'bedrock openai.gpt-oss-120b-1:0',
     ],
   },
   'effort minimal': { reasoning_effort: WITHOUT_EFFORT },
@@ -155,7 +161,10 @@ export const REFUSALS: Readonly<Record<string, Readonly<Record<string, Where>>>>
   'effort and values that change nothing': { reasoning_effort: WITHOUT_EFFORT },
   'effort and some tool': { reasoning_effort: WITHOUT_EFFORT, tool_choice: ['ollama', ...THINKING_CLAUDE] },
   'effort and prefill': { reasoning_effort: WITHOUT_EFFORT, prefill: [...THINKING_CLAUDE, ...GEMINI_3] },
-  'effort and a JSON schema': { reasoning_effort: WITHOUT_EFFORT },
+  'effort and a JSON schema': {
+    response_format: WITHOUT_SCHEMAS,
+    reasoning_effort: WITHOUT_EFFORT.filter((where) => !WITHOUT_SCHEMAS.includes(where)),
+  },
   'effort and lost thoughts': { reasoning_effort: WITHOUT_EFFORT },
   'thoughts without a signature': { reasoning_effort: WITHOUT_EFFORT },
   'thoughts signed: anthropic': { reasoning_effort: WITHOUT_EFFORT },
