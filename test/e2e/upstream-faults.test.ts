@@ -83,6 +83,6 @@ test('an answer that takes longer than there is time for ends with length, and c
 test('when every provider is rate limited, the caller is told when a retry is worth while', async () => {
   const model = await addLoneModel(world)
   const response = await complete(world, chatBody('fault=U10', { model }))
-  assert.deepEqual([response.status, response.headers.get('retry-after')], [502, '2'])
+  assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '2'])
   await response.text()
 })
