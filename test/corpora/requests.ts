@@ -301,7 +301,7 @@ const MARKS: Record<string, Fields> = {
     messages: [system([text('Be brief.', MARK)]), user([text('Hi', MARK), { ...image(PNG), ...MARK }])],
   },
   'cache_control for an hour': {
-    messages: [system([text(LONG, { cache_control: { type: 'ephemeral', ttl: '1h' } })]), HI],
+    messages: [system([text(LONG, { cache_control: { type: 'ephemeral', ttl: '5m' } })]), HI],
   },
   'cache_control on what says nothing': { messages: [user([text('Hi'), text(' ', MARK)])] },
   'cache_control null': { messages: [user([text('Hi', { cache_control: null })])] },

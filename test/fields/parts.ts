@@ -11,7 +11,7 @@ const PDF_PART = file(`data:application/pdf;base64,${PDF}`)
 const NOTE = file(`data:text/plain;base64,${Buffer.from('A note.').toString('base64')}`)
 const SHEET = file(`data:text/csv;base64,${Buffer.from('a,b').toString('base64')}`)
 const AUDIO = { type: 'input_audio', input_audio: { data: SOUND, format: 'wav' } }
-const MARK = { type: 'ephemeral', ttl: '1h' }
+const MARK = { type: 'ephemeral', ttl: '5m' }
 
 const said = (...parts: object[]) => ({ messages: [{ role: 'user', content: [TEXT, ...parts] }] })
 const GEMINI_3 = { gemini: 'gemini-3-flash-preview', vertex: 'gemini-3-flash-preview' }
@@ -161,7 +161,7 @@ export const PARTS: Row[] = [
         openai: keeps('cache_control'),
         anthropic: sees({ 'messages.0.content.0.cache_control': MARK }),
         gemini: keeps('cache_control'),
-        bedrock: sees({ 'messages.0.content.1.cachePoint': { type: 'default', ttl: '1h' } }),
+        bedrock: sees({ 'messages.0.content.1.cachePoint': { type: 'default' } }),
       },
       {
         name: 'models at Bedrock that do not cache',

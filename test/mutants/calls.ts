@@ -21,8 +21,8 @@ export const CALLS: Mutant[] = [
   {
     bug: 'callers are not told when providers that are rate limited are worth a retry',
     file: 'src/gateway/chat-completions.ts',
-    from: 'return new ParleyError(code, { retryAfterSeconds, details: { kind, upstreamStatus } })',
-    to: 'return new ParleyError(code, { details: { kind, upstreamStatus, retryAfterSeconds } })',
+    from: 'return new ParleyError(codeOf(error), { retryAfterSeconds, details: { kind, upstreamStatus } })',
+    to: 'return new ParleyError(codeOf(error), { details: { kind, upstreamStatus, retryAfterSeconds } })',
     test: 'test/e2e/upstream-faults.test.ts',
     title: 'when every provider is rate limited, the caller is told when a retry is worth while',
   },

@@ -65,7 +65,7 @@ const REQUESTS: Mutant[] = [
   },
   {
     bug: 'too many messages are 400, as if there were none',
-    file: 'src/rules/calls/chat-request.ts',
+    file: 'src/rules/calls/request-errors.ts',
     from: " && issue?.code !== 'too_big'",
     to: '',
     test: 'src/rules/calls/chat-request.test.ts',
@@ -73,15 +73,15 @@ const REQUESTS: Mutant[] = [
   },
   {
     bug: 'an assistant message with nothing but a refusal is 422',
-    file: 'src/rules/calls/chat-request.ts',
-    from: 'm.content != null || m.refusal != null || m.tool_calls !== undefined',
-    to: 'm.content != null || m.tool_calls !== undefined',
+    file: 'src/rules/calls/message.ts',
+    from: 'm.content != null || m.refusal != null || m.tool_calls != null',
+    to: 'm.content != null || m.tool_calls != null',
     test: 'src/rules/calls/chat-request.test.ts',
     title: 'an assistant message needs a content, a refusal or a tool call, and any one of them is enough',
   },
   {
     bug: 'a message of any number of parts is accepted',
-    file: 'src/rules/calls/chat-request.ts',
+    file: 'src/rules/calls/message.ts',
     from: 'z.array(contentPart).min(1).max(1_000)',
     to: 'z.array(contentPart).min(1)',
     test: 'src/rules/calls/chat-request.test.ts',
@@ -89,7 +89,7 @@ const REQUESTS: Mutant[] = [
   },
   {
     bug: 'a message may have any number of tool calls',
-    file: 'src/rules/calls/chat-request.ts',
+    file: 'src/rules/calls/message.ts',
     from: 'z.array(toolCall).min(1).max(128)',
     to: 'z.array(toolCall).min(1)',
     test: 'src/rules/calls/chat-request.test.ts',
@@ -97,7 +97,7 @@ const REQUESTS: Mutant[] = [
   },
   {
     bug: 'the name of a file may be of any length',
-    file: 'src/rules/calls/chat-request.ts',
+    file: 'src/rules/calls/message.ts',
     from: 'text.max(255)',
     to: 'text',
     test: 'src/rules/calls/chat-request.test.ts',
@@ -113,7 +113,7 @@ const REQUESTS: Mutant[] = [
   },
   {
     bug: 'one message fewer is accepted than may be sent',
-    file: 'src/rules/calls/chat-request.ts',
+    file: 'src/rules/calls/message.ts',
     from: '.max(MESSAGES_MAX)',
     to: '.max(MESSAGES_MAX - 1)',
     test: 'src/rules/calls/chat-request.test.ts',

@@ -128,7 +128,7 @@ type Marked<Part> = Part & { cache_control?: CacheControl | null | undefined }
 
 function cachePointOf({ cache_control: mark }: Marked<object>): TextPart['providerOptions'] {
   if (!mark) return undefined
-  return { amazonBedrock: { cachePoint: { type: 'default', ...(mark.ttl && { ttl: mark.ttl }) } } }
+  return { amazonBedrock: { cachePoint: { type: 'default' } } }
 }
 
 function userParts(part: ContentPart): UserPart[] {

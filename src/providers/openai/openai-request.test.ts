@@ -63,7 +63,7 @@ test('the role developer is system, unless the provider knows it', () => {
 
 test('marks of where a prompt may be cached are passed on only to who reads them', () => {
   const part = { type: 'text', text: 'Hi' }
-  const marked = { ...part, cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const marked = { ...part, cache_control: { type: 'ephemeral', ttl: '5m' } }
   const messages = [{ role: 'user', content: [marked] }]
   assert.deepEqual(messagesOf(messages), [{ role: 'user', content: [part] }])
   assert.deepEqual(messagesOf(messages, { cacheControl: true }), messages)

@@ -197,6 +197,10 @@ const WRONG_MESSAGES: [messages: unknown[], message: string][] = [
     'messages[0].content[0].image_url.detail must be one of auto, low, high.',
   ],
   [[{ role: 'system', content: [image('low')] }], 'messages[0].content[0].type must be one of text.'],
+  [
+    [{ role: 'user', content: [{ ...PART, cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
+    'messages[0].content[0].cache_control.ttl must be 5m: caches of an hour are not offered here.',
+  ],
   [[{ role: 'user', content: 'a\0b' }], `messages[0].content ${NOT_TEXT}`],
   [[{ role: 'user', content: '\ud83d' }], `messages[0].content ${NOT_TEXT}`],
   [[{ role: 'user', content: [{ type: 'text', text: '\udc4d\ud83d' }] }], `messages[0].content[0].text ${NOT_TEXT}`],

@@ -13,7 +13,11 @@ const DATA_URL = /^data:[\w.+-]+\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/i
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** Anthropic's mark for where a prompt may be cached, which other formats have no need of. */
-const cacheControl = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() })
+const cacheControl = z.object({
+  type: z.literal('ephemeral'),
+  // Writing to a cache of an hour costs twice the prompt, and there is one price for writing.
+  ttl: z.literal('5m', 'must be 5m: caches of an hour are not offered here').optional(),
+})
 export type CacheControl = z.output<typeof cacheControl>
 
 const mark = { cache_control: cacheControl.nullish() }

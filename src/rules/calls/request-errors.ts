@@ -31,6 +31,7 @@ const KINDS: Record<string, string> = {
 
 const UNITS: Record<string, string> = { array: ' items long', string: ' characters long' }
 
+/** A schema's own words are used if they begin with "must" or "is": they stand after the name of the field. */
 export function sentenceOf(issue: z.core.$ZodIssue | undefined): string {
   if (!issue) return 'is not valid'
   if (issue.message.startsWith('must ') || issue.message.startsWith('is ')) return issue.message
