@@ -98,8 +98,8 @@ const REQUESTS: Mutant[] = [
   {
     bug: 'the name of a file may be of any length',
     file: 'src/rules/calls/message.ts',
-    from: 'text.max(255)',
-    to: 'text',
+    from: '      .max(255)\n',
+    to: '',
     test: 'src/rules/calls/chat-request.test.ts',
     title: 'a message that is not valid is 422 and named by its position',
   },
