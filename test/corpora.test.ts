@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { PRESETS } from '../src/providers/presets.ts'
 import { CHECKS } from './corpora/checks.ts'
 import { DEVIATIONS, removeField } from './corpora/deviations.ts'
 import { refusalOf, REFUSALS } from './corpora/refusals.ts'
@@ -42,7 +43,8 @@ test('each request is sent, or refused for the field that the list names', () =>
   for (const name of Object.keys(REFUSALS)) assert.ok(Object.hasOwn(REQUESTS, name), `there is no request "${name}"`)
 })
 
-test('every target gets a corpus that is worth the name', () => {
+test('every target gets a corpus that is worth the name, and every preset is a target', () => {
+  assert.deepEqual(new Set(TARGETS.map(({ preset }) => preset)), new Set(PRESETS.map(({ name }) => name)))
   for (const target of TARGETS) {
     const count = sent.filter((one) => one.target === target).length
     assert.ok(count >= BODIES_MIN, `${target.name} is sent only ${count} requests`)

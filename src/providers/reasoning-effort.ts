@@ -3,8 +3,8 @@ import type { RouteField } from '../rules/calls/route-fields.ts'
 import { REASONING_TOKENS } from '../rules/calls/reasoning.ts'
 
 /**
- * What `reasoning_effort` is called by makers that have words or numbers of their own for it. It goes by the name of the
- * model: of the maker's own names, one without a version means the newest.
+ * What `reasoning_effort` is called by makers that have words or numbers of their own for it; the numbers of tokens are those of
+ * rules/calls/reasoning.ts. Decided by the model's name. A maker's own name without a version counts as its newest model.
  */
 
 /** How a Claude model is told to think: not at all, up to so many tokens, or as hard as a word says. */
@@ -29,7 +29,7 @@ function isAtLeast({ major, minor }: Version, [leastMajor, leastMinor]: [number,
 
 /** `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-20250219`, `us.anthropic.claude-opus-4-6-v1:0`, `claude-sonnet-5` */
 function claudeVersionOf(model: string): Version {
-  // What others serve in this format takes a budget, if it thinks at all.
+  // Models of other makers are treated as Claude 4.5: they take a budget, if they think at all.
   return versionIn(model, 'claude-', /claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2}))?(?!\d)/, { major: 4, minor: 5 })
 }
 

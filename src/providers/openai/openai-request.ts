@@ -28,7 +28,7 @@ export function requestBodyOf(
     prompt_cache_key: settings.promptCacheKey ? cache?.key : undefined,
     ...(endUser !== undefined && settings.endUserField !== 'none' && { [settings.endUserField]: endUser }),
   }
-  // What is left of them here asks for nothing, and is refused all the same.
+  // Routing has turned away the requests that need these fields. What is left asks for nothing, and would be refused all the same.
   for (const field of settings.unsupportedFields) delete body[field]
   for (const field of unsupportedFields ?? []) delete body[field]
   // They say how to call tools, and are refused where there are none.
