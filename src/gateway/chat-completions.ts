@@ -1,6 +1,7 @@
 import { UpstreamError } from '../providers/provider.ts'
 import type { ChatRequest } from '../rules/calls/chat-request.ts'
 import type { CallOutcome } from '../rules/billing/charging.ts'
+import type { Message } from '../rules/calls/message.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
 import { ParleyError, asParleyError, type ErrorCode } from '../rules/errors.ts'
 import { OUTPUT_TOKENS_MAX_UNKNOWN } from '../rules/billing/holds.ts'
@@ -85,9 +86,9 @@ export async function* chatCompletion(gateway: Gateway, call: Call, asked: ChatR
   } finally {
     upstream.release()
     const used = isWorkedOn(call, meter, outcome) ? await meter.conclude(end) : undefined
-    if (used) note(used, end, { gateway, call, route, prompt })
+    if (used) note(used, end, { gateway, call, request, route, prompt })
     const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
-    const stored = isAnswered && used ? storedAnswerOf(call, reply, placed, used) : undefined
+    const stored = isAnswered && used ? storedAnswerOf(call, reply.message(), placed, used) : undefined
     const result = gateway.idempotency.seal(call, stored)
     const settled = hold.settle({ outcome, used, held: hold.amount }, failure?.status, result)
     // Also when the charge could not be written: the recommendation was already sent.
@@ -112,7 +113,7 @@ function meterFor(
   hold: Hold,
   prompt: MeteredPrompt,
 ): Meter {
-  const reasoning = statistics.hiddenTokens(model, bounded.reasoning_effort)
+  const reasoning = statistics.hiddenTokens(model, bounded)
   const isHiding = reasoning > 0
   const { max_tokens: told } = bounded
   return createMeter({
@@ -147,33 +148,36 @@ function isWorkedOn({ facts }: Call, meter: Meter, outcome: CallOutcome): boolea
 interface Noted {
   gateway: Gateway
   call: Call
+  request: ChatRequest
   route: Route
   prompt: MeteredPrompt
 }
 
 /** Keeps what was odd, and learns from what was not. */
-function note(used: Conclusion, end: AnswerEnd, { gateway, call, route: { model }, prompt }: Noted): void {
+function note(used: Conclusion, end: AnswerEnd, noted: Noted): void {
+  const { gateway, call, request, prompt } = noted
+  const { model } = noted.route
   call.facts.anomalies = used.anomalies
   call.facts.reported = used.reported
   if (end !== 'whole') return
   const isTrue = used.source === 'reported' && used.anomalies.length === 0
   gateway.statistics.add(model, {
     completionTokens: completionTokensOf(used.usage),
-    hasHidden: used.hasHidden,
+    // Of a call that asked for it, that says nothing of the others.
+    hasHidden: used.hasHidden && (request.reasoning_effort ?? 'none') === 'none' && !request.prediction,
     tokenRatio: isTrue ? prompt.ratioTo(promptTokensOf(used.usage)) : undefined,
   })
 }
 
 function storedAnswerOf(
   call: Call,
-  reply: ReturnType<typeof replyOf>,
+  message: Message,
   recommendation: RecommendationChunk | undefined,
   { usage }: Conclusion,
 ): StoredAnswer {
   const created = Math.floor(call.createdAt.getTime() / 1000)
-  const { logprobs } = reply
   const finishReason = call.facts.finishReason ?? 'stop'
-  return { message: reply.message(), recommendation, finishReason, usage, created, logprobs }
+  return { message, recommendation, finishReason, usage, created }
 }
 
 function isGone({ signal }: Call): boolean {

@@ -15,7 +15,7 @@ export function headerOf(request: FastifyRequest, name: string): string | undefi
 export function keysOf(request: FastifyRequest): Keys {
   const [publishable, secret] = [headerOf(request, 'x-publishable-key'), headerOf(request, 'x-secret-key')]
   if (publishable !== undefined || secret !== undefined) return { publishable, secret }
-  const [, first, second] = /^bearer +([^:]*):(.*)$/i.exec(request.headers.authorization ?? '') ?? []
+  const [, first, second] = /^bearer +([^\s:]*):(.*)$/i.exec(request.headers.authorization ?? '') ?? []
   return { publishable: first, secret: second }
 }
 

@@ -31,7 +31,7 @@ export async function holdFor(
   { model, price, deployments }: Route,
   promptTokens: number,
 ): Promise<Hold> {
-  const hiddenTokens = statistics.hiddenTokens(model, request.reasoning_effort)
+  const hiddenTokens = statistics.hiddenTokens(model, request)
   const asked = quote({
     promptTokens,
     maxTokens: request.max_tokens,

@@ -4,6 +4,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import type { Message } from '../rules/calls/message.ts'
 import type { FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
 import { ParleyError } from '../rules/errors.ts'
+import { fieldsIn } from '../rules/record.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../rules/limits.ts'
 import type { Usage } from '../rules/billing/usage.ts'
 import { orUnavailable, type Db } from '../store/database.ts'
@@ -19,7 +20,6 @@ export interface StoredAnswer {
   recommendation: RecommendationChunk | undefined
   finishReason: FinishReason
   usage: Usage
-  logprobs?: readonly unknown[] | undefined
   /** Unix seconds. */
   created: number
 }
@@ -69,6 +69,12 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
           param: 'Idempotency-Key',
         })
       }
+      if (fieldsIn(call.body).logprobs === true) {
+        throw new ParleyError('invalid_value', {
+          message: 'logprobs are too large to be stored for a retry: leave out logprobs, or the Idempotency-Key.',
+          param: 'logprobs',
+        })
+      }
       const claim = {
         projectId: call.caller.projectId,
         keyPairId: call.caller.keyPairId,
@@ -102,11 +108,10 @@ export function createIdempotency({ statements = STATEMENTS, ...options }: Idemp
 
 /** A stored answer as the chunks that a stream or a JSON body is made of. */
 export function* chunksOf(answer: StoredAnswer): Generator<ReplyChunk> {
-  const { message, recommendation, finishReason, usage, logprobs } = answer
+  const { message, recommendation, finishReason, usage } = answer
   if (message.role === 'assistant' && message.reasoning_content)
     yield { type: 'reasoning', text: message.reasoning_content }
-  if (typeof message.content === 'string' && message.content !== '')
-    yield { type: 'text', text: message.content, ...(logprobs && { logprobs }) }
+  if (typeof message.content === 'string' && message.content !== '') yield { type: 'text', text: message.content }
   if (message.role === 'assistant') {
     if (message.refusal) yield { type: 'refusal', text: message.refusal }
     for (const [index, call] of (message.tool_calls ?? []).entries()) {

@@ -107,7 +107,8 @@ function isLongEnough(prompt: unknown, tokensMin: number): boolean {
   while (waiting.length > 0 && bytes < tokensMin * BYTES_PER_TOKEN) {
     const next = waiting.pop()
     if (typeof next === 'string') bytes += Buffer.byteLength(next)
-    else if (typeof next === 'object' && next !== null) waiting.push(...Object.values(next))
+    // One by one: a list may be longer than a call has room for arguments.
+    else if (typeof next === 'object' && next !== null) for (const item of Object.values(next)) waiting.push(item)
   }
   return bytes >= tokensMin * BYTES_PER_TOKEN
 }

@@ -20,11 +20,12 @@ export const PRESETS: readonly Preset[] = [
     name: 'openai',
     kind: 'openai-compatible',
     baseUrl: 'https://api.openai.com/v1',
-    // Its newer models refuse max_tokens, and its older ones understand both.
+    // Its newer models refuse max_tokens, and its older ones understand both. A prediction refuses either, and without one
+    // nobody could bound what an answer costs. Sound is priced apart: a model that hears is one of its own.
     settings: {
+      unsupportedFields: ['prediction'],
       maxTokensField: 'max_completion_tokens',
       readsFiles: true,
-      readsAudio: true,
       developerRole: true,
       endUserField: 'safety_identifier',
       promptCacheKey: true,
@@ -39,6 +40,7 @@ export const PRESETS: readonly Preset[] = [
     baseUrl: undefined,
     settings: {
       auth: { header: 'api-key' },
+      unsupportedFields: ['prediction'],
       maxTokensField: 'max_completion_tokens',
       developerRole: true,
       promptCacheKey: true,
@@ -119,7 +121,6 @@ export const PRESETS: readonly Preset[] = [
       headers: { 'x-title': 'Parley' },
       keyRejectedBy: [401, 402],
       readsFiles: true,
-      readsAudio: true,
       developerRole: true,
       cacheControl: true,
       reasoningField: 'reasoning',
@@ -153,7 +154,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'vllm',
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:8000/v1',
-    settings: { reasoningField: 'reasoning_content', unsupportedFields: ['verbosity', 'prediction'] },
+    settings: { reasoningField: 'reasoning_content', unsupportedFields: ['image_urls', 'verbosity', 'prediction'] },
     key: 'optional',
     hint: 'It asks for a key only when it was started with --api-key.',
   },
@@ -171,7 +172,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'llama-cpp',
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:8080/v1',
-    settings: { unsupportedFields: ['reasoning_effort', 'verbosity', 'prediction'] },
+    settings: { unsupportedFields: ['image_urls', 'reasoning_effort', 'verbosity', 'prediction'] },
     key: 'optional',
     hint: 'For llama-server. Its usual port is also the usual one of Parley: change either.',
   },

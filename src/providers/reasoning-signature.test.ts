@@ -38,6 +38,11 @@ test("another provider's proof, a changed text and nonsense are worth nothing", 
     { ...ANSWER, reasoning_content, reasoning_signature: 'anthropic.!!!' },
     { ...ANSWER, reasoning_content, reasoning_signature: signatureOf('anthropic', [null, 5, {}, { characters: 'x' }]) },
     { ...ANSWER, reasoning_content, reasoning_signature: signatureOf('anthropic', { characters: 9 }) },
+    {
+      ...ANSWER,
+      reasoning_content,
+      reasoning_signature: signatureOf('anthropic', [{ characters: -1, signature: 's' }]),
+    },
   ]) {
     assert.deepEqual(thoughtsOf('anthropic', message), [], JSON.stringify(message))
     assert.ok(!areThoughtsKept('anthropic', [USER, message]))

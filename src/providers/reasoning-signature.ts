@@ -1,20 +1,13 @@
-import { z } from 'zod'
 import type { AssistantMessage, Message } from '../rules/calls/message.ts'
+import { fieldsIn } from '../rules/record.ts'
 
 /**
  * The proofs that some providers give with a model's thoughts and want back with the results of its tools. Callers carry them
  * in one opaque field, `reasoning_signature`; whose they are stands at its beginning, so that no other provider gets them.
  */
 
-/** Of thoughts: how many characters of them one proof is for, in order; or thoughts that came encrypted. Callers can write
- * what they like into the field. */
-const signedThoughts = z.array(
-  z.union([
-    z.strictObject({ characters: z.int().min(0), signature: z.string() }),
-    z.strictObject({ redacted: z.string() }),
-  ]),
-)
-type SignedThought = z.output<typeof signedThoughts>[number]
+/** Of thoughts: how many characters of them one proof is for, in order; or thoughts that came encrypted. */
+type SignedThought = { characters: number; signature: string } | { redacted: string }
 
 /** Thoughts as they were, to be sent back. */
 export type Thought = { text: string; signature: string } | { redacted: string }
@@ -35,7 +28,8 @@ export function signedContentOf(format: string, { reasoning_signature: signature
 
 /** Empty where the text is not the one that was signed: half a proof is refused. */
 export function thoughtsOf(format: string, message: AssistantMessage): Thought[] {
-  const signed = signedThoughts.safeParse(signedContentOf(format, message)).data ?? []
+  const content = signedContentOf(format, message)
+  const signed = Array.isArray(content) && content.every(isSignedThought) ? content : []
   const text = message.reasoning_content ?? ''
   const thoughts: Thought[] = []
   let from = 0
@@ -48,6 +42,13 @@ export function thoughtsOf(format: string, message: AssistantMessage): Thought[]
     }
   }
   return from === text.length ? thoughts : []
+}
+
+/** By hand, because callers can write what they like into the field: the first wrong item ends it. */
+function isSignedThought(value: unknown): value is SignedThought {
+  const { characters, signature, redacted } = fieldsIn(value)
+  if (typeof redacted === 'string') return true
+  return Number.isSafeInteger(characters) && Number(characters) >= 0 && typeof signature === 'string'
 }
 
 /** Whether every answer that called the tools whose results have just come still has its thoughts. */

@@ -263,6 +263,17 @@ clause('order-bearer-pair', async () => {
     assert.equal(await statusWith(wrong), 401, JSON.stringify(Object.keys(wrong)))
 })
 
+clause('order-bearer-pair', 'and nobody can keep a gateway busy with one', async () => {
+  const { performance: clock } = globalThis
+  const busyMs = async (authorization: string) => {
+    const before = clock.eventLoopUtilization()
+    assert.equal((await send(world, '/v1/models', { headers: { authorization } })).status, 401)
+    return clock.eventLoopUtilization(before).active
+  }
+  // A pattern that tries every way to divide the blanks takes half a second for these.
+  for (const filling of [' ', ':', 'a']) assert.ok((await busyMs(`Bearer ${filling.repeat(15_000)}x`)) < 200, filling)
+})
+
 clause('order-401-inactive-proven', async () => {
   const project = await inactiveProject()
   const [proven] = await bothWith({ publishable: project.publishableKey, secret: project.secretKey })

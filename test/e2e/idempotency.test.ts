@@ -54,6 +54,27 @@ test('a JSON answer that is asked for again is the same answer, charged once and
   assert.equal(world.simulator.calls.length, 1)
 })
 
+test('what is too large to be kept for a retry is refused before it costs anything', async () => {
+  const before = await balance()
+  const refused = await complete(world, chatBody('tokens=2', { logprobs: true }), keyed('logprobs-1'))
+  const { message } = (await refused.json()) as { message: string }
+  assert.deepEqual([refused.status, await balance()], [422, before])
+  assert.match(message, /^logprobs are too large/)
+})
+
+test('thoughts are part of an answer that is asked for again, in both modes', async () => {
+  for (const stream of [false, true]) {
+    const body = chatBody('tokens=2 thoughts=Well', { stream })
+    const [first, again] = [
+      await (await complete(world, body, keyed(`thoughts-${String(stream)}`))).text(),
+      await (await complete(world, body, keyed(`thoughts-${String(stream)}`))).text(),
+    ]
+    const thoughtIn = (text: string) =>
+      [...text.matchAll(/"reasoning_content":"(.*?)"/g)].map(([, said]) => said).join('')
+    assert.deepEqual([thoughtIn(first), thoughtIn(again)], ['Well', 'Well'])
+  }
+})
+
 test('a streamed answer that is asked for again has the same id, text, usage and ending', async () => {
   const body = chatBody('tokens=9 utf8=1', { stream: true, stream_options: { include_usage: true } })
   const first = eventsOf(await (await complete(world, body, keyed('stream-1'))).text())

@@ -178,6 +178,14 @@ test('metadata goes with its end user, however many calls there were', async () 
   assert.equal((await metadataOf(other))?.length, 1)
 })
 
+test('metadata goes also with an end user who was forgotten meanwhile', async () => {
+  const gone = uuidv7()
+  const id = await addCall({ a: '1' }, { endUserId: gone })
+  await must(person.send(`DELETE /api/projects/${project}/end-users/${gone}`))
+  assert.equal(await metadataOf(id), undefined)
+  assert.equal((await person.send(`DELETE /api/projects/${project}/end-users/${gone}`)).status, 404)
+})
+
 test('a stranger finds nothing by a pair that somebody else has', async () => {
   const id = await addCall({ secret: 'pair' })
   const stranger = await newPerson(world)

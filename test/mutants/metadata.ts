@@ -52,8 +52,8 @@ export const METADATA: Mutant[] = [
   {
     bug: 'metadata outlives its end user',
     file: 'src/store/calls/end-users.ts',
-    from: '  await deleteMetadataOfEndUser(tx, { projectId, id })\n',
-    to: '',
+    from: 'await deleteMetadataOfEndUser(tx, { projectId, id })',
+    to: 'await Promise.resolve(false)',
     test: STORED,
     title: 'metadata goes with its end user, however many calls there were',
   },

@@ -1,5 +1,6 @@
-import type { ReasoningEffort } from '../../rules/calls/chat-request.ts'
+import type { ChatRequest } from '../../rules/calls/chat-request.ts'
 import { REASONING_TOKENS } from '../../rules/calls/reasoning.ts'
+import { predictedTokensMax } from '../../rules/calls/tokens.ts'
 import { TYPICAL_OUTPUT_MIN } from '../../rules/billing/holds.ts'
 import { READ_ON_MS } from '../../rules/limits.ts'
 import type { Model } from '../../rules/upstreams/routing.ts'
@@ -12,8 +13,9 @@ import { PLAIN, type Script } from '../../rules/calls/scripts.ts'
 export interface ModelStatistics {
   /** How long answers usually are: what a call without `max_tokens` first holds credit for. */
   typicalOutput(model: Model): number
-  /** How much the model may think unseen: as the catalogue says, or once it was seen or is asked to. */
-  hiddenTokens(model: Model, effort?: ReasoningEffort): number
+  /** How much the model may write unseen: thoughts, as the catalogue says or once it was seen or is asked to, and what was
+   * wrong of a prediction. */
+  hiddenTokens(model: Model, asked?: Asked): number
   /** Notes that a caller has left, and says whether its call should be read on to see how the model reports: nobody has said
    * so, several have left and none has finished, and no other one is read on for it. */
   noteLeaving(model: Model): boolean
@@ -22,6 +24,8 @@ export interface ModelStatistics {
   tokenRatio(model: Model, script: Script, which: 'usual' | 'held'): number | undefined
   add(model: Model, call: ReportedCall): void
 }
+
+type Asked = Pick<ChatRequest, 'reasoning_effort' | 'prediction'>
 
 /** A finished call whose provider reported a possible usage. */
 export interface ReportedCall {
@@ -55,10 +59,11 @@ export function createModelStatistics(): ModelStatistics {
       const usual = models.get(model.id)?.outputs.at(0.95)
       return usual === undefined ? TYPICAL_OUTPUT_MIN : Math.ceil(HEADROOM * usual)
     },
-    hiddenTokens({ id, figures, maxOutputTokens }, effort = 'none') {
-      if (figures.reasoning !== undefined) return figures.reasoning || REASONING_TOKENS[effort]
+    hiddenTokens({ id, figures, maxOutputTokens }, asked = {}) {
+      const ofEffort = REASONING_TOKENS[asked.reasoning_effort ?? 'none']
       const seen = models.get(id)?.isHiding ? (maxOutputTokens ?? HIDDEN_TOKENS_UNKNOWN) : 0
-      return Math.max(seen, REASONING_TOKENS[effort])
+      const thought = figures.reasoning === undefined ? Math.max(seen, ofEffort) : figures.reasoning || ofEffort
+      return Math.max(thought, predictedTokensMax(asked))
     },
     noteLeaving({ id, figures }) {
       if (figures.reasoning !== undefined || models.has(id)) return false

@@ -27,7 +27,7 @@ export async function respondWithJson(
   chunks: AsyncIterable<ReplyChunk>,
   headOf: () => CompletionHead,
 ): Promise<void> {
-  const reply = replyOf()
+  const reply = replyOf({ keepsLogprobs: true })
   let finishReason: FinishReason = 'stop'
   let usage = NO_USAGE
   for await (const chunk of chunks) {

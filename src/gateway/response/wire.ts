@@ -83,8 +83,8 @@ interface ToolCall {
   function: { name: string; arguments: string }
 }
 
-/** Folds the chunks of an answer into one assistant message. */
-export function replyOf() {
+/** Folds the chunks of an answer into one assistant message. `keepsLogprobs`: they are a kilobyte for each token. */
+export function replyOf({ keepsLogprobs = false } = {}) {
   let text = ''
   let refusal = ''
   let reasoning = ''
@@ -96,7 +96,7 @@ export function replyOf() {
     add(chunk: ContentChunk | RecommendationChunk): void {
       if (chunk.type === 'text') {
         text += chunk.text
-        if (chunk.logprobs) logprobs.push(...chunk.logprobs)
+        if (keepsLogprobs && chunk.logprobs) logprobs.push(...chunk.logprobs)
       } else if (chunk.type === 'reasoning') reasoning += chunk.text
       else if (chunk.type === 'reasoning_signature') signature = chunk.signature
       else if (chunk.type === 'recommendation') {

@@ -5,16 +5,17 @@ import { KNOWN_FIELDS } from './chat-request.ts'
 
 export const IGNORED_FIELDS_PER_DAY_MAX = 50
 const NAME_CHARACTERS_MAX = 64
+const FIELDS_READ_MAX = 500
 /** In this many letters a name may differ from the one that was meant. */
 const DISTANCE_MAX = 2
 
 /** Their names as far as they can be seen, and never what was in them. */
 export function ignoredFieldsOf(body: unknown): string[] {
   const names = new Set<string>()
-  for (const field of Object.keys(fieldsIn(body))) {
+  // A body has room for ten thousand.
+  for (const field of Object.keys(fieldsIn(body)).slice(0, FIELDS_READ_MAX)) {
     const name = KNOWN_FIELDS.has(field) ? '' : visibleNameOf(field)
     if (name !== '') names.add(name)
-    // A body has room for ten thousand.
     if (names.size === IGNORED_FIELDS_PER_DAY_MAX) break
   }
   return [...names]

@@ -78,7 +78,7 @@ const toolCall = z.object({
   function: z.object({ name: text, arguments: text }),
 })
 
-const REASONING_SIGNATURE_CHARACTERS_MAX = 1_000_000
+const REASONING_SIGNATURE_CHARACTERS_MAX = 262_144
 
 const chatMessage = z.discriminatedUnion(
   'role',

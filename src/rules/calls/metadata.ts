@@ -10,13 +10,19 @@ export interface MetadataPair {
 export const METADATA_PAIRS_MAX = 16
 export const METADATA_KEY_CHARACTERS_MAX = 64
 export const METADATA_VALUE_CHARACTERS_MAX = 512
+/** As much as those take in ASCII. Letters of four bytes would cost a table four times as much. */
+export const METADATA_BYTES_MAX = METADATA_PAIRS_MAX * (METADATA_KEY_CHARACTERS_MAX + METADATA_VALUE_CHARACTERS_MAX)
+const PAIRS_READ_MAX = 500
 
 /** The pairs of a body that can be kept. Whatever else it has there is no reason to refuse a call: it is left out. */
 export function metadataOf(body: unknown): MetadataPair[] {
   const pairs: MetadataPair[] = []
-  for (const [key, value] of Object.entries(fieldsIn(fieldsIn(body).metadata))) {
+  let bytes = 0
+  for (const [key, value] of Object.entries(fieldsIn(fieldsIn(body).metadata)).slice(0, PAIRS_READ_MAX)) {
     if (key === '' || !isText(key, METADATA_KEY_CHARACTERS_MAX)) continue
     if (!isText(value, METADATA_VALUE_CHARACTERS_MAX)) continue
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value)
+    if (bytes > METADATA_BYTES_MAX) break
     pairs.push({ key, value })
     if (pairs.length === METADATA_PAIRS_MAX) break
   }

@@ -53,7 +53,6 @@ export function promptOf(request: ChatRequest): Prompt {
   texts.push(...plainTexts, ...files.map(({ file }) => file.filename ?? ''))
   if (request.tools) texts.push(JSON.stringify(request.tools))
   if (request.response_format) texts.push(JSON.stringify(request.response_format))
-  if (request.prediction) texts.push(...textsIn(request.prediction.content))
   return {
     texts,
     messages: request.messages.length,
@@ -61,6 +60,12 @@ export function promptOf(request: ChatRequest): Prompt {
     files: files.length - plainTexts.length + parts.filter(({ type }) => type === 'input_audio').length,
     tools: request.tools?.length ?? 0,
   }
+}
+
+/** What a provider may bill of a prediction beside the answer: the parts that were wrong. */
+export function predictedTokensMax({ prediction }: Pick<ChatRequest, 'prediction'>): number {
+  if (!prediction) return 0
+  return textsIn(prediction.content).reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
 }
 
 function textsOf(message: Message): string[] {

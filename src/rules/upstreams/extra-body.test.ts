@@ -14,6 +14,18 @@ test('what is no object is refused', () => {
   }
 })
 
+test('what is too long, and what cannot be stored, is refused with a sentence', () => {
+  assert.match(String(extraBodyProblemOf({ a: 'x'.repeat(16_384) })), /16392 characters, at most 16384/)
+  for (const text of ['\0', '\ud800', '\udc00'])
+    assert.match(String(extraBodyProblemOf({ a: text })), /cannot be stored/)
+  assert.equal(extraBodyProblemOf({ a: 'é👍' }), undefined)
+})
+
+test('what bounds an answer of Google is refused by name', () => {
+  for (const name of ['candidateCount', 'maxOutputTokens'])
+    assert.match(String(extraBodyProblemOf({ generationConfig: { [name]: 1 } })), new RegExp(`must not set ${name}:`))
+})
+
 test('what the gateway sets is refused by name, whatever its value', () => {
   const names = [
     'model',

@@ -99,14 +99,15 @@ export async function findEndUser(db: Db, { projectId, id }: EndUserKey) {
 
 /** Returns false when there is no such end user. */
 export async function deleteEndUser(tx: Tx, { projectId, id }: EndUserKey): Promise<boolean> {
+  // Also of one that was forgotten meanwhile: metadata may be kept for longer.
+  const hadMetadata = await deleteMetadataOfEndUser(tx, { projectId, id })
   const { numDeletedRows } = await tx
     .deleteFrom('end_users')
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (numDeletedRows === 0n) return false
+  if (numDeletedRows === 0n && !hadMetadata) return false
   await tx.deleteFrom('end_user_days').where('project_id', '=', projectId).where('end_user_id', '=', id).execute()
-  await deleteMetadataOfEndUser(tx, { projectId, id })
   await sql`select limits_erase(${projectId}, ${id})`.execute(tx)
   return true
 }

@@ -64,18 +64,21 @@ interface Owner {
   id: string
 }
 
-export function deleteMetadataOfConversation(tx: Tx, { projectId, id }: Owner): Promise<void> {
+/** Returns whether there was any. */
+export function deleteMetadataOfConversation(tx: Tx, { projectId, id }: Owner): Promise<boolean> {
   return deleteInSteps(tx, projectId, sql`conversation_id = ${id}`)
 }
 
-export function deleteMetadataOfEndUser(tx: Tx, { projectId, id }: Owner): Promise<void> {
+/** Returns whether there was any. */
+export function deleteMetadataOfEndUser(tx: Tx, { projectId, id }: Owner): Promise<boolean> {
   return deleteInSteps(tx, projectId, sql`end_user_id = ${id}`)
 }
 
 const DELETED_AT_ONCE = 10_000
 
 /** All calls of a busy app may name the same end user: one statement for millions of rows would take longer than it may. */
-async function deleteInSteps(tx: Tx, projectId: string, condition: RawBuilder<unknown>): Promise<void> {
+async function deleteInSteps(tx: Tx, projectId: string, condition: RawBuilder<unknown>): Promise<boolean> {
+  let hasFound = false
   for (let from: string | undefined = FIRST_UUID; from !== undefined;) {
     const rest: RawBuilder<unknown> = sql`project_id = ${projectId} and ${condition} and call_id >= ${from}::uuid`
     const { rows }: { rows: { id: string }[] } = await sql<{ id: string }>`
@@ -83,9 +86,12 @@ async function deleteInSteps(tx: Tx, projectId: string, condition: RawBuilder<un
       tx,
     )
     const upTo = rows[0]?.id
-    await sql`delete from call_metadata where ${rest} and call_id < coalesce(${upTo}::uuid, ${LAST_UUID})`.execute(tx)
+    const { numAffectedRows } = await sql`
+      delete from call_metadata where ${rest} and call_id < coalesce(${upTo}::uuid, ${LAST_UUID})`.execute(tx)
+    hasFound ||= (numAffectedRows ?? 0n) > 0n
     from = upTo
   }
+  return hasFound
 }
 
 /** Erases what was promised to be gone by now. Returns how many. */
