@@ -108,7 +108,7 @@ export const METADATA: Mutant[] = [
   {
     bug: 'an ignored field is told with what was in it',
     file: FIELDS,
-    from: 'for (const field of Object.keys(fieldsIn(body))) {',
+    from: 'for (const field of Object.keys(fieldsIn(body)).slice(0, FIELDS_READ_MAX)) {',
     to: 'for (const field of Object.entries(fieldsIn(body)).map(String)) {',
     test: 'test/e2e/metadata.test.ts',
     title: 'a field that nobody reads is counted by its name, and its value is stored and logged nowhere',
