@@ -1,7 +1,6 @@
 import { ChartColumn } from 'lucide-react'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { changeOf } from '../../change.ts'
-import { classes } from '../../components/classes.ts'
 import { Card } from '../../components/card.tsx'
 import type { ChartProps } from '../../components/chart-data.ts'
 import { Chart } from '../../components/chart.tsx'
@@ -105,9 +104,8 @@ function NoUsage() {
 function Totals({ data }: { data: Usage | undefined }) {
   const now = data?.totals
   const before = data?.previous
-  const isCached = now !== undefined && now.tokens.cachedInput + now.tokens.cacheWrite > 0
   return (
-    <div className={classes('grid grid-cols-2 gap-3', isCached ? 'lg:grid-cols-6' : 'lg:grid-cols-5')}>
+    <div className="grid grid-cols-2 gap-3 lg:grid-cols-6">
       <Stat
         label="Calls"
         value={now && <Count of={now.calls} />}
@@ -136,17 +134,17 @@ function Totals({ data }: { data: Usage | undefined }) {
         value={now && <Duration ms={now.firstTokenMs.p50} />}
         note={now?.firstTokenMs.p95 != null && `p95 ${formatDuration(now.firstTokenMs.p95)}`}
       />
-      {isCached && (
-        <Stat
-          label="Saved by caching"
-          value={<Money nanos={data?.savedNanos ?? '0'} />}
-          note={
+      <Stat
+        label="Saved by caching"
+        value={data && <Money nanos={data.savedNanos} />}
+        note={
+          now && (
             <>
               <Tokens count={now.tokens.cachedInput} /> read, <Tokens count={now.tokens.cacheWrite} /> written
             </>
-          }
-        />
-      )}
+          )
+        }
+      />
     </div>
   )
 }
