@@ -264,7 +264,7 @@ clause('7-422-values', async () => {
 clause('7-unexpected-500', () => assert.equal(statusOf('unexpected'), 500))
 
 clause('7-upstream-502', async () => {
-  for (const fault of ['status=400', 'status=401', 'status=404', 'fault=U10', 'fault=U11-500', 'fault=U12-json']) {
+  for (const fault of ['status=400', 'status=401', 'status=404', 'fault=U11-500', 'fault=U12-json']) {
     assert.equal((await refused(world, chatBody(fault, { model: await addLoneModel(world) }))).status, 502, fault)
   }
 })
