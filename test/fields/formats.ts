@@ -14,7 +14,8 @@ export const FORMATS = {
   openai: {
     kind: 'openai-compatible',
     basePath: '/v1',
-    settings: { ...PRESETS.find(({ name }) => name === 'openai')?.settings },
+    // What the preset leaves to operators is tried, too.
+    settings: { ...PRESETS.find(({ name }) => name === 'openai')?.settings, readsAudio: true, unsupportedFields: [] },
     model: 'gpt-5',
   },
   anthropic: { kind: 'anthropic', basePath: '/v1', settings: {}, model: 'claude-opus-4-5' },
