@@ -52,7 +52,7 @@ const LEDGER_SETTINGS = [
   'enable_mergejoin=off',
 ]
 /** Longer than another gateway's statement takes, and short for everybody who waits behind this one. */
-const LEDGER_LOCK_WAIT = 'lock_timeout=30'
+const LEDGER_LOCK_WAIT = 'lock_timeout=15'
 /** Then others whose wallets are locked get their turn. */
 const LEDGER_SIDE_LOCK_WAIT = 'lock_timeout=500'
 const LEDGER_SIDE_CONNECTIONS = 4

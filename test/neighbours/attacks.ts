@@ -32,7 +32,8 @@ export const ATTACKS: readonly Attack[] = [
     habit: 'calls',
     target: 'gateway',
     missingFrom: (tally, seconds) =>
-      atLeast(tally, seconds * 1_000, 'ms locked') ?? atLeast(tally, 5, '503', '429', 'late', 'open'),
+      // The last call of the quiet tenant is due a moment before the time is over.
+      atLeast(tally, seconds * 950, 'ms locked') ?? atLeast(tally, 5, '503', '429', 'late', 'open'),
   },
   {
     name: 'poisoned batches',
