@@ -14,7 +14,9 @@ import { createAnthropic } from '../src/providers/anthropic/anthropic.ts'
 import { createGemini } from '../src/providers/gemini/gemini.ts'
 import { createOpenAICompatible } from '../src/providers/openai/openai-compatible.ts'
 import type { Provider } from '../src/providers/provider.ts'
-import { createTransport, eventsIn, type EventsRequest, type Transport } from '../src/providers/transport.ts'
+import type { BodyReader } from '../src/providers/body-reader.ts'
+import type { UpstreamRequest } from '../src/providers/upstream-request.ts'
+import { createTransport, type Transport } from '../src/providers/transport.ts'
 import { parseChatRequest } from '../src/rules/calls/chat-request.ts'
 import { UPSTREAM_TIMERS } from '../src/rules/limits.ts'
 
@@ -81,8 +83,8 @@ function answerOfOurs(provider: Provider, upstreamModel: string): Answer {
   const call = { request, upstreamModel, apiKey, timers: UPSTREAM_TIMERS }
   return async () => {
     let text = ''
-    for await (const chunk of provider.stream(call, new AbortController().signal)) {
-      if (chunk.type === 'text') text += chunk.text
+    for await (const chunks of provider.stream(call, new AbortController().signal)) {
+      for (const chunk of chunks) if (chunk.type === 'text') text += chunk.text
     }
     return text
   }
@@ -105,16 +107,15 @@ async function recordedPieces(pair: Pair, url: string): Promise<Buffer[]> {
   const transport = createTransport()
   const recording: Transport = {
     ...transport,
-    events: (wanted: EventsRequest, signal) => {
-      const bytes = transport.bytes({ ...wanted, contentType: 'text/event-stream' }, signal)
-      return eventsIn(
-        (async function* () {
-          for await (const piece of bytes) {
-            pieces.push(piece)
-            yield piece
-          }
-        })(),
-      )
+    exchange<Part, Piece>(wanted: UpstreamRequest, reader: BodyReader<Part, Piece>, signal: AbortSignal) {
+      const recorder: BodyReader<Part, Piece> = {
+        ...reader,
+        split(bytes, parts) {
+          pieces.push(bytes)
+          reader.split(bytes, parts)
+        },
+      }
+      return transport.exchange(wanted, recorder, signal)
     },
   }
   await answerOfOurs(pair.ours({ baseUrl: url, transport: recording }), pair.model)()
@@ -127,16 +128,16 @@ async function recordedPieces(pair: Pair, url: string): Promise<Buffer[]> {
 
 function transportFrom(pieces: readonly Buffer[]): Transport {
   return {
-    events: () => eventsIn(inTurn(pieces)),
-    bytes: () => {
-      throw new Error('events are read here')
+    async *exchange<Part, Piece>(_: UpstreamRequest, reader: BodyReader<Part, Piece>) {
+      for (const piece of pieces) {
+        const parts: Part[] = []
+        reader.split(piece, parts)
+        yield parts.flatMap((part) => reader.read(part))
+      }
+      yield reader.end()
     },
     close: () => Promise.resolve(),
   }
-}
-
-async function* inTurn(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces
 }
 
 function fetchFrom(pieces: readonly Buffer[]): Fetch {

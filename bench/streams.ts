@@ -4,7 +4,6 @@
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { createSecrets } from '../src/platform/secrets.ts'
@@ -12,6 +11,7 @@ import { openStore } from '../src/store/database.ts'
 import { createTestDatabase } from '../test/support/database.ts'
 import { databaseEnv } from '../test/support/logins.ts'
 import { addModel, addProject, addProvider, untilReady, walletOf } from '../test/support/world.ts'
+import { cpuMsOf, residentKbOf } from './calls/processes.ts'
 
 const { values } = parseArgs({
   options: {
@@ -47,15 +47,15 @@ try {
     JSON.stringify({ urls: gateways.map(({ url }) => url), headers: project.headers, streams }),
   ])
   const peak = watchMemory(gateways.map(({ child }) => child.pid ?? 0))
-  const cpuBefore = gateways.map(({ child }) => cpuSecondsOf(child.pid ?? 0))
+  const cpuBefore = gateways.map(({ child }) => cpuMsOf(child.pid ?? 0))
   const [report] = (await once(client, 'message')) as [Record<string, number>]
-  const cpu = gateways.reduce((sum, { child }, i) => sum + cpuSecondsOf(child.pid ?? 0) - (cpuBefore[i] ?? 0), 0)
+  const cpu = gateways.reduce((sum, { child }, i) => sum + cpuMsOf(child.pid ?? 0) - (cpuBefore[i] ?? 0), 0)
   const { held, openHolds } = await walletOf(store, project.id)
   console.log(
     `completed ${report.completed}, broken ${report.broken}, most at once ${report.most}, holds left ${openHolds} (${held} nanos)`,
   )
   console.log(
-    `first token p50 ${report.p50} ms p99 ${report.p99} ms; gateway CPU ${((cpu * 1e6) / (streams * Number(values.tokens))).toFixed(0)} µs per chunk`,
+    `first token p50 ${report.p50} ms p99 ${report.p99} ms; gateway CPU ${((cpu * 1e3) / (streams * Number(values.tokens))).toFixed(0)} µs per chunk`,
   )
   console.log(
     `gateway memory at the peak ${peak()
@@ -115,18 +115,11 @@ function watchMemory(pids: number[]): () => number[] {
   const most = pids.map(() => 0)
   const sampling = setInterval(() => {
     pids.forEach((pid, i) => {
-      const kb = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
-      most[i] = Math.max(most[i] ?? 0, Math.round(kb / 1024))
+      most[i] = Math.max(most[i] ?? 0, Math.round(residentKbOf(pid) / 1024))
     })
   }, 250)
   return () => {
     clearInterval(sampling)
     return most
   }
-}
-
-function cpuSecondsOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
 }

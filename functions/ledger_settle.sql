@@ -3,7 +3,9 @@
 -- available.
 -- Whoever deletes the hold settles the call, so that a resent batch, a sweeper and a gateway that wakes up late can
 -- never charge twice. The result of an idempotency key is stored in the same statement: there is never a charge without
--- it. Reports of usage that cannot be right are kept beside it.
+-- it. Reports of usage that cannot be right are kept beside it. Where another model answered than the one that was asked
+-- for, answered_model_id and answered_price_version_id are what the call is charged as. Whoever settles for a gateway that died
+-- does not know the endpoint: then it is the one that the hold was made for.
 create or replace function ledger_settle(settles json) returns setof ledger_answer language plpgsql as $$
 #variable_conflict use_column
 declare settled int;
@@ -13,12 +15,14 @@ begin
       n int, id uuid, bill_nanos int8, usage_nanos int8, input_tokens int, cached_input_tokens int,
       cache_write_tokens int, output_tokens int, reasoning_tokens int, usage_source text, outcome text,
       deployment_id uuid, conversation_id text, request_id text, streamed boolean, status int2, finish_reason text,
-      error_code text, first_token_ms int, duration_ms int, attempts json, has_key boolean, result text, anomalies text[], provider text, reported json)
+      error_code text, first_token_ms int, duration_ms int, attempts json, has_key boolean, result text, anomalies text[], provider text, reported json,
+      endpoint text, answered_model_id text, answered_price_version_id int8)
   ), closed as (
     -- Returns both sides, so that nothing below has to join them again: with a whole batch that would be quadratic.
     delete from holds h using asked s where h.id = s.id
-    returning s.*, h.project_id, h.key_pair_id, h.model_id, h.price_version_id, h.gateway_id, h.amount_nanos as held,
-      h.held_at, h.end_user_id, least(s.bill_nanos, h.amount_nanos) as within,
+    returning s.*, h.project_id, h.key_pair_id, coalesce(s.answered_model_id, h.model_id) as model_id,
+      coalesce(s.answered_price_version_id, h.price_version_id) as price_version_id, h.gateway_id, h.amount_nanos as held,
+      h.held_at, h.end_user_id, h.session_id, h.endpoint as held_endpoint, least(s.bill_nanos, h.amount_nanos) as within,
       -- Where there are limits, the hold has grown already by as much as they leave.
       case when h.counts is null then greatest(s.bill_nanos - h.amount_nanos, 0) else 0 end as overrun
   ), sized as (
@@ -43,10 +47,11 @@ begin
     from paid p
   ), call as (
     insert into calls (id, project_id, key_pair_id, model_id, deployment_id, conversation_id, request_id, streamed,
-      status, outcome, finish_reason, error_code, first_token_ms, duration_ms, attempts, created_at, end_user_id)
+      status, outcome, finish_reason, error_code, first_token_ms, duration_ms, attempts, created_at, end_user_id,
+      endpoint, session_id)
     select p.id, p.project_id, p.key_pair_id, p.model_id, p.deployment_id, p.conversation_id, p.request_id, p.streamed,
       p.status, p.outcome, p.finish_reason, p.error_code, p.first_token_ms, p.duration_ms, p.attempts, p.held_at,
-      p.end_user_id
+      p.end_user_id, coalesce(p.endpoint, p.held_endpoint), p.session_id
     from paid p
   ), anomaly as (
     insert into usage_anomalies (call_id, project_id, model_id, provider, anomalies, reported)

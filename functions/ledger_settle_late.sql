@@ -29,7 +29,7 @@ begin
           from projects p join wallets w on w.project_id = p.id left join key_pairs k on k.id = c.key_pair_id
             left join calls l on l.id = s.id
             cross join limits_states_of(array[p.publisher_id], array[p.id], array[coalesce(k.counted_as, k.id)],
-              array[l.end_user_id]) t
+              array[l.end_user_id], array[l.session_id]) t
           where p.id = s.project_id and w.has_limits;
         verdict := limits_check(applying, paid, 0);
         paid := greatest(verdict.granted, 0);

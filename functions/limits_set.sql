@@ -22,6 +22,7 @@ begin
       -- There need be no row of an end user, but nobody takes over the limits of another project's.
       when 'end_user' then not exists (select from limits d
         where d.scope = 'end_user' and d.subject = asked.subject and d.project_id <> asked.project_id)
+      when 'session' then false -- by browser_session_begin alone
       else asked.subject = asked.project_id end
   ) then
     raise exception 'there is no % % of publisher %', asked.scope, asked.subject, asked.publisher_id
@@ -31,10 +32,10 @@ begin
     -- No project is made meanwhile: its wallet would not know of these limits.
     perform from publishers u where u.id = asked.publisher_id for update;
   end if;
-  -- As the ledger locks them, so that nothing is counted meanwhile.
+  -- Nothing is counted meanwhile, and no session begins: browser_session_begin reads what limits_note writes.
   perform from wallets w join projects p on p.id = w.project_id
     where p.publisher_id = asked.publisher_id and (asked.project_id is null or p.id = asked.project_id)
-    order by w.project_id for no key update of w;
+    order by w.project_id for update of w;
   delete from limits d where d.scope = asked.scope and d.subject = asked.subject;
   if num_nonnulls(asked.requests_per_minute, asked.tokens_per_minute, asked.concurrent_calls, asked.day_nanos,
       asked.week_nanos, asked.month_nanos, asked.total_nanos) > 0 then
@@ -49,19 +50,7 @@ begin
   elsif asked.scope in ('publisher', 'project', 'key_pair') then
     delete from limit_counts c where c.scope = asked.scope and c.subject = asked.subject;
   end if;
-  update wallets w set has_limits = exists (
-      select from limits d where d.project_id = p.id or (d.scope = 'publisher' and d.subject = p.publisher_id))
-    from projects p where p.id = w.project_id and p.publisher_id = asked.publisher_id
-      and (asked.project_id is null or p.id = asked.project_id);
-  -- Where no limit is left, what still runs is counted no more: nobody would give it back.
-  with unlimited as (
-    select w.project_id from wallets w join projects p on p.id = w.project_id
-    where p.publisher_id = asked.publisher_id and (asked.project_id is null or p.id = asked.project_id) and not w.has_limits
-  ), released as (
-    update holds h set counts = null from unlimited u where h.project_id = u.project_id and h.counts is not null
-  )
-  update limit_counts c set held_nanos = 0, open_holds = 0 from unlimited u
-    where c.project_id = u.project_id and (c.held_nanos > 0 or c.open_holds > 0);
+  perform limits_note(asked.publisher_id, asked.project_id);
 end $$;
 
 revoke execute on function limits_set from public;

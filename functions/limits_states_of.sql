@@ -1,7 +1,11 @@
--- What is counted for calls of these publishers, projects, key pairs and end users, beside the limits that hold for them. The
--- arrays are read in parallel, and nulls are nobody. An end user is counted from the first call for which there is a limit.
-create or replace function limits_states_of(publishers uuid[], projects uuid[], pairs uuid[], end_users uuid[])
-returns setof limit_states language plpgsql as $$
+-- What is counted for calls of these publishers, projects, key pairs, end users and browser sessions, beside the limits that hold
+-- for them. The arrays are read in parallel, and nulls are nobody. An end user is counted from the first call for which there is a
+-- limit, a session from its beginning.
+-- Its form without sessions goes here and not in a migration, so that the ledger_hold that calls it goes in the same transaction.
+drop function if exists limits_states_of(uuid[], uuid[], uuid[], uuid[]);
+
+create or replace function limits_states_of(publishers uuid[], projects uuid[], pairs uuid[], end_users uuid[],
+  sessions uuid[]) returns setof limit_states language plpgsql as $$
 begin
   insert into limit_counts (scope, subject, project_id)
     select 'end_user', u.id, u.project_id from (
@@ -16,6 +20,7 @@ begin
     union all select 'project', u.id from (select distinct unnest(projects)) as u (id)
     union all select 'key_pair', u.id from (select distinct unnest(pairs)) as u (id)
     union all select 'end_user', u.id from (select distinct unnest(end_users)) as u (id)
+    union all select 'session', u.id from (select distinct unnest(sessions)) as u (id)
   ) n join limit_states s on s.scope = n.scope and s.subject = n.id;
 end $$;
 

@@ -11,7 +11,10 @@ const STAGES = [
   [['format:check', 'lint'], ['typecheck']],
   [['db:types:check', 'test']],
   [['test:browser:core']],
-  [['conformance', 'fields', 'faults'], ['exactness -- --calls 2000']],
+  [
+    ['conformance', 'fields', 'faults'],
+    ['exactness -- --calls 2000', 'fuzz'],
+  ],
   // Alone: what it measures is time.
   [['neighbours']],
   [['chaos -- --seconds 45'], ['mutants -- --sample 20 --jobs 2']],

@@ -1,4 +1,4 @@
-/** Answers one chat request: from its body to the last byte, and into the log. */
+/** Answers one chat request, or one for embeddings: from its body to the last byte, and into the log. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { CACHED_TOKENS_MIN, NOT_CACHED } from './caches.ts'
 import type { Caches, CacheUse } from './caches.ts'
@@ -15,6 +15,7 @@ import type { Reply } from './reply.ts'
 import { parseScript } from './script.ts'
 import type { Script } from './script.ts'
 import { send } from './send.ts'
+import { DIMENSIONS, vectorFor } from './vectors.ts'
 import { PeerGone, createWire } from './wire.ts'
 
 const BODY_BYTES_MAX = 16 * 1024 * 1024
@@ -88,6 +89,7 @@ export function createChat(log: CallLog, seed: number, { onCall, caches }: ChatO
         model: call.model,
         reply: composed,
         finish: script.finish,
+        ...vectorsOf(chatRequest, script, seed),
         usage: usageOf(call, chatRequest, script, composed, { fault, cache }),
       },
       stream: chatRequest.stream,
@@ -226,8 +228,18 @@ function scriptOf(request: IncomingMessage, chatRequest: ChatRequest, { format }
     // OpenAI's own models do not show what they think.
     thoughts: chatRequest.wantsThoughts && format !== 'openai' ? A_THOUGHT : undefined,
   })
+  if (chatRequest.vectors) return { ...script, ...WORDLESS }
   const isThoughtless = script.asked && chatRequest.wantsThoughts !== true
   return isThoughtless ? { ...script, thoughts: undefined, reasoningTokens: 0 } : script
+}
+
+/** Who makes vectors writes and thinks nothing, and keeps no prompts. */
+const WORDLESS = { tokens: 0, reasoningTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
+
+function vectorsOf({ vectors }: ChatRequest, script: Script, seed: number) {
+  if (!vectors) return {}
+  const { inputs, isBase64, dimensions = DIMENSIONS } = vectors
+  return { isBase64, vectors: inputs.map((input) => vectorFor(input, script.dimensions ?? dimensions, seed)) }
 }
 
 function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply {
@@ -275,7 +287,9 @@ function usageOf(
   return fault?.usage ? fault.usage(honest) : honest
 }
 
-function promptTokensIn({ messages, alsoRead = [], mediaTokens = 0 }: ChatRequest): number {
+function promptTokensIn({ messages, alsoRead = [], mediaTokens = 0, vectors }: ChatRequest): number {
+  if (vectors)
+    return vectors.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn(input) : input.length), 0)
   const texts = promptTokensOf(messages.map((message) => message.text))
   return alsoRead.reduce((tokens, text) => tokens + tokensIn(text), texts + mediaTokens)
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { CachePlan } from './caches.ts'
 import type { Refusal } from './refusal.ts'
 import type { Reply, Tool } from './reply.ts'
+import type { WantedVectors } from './vectors.ts'
 
 export interface Dialect {
   /** Whose wire format it is, wherever it is served. */
@@ -50,6 +51,8 @@ export interface ChatRequest {
   readonly mediaTokens?: number
   /** How many alternatives of each token it wants to see. Undefined: it does not ask for probabilities. */
   readonly topLogprobs?: number | undefined
+  /** It asks for these, and for no text. */
+  readonly vectors?: WantedVectors
 }
 
 export interface Answer {
@@ -60,6 +63,9 @@ export interface Answer {
   /** The provider's word for its end, where it is not the one that fits the reply. */
   readonly finish?: string | undefined
   readonly topLogprobs?: number | undefined
+  /** Of a request for embeddings: one for each input. */
+  readonly vectors?: readonly (readonly number[])[] | undefined
+  readonly isBase64?: boolean | undefined
   /** Undefined when it was not asked for, or is withheld. */
   readonly usage: ReportedUsage | undefined
 }

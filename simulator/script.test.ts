@@ -23,6 +23,7 @@ test('without a script the reply is ordinary', () => {
   assert.equal(key, '')
   assert.deepEqual(options, {
     tokens: undefined,
+    dimensions: undefined,
     ttftMs: 0,
     gapMs: 0,
     chunkTokens: 1,

@@ -8,6 +8,7 @@
  * | option    | meaning                                                                | default             |
  * |-----------|------------------------------------------------------------------------|---------------------|
  * | tokens    | length of the reply                                                    | 20 to 80, by prompt |
+ * | dimensions| length of vectors, whatever was asked for                              | 8, or as asked      |
  * | ttft      | ms before the first byte, headers included                             | 0                   |
  * | gap       | ms between chunks; a JSON reply takes as long as the stream would have | 0                   |
  * | chunk     | tokens per chunk                                                       | 1                   |
@@ -41,6 +42,7 @@ import { tokensIn } from './reply.ts'
 
 export interface Script {
   readonly tokens: number | undefined
+  readonly dimensions: number | undefined
   readonly ttftMs: number
   readonly gapMs: number
   readonly chunkTokens: number
@@ -73,6 +75,7 @@ export interface Script {
 /** Smallest and largest value of each number. The largest keep one request from occupying the simulator for good. */
 const RANGES = {
   tokens: [0, 100_000],
+  dimensions: [0, 100_000],
   ttft: [0, 600_000],
   gap: [0, 600_000],
   chunk: [1, 100_000],
@@ -126,6 +129,7 @@ export function parseScript(from: Sources): Script {
   if (newline === undefined) throw new Refusal(400, `newline must be one of ${[...NEWLINES.keys()].join(', ')}`)
   return {
     tokens: numberIn(options, 'tokens'),
+    dimensions: numberIn(options, 'dimensions'),
     ttftMs: numberIn(options, 'ttft') ?? 0,
     gapMs: numberIn(options, 'gap') ?? 0,
     chunkTokens: numberIn(options, 'chunk') ?? 1,

@@ -10,6 +10,7 @@ import { createCaches } from './caches.ts'
 import type { CallLog, SimulatedCall } from './calls.ts'
 import { assertAllowed, createChat } from './chat.ts'
 import type { Dialect } from './dialect.ts'
+import { geminiEmbeddings, openaiEmbeddings } from './embeddings.ts'
 import { gemini } from './gemini.ts'
 import { MODELS, openai } from './openai.ts'
 import { Refusal } from './refusal.ts'
@@ -40,7 +41,7 @@ export interface SimulatorOptions {
   readonly onCall?: ((call: SimulatedCall) => void) | undefined
 }
 
-const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini, vertex, bedrock]
+const DIALECTS: readonly Dialect[] = [openai, openaiEmbeddings, anthropic, gemini, geminiEmbeddings, vertex, bedrock]
 
 const SERVER_OPTIONS = {
   noDelay: true,

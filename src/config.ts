@@ -98,6 +98,8 @@ const schema = z.object({
   PARLEY_KEY_PAIR_CALLS_PERCENT: percent.default(INTAKE_LIMITS.keyPairCallsPercent),
   PARLEY_ADDRESS_REQUESTS_PER_SECOND: wholeNumber(1, 1_000_000).default(INTAKE_LIMITS.addressRequestsPerSecond),
   PARLEY_KEY_PAIR_REQUESTS_PER_SECOND: wholeNumber(1, 1_000_000).default(INTAKE_LIMITS.keyPairRequestsPerSecond),
+  PARLEY_SESSION_REQUESTS_PER_SECOND: wholeNumber(1, 1_000_000).default(INTAKE_LIMITS.sessionRequestsPerSecond),
+  PARLEY_SESSION_CALLS_AT_ONCE: wholeNumber(1, 1_000_000).default(INTAKE_LIMITS.sessionCallsAtOnce),
   PARLEY_ACCOUNT_WORK_PERCENT: percent.default(INTAKE_LIMITS.accountWorkPercent),
   PARLEY_BODIES_MIB_MAX: wholeNumber(32, 65_536).default(INTAKE_LIMITS.bodiesBytesMax / MIB),
   PARLEY_KEY_PAIR_BODIES_PERCENT: percent.default(INTAKE_LIMITS.keyPairBodiesPercent),
@@ -189,6 +191,8 @@ export function intakeLimitsOf(config: Config): IntakeLimits {
   return {
     addressRequestsPerSecond: config.PARLEY_ADDRESS_REQUESTS_PER_SECOND,
     keyPairRequestsPerSecond: config.PARLEY_KEY_PAIR_REQUESTS_PER_SECOND,
+    sessionRequestsPerSecond: config.PARLEY_SESSION_REQUESTS_PER_SECOND,
+    sessionCallsAtOnce: config.PARLEY_SESSION_CALLS_AT_ONCE,
     projectCallsPercent: config.PARLEY_PROJECT_CALLS_PERCENT,
     keyPairCallsPercent: config.PARLEY_KEY_PAIR_CALLS_PERCENT,
     accountWorkPercent: config.PARLEY_ACCOUNT_WORK_PERCENT,

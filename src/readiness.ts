@@ -34,6 +34,8 @@ const WORKER: SchemaNeeds = {
     'open_transactions',
     'make_partition',
     'limits_forget',
+    'browser_sessions_forget',
+    'erase_conversation_leftovers',
     'add_counts',
     'time_of_id',
   ],

@@ -1,11 +1,7 @@
 import type { Chunk } from '../src/rules/calls/chunk.ts'
 import { createReader } from '../src/providers/anthropic/anthropic.ts'
-import { finish, text, toolCall, usage } from './support/chunks.ts'
+import { finish, reasoning, text, toolCall, usage } from '../src/providers/support.test.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
-
-function reasoning(value: string): Chunk {
-  return { type: 'reasoning', text: value }
-}
 
 function signature(format: string, content: unknown): Chunk {
   return {

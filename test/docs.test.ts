@@ -5,7 +5,16 @@ import { test } from 'node:test'
 import { billFor, CALL_OUTCOMES, type CallOutcome } from '../src/rules/billing/charging.ts'
 import { openAICompatibleSettings } from '../src/providers/openai/openai-settings.ts'
 import { KNOWN_FIELDS, parseChatRequest } from '../src/rules/calls/chat-request.ts'
-import { ROUTE_FIELDS } from '../src/rules/calls/route-fields.ts'
+import { parseResponsesRequest, RESPONSES_FIELDS } from '../src/rules/calls/responses/responses-request.ts'
+import { REASONING_TOKENS } from '../src/rules/calls/reasoning.ts'
+import { KNOWN_EMBEDDING_FIELDS } from '../src/rules/calls/embeddings-request.ts'
+import {
+  EMBEDDING_INPUTS_MAX,
+  EMBEDDING_TOKENS_MAX,
+  EMBEDDINGS_JSON_LIMITS,
+  VECTOR_DIMENSIONS_MAX,
+} from '../src/rules/limits.ts'
+import { EMBEDDING_FIELDS, ROUTE_FIELDS } from '../src/rules/calls/route-fields.ts'
 import { ERRORS, type ParleyError } from '../src/rules/errors.ts'
 import { pageOf } from './fields/docs.ts'
 import { TABLE } from './fields/table.ts'
@@ -42,7 +51,7 @@ test('docs/fields.md is what the table of `npm run fields` says: write it with `
 test('docs/billing.md says of every outcome whether it costs something, as the rules do', async () => {
   const price = { version: 1n, input: 1_000_000n, cachedInput: 0n, cacheWrite: 0n, output: 1_000_000n, reasoning: 0n }
   const usage = { input: 10, cachedInput: 0, cacheWrite: 0, output: 10, reasoning: 0 }
-  const rows = rowsOf(await read('docs/billing.md'))
+  const rows = rowsOf(await read('docs/billing.md')).filter(([name]) => name !== 'reasoning_effort')
   assert.deepEqual(
     rows.map(([outcome]) => outcome),
     [...CALL_OUTCOMES],
@@ -52,6 +61,23 @@ test('docs/billing.md says of every outcome whether it costs something, as the r
     const { charge } = billFor(ending, price)
     assert.equal(charge === 0n, cost!.startsWith('nothing'), outcome)
   }
+})
+
+test('docs/billing.md says how many tokens each effort is, as the rules do, and other pages leave it to it', async () => {
+  const section = sectionOf(await read('docs/billing.md'), '## Models that reason')
+  const [, efforts, tokens] = /^\| `reasoning_effort` \|(.*)\|\n.*\n\| tokens \|(.*)\|$/m.exec(section) ?? []
+  const cellsOf = (row = '') => row.split('|').map((cell) => cell.trim())
+  const names = cellsOf(efforts).map((cell) => cell.replaceAll('`', ''))
+  const numbers = cellsOf(tokens).map((cell) => Number(cell.replaceAll(',', '')))
+  assert.deepEqual(Object.fromEntries(names.map((name, n) => [name, numbers[n]])), REASONING_TOKENS)
+  const high = REASONING_TOKENS.high.toLocaleString('en')
+  const pages = readdirSync(new URL('../docs', import.meta.url)).filter((name) => name.endsWith('.md'))
+  const texts = await Promise.all(pages.map((name) => read(`docs/${name}`)))
+  // docs/fields.md is made from what is tried.
+  assert.deepEqual(
+    pages.filter((_, n) => texts[n]?.includes(high)),
+    ['billing.md', 'fields.md'],
+  )
 })
 
 test('docs/operations.md explains every kind of anomaly', async () => {
@@ -108,7 +134,7 @@ test('docs/operations.md explains every name that --unsupported takes', async ()
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .flatMap((line) => [...String(line.split('|')[1]).matchAll(/`(\w+)`/g)].map(([, name]) => String(name)))
-  assert.deepEqual(names.toSorted(), [...ROUTE_FIELDS].toSorted())
+  assert.deepEqual(names.toSorted(), [...ROUTE_FIELDS, ...EMBEDDING_FIELDS].toSorted())
 })
 
 /** What each row of docs/api.md's table of refusals is about. */
@@ -137,6 +163,44 @@ test('docs/api.md quotes the sentences of requests that are always refused, and 
     )
   }
   for (const field of KNOWN_FIELDS) assert.match(section, new RegExp(`\`${field}\\b`), field)
+})
+
+test('docs/api.md names every field of a request for embeddings, and its limits', async () => {
+  const section = sectionOf(await read('docs/api.md'), '## POST /v1/embeddings')
+  for (const field of KNOWN_EMBEDDING_FIELDS) assert.match(section, new RegExp(`\`${field}\\b`), field)
+  for (const limit of [
+    EMBEDDING_INPUTS_MAX,
+    EMBEDDING_TOKENS_MAX,
+    EMBEDDINGS_JSON_LIMITS.itemsMax,
+    VECTOR_DIMENSIONS_MAX,
+  ])
+    assert.ok(section.includes(limit.toLocaleString('en')), String(limit))
+})
+
+/** What each row of its table of refusals there is about. */
+const REFUSED_RESPONSES: Record<string, unknown>[] = [
+  { store: true },
+  { previous_response_id: 'resp_1' },
+  { conversation: 'conv_1' },
+  { input: [{ type: 'item_reference', id: 'msg_1' }] },
+  { background: true },
+  { prompt: { id: 'pmpt_1' } },
+  { tools: [{ type: 'web_search' }] },
+  { max_tool_calls: 1 },
+  { truncation: 'auto' },
+  { context_management: [] },
+  { moderation: {} },
+]
+
+test('docs/api.md quotes what responses refuse, and names every field of theirs', async () => {
+  const section = sectionOf(await read('docs/api.md'), '## POST /v1/responses')
+  for (const fields of REFUSED_RESPONSES)
+    assert.throws(
+      () => parseResponsesRequest({ model: 'm', input: 'Hello', ...fields }),
+      ({ status, message }: ParleyError) => status === 422 && section.includes(message),
+      JSON.stringify(fields),
+    )
+  for (const field of RESPONSES_FIELDS) assert.match(section, new RegExp(`\`${field}\\b`), field)
 })
 
 /** The folders that a drawing names, by indentation: `src/`, then `src/gateway/`, then `src/gateway/upstreams/`. */

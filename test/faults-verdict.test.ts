@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planOf, unexpectedFaults } from './faults/cells.ts'
+import { PROVIDER_KINDS } from '../src/providers/create-provider.ts'
+import { ADAPTERS, nameOf } from './faults/adapters.ts'
+import { columnsOf, planOf, unexpectedFaults } from './faults/cells.ts'
 import { reportOf } from './faults/report.ts'
 import { verdictOf } from './faults/verdict.ts'
 
@@ -24,6 +26,11 @@ test('a cell that was planned and not tried fails the matrix', () => {
   assert.match(verdict.problems[0] ?? '', /U6 SSE\/2\nwas not tried/)
 })
 
+test('every wire format is in the matrix', () => {
+  const kinds = ADAPTERS.map(({ kind }) => kind)
+  assert.deepEqual(kinds.toSorted(), PROVIDER_KINDS.toSorted())
+})
+
 test('a matrix without cells is no success', () => {
   assert.equal(verdictOf([], [], []).failed, 1)
   assert.equal(verdictOf([good.cell], [{ ...good, complaints: ['crashed'] }], []).passed, 0)
@@ -42,10 +49,13 @@ test('cells that share a name, are tried twice or were never planned fail the ma
 
 test('the plan is every adapter by every fault by every column, and what is left out has a reason', () => {
   const { cells, absent } = planOf({})
-  const adapters = new Set(cells.map((cell) => cell.adapter.kind))
-  assert.deepEqual([...adapters].toSorted(), ['anthropic', 'bedrock', 'gemini', 'openai-compatible', 'vertex'])
+  const adapters = new Map(cells.map((cell) => [nameOf(cell.adapter), cell.adapter]))
+  const chats = ['anthropic', 'bedrock', 'gemini', 'openai-compatible', 'vertex']
+  const others = ['gemini-embeddings', 'openai-embeddings', 'openai-embeddings-float']
+  assert.deepEqual([...adapters.keys()].toSorted(), [...chats, ...others].toSorted())
+  const columns = [...adapters.values()].reduce((sum, adapter) => sum + columnsOf(adapter).length, 0)
   const faults = new Set([...cells, ...absent].map(({ fault }) => fault))
-  assert.equal(cells.length + absent.length, adapters.size * faults.size * 4)
+  assert.equal(cells.length + absent.length, faults.size * columns)
   for (const { reason } of absent) assert.ok(reason.length > 10, reason)
   assert.ok(absent.length > 0 && absent.length * 8 < cells.length, 'few are left out')
   assert.equal(new Set(cells.map((cell) => cell.id)).size, cells.length)
@@ -77,7 +87,7 @@ test('the report shows each cell, why others are empty, each failure, and ends i
   )
   const report = reportOf(plan, results, verdict)
   assert.match(report, /^U7-badjson +ok 200 +FAIL 200 +NOT TRIED +ok 200/m)
-  assert.match(report, /^U7-bom +- +- +- +-$/m)
+  assert.match(report, /^U7-bom(?: +-){4}$/m)
   assert.match(report, /^- U7-bom, .*: its streams are frames of bytes/m)
   assert.match(report, /^FAILED bedrock U7-badjson JSON\/2\n {4}the text is wrong$/m)
   assert.match(report, /\nfaults: \d+ passed, 2 failed$/)

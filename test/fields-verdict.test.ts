@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FORMAT_NAMES } from './fields/formats.ts'
+import { PROVIDER_KINDS } from '../src/providers/create-provider.ts'
+import { FORMAT_NAMES, FORMATS } from './fields/formats.ts'
 import { complaintsAbout, type Exchange } from './fields/judge.ts'
-import { keeps, refused, sees, type Row } from './fields/row.ts'
+import { expectedOf, keeps, refused, sees, type Row } from './fields/row.ts'
 import { missingFields, planOf, TABLE, unsaid } from './fields/table.ts'
 
 const BODY = { thinking: { budget_tokens: 24_576 }, messages: [{ role: 'user', content: 'Hello' }] }
@@ -62,11 +63,27 @@ test('a refusal is 422, begins with the name of the field, and comes before the 
 })
 
 test('the table stands for every field that a request may have, in every format', () => {
+  const kinds = Object.values(FORMATS).map(({ kind }) => kind)
+  assert.deepEqual(kinds.toSorted(), PROVIDER_KINDS.toSorted())
   assert.deepEqual(missingFields(), [])
   assert.deepEqual(unsaid(), [])
   assert.ok(missingFields(TABLE.filter(({ field }) => field !== 'seed')).includes('seed'))
   const row: Row = { field: 'x', does: '', cases: [{ name: 'any', request: {}, openai: sees({}) }] }
   assert.deepEqual(unsaid([row]), ['x in anthropic', 'x in gemini', 'x in vertex', 'x in bedrock'])
+})
+
+test('a refusal stands in the row of the field that it names, where somebody who was refused looks for it', () => {
+  const misplaced = TABLE.flatMap(({ field, also = [], cases }) =>
+    FORMAT_NAMES.flatMap((format) => {
+      const expected = cases.flatMap((tried) => expectedOf(tried, format) ?? [])
+      const refusals = expected.flatMap((one) => ('refused' in one ? [one.refused] : []))
+      const names = new Set([field, ...also, 'messages'])
+      // Where all is refused, there is nothing to look for.
+      if (refusals.length === expected.length) return []
+      return refusals.filter((words) => !names.has(String(/^\w+/.exec(words)))).map((words) => `${field}: ${words}`)
+    }),
+  )
+  assert.deepEqual(misplaced, [])
 })
 
 test('the plan is every case by every format that it names, as JSON and as a stream, each under a name of its own', () => {

@@ -5,12 +5,8 @@ import { test } from 'node:test'
 import { createReader } from '../src/providers/gemini/gemini.ts'
 import type { Chunk } from '../src/rules/calls/chunk.ts'
 import { completionTokensOf, promptTokensOf } from '../src/rules/billing/usage.ts'
-import { finish, text, usage } from './support/chunks.ts'
+import { finish, text, toolCall, usage } from '../src/providers/support.test.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
-
-function toolCall(index: number, id: string, name: string, args: string): Chunk {
-  return { type: 'tool_call', index, id, name, arguments: args }
-}
 
 function signature(format: string, content: unknown): Chunk {
   return {
@@ -32,14 +28,14 @@ const EXPECTED: Record<string, readonly Chunk[]> = {
   ],
   'function-call': [
     text('Let me look.'),
-    toolCall(0, 'call_kX2taP7bLqa_xN8P_0', 'get_weather', '{"city":"Zürich","days":2}'),
+    toolCall(0, '{"city":"Zürich","days":2}', 'call_kX2taP7bLqa_xN8P_0', 'get_weather'),
     finish('tool_calls'),
     usage(62, 19),
   ],
   'parallel-calls': [
-    toolCall(0, 'fc7a1', 'get_weather', '{"city":"Bern"}'),
-    toolCall(1, 'fc7a2', 'get_time', '{}'),
-    toolCall(2, 'fc7a3', 'ping', '{}'),
+    toolCall(0, '{"city":"Bern"}', 'fc7a1', 'get_weather'),
+    toolCall(1, '{}', 'fc7a2', 'get_time'),
+    toolCall(2, '{}', 'fc7a3', 'ping'),
     signature('gemini', { 0: 'CiQB0e2Kb1x=' }),
     finish('tool_calls'),
     usage(80, 30, { reasoning: 51 }),

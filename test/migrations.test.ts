@@ -32,3 +32,15 @@ test('a migration that takes away what older programs use says which is the olde
   })
   assert.deepEqual(silent, [], 'begin it with "-- Oldest program: 0024", the newest migration of that program')
 })
+
+/** It is dropped in its file then, in one transaction with what takes its place and with those who call it. */
+test('no migration drops a function that functions/ still has: the version before calls it until the last one', () => {
+  const files = new Set(readdirSync(new URL('../functions/', import.meta.url)))
+  const early = readdirSync(FOLDER).flatMap((name) => {
+    if (!name.endsWith('.sql') || name < FIRST_THAT_SAYS_SO) return []
+    const text = readFileSync(new URL(name, FOLDER), 'utf8')
+    const dropped = text.matchAll(/\bdrop (?:function|routine)(?: if exists)? (?:public\.)?(\w+)/gi)
+    return [...dropped].filter(([, each]) => files.has(`${each}.sql`)).map(([, each]) => `${name}: ${each}`)
+  })
+  assert.deepEqual(early, [])
+})

@@ -1,6 +1,6 @@
 import type { Chunk } from '../src/rules/calls/chunk.ts'
 import { createReader } from '../src/providers/openai/openai-events.ts'
-import { finish, text, toolCall, usage } from './support/chunks.ts'
+import { finish, text, toolCall, usage } from '../src/providers/support.test.ts'
 import { testStoredStreams } from './support/stored-streams.ts'
 
 function refusal(value: string): Chunk {

@@ -44,6 +44,14 @@ test('each way in which the database fails is told apart, with what to do and wi
     [failure('25006'), /^The database at db\.example:5432 is read-only: nothing was changed\. .*DATABASE_URL/],
     [failure('53300'), /^The database at db\.example:5432 has no connection left: nothing was changed\. /],
     [
+      failure('57P03'),
+      /^The database at db\.example:5432 takes no connections at present \(57P03\): nothing was changed\. /,
+    ],
+    [
+      Object.assign(failure('55000'), { severity: 'FATAL' }),
+      /^The database at db\.example:5432 takes no connections at present \(55000\): .*allow_connections/,
+    ],
+    [
       new ForeignMigration('0016_owed_and_anomalies.sql'),
       /^Migration 0016_owed_and_anomalies\.sql: .* than the one that migrated the database\. Install the released files\.$/,
     ],

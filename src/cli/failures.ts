@@ -20,6 +20,7 @@ const LISTS = {
   route: 'parley model show MODEL',
   conversation: 'parley conversation list PROJECT',
   'end user': 'parley end-user list PROJECT',
+  session: 'parley sessions list PROJECT',
   transfer: 'parley wallet ledger PROJECT',
   advertiser: 'parley advertiser list',
   campaign: 'parley campaign list',
@@ -67,6 +68,8 @@ const BUSY = new Set(['40P01', '55P03', '57014'])
 const READ_ONLY = '25006'
 const NO_CONNECTION_LEFT = '53300'
 const DISK_FULL = '53100'
+/** It starts, recovers, or was told to let nobody in. */
+const LETS_NOBODY_IN = new Set(['57P03', '55000'])
 /** By an administrator, or because the server stops. */
 const TERMINATED = '57P01'
 export const UNIQUE_VIOLATION = '23505'
@@ -112,7 +115,7 @@ function databaseProblemOf(error: unknown, databaseUrl: string): string | undefi
   if (BUSY.has(state) || nothing !== undefined) {
     return `The database is busy (${state}): ${nothing ?? 'the statement that failed changed nothing'}. Run it again.`
   }
-  return unwillingOf(state, at) ?? (isUnavailable(error) ? unreachable(at) : undefined)
+  return unwillingOf(state, at) ?? (isUnavailable(error) ? unreachable(state, at) : undefined)
 }
 
 /** It answers, and will not. */
@@ -127,6 +130,9 @@ function unwillingOf(state: string, at: string): string | undefined {
   return undefined
 }
 
-function unreachable(at: string): string {
+function unreachable(state: string, at: string): string {
+  if (LETS_NOBODY_IN.has(state)) {
+    return `The database${at} takes no connections at present (${state}): nothing was changed. It may be starting, a standby, or closed to everybody (allow_connections).`
+  }
   return `The database${at} cannot be reached. Check that it runs and that DATABASE_URL is right.`
 }

@@ -14,6 +14,7 @@ import { addDomainCommands } from './projects/domains.ts'
 import { addEndUserCommands } from './calls/end-users.ts'
 import { CliError } from './failures.ts'
 import { addIgnoredFieldsCommand } from './calls/ignored-fields.ts'
+import { addBrowserSessionCommands } from './projects/browser-sessions.ts'
 import { addKeyCommands } from './projects/keys.ts'
 import { addLimitCommands } from './billing/limits.ts'
 import { addMatcherCommands } from './operations/matcher.ts'
@@ -73,6 +74,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addProjectCommands(program)
   addDomainCommands(program)
   addKeyCommands(program)
+  addBrowserSessionCommands(program)
   addWalletCommands(program)
   addLimitCommands(program)
   addProviderCommands(program)

@@ -7,6 +7,7 @@ import { auditRoutes } from './accounts/audit-log.ts'
 import { callRoutes } from './calls/calls.ts'
 import { conversationRoutes } from './calls/conversations.ts'
 import { endUserRoutes } from './calls/end-users.ts'
+import { browserSessionRoutes } from './projects/browser-sessions.ts'
 import { domainRoutes } from './projects/domain.ts'
 import { homeRoutes } from './projects/home.ts'
 import { keyRoutes } from './projects/keys.ts'
@@ -49,6 +50,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   playgroundRoutes(scope, world)
   domainRoutes(scope, world)
   keyRoutes(scope, world)
+  browserSessionRoutes(scope, world)
   limitRoutes(scope, world)
   teamRoutes(scope, world)
   auditRoutes(scope, world)

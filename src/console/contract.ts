@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { account } from './contract/account.ts'
 import { auditLog } from './contract/audit-log.ts'
+import { browserSessions } from './contract/browser-sessions.ts'
 import { calls } from './contract/calls.ts'
 import { conversations } from './contract/conversations.ts'
 import { domains } from './contract/domains.ts'
@@ -33,6 +34,7 @@ export const contract = {
   ...playground,
   ...domains,
   ...keys,
+  ...browserSessions,
   ...limits,
   ...team,
   ...auditLog,

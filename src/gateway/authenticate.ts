@@ -15,6 +15,7 @@ import { orLacking } from './missing-secret.ts'
 export type Caller = Pick<
   KeyRecord,
   | 'keyPairId'
+  | 'publishableKey'
   | 'countedAs'
   | 'projectId'
   | 'publisherId'
@@ -23,14 +24,29 @@ export type Caller = Pick<
   | 'isPlayground'
   | 'monetization'
   | 'isWalletEmpty'
->
+  | 'domain'
+> & {
+  /** Called with the secret of a browser session, which may do less than its pair. */
+  session?: CallerSession | undefined
+}
+
+export interface CallerSession {
+  id: string
+  /** Whom its calls are for, whatever they say. Null: nobody. */
+  endUserId: string | null
+  maxTokens: number | null
+}
 
 export interface Keys {
   publishable: string | undefined
   secret: string | undefined
+  /** The page that calls, as its browser says. */
+  origin?: string | undefined
 }
 
-/** How old a cached answer may be. A completion's hold checks the truth again, so this bounds only models and receipts. */
+type BothKeys = { publishable: string; secret: string }
+
+/** How old a cached answer may be. The hold of a call checks the truth again, so this bounds only what holds no credit. */
 const FRESH_MS = 2_000
 /** How long a known pair is still believed while the store is away: a valid pair is never told 401 because of that. */
 const STALE_MS = MINUTE_MS
@@ -45,27 +61,15 @@ interface AuthenticateOptions {
   waitMs?: number | undefined
 }
 
-interface CachedRecord {
-  record: KeyRecord
-  readAt: number
-}
-
 /**
  * Answers 401 in one way for unknown, mismatched and malformed keys, so that nobody learns which half was wrong or
  * whether a publishable key exists. Only who proves the whole pair is told that it is inactive.
  *
  * Whether a pair may call is also said in functions/ledger_hold.sql and src/store/calls/idempotency.ts: the three must say
  * the same.
- *
- * What is known of a publishable key answers only those who have its secret. For everybody else a key that exists goes the
- * way of one that does not: the same look-up, the same work, the same wait, and 503 while the store is away.
  */
 export function createAuthenticate(options: AuthenticateOptions): (keys: Keys) => Promise<Caller> {
-  const { db, secrets, log, waitMs = STORE_WAIT_MS } = options
-  const known = new LRUCache<string, CachedRecord>({ max: CACHED_MAX, ttl: STALE_MS })
-  /** Whole pairs that are wrong. Not publishable keys: a stranger's wrong secret must not keep the owner out. */
-  const wrong = new LRUCache<string, true>({ max: CACHED_MAX, ttl: FRESH_MS })
-  const load = createLoad(db, known, waitMs)
+  const { db, secrets, log, waitMs } = options
   const currentPepper = secrets.keyFor('key-pair-pepper')
   const nobodysDigest = Buffer.alloc(32)
 
@@ -74,61 +78,105 @@ export function createAuthenticate(options: AuthenticateOptions): (keys: Keys) =
     return orLacking(log, () => secrets.keyFor('key-pair-pepper', secretVersion))
   }
 
-  /** The same work for a key that does not exist as for one that does. */
-  function isProvenTo(record: KeyRecord | undefined, secret: string): record is KeyRecord {
-    const pepper = record ? pepperOf(record) : currentPepper
-    const isSame = isSameDigest(secretDigestOf(secret, pepper), record?.secretDigest ?? nobodysDigest)
-    return record !== undefined && isSame
-  }
+  const prove = createProof<KeyRecord>({
+    find: (publishableKeys) => findKeyRecords(db, publishableKeys),
+    // The same work for a key that does not exist as for one that does.
+    isProven(record, { secret }) {
+      const pepper = record ? pepperOf(record) : currentPepper
+      const isSame = isSameDigest(secretDigestOf(secret, pepper), record?.secretDigest ?? nobodysDigest)
+      return record !== undefined && isSame
+    },
+    pepper: currentPepper,
+    waitMs,
+  })
 
-  /** `believed` is what the pair was proven to be, not long ago. */
-  async function lookUp(publishable: string, secret: string, believed: KeyRecord | undefined): Promise<KeyRecord> {
+  return async ({ publishable, secret }) => {
+    if (!publishable || !secret) throw new ParleyError('keys_missing')
+    if (!isPublishableKey(publishable) || !isSecretKey(secret)) throw new ParleyError('keys_invalid')
+    const record = await prove(publishable, { publishable, secret })
+    expectUsable(record)
+    return record
+  }
+}
+
+/** Of who has proven the pair, or a session of it. */
+export function expectUsable(record: KeyRecord): void {
+  if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))
+    throw new ParleyError('key_inactive')
+  if (!record.isAccountActivated) throw new ParleyError('account_not_activated')
+  if (!record.isDomainVerified) throw new ParleyError('domain_not_verified')
+}
+
+interface ProofOptions<Found> {
+  /** In the order asked; undefined where there is none. */
+  find(names: readonly string[]): Promise<(Found | undefined)[]>
+  isProven(found: Found | undefined, keys: BothKeys): boolean
+  /** Of the digests that wrong keys are remembered by. */
+  pepper: Buffer
+  waitMs: number | undefined
+}
+
+interface CachedRecord<Found> {
+  record: Found
+  readAt: number
+}
+
+/**
+ * Looks somebody up by `name`, and refuses whoever has not the right keys. What is known of a name answers only those who have
+ * its secret. For everybody else a name that exists goes the way of one that does not: the same look-up, the same work, the same
+ * wait, and 503 while the store is away.
+ */
+export function createProof<Found extends {}>({ find, isProven, pepper, waitMs = STORE_WAIT_MS }: ProofOptions<Found>) {
+  const known = new LRUCache<string, CachedRecord<Found>>({ max: CACHED_MAX, ttl: STALE_MS })
+  /** Whole pairs that are wrong. Not publishable keys: a stranger's wrong secret must not keep the owner out. */
+  const wrong = new LRUCache<string, true>({ max: CACHED_MAX, ttl: FRESH_MS })
+  const load = createLoad(find, known, waitMs)
+
+  /** `believed` is what the keys were proven to be, not long ago. */
+  async function lookUp(name: string, keys: BothKeys, believed: Found | undefined): Promise<Found> {
     // Begun before anything that depends on the key: a wait for the rest of the time would still tell when it began.
     const refusal = sleep(REFUSED_AFTER_MS, undefined, { ref: false })
-    const pair = secretDigestOf(publishable + secret, currentPepper).toString('base64')
+    const pair = secretDigestOf(keys.publishable + keys.secret, pepper).toString('base64')
     if (!wrong.has(pair)) {
-      const record = await orUnavailable(load(publishable)).catch((error: unknown) => {
+      const record = await orUnavailable(load(name)).catch((error: unknown) => {
         if (believed) return believed
         throw error
       })
-      if (isProvenTo(record, secret)) return record
+      if (isProven(record, keys) && record) return record
       wrong.set(pair, true)
     }
     await refusal
     throw new ParleyError('keys_invalid')
   }
 
-  return async ({ publishable, secret }) => {
-    if (!publishable || !secret) throw new ParleyError('keys_missing')
-    if (!isPublishableKey(publishable) || !isSecretKey(secret)) throw new ParleyError('keys_invalid')
-    const cached = known.get(publishable)
-    const believed = isProvenTo(cached?.record, secret) ? cached?.record : undefined
+  return async (name: string, keys: BothKeys): Promise<Found> => {
+    const cached = known.get(name)
+    const believed = isProven(cached?.record, keys) ? cached?.record : undefined
     const isFresh = cached !== undefined && performance.now() - cached.readAt < FRESH_MS
-    const record = believed && isFresh ? believed : await lookUp(publishable, secret, believed)
-    if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))
-      throw new ParleyError('key_inactive')
-    if (!record.isAccountActivated) throw new ParleyError('account_not_activated')
-    if (!record.isDomainVerified) throw new ParleyError('domain_not_verified')
-    return record
+    return believed && isFresh ? believed : await lookUp(name, keys, believed)
   }
 }
 
-/** One look-up per key at a time, however many requests wait for it. */
-function createLoad(db: Db, known: LRUCache<string, CachedRecord>, waitMs: number) {
-  const loading = new Map<string, Promise<KeyRecord | undefined>>()
-  const lookups = createLookups((publishableKeys: readonly string[]) => findKeyRecords(db, publishableKeys))
-  return (publishable: string): Promise<KeyRecord | undefined> => {
-    let pending = loading.get(publishable)
+/** One look-up per name at a time, however many requests wait for it. */
+function createLoad<Found>(
+  find: ProofOptions<Found>['find'],
+  known: LRUCache<string, CachedRecord<Found>>,
+  waitMs: number,
+) {
+  const loading = new Map<string, Promise<Found | undefined>>()
+  const lookups = createLookups(find)
+  return (name: string): Promise<Found | undefined> => {
+    let pending = loading.get(name)
     if (!pending) {
       pending = lookups
-        .submit(publishable, waitMs)
+        .submit(name, waitMs)
         .then((record) => {
-          if (record) known.set(publishable, { record, readAt: performance.now() })
-          else known.delete(publishable)
+          if (record) known.set(name, { record, readAt: performance.now() })
+          else known.delete(name)
           return record
         })
-        .finally(() => loading.delete(publishable))
-      loading.set(publishable, pending)
+        .finally(() => loading.delete(name))
+      loading.set(name, pending)
     }
     return pending
   }

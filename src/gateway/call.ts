@@ -3,13 +3,15 @@ import type { CallOutcome, UsageSource } from '../rules/billing/charging.ts'
 import type { Rates } from '../rules/billing/limits.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Usage } from '../rules/billing/usage.ts'
+import type { CallEndpointName } from '../rules/endpoints.ts'
 import type { CallFacts } from '../store/billing/settlement.ts'
 import type { Caller } from './authenticate.ts'
 
-/** One completion request, from the moment its keys were accepted. */
+/** One request that is answered by a model, from the moment its keys were accepted. */
 export interface Call {
-  /** Also the id of its hold, its charge and, as `chatcmpl-…`, of the completion. */
+  /** Also the id of its hold, its charge and, behind its endpoint's prefix, of the answer. */
   readonly id: string
+  readonly endpoint: CallEndpointName
   readonly requestId: string
   readonly caller: Caller
   /** The parsed JSON as it was sent, which says more than what is left of it after checks. */
@@ -25,6 +27,8 @@ export interface Call {
   readonly createdAt: Date
   /** Monotonic, for durations. */
   readonly startedMs: number
+  /** Sets memory of the process aside until the call ends, as for its body: undefined, or a promise that rejects with 429 or 503. */
+  reserve(bytes: number): Promise<void> | undefined
   /** Aborts when the caller is gone or the process must end. */
   readonly signal: AbortSignal
   /** What becomes known along the way, and is stored when the call is settled. */
@@ -34,7 +38,9 @@ export interface Call {
 }
 
 export interface CallProgress {
+  /** The one that was asked for, or the one of its fallbacks that is being tried. */
   model?: string
+  hasFallbacks?: boolean
   /** The digest that whom it is for is known by. */
   endUserId?: string | undefined
   /** What providers' caches are to know of its conversation. Undefined: an independent request. */

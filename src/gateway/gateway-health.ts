@@ -21,7 +21,7 @@ export interface GatewayHealthOptions {
 
 /** What the request path asks of the database. */
 const NEEDS: SchemaNeeds = {
-  functions: ['ledger_apply', 'ledger_free_wallets', 'idempotency_claim'],
+  functions: ['ledger_apply', 'ledger_free_wallets', 'idempotency_claim', 'browser_session_begin'],
   writesCalls: true,
 }
 

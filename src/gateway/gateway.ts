@@ -6,6 +6,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { createTransport, type TransportOptions } from '../providers/transport.ts'
 import { HOUR_MS } from '../rules/durations.ts'
+import { looksLikeSessionSecret } from '../rules/projects/keys.ts'
 import { BEATS_PER_LEASE, INTAKE_LIMITS, type IntakeLimits } from '../rules/limits.ts'
 import type { Db, Store } from '../store/database.ts'
 import { removeGateway } from '../store/billing/gateways.ts'
@@ -15,6 +16,8 @@ import { openLedger } from '../store/billing/ledger/open-ledger.ts'
 import { noteKeyRefusal } from '../store/catalogue/providers.ts'
 import { ensurePartitions } from '../store/partitions.ts'
 import { createAuthenticate, type Caller, type Keys } from './authenticate.ts'
+import { createAuthenticateSession } from './sessions/authenticate-session.ts'
+import { createMint, type Mint } from './sessions/mint.ts'
 import { ShutDown, type RunningCalls } from './call.ts'
 import { createCallMetadata, type CallMetadata } from './call-metadata.ts'
 import { createCatalogueView, type CatalogueView } from './upstreams/catalogue.ts'
@@ -28,6 +31,7 @@ import { createIntake, type Intake } from './intake/intake.ts'
 import { createWork, type Work } from './intake/work.ts'
 import { createLease } from './lease.ts'
 import { createLinks, type Links } from './recommendations/links.ts'
+import { createTokenMemory, type TokenMemory } from './metering/token-memory.ts'
 import { createModelStatistics, type ModelStatistics } from './metering/model-statistics.ts'
 import { createRefusalLines, type RefusalLines } from './refusal-lines.ts'
 import { createRecommendations, type Recommendations } from './recommendations/recommendations.ts'
@@ -37,6 +41,7 @@ import { createUpstreams, type Upstreams } from './upstreams/upstreams.ts'
 export interface Gateway {
   readonly db: Db
   authenticate(keys: Keys): Promise<Caller>
+  readonly mint: Mint
   readonly catalogue: CatalogueView
   readonly upstreams: Upstreams
   readonly conversations: Conversations
@@ -48,6 +53,7 @@ export interface Gateway {
   readonly links: Links
   readonly ledger: Ledger
   readonly statistics: ModelStatistics
+  readonly tokenMemory: TokenMemory
   /** Numbers from 0 to below 1 that no caller can foresee. */
   chance(): number
   readonly running: RunningCalls
@@ -99,7 +105,6 @@ export function createGateway(options: GatewayOptions): Gateway {
   const running: RunningCalls = new Map()
   const work = createWork({ accountPercent: intakeLimits.accountWorkPercent })
   const lastUsed = createLastUsed(store.db)
-  const authenticate = createAuthenticate({ db: store.db, secrets, log, waitMs: storeWaitMs })
   const upstreams = createUpstreams({ log, metrics, noteKeyRefusal: noteKeyRefusal.bind(undefined, store.db) })
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange: upstreams.keepOnly })
   const digestKeys = createDigestKeys(store.db, secrets)
@@ -125,20 +130,18 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     db: store.db,
-    async authenticate(keys) {
-      const caller = await authenticate(keys)
-      lastUsed.add(caller.keyPairId)
-      return caller
-    },
+    authenticate: authenticateWith(options, lastUsed),
+    mint: createMint(store.db, secrets),
     catalogue,
     upstreams,
     conversations,
     ...notes,
-    idempotency: createIdempotency({ db: store.db, secrets, digestKeys, log, gatewayId: id, leaseMs }),
+    idempotency: createIdempotency({ db: store.db, secrets, digestKeys, log, gatewayId: id, leaseMs, work }),
     recommendations,
     links: createLinks(store.db, secrets),
     ledger,
     statistics: createModelStatistics(),
+    tokenMemory: createTokenMemory(),
     chance: createChance(),
     running,
     intake: createIntake({ callsMax, limits: intakeLimits, metrics, work }),
@@ -161,10 +164,23 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
+/** By the secret key of a pair, or by that of a browser session. */
+function authenticateWith(options: GatewayOptions, lastUsed: LastUsed): Gateway['authenticate'] {
+  const { secrets, log, storeWaitMs: waitMs } = options
+  const { db } = options.store
+  const authenticatePair = createAuthenticate({ db, secrets, log, waitMs })
+  const authenticateSession = createAuthenticateSession({ db, secrets, log, waitMs })
+  return async (keys) => {
+    const caller = await (looksLikeSessionSecret(keys.secret) ? authenticateSession : authenticatePair)(keys)
+    lastUsed.add(caller.keyPairId)
+    return caller
+  }
+}
+
 /** What is written down of calls, out of their way. */
 function notesOf({ store: { db }, log, metrics }: GatewayOptions, digestKeys: LoadedDigestKeys) {
   const endUsers = createEndUsers(db, digestKeys)
-  const metadata = createCallMetadata({ db, endUsers, log, metrics })
+  const metadata = createCallMetadata({ db, log, metrics })
   return { endUsers, metadata, ignoredFields: createIgnoredFields(db) }
 }
 
@@ -200,6 +216,8 @@ function ledgerOf({ store, metrics, log, storeWaitMs }: GatewayOptions, gatewayI
     },
   )
 }
+
+type LastUsed = ReturnType<typeof createLastUsed>
 
 /** When each key pair was last used, written now and then: people look at it, nothing depends on it. */
 export function createLastUsed(db: Db) {

@@ -14,9 +14,10 @@ export function headerOf(request: FastifyRequest, name: string): string | undefi
 /** In headers of their own or, for tools with a single field for a key, both in one: `Authorization: Bearer <publishable>:<secret>`. */
 export function keysOf(request: FastifyRequest): Keys {
   const [publishable, secret] = [headerOf(request, 'x-publishable-key'), headerOf(request, 'x-secret-key')]
-  if (publishable !== undefined || secret !== undefined) return { publishable, secret }
+  const origin = headerOf(request, 'origin')
+  if (publishable !== undefined || secret !== undefined) return { publishable, secret, origin }
   const [, first, second] = /^bearer +([^\s:]*):(.*)$/i.exec(request.headers.authorization ?? '') ?? []
-  return { publishable: first, secret: second }
+  return { publishable: first, secret: second, origin }
 }
 
 export function formatOf(request: FastifyRequest): ErrorFormat {

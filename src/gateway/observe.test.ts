@@ -9,6 +9,7 @@ import { observeCall } from './observe.ts'
 test('latencies are counted in seconds, the first token’s and the whole call’s each for itself', async () => {
   const metrics = createMetrics()
   const call = {
+    endpoint: 'chat',
     startedMs: performance.now() - 4_000,
     signal: new AbortController().signal,
     caller: {},

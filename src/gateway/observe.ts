@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
+import { CALL_ENDPOINTS, ROUTES } from '../rules/endpoints.ts'
 import type { ParleyError } from '../rules/errors.ts'
 import type { Call } from './call.ts'
 import type { Gateway } from './gateway.ts'
 
 /** One structured line per request, and its numbers. Fields are listed one by one: nothing of what was said, no key. */
 
-const COMPLETIONS = '/v1/chat/completions'
-const KNOWN_ENDPOINTS = new Set([COMPLETIONS, '/v1/models', '/v1/receipts/:id', '/r/:token', '/w/:token'])
+const KNOWN_ENDPOINTS: ReadonlySet<string> = new Set(Object.values(ROUTES).flat())
 
 const ALWAYS = {}
 
@@ -28,6 +28,7 @@ export function observeRequest({ log, metrics, refusalLines }: Gateway, request:
     ...line,
     project: request.caller?.projectId,
     keyPair: request.caller?.keyPairId,
+    session: request.caller?.session?.id,
     durationMs: Math.round(performance.now() - request.startedMs),
   })
 }
@@ -40,8 +41,9 @@ export function observeCall(
 ): void {
   const { facts, progress } = call
   const { model = 'none', bill, charged = 0n } = progress
+  const route = CALL_ENDPOINTS[call.endpoint].path
   const durationMs = Math.round(performance.now() - call.startedMs)
-  metrics.requests.inc({ route: COMPLETIONS, status })
+  metrics.requests.inc({ route, status })
   if (failure) metrics.errors.inc({ code: failure.code })
   metrics.duration.observe({ model }, durationMs / 1000)
   if (facts.firstTokenMs !== undefined) metrics.firstToken.observe({ model }, facts.firstTokenMs / 1000)
@@ -62,13 +64,14 @@ export function observeCall(
   log.info({
     requestId: call.requestId,
     call: call.id,
-    route: COMPLETIONS,
+    route,
     status,
     error: failure?.code,
     ...failure?.options.details,
     ...line,
     project: call.caller.projectId,
     keyPair: call.caller.keyPairId,
+    session: call.caller.session?.id,
     model,
     streamed: facts.streamed,
     replayOf: progress.replayed?.callId,

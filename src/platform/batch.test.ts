@@ -289,3 +289,52 @@ test('thousands of items at once are all answered, each once', async () => {
   )
   assert.equal(answered, 10_000)
 })
+
+test('who gives up is told why the store had put them off, unless it has answered since', async () => {
+  const why = new Transient('full')
+  let isFull = true
+  const stuck = Promise.withResolvers<string[]>()
+  const run: Run = (items) => {
+    if (isFull) return Promise.reject(why)
+    return items.includes('stuck') ? stuck.promise : echo(items)
+  }
+  const lane = laneOf(run)
+  const causeOf = (item: string) => lane.submit(item, 40).catch((error: Error) => error)
+  const refused = await causeOf('a')
+  assert.ok(refused instanceof LaneTimeout)
+  assert.deepEqual([refused.name, refused.cause], ['LaneTimeout', why])
+  isFull = false
+  await lane.submit('b', WAIT_MS)
+  const unanswered = await causeOf('stuck')
+  assert.ok(unanswered instanceof LaneTimeout)
+  assert.equal(unanswered.cause, undefined)
+  stuck.resolve(['stuck!'])
+  await lane.idle()
+})
+
+test('a batch carries no more than its size, what does not fit goes next, and small items pass it', async () => {
+  const store = createStore()
+  const lane = laneOf(store.run, { sizeMax: 5, sizeOf: (item) => item.length })
+  const answers = ['aaaaaaaa', 'bbb', 'ccc', 'd', 'e'].map((item) => lane.submit(item, WAIT_MS))
+  for (let n = 0; n < 3; n++) {
+    await turn()
+    store.pass()
+  }
+  await Promise.all(answers)
+  assert.deepEqual(store.batches, [['aaaaaaaa'], ['bbb', 'd', 'e'], ['ccc']])
+})
+
+test('a batch that takes too long goes in halves, and an item that does so alone lets the others pass', async () => {
+  const sizes: string[] = []
+  const run: Run = (items) => {
+    sizes.push(items.join(''))
+    if (items.length > 2 || items.includes('x')) return Promise.reject(new Transient('too long'))
+    return echo(items)
+  }
+  const lane = laneOf(run, { isTooLong: (error) => error instanceof Transient })
+  const slow = lane.submit('x', 200)
+  const answers = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((item) => lane.submit(item, WAIT_MS))
+  assert.deepEqual((await Promise.all(answers)).join(''), 'a!b!c!d!e!f!g!')
+  await assert.rejects(slow, LaneTimeout)
+  assert.deepEqual(sizes.slice(0, 5), ['xabcdefg', 'xabc', 'xa', 'x', 'a'])
+})

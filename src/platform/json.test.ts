@@ -168,6 +168,14 @@ test('items of arrays are counted over the whole body', () => {
   assert.deepEqual(parse('{"a":"1,2,3,4,5,6,7","b":1}', limits), { a: '1,2,3,4,5,6,7', b: 1 })
 })
 
+test('arrays and objects are counted over the whole body, apart from their items', () => {
+  const limits = { ...LIMITS, itemsMax: 1_000, bracketsMax: 3 }
+  assert.deepEqual(parse('[[1,2,3],{"a":4}]', limits), [[1, 2, 3], { a: 4 }])
+  assertRefused('[[1],[2],[3]]', /more than 3 arrays and objects/, limits)
+  assertRefused('[{},[],{}]', /more than 3 arrays and objects/, limits)
+  assert.deepEqual(parse('["[[[[","{{{{"]', limits), ['[[[[', '{{{{'])
+})
+
 test('a body that is read in turns is read as one that is read at once, wherever a slice ends', async () => {
   const giveWay = () => Promise.resolve()
   const half = 512 * 1024

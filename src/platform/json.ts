@@ -8,6 +8,8 @@ export interface JsonLimits {
   keysMax: number
   /** Of all arrays together. */
   itemsMax?: number
+  /** Arrays and objects together. */
+  bracketsMax?: number
 }
 
 const QUOTE = 0x22
@@ -26,7 +28,7 @@ const CLOSE_ARRAY = 0x5d
  */
 export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
   if (!isUtf8(bytes)) throw new JsonError('The body is not valid UTF-8.')
-  const scan = createScan(bytes, limits)
+  const scan = scanJson(bytes, limits)
   while (!scan.isOver) scan.next()
   return parseText(bytes.toString('utf8'))
 }
@@ -38,7 +40,7 @@ export async function parseJsonInTurns(
   giveWay: () => Promise<void>,
 ): Promise<unknown> {
   if (!isUtf8(bytes)) throw new JsonError('The body is not valid UTF-8.')
-  const scan = createScan(bytes, limits)
+  const scan = scanJson(bytes, limits)
   while (!scan.isOver) {
     scan.next()
     await giveWay()
@@ -59,12 +61,14 @@ function parseText(text: string): unknown {
 /** A few milliseconds of work. */
 const SLICE_BYTES = 512 * 1024
 
-function createScan(bytes: Buffer, limits: JsonLimits) {
-  const { depthMax, keysMax, itemsMax = Number.POSITIVE_INFINITY } = limits
+/** Reads JSON without making anything of it, and throws where it is beyond the limits. */
+export function scanJson(bytes: Buffer, limits: JsonLimits) {
+  const { depthMax, keysMax, itemsMax = Number.POSITIVE_INFINITY, bracketsMax = Number.POSITIVE_INFINITY } = limits
   /** For each open bracket: the keys seen so far in an object, or undefined in an array. */
   const open: (Set<string> | undefined)[] = []
   let keys = 0
   let items = 0
+  let brackets = 0
   let atKey = false
   /** Where the string begins that is being read; -1: none is. */
   let stringAt = -1
@@ -84,6 +88,7 @@ function createScan(bytes: Buffer, limits: JsonLimits) {
       case OPEN_OBJECT:
       case OPEN_ARRAY:
         if (open.length >= depthMax) throw new JsonError(`The body is nested deeper than ${depthMax} levels.`)
+        if (++brackets > bracketsMax) throw new JsonError(`The body has more than ${bracketsMax} arrays and objects.`)
         open.push(byte === OPEN_OBJECT ? new Set() : undefined)
         atKey = byte === OPEN_OBJECT
         break
@@ -100,7 +105,6 @@ function createScan(bytes: Buffer, limits: JsonLimits) {
         atKey = false
         break
       default:
-        break
     }
   }
 
@@ -109,19 +113,22 @@ function createScan(bytes: Buffer, limits: JsonLimits) {
     next(): void {
       const end = Math.min(position + SLICE_BYTES, bytes.length)
       let i = position
-      while (i < end) {
+      for (; i < end; i++) {
         const byte = bytes[i]
         if (stringAt >= 0) {
           if (byte === BACKSLASH) i++
           else if (byte === QUOTE) endString(i)
         } else if (byte === QUOTE) stringAt = i
         else readMark(byte)
-        i++
       }
       position = i
     },
     get isOver() {
       return position >= bytes.length
+    },
+    /** What there was so far, also where it was too much. */
+    get seen() {
+      return { keys, items }
     },
   }
 }

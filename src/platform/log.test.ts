@@ -75,6 +75,16 @@ test('of a foreign error only its name and code are said, for its text may quote
   assert.deepEqual(errorFields('hunter2'), { error: 'string' })
 })
 
+test('an error without a code says that of its cause, never its text', () => {
+  const full = Object.assign(new Error('hunter2'), { code: '53100' })
+  const gaveUp = new Error('gave up', { cause: full })
+  assert.deepEqual(errorFields(gaveUp), { error: 'Error', errorCode: '53100', problem: "the database's disk is full" })
+  const own = Object.assign(new Error('gave up', { cause: full }), { code: 'EPIPE' })
+  assert.deepEqual(errorFields(own), { error: 'Error', errorCode: 'EPIPE' })
+  for (const cause of ['hunter2', undefined, new Error('hunter2')])
+    assert.deepEqual(errorFields(new Error('gave up', { cause })), { error: 'Error' })
+})
+
 test('refusals of the store that no repetition mends are said in a sentence, never in the words of the error', () => {
   const problemOf = (code: string | undefined, message = 'hunter2', urlFrom?: string) =>
     errorFields(Object.assign(new Error(message), { code, urlFrom })).problem

@@ -32,16 +32,26 @@ export interface ErrorFields {
   problem?: string
 }
 
-/** What may be said of an error that is not ours: its name and code, for its text may quote a prompt or a key. */
+/**
+ * What may be said of an error that is not ours: its name and code, for its text may quote a prompt or a key. One without a
+ * code says that of its cause: who gave up waiting for the store is told why the store did not take it.
+ */
 export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { error: typeof error }
-  const { code } = error as { code?: unknown }
-  const problem = storeProblemOf(error)
+  const { code, problem } = codeAndProblemOf(error) ?? codeAndProblemOf(error.cause) ?? {}
   return {
     error: error.name,
-    ...(typeof code === 'string' && { errorCode: code }),
+    ...(code !== undefined && { errorCode: code }),
     ...(problem !== undefined && { problem }),
   }
+}
+
+function codeAndProblemOf(error: unknown): { code?: string | undefined; problem?: string | undefined } | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code } = error as { code?: unknown }
+  const problem = storeProblemOf(error)
+  if (typeof code !== 'string' && problem === undefined) return undefined
+  return { code: typeof code === 'string' ? code : undefined, problem }
 }
 
 /** Where an error arose, without its text, which may quote a prompt or a key. */

@@ -1,6 +1,7 @@
-import { createProvider, type ProviderOptions } from './create-provider.ts'
-import type { Provider, UpstreamCall } from './provider.ts'
-import { EVENT_STREAM, wireHeadersOf, type UpstreamRequest } from './transport.ts'
+import { createKnownProvider, type ProviderOptions } from './create-provider.ts'
+import type { Chunk } from '../rules/calls/chunk.ts'
+import type { EmbedCall, Provider, UpstreamCall } from './provider.ts'
+import { wireHeadersOf, type UpstreamRequest } from './upstream-request.ts'
 
 /** What a provider would be sent for a call. Its credentials are not in it. */
 export interface DryRun {
@@ -11,45 +12,49 @@ export interface DryRun {
 }
 
 /** A provider that says calls in its own words and sends nothing. */
-export interface DryProvider extends Pick<Provider, 'cannotHonour'> {
+export interface DryProvider extends Pick<Provider, 'cannotHonour' | 'cannotEmbed'> {
   /** Throws an `UpstreamError` where the call could not even be said. */
   say(call: UpstreamCall): Promise<DryRun>
+  /** The same for embeddings, if its wire format has them: the first request, where it takes several. */
+  sayEmbed: ((call: EmbedCall) => Promise<DryRun>) | undefined
 }
 
 export function createDryProvider(options: ProviderOptions): DryProvider {
-  let kept: Kept | undefined
-  async function* keep(request: Kept): AsyncGenerator<never> {
+  let kept: UpstreamRequest | undefined
+  async function* keep(request: UpstreamRequest): AsyncGenerator<never> {
     kept = request
     yield* []
   }
-  const provider = createProvider(options, {
-    events: (request) => keep({ ...request, contentType: EVENT_STREAM }),
-    bytes: keep,
+  const { provider } = createKnownProvider(options, {
+    exchange: keep,
     close: () => Promise.resolve(),
   })
+  async function keptOf(answer: () => AsyncIterable<readonly Chunk[]>, apiKey: string | undefined): Promise<DryRun> {
+    kept = undefined
+    try {
+      for await (const _ of answer());
+    } catch (error) {
+      // An answer without a single byte is a broken one. What counts is whether there was a request.
+      if (!kept) throw error
+    }
+    if (!kept) throw new Error(`The provider ${options.name} sends nothing for this request.`)
+    return concealed(kept, apiKey)
+  }
+  const { signal } = new AbortController()
+  const embed = provider.embed?.bind(provider)
   return {
     cannotHonour: provider.cannotHonour,
-    async say(call) {
-      kept = undefined
-      try {
-        for await (const _ of provider.stream(call, new AbortController().signal));
-      } catch (error) {
-        // An answer without a single byte is a broken one. What counts is whether there was a request.
-        if (!kept) throw error
-      }
-      if (!kept) throw new Error(`The provider ${options.name} sends nothing for this request.`)
-      return concealed(kept, call.apiKey)
-    },
+    cannotEmbed: provider.cannotEmbed,
+    say: (call) => keptOf(() => provider.stream(call, signal), call.apiKey),
+    sayEmbed: embed && ((call) => keptOf(() => embed(call, signal), call.apiKey)),
   }
 }
-
-type Kept = UpstreamRequest & { contentType: string }
 
 const CONCEALED = '…'
 /** What credentials are carried in, by its name. */
 const SECRET_NAME = /auth|key|token|secret|signature|credential|cookie|password/i
 
-function concealed({ url, body, ...request }: Kept, apiKey: string | undefined): DryRun {
+function concealed({ url, body, ...request }: UpstreamRequest, apiKey: string | undefined): DryRun {
   const conceal = concealerOf(apiKey)
   const isSecret = (name: string, value: string) => SECRET_NAME.test(name) || (apiKey && value.includes(apiKey))
   const headers = Object.entries(wireHeadersOf(request)).map(([name, value]) => {

@@ -1,3 +1,4 @@
+import type { ProviderKind } from './create-provider.ts'
 import type { OpenAICompatibleSettings } from './openai/openai-settings.ts'
 
 /**
@@ -12,7 +13,7 @@ export type Preset = {
   hint: string
 } & (
   | { kind: 'openai-compatible'; settings: Partial<OpenAICompatibleSettings> }
-  | { kind: 'anthropic' | 'gemini' | 'bedrock' | 'vertex'; settings: Record<string, unknown> }
+  | { kind: Exclude<ProviderKind, 'openai-compatible'>; settings: Record<string, unknown> }
 )
 
 export const PRESETS: readonly Preset[] = [
@@ -30,9 +31,10 @@ export const PRESETS: readonly Preset[] = [
       endUserField: 'safety_identifier',
       promptCacheKey: true,
       refusals: true,
+      embeddingFormat: 'base64',
     },
     key: 'needed',
-    hint: 'A project key that may write to chat completions is enough.',
+    hint: 'A project key that may write to chat completions, and to embeddings if you offer them, is enough.',
   },
   {
     name: 'azure',
@@ -45,6 +47,7 @@ export const PRESETS: readonly Preset[] = [
       developerRole: true,
       promptCacheKey: true,
       refusals: true,
+      embeddingFormat: 'base64',
     },
     key: 'needed',
     hint: 'The base URL is the endpoint of your resource followed by /openai/v1, the upstream model the name of a deployment.',
@@ -77,7 +80,17 @@ export const PRESETS: readonly Preset[] = [
       askForUsage: false,
       endUserField: 'none',
       toolCallIds: 'nine',
-      unsupportedFields: ['seed', 'logit_bias', 'logprobs', 'top_logprobs', 'reasoning_effort', 'verbosity', 'prefill'],
+      unsupportedFields: [
+        'seed',
+        'logit_bias',
+        'logprobs',
+        'top_logprobs',
+        'reasoning_effort',
+        'verbosity',
+        'prefill',
+        'dimensions',
+        'token_ids',
+      ],
     },
     key: 'needed',
     hint: 'A key belongs to one workspace.',
@@ -154,7 +167,11 @@ export const PRESETS: readonly Preset[] = [
     name: 'vllm',
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:8000/v1',
-    settings: { reasoningField: 'reasoning_content', unsupportedFields: ['image_urls', 'verbosity', 'prediction'] },
+    settings: {
+      reasoningField: 'reasoning_content',
+      embeddingFormat: 'base64',
+      unsupportedFields: ['image_urls', 'verbosity', 'prediction'],
+    },
     key: 'optional',
     hint: 'It asks for a key only when it was started with --api-key.',
   },

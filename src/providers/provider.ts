@@ -1,21 +1,33 @@
 import type { ChatRequest } from '../rules/calls/chat-request.ts'
-import type { RouteField } from '../rules/calls/route-fields.ts'
+import type { EmbeddingsRequest } from '../rules/calls/embeddings-request.ts'
+import type { EmbeddingField, RouteField } from '../rules/calls/route-fields.ts'
 import type { Chunk } from '../rules/calls/chunk.ts'
 import type { UpstreamTimers } from '../rules/limits.ts'
 import type { UpstreamErrorKind } from '../rules/upstreams/blame.ts'
 
-/** An upstream that answers chat requests. One verb: a non-streaming answer is the fold of a streaming one. */
+/** An upstream that answers chat requests, and maybe embeds. A non-streaming answer is the fold of a streaming one. */
 export interface Provider {
   /** For metrics and attempts. */
   readonly name: string
   /**
    * Yields the content of the answer in order, then one finish and, if the upstream reported it, one usage; the first is
-   * content or the finish. Ends only when the answer is complete and throws an `UpstreamError` otherwise. Stops promptly
-   * when `signal` aborts.
+   * content or the finish. What arrived together is yielded together. Ends only when the answer is complete and throws an
+   * `UpstreamError` otherwise. Stops promptly when `signal` aborts.
    */
-  stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<Chunk>
+  stream(call: UpstreamCall, signal: AbortSignal): AsyncIterable<readonly Chunk[]>
   /** A field of the request that this wire format or model has no place for. Such a deployment is not asked: nothing is dropped silently. */
   cannotHonour(request: ChatRequest, upstreamModel: string): RouteField | undefined
+  /**
+   * Yields one vector for each input, in their order, and then one usage, if the upstream reported it, when all are there:
+   * until then another deployment can still be asked. Undefined: the wire format has no embeddings.
+   */
+  embed?(call: EmbedCall, signal: AbortSignal): AsyncIterable<readonly Chunk[]>
+  /** The same as `cannotHonour`, of a request for embeddings. */
+  cannotEmbed?(request: EmbeddingsRequest): EmbeddingField | undefined
+}
+
+export interface EmbedCall extends Omit<UpstreamCall, 'request'> {
+  request: EmbeddingsRequest
 }
 
 export interface UpstreamCall {

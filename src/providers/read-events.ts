@@ -1,7 +1,10 @@
 import type { Chunk } from '../rules/calls/chunk.ts'
 import { isRecord } from '../rules/record.ts'
 import { UpstreamError } from './provider.ts'
-import type { EventsRequest, Transport } from './transport.ts'
+import { createEventSplitter } from './exchange/event-splitter.ts'
+import type { BodyReader } from './body-reader.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
+import type { Transport } from './transport.ts'
 
 /** Turns the data of a provider's events, in order, into chunks. */
 export interface EventReader {
@@ -12,22 +15,35 @@ export interface EventReader {
   isLast(data: string): boolean
 }
 
-type Exchange = Omit<EventsRequest, 'isLast' | 'hasBegun'>
+const EVENT_STREAM = 'text/event-stream'
 
-export async function* readEvents(
+/** Enough for what comes in one read of a model that writes fast, few enough that nobody waits for them. */
+const EVENTS_PER_STEP = 32
+
+export function readEvents(
   transport: Transport,
-  exchange: Exchange,
+  request: Omit<UpstreamRequest, 'contentType'>,
   reader: EventReader,
   signal: AbortSignal,
-): AsyncGenerator<Chunk> {
+): AsyncIterable<readonly Chunk[]> {
+  return transport.exchange({ ...request, contentType: EVENT_STREAM }, bodyReaderOf(reader), signal)
+}
+
+/** Exported for tests of readers: bytes to events, events to chunks, as in a real exchange. */
+export function bodyReaderOf(reader: EventReader): BodyReader<string, Chunk> {
   let hasBegun = false
-  const request: EventsRequest = { ...exchange, isLast: (data) => reader.isLast(data), hasBegun: () => hasBegun }
-  for await (const data of transport.events(request, signal)) {
-    const chunks = reader.read(data)
-    hasBegun ||= chunks.length > 0
-    yield* chunks
+  return {
+    ...createEventSplitter(),
+    read(data) {
+      const chunks = reader.read(data)
+      hasBegun ||= chunks.length > 0
+      return chunks
+    },
+    end: () => reader.end(),
+    isLast: (data) => reader.isLast(data),
+    hasBegun: () => hasBegun,
+    partsPerStep: EVENTS_PER_STEP,
   }
-  yield* reader.end()
 }
 
 /** For readers of formats in which all data is JSON. */

@@ -56,3 +56,13 @@ test('an answer whose thoughts were not all signed has no proof', () => {
   thoughts.addText(0, 'Hm.')
   assert.equal(thoughts.signature(), undefined)
 })
+
+test('a proof that is larger than any answer has is not even parsed', () => {
+  const blocks = (count: number) => Array.from({ length: count }, () => ({ characters: 0, signature: 's' }))
+  const thoughtsFor = (content: unknown) =>
+    thoughtsOf('anthropic', { ...ANSWER, reasoning_signature: signatureOf('anthropic', content) })
+  assert.equal(thoughtsFor(blocks(300)).length, 300)
+  assert.deepEqual(thoughtsFor(blocks(301)), [])
+  const deep = `anthropic.${Buffer.from('['.repeat(200_000)).toString('base64url')}`
+  assert.deepEqual(thoughtsOf('anthropic', { ...ANSWER, reasoning_signature: deep }), [])
+})

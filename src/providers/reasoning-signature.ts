@@ -1,3 +1,4 @@
+import { parseJson } from '../platform/json.ts'
 import type { AssistantMessage, Message } from '../rules/calls/message.ts'
 import { fieldsIn } from '../rules/record.ts'
 
@@ -16,11 +17,14 @@ export function signatureOf(format: string, content: unknown): string {
   return `${format}.${Buffer.from(JSON.stringify(content)).toString('base64url')}`
 }
 
+/** More than any answer has: callers can write what they like, and parsing a megabyte of brackets would hold up everybody. */
+const LIMITS = { depthMax: 3, keysMax: 600, itemsMax: 300 }
+
 /** Undefined for another provider's, and for what is none at all. */
 export function signedContentOf(format: string, { reasoning_signature: signature }: AssistantMessage): unknown {
   if (!signature?.startsWith(`${format}.`)) return undefined
   try {
-    return JSON.parse(Buffer.from(signature.slice(format.length + 1), 'base64url').toString())
+    return parseJson(Buffer.from(signature.slice(format.length + 1), 'base64url'), LIMITS)
   } catch {
     return undefined
   }

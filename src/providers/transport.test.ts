@@ -3,134 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import * as fc from 'fast-check'
-import { EVENT_BYTES_MAX, STALL_BLAMED_MS, UPSTREAM_TIMERS, type UpstreamTimers } from '../rules/limits.ts'
+import { STALL_BLAMED_MS, UPSTREAM_TIMERS, type UpstreamTimers } from '../rules/limits.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
-import { createTransport, eventsIn, type EventsRequest } from './transport.ts'
-
-function readAll(pieces: readonly Buffer[]): Promise<string[]> {
-  return collect(eventsIn(bodyOf(pieces)))
-}
-
-async function collect(events: AsyncIterable<string>): Promise<string[]> {
-  const all: string[] = []
-  for await (const data of events) all.push(data)
-  return all
-}
-
-async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces
-}
-
-function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
-  const ends = [...places, bytes.length].toSorted((a, b) => a - b)
-  return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end))
-}
-
-/** What the standard says these bytes mean, whatever ends the lines. */
-const STREAM = [
-  ': a comment ✓',
-  'data: one',
-  '',
-  'data:two',
-  'data:  data: 2 ',
-  '',
-  'event: named',
-  'id: 7',
-  'retry: 5',
-  'data: {"text":"é 👩‍👩‍👧 日本"}',
-  '',
-  '',
-  ':',
-  'data',
-  '',
-  'dat: no',
-  'data : no',
-  ' data: no',
-  '',
-  'data: [DONE]',
-  '',
-  'data: never ended by a blank line',
-]
-const EVENTS = ['one', 'two\n data: 2 ', '{"text":"é 👩‍👩‍👧 日本"}', '', '[DONE]']
-
-for (const [name, newline] of [
-  ['LF', '\n'],
-  ['CRLF', '\r\n'],
-  ['CR', '\r'],
-] as const) {
-  for (const mark of ['', '\uFEFF']) {
-    const bytes = Buffer.from(mark + STREAM.join(newline) + newline)
-
-    test(`lines that end in ${name}${mark && ', after a byte order mark,'} are the same events at every cut`, async () => {
-      assert.deepEqual(await readAll([bytes]), EVENTS)
-      for (let at = 0; at <= bytes.length; at++) {
-        assert.deepEqual(await readAll(cutAt(bytes, [at])), EVENTS, `cut at byte ${at}`)
-      }
-      assert.deepEqual(await readAll(cutAt(bytes, [...bytes.keys()])), EVENTS, 'one byte at a time')
-    })
-  }
-}
-
-test('any bytes at all, legal or not, are the same events wherever they are cut', async () => {
-  const words = fc.constantFrom(
-    'data:',
-    'data: ',
-    'x',
-    '\r',
-    '\n',
-    '\r\n',
-    ':',
-    'é',
-    '👍',
-    '\uFEFF',
-    'event: e',
-    '\u2028',
-  )
-  const legal = fc.array(words, { maxLength: 40 }).map((parts) => Buffer.from(parts.join('')))
-  const illegal = fc.array(fc.constantFrom(0x0a, 0x0d, 0x20, 0x3a, 0x64, 0xc3, 0xe2, 0xf0, 0x9f, 0xff, 0x00))
-  const prefixed = illegal.map((codes) => Buffer.from([...Buffer.from('data: '), ...codes, 10, 10]))
-  const cuts = fc.array(fc.nat(), { maxLength: 8 })
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(legal, prefixed), cuts, async (bytes, places) => {
-      const pieces = cutAt(
-        bytes,
-        places.map((place) => place % (bytes.length + 1)),
-      )
-      assert.deepEqual(await readAll(pieces), await readAll([bytes]))
-    }),
-    { numRuns: 1_000 },
-  )
-})
-
-test('an event beyond the limit is an error, not memory without end', async () => {
-  const endless = Buffer.from(`data: ${'x'.repeat(EVENT_BYTES_MAX + 1)}`)
-  const lines = Buffer.from(`data: ${'x'.repeat(1_000)}\n`.repeat(EVENT_BYTES_MAX / 1_000 + 1))
-  for (const bytes of [endless, lines, Buffer.concat([Buffer.from('data: fine\n\n'), endless])]) {
-    for (const size of [bytes.length, 65_536, 1_000]) {
-      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
-        bytes.subarray(i * size, (i + 1) * size),
-      )
-      await assert.rejects(readAll(pieces), isUpstreamError('event_too_big'))
-    }
-  }
-})
-
-test('a comment may be of any length, because nothing of it is kept', async () => {
-  const comment = Buffer.from(`: ${'x'.repeat(65_534)}`)
-  const pieces = [...Array.from({ length: 64 }, () => comment), Buffer.from('\ndata: fine\n\n')]
-  assert.deepEqual(await readAll(pieces), ['fine'])
-})
-
-function isUpstreamError(kind: UpstreamErrorKind) {
-  return (error: unknown) => {
-    assert.ok(error instanceof UpstreamError, String(error))
-    assert.equal(error.kind, kind)
-    return true
-  }
-}
-
-// Over real sockets, from here on.
+import type { BodyReader } from './body-reader.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
+import { dataReader, isUpstreamError } from './support.test.ts'
+import { createTransport } from './transport.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void | Promise<void>
 
@@ -150,11 +28,22 @@ async function serve(t: TestContext, answer: Answer) {
   return (
     timers: Partial<UpstreamTimers> = {},
     signal = new AbortController().signal,
-    more: Partial<EventsRequest> = {},
+    more: Pick<UpstreamRequest, 'onSent'> & Partial<BodyReader<string, string>> = {},
   ) => {
-    const request = { url, headers: {}, body: '{}', timers: { ...UPSTREAM_TIMERS, ...timers } }
-    return transport.events({ ...request, isLast: (data) => data === '[DONE]', hasBegun: () => true, ...more }, signal)
+    const request = { url, headers: {}, body: '{}', contentType: 'text/event-stream', onSent: more.onSent }
+    const reader = { ...dataReader(), ...more }
+    return eachOf(transport.exchange({ ...request, timers: { ...UPSTREAM_TIMERS, ...timers } }, reader, signal))
   }
+}
+
+async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch
+}
+
+async function collect(events: AsyncIterable<string>): Promise<string[]> {
+  const all: string[] = []
+  for await (const data of events) all.push(data)
+  return all
 }
 
 function openStream(response: ServerResponse): void {
@@ -368,26 +257,107 @@ test('what Google says of the wait, in the body of its refusal, is believed wher
   assert.equal((await secondsOf()).retryAfterSeconds, 5)
 })
 
-test('the last event counts without the blank line after it, unless it was cut', async () => {
-  const ends = (text: string) => readAll([Buffer.from(`data: {"a":1}\n\n${text}`)])
-  assert.deepEqual(await ends('data: {"b":"é"}'), ['{"a":1}', '{"b":"é"}'])
-  assert.deepEqual(await ends('data: [DONE]\n'), ['{"a":1}', '[DONE]'])
-  for (const cut of ['data: {"b":"', 'data: [DO', 'dat', ': a comment', 'data: '])
-    assert.deepEqual(await ends(cut), ['{"a":1}'])
-})
-
-test('hundreds of events in one piece are passed on in steps, and other work has its turn in between', async () => {
+test('hundreds of events in one read are passed on in steps, and other work has its turn in between', async (t) => {
+  const events = await serve(t, (response) => {
+    openStream(response)
+    response.end('data: {}\n\n'.repeat(320))
+  })
   let rounds = 0
   const count = () => {
     rounds += 1
     counting = setImmediate(count)
   }
   let counting = setImmediate(count)
-  const piece = Buffer.from('data: {}\n\n'.repeat(320))
   const seenIn: number[] = []
-  for await (const _ of eventsIn(bodyOf([piece]))) seenIn.push(rounds)
+  for await (const _ of events()) seenIn.push(rounds)
   clearImmediate(counting)
   assert.equal(seenIn.length, 320)
   const inOneRound = Math.max(...seenIn.map((round) => seenIn.filter((other) => other === round).length))
   assert.ok(inOneRound <= 64, `${inOneRound} events in one round`)
+})
+
+test('what comes in one read is handed out together, however it was written', async (t) => {
+  const written = ['one', 'two', 'three'].map((data) => `data: ${data}\n\n`)
+  const server = createServer((request, response) => {
+    request.resume()
+    openStream(response)
+    response.cork()
+    for (const event of written) response.write(event)
+    response.uncork()
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const transport = createTransport()
+  t.after(async () => {
+    await transport.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const request = { url, headers: {}, body: '{}', contentType: 'text/event-stream', timers: UPSTREAM_TIMERS }
+  const batches: string[][] = []
+  for await (const batch of transport.exchange(request, dataReader(), new AbortController().signal))
+    batches.push([...batch])
+  assert.deepEqual(batches, [['one', 'two', 'three']])
+})
+
+test('what came before something that cannot be read is handed out, and then the failure', async (t) => {
+  const events = await serve(t, (response) => {
+    openStream(response)
+    response.end('data: one\n\ndata: bad\n\ndata: two\n\n')
+  })
+  const read = (data: string) => {
+    if (data === 'bad') throw new UpstreamError('bad_event')
+    return [data]
+  }
+  const seen: string[] = []
+  await assert.rejects(async () => {
+    for await (const data of events({}, undefined, { read })) seen.push(data)
+  }, isUpstreamError('bad_event'))
+  assert.deepEqual(seen, ['one'])
+})
+
+test('what came before a connection broke is handed out, and then the failure', async (t) => {
+  const events = await serve(t, async (response) => {
+    openStream(response)
+    response.write('data: one\n\n')
+    await sleep(20)
+    response.write('data: two\n\n')
+    setTimeout(() => response.socket?.resetAndDestroy(), 20)
+  })
+  const seen: string[] = []
+  await assert.rejects(async () => {
+    for await (const data of events()) {
+      seen.push(data)
+      if (data === 'one') await sleep(150)
+    }
+  }, isUpstreamError('truncated'))
+  assert.deepEqual(seen, ['one', 'two'])
+})
+
+test('an event may take many reads', async (t) => {
+  const long = 'x'.repeat(500_000)
+  const events = await serve(t, (response) => {
+    openStream(response)
+    response.end(`data: one\n\ndata: ${long}\n\ndata: [DONE]\n\n`)
+  })
+  assert.deepEqual(await collect(events()), ['one', long, '[DONE]'])
+})
+
+test('a reader that does not come back for more stops the upstream, and has all of it when it does', async (t) => {
+  const event = `data: ${'x'.repeat(1_000)}\n\n`
+  let written = 0
+  const events = await serve(t, async (response) => {
+    openStream(response)
+    for (; written < 20_000; written++)
+      if (!response.write(event)) await new Promise((resolve) => response.once('drain', resolve))
+    response.end('data: [DONE]\n\n')
+  })
+  let seen = 0
+  for await (const _ of events()) {
+    if (++seen !== 1) continue
+    await sleep(300)
+    assert.ok(written < 15_000, `${written} events were written for nobody`)
+  }
+  assert.equal(seen, 20_001)
 })

@@ -9,7 +9,7 @@ export const ERRORS = {
   not_found: {
     status: 404,
     message:
-      'There is no such endpoint. Parley answers POST /v1/chat/completions, GET /v1/models, GET /v1/credits and GET /v1/receipts/{completion_id}.',
+      'There is no such endpoint. Parley answers POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models, GET /v1/credits, GET /v1/receipts/{completion_id} and POST /v1/sessions.',
   },
   method_not_allowed: { status: 405, message: 'This endpoint does not support that method. See the Allow header.' },
   malformed: { status: 400, message: 'This is not a valid HTTP request.' },
@@ -36,6 +36,16 @@ export const ERRORS = {
     message:
       'The domain of this project is not verified, or no longer. Verify it on the Domain page of your project in the console.',
   },
+  session_over: {
+    status: 401,
+    message: 'This session is over. Let your server make another one: POST /v1/sessions.',
+  },
+  session_not_allowed: {
+    status: 403,
+    message:
+      'The secret of a session is for calls and for GET /v1/models alone. Ask from your server, with the secret key of the pair.',
+  },
+  origin_not_allowed: { status: 403, message: 'This page may not use this secret.' },
   too_many_requests: { status: 429, message: 'Too many requests. Retry after the stated time.' },
   memory_limited: {
     status: 429,
@@ -75,6 +85,10 @@ export const ERRORS = {
     message: 'This Idempotency-Key was used with another body. Use a new key for a new request.',
   },
   receipt_not_found: { status: 404, message: 'There is no receipt with this id in this project.' },
+  no_such_model: {
+    status: 404,
+    message: 'There is no model with this id for this project. GET /v1/models lists those that there are.',
+  },
   credit_insufficient: {
     status: 403,
     message: 'Insufficient credit: the balance cannot pay for this prompt and one token of reply. Top up the wallet.',

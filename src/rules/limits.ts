@@ -4,11 +4,26 @@ import { DAY_MS, MINUTE_MS } from './durations.ts'
 
 export const BODY_BYTES_MAX = 8 * 1024 * 1024
 export const JSON_DEPTH_MAX = 32
-export const JSON_KEYS_MAX = 10_000
+const JSON_KEYS_MAX = 10_000
 /** Of all arrays together: 8 MB of empty ones take JSON.parse a second. */
 const JSON_ITEMS_MAX = 10_000
 export const JSON_LIMITS = { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX, itemsMax: JSON_ITEMS_MAX }
+/** Fields, and items in arrays, of all arguments of tools in a request: as many take 20 ms to parse. */
+export const TOOL_INPUT_SIZE_MAX = 100_000
 export const MESSAGES_MAX = 2_048
+
+/** Of one request for embeddings, as OpenAI's. */
+export const EMBEDDING_INPUTS_MAX = 2_048
+export const EMBEDDING_TOKENS_MAX = 300_000
+/** The longest vectors that are known are this long: memory for an answer is set aside for no more. */
+export const VECTOR_DIMENSIONS_MAX = 4_096
+/** Inputs may be lists of token ids, so there may be as many items as tokens, but no more lists than inputs and then some. */
+export const EMBEDDINGS_JSON_LIMITS = {
+  depthMax: JSON_DEPTH_MAX,
+  keysMax: JSON_KEYS_MAX,
+  itemsMax: EMBEDDING_TOKENS_MAX + JSON_ITEMS_MAX,
+  bracketsMax: JSON_ITEMS_MAX,
+}
 /** What a caller may ask for. Clients that want no limit send the largest integer that they know. */
 export const MAX_TOKENS_MAX = 2 ** 31 - 1
 export const HEADER_BYTES_MAX = 16 * 1024
@@ -33,6 +48,9 @@ export interface IntakeLimits {
   /** Requests, also those that are refused. */
   addressRequestsPerSecond: number
   keyPairRequestsPerSecond: number
+  /** Of one browser session, whose secret anybody before the browser can take. */
+  sessionRequestsPerSecond: number
+  sessionCallsAtOnce: number
   /** Of PARLEY_CALLS_MAX: the calls in flight of one project, and of one of its key pairs. */
   projectCallsPercent: number
   keyPairCallsPercent: number
@@ -50,6 +68,8 @@ export interface IntakeLimits {
 export const INTAKE_LIMITS: IntakeLimits = {
   addressRequestsPerSecond: 1_000,
   keyPairRequestsPerSecond: 200,
+  sessionRequestsPerSecond: 10,
+  sessionCallsAtOnce: 10,
   projectCallsPercent: 20,
   keyPairCallsPercent: 20,
   accountWorkPercent: 20,
@@ -57,6 +77,20 @@ export const INTAKE_LIMITS: IntakeLimits = {
   keyPairBodiesPercent: 25,
   uploadSilenceMs: 5_000,
   uploadBytesPerSecond: 4 * 1024,
+}
+/** A browser session's life, calls and money: what it has unless its maker says otherwise, and the most that there may be. */
+export const SESSION_LIMITS = {
+  seconds: 900,
+  secondsMax: 3_600,
+  calls: 50,
+  callsMax: 10_000,
+  moneyNanos: 500_000_000n,
+  /** They are read with every look-up of the session. */
+  originsMax: 20,
+  /** The longest name that DNS has, with its scheme and a port. */
+  originCharactersMax: 'https://'.length + 253 + ':65535'.length,
+  /** Of one key pair, at the same time. */
+  aliveMax: 10_000,
 }
 /** How many times PARLEY_CALLS_MAX there may be, with those of projects that have less than an equal part of it. */
 export const CALLS_OVERFLOW = 2

@@ -7,6 +7,8 @@ import { DAY_MS } from './durations.ts'
 export const KEPT_MS = {
   /** The longest time over which attempts are counted. */
   throttles: DAY_MS,
+  /** After their end: whoever wonders why a page stopped working still finds what its session came to. */
+  browserSessions: DAY_MS,
   /** Far beyond any lease, so that whoever looks for a gateway that died today still finds it. */
   gateways: DAY_MS,
   /** Whoever asks for it again finds that it has ended, and can be invited anew. */

@@ -189,14 +189,29 @@ const TRANSIENT_STATES = /^(08|57P|53|40001|40P01|55P03|57014|25006|28)/
 /** Is the store unreachable or busy, as opposed to having refused a wrong statement? */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = (error as { code?: unknown }).code
-  if (typeof code === 'string') return TRANSIENT_STATES.test(code) || code.startsWith('E')
+  const { code, severity } = error as { code?: unknown; severity?: unknown }
+  if (typeof code === 'string') {
+    return TRANSIENT_STATES.test(code) || code.startsWith('E') || isRefusedConnection(code, severity)
+  }
   // node-postgres reports lost connections and its own timeouts by text alone.
   return /connection|timeout|terminated|closed/i.test(error.message)
 }
 
-/** The login was refused, there was no connection left, or the server is read-only. */
-const NOTHING_DONE_STATES = /^(28|53300|25006)/
+/** It was ended by the limit of time for a statement. */
+export function isTooSlow(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === '57014'
+}
+
+/**
+ * The database takes no connections (55000: it is being restored or was set aside) or is not there (3D000). As answers to a
+ * statement these are refusals of that statement; a connection that is turned away ends, which is what FATAL says.
+ */
+function isRefusedConnection(code: string, severity: unknown): boolean {
+  return severity === 'FATAL' && /^(55000|3D000)$/.test(code)
+}
+
+/** No connection was made, the login was refused, there was no connection left, or the server is read-only. */
+const NOTHING_DONE_STATES = /^(28|53300|25006|57P03|55000|3D000)/
 
 /** May what was sent have been done all the same? Not where the store has answered that it did nothing. */
 export function mayBeDone(error: unknown): boolean {

@@ -53,6 +53,23 @@ export interface AuditSums {
   entries_nanos: string
 }
 
+export interface BrowserSessions {
+  id: string
+  project_id: string
+  key_pair_id: string
+  secret_digest: Buffer
+  secret_version: number
+  secret_last4: string
+  end_user_id: string | null
+  models: string[] | null
+  max_tokens: number | null
+  origins: string[] | null
+  calls_max: number
+  calls_made: Generated<number>
+  created_at: Generated<Date>
+  expires_at: Date
+}
+
 export interface CallMetadata {
   project_id: string
   call_id: string
@@ -61,6 +78,7 @@ export interface CallMetadata {
   conversation_id: string | null
   end_user_id: string | null
   expires_at: Date
+  long_value: string | null
 }
 
 export interface Calls {
@@ -81,6 +99,8 @@ export interface Calls {
   attempts: unknown
   created_at: Generated<Date>
   end_user_id: string | null
+  session_id: string | null
+  endpoint: string | null
 }
 
 export interface Campaigns {
@@ -273,6 +293,8 @@ export interface Holds {
   held_at: Generated<Date>
   end_user_id: string | null
   counts: bigint[] | null
+  session_id: string | null
+  endpoint: string | null
 }
 
 export interface IdempotencyKeys {
@@ -459,6 +481,7 @@ export interface Models {
   file_tokens: number | null
   tool_tokens: number | null
   reasoning_tokens: number | null
+  kind: Generated<string>
 }
 
 export interface Monetization {
@@ -837,6 +860,7 @@ export interface Database {
   audit_checkpoint: AuditCheckpoint
   audit_log: AuditLog
   audit_sums: AuditSums
+  browser_sessions: BrowserSessions
   call_metadata: CallMetadata
   calls: Calls
   campaigns: Campaigns

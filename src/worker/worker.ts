@@ -13,7 +13,13 @@ import { expireContentJob } from './retention/expire-content.ts'
 import { expireIdempotencyKeysJob } from './retention/expire-idempotency-keys.ts'
 import { forgetAnomaliesJob } from './retention/forget-anomalies.ts'
 import { forgetAttemptsJob } from './retention/forget-attempts.ts'
-import { forgetConversationsJob, forgetMessagesJob, forgetSumsJob } from './retention/forget-conversations.ts'
+import { forgetBrowserSessionsJob } from './retention/forget-browser-sessions.ts'
+import {
+  eraseLeftoversJob,
+  forgetConversationsJob,
+  forgetMessagesJob,
+  forgetSumsJob,
+} from './retention/forget-conversations.ts'
 import { forgetEndUsersJob } from './retention/forget-end-users.ts'
 import { forgetFeedRunsJob } from './retention/forget-feed-runs.ts'
 import { forgetGatewaysJob } from './retention/forget-gateways.ts'
@@ -77,11 +83,13 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     reportAnomaliesJob(parts),
     rollUpUsageJob(parts),
     expireAccessJob(parts),
+    forgetBrowserSessionsJob(parts),
     forgetAttemptsJob(parts),
     forgetAnomaliesJob(parts),
     forgetConversationsJob(parts),
     forgetMessagesJob(parts),
     forgetSumsJob(parts),
+    eraseLeftoversJob(parts),
     forgetEndUsersJob(parts),
     forgetIgnoredFieldsJob(parts),
     forgetMailsJob(parts),

@@ -1,10 +1,14 @@
 /** One call over a connection of its own, and exactly what came back. It never retries and never throws. */
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { chatBodyOf, chatEventsOf, responsesBodyOf } from '../support/responses-as-chat.ts'
 
 export interface Question {
   port: number
   headers: Record<string, string>
-  body: { stream?: boolean }
+  /** With `input`, it is for the endpoint of embeddings. */
+  body: { stream?: boolean | undefined }
+  /** The same, by way of the Responses API. */
+  isResponse?: boolean
   /** The caller goes away after this time, or when it has seen so many events. */
   hangUp?: { afterMs?: number; afterEvents?: number }
   withinMs: number
@@ -38,7 +42,8 @@ export interface Answer {
 interface Body {
   id?: string
   choices?: { message?: { content: string }; delta?: { content?: string }; finish_reason: string | null }[]
-  usage?: Answer['usage']
+  /** Of vectors, nothing is said of a completion. */
+  usage?: { prompt_tokens: number; completion_tokens?: number }
   error?: { code?: string }
 }
 
@@ -49,7 +54,7 @@ export function ask(question: Question): Promise<Answer> {
       host: '127.0.0.1',
       port: question.port,
       method: 'POST',
-      path: '/v1/chat/completions',
+      path: pathOf(question),
       headers: { 'content-type': 'application/json', 'x-error-format': 'openai', ...question.headers },
       agent: false,
     })
@@ -62,7 +67,7 @@ export function ask(question: Question): Promise<Answer> {
       for (const timer of timers) clearTimeout(timer)
       resolve(answer)
     })
-    call.end(JSON.stringify(question.body))
+    call.end(JSON.stringify(question.isResponse ? responsesBodyOf(question.body) : question.body))
   })
 }
 
@@ -88,22 +93,23 @@ function read(call: ClientRequest, response: IncomingMessage, question: Question
     if (!isStream) return
     const blocks = body.split('\n\n')
     body = blocks.pop() ?? ''
-    for (const block of blocks) readEvent(block, answer)
+    for (const block of blocks) for (const data of dataIn(block, question)) readEvent(data, answer)
     events += blocks.length
     if (events >= (question.hangUp?.afterEvents ?? Infinity)) leave(call, answer, 'hung up')
   })
   response.on('error', (error: NodeJS.ErrnoException) => (answer.why ??= error.code ?? error.message))
   response.on('end', () => {
-    if (!isStream && response.complete) readJson(body, answer)
+    if (!isStream && response.complete) readJson(question.isResponse ? chatBodyOf(body) : body, answer)
   })
 }
 
-function readEvent(block: string, answer: Answer): void {
-  const data = block
-    .split('\n')
-    .filter((line) => line.startsWith('data: '))
-    .map((line) => line.slice('data: '.length))
-    .join('\n')
+function dataIn(block: string, { isResponse }: Question): string[] {
+  if (isResponse) return chatEventsOf(block)
+  const lines = block.split('\n').filter((line) => line.startsWith('data: '))
+  return [lines.map((line) => line.slice('data: '.length)).join('\n')]
+}
+
+function readEvent(data: string, answer: Answer): void {
   if (data === '[DONE]') answer.end = 'complete'
   else if (data !== '') take(JSON.parse(data) as Body, answer)
 }
@@ -123,7 +129,7 @@ function take(body: Body, answer: Answer): void {
   answer.completionId = body.id ?? answer.completionId
   answer.text += choice?.message?.content ?? choice?.delta?.content ?? ''
   answer.finishReason = choice?.finish_reason ?? answer.finishReason
-  answer.usage = body.usage ?? answer.usage
+  if (body.usage) answer.usage = { completion_tokens: 0, ...body.usage }
   if (!body.error) return
   answer.errorCode = body.error.code
   if (answer.status === 200) answer.end = 'failed'
@@ -139,4 +145,9 @@ function parsed(text: string): Body | undefined {
 
 function textOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header
+}
+
+function pathOf({ body, isResponse }: Question): string {
+  if ('input' in body) return '/v1/embeddings'
+  return isResponse ? '/v1/responses' : '/v1/chat/completions'
 }

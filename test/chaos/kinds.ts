@@ -1,12 +1,16 @@
 /** The kinds of calls that traffic is made of. Everything random comes from the caller's own seeded generator. */
-import { promptTokensOf } from '../../simulator/reply.ts'
+import { promptTokensOf, tokensIn } from '../../simulator/reply.ts'
 import type { Random } from '../support/random.ts'
 import type { Question } from './caller.ts'
-import { LIMITED_MODEL, MODEL } from './system.ts'
+import { EMBEDDING_MODEL, LIMITED_MODEL, MODEL } from './system.ts'
 
 export interface Plan {
   kind: string
-  body: { model: string; messages: object[]; stream?: boolean; max_tokens?: number; stream_options?: object }
+  body:
+    | { model: string; messages: object[]; stream?: boolean; max_tokens?: number; stream_options?: object }
+    | { model: string; input: string; stream?: undefined }
+  /** Asked by way of the Responses API. */
+  isResponse: boolean
   hangUp?: Question['hangUp']
   /** Counted the way the provider counts. */
   promptTokens: number
@@ -28,10 +32,14 @@ interface Script {
   stream?: boolean
   maxTokens?: number
   hangUp?: Question['hangUp']
+  /** It is a text to be embedded: nothing is written. */
+  isEmbedding?: boolean
 }
 
 /** Before the first byte, and midway. */
 const FAULTS = ['U11-500', 'U12-sse', 'U12-json', 'U12-midstream', 'U14-eof', 'U14-rst', 'U7-badjson']
+/** Of answers that are one body. */
+const VECTOR_FAULTS = ['U11-500', 'U12-json', 'U14-eof', 'U14-rst', 'U19-nan']
 /** Answers that are complete although something about them is odd. */
 const ODDITIES = ['U13', 'U8', 'U7-comments', 'U14-nodone', 'U15', 'U19-negative']
 
@@ -76,6 +84,21 @@ const KINDS: Kind[] = [
     plan: (r) => ({ tokens: 60, directive: 'gap=10', stream: true, hangUp: { afterEvents: between(r, 1, 62) } }),
   },
   {
+    name: 'vectors',
+    weight: 2,
+    plan: (r) => ({ isEmbedding: true, tokens: 0, directive: `ttft=${r.int(40)}` }),
+  },
+  {
+    name: 'vectors fail',
+    weight: 1,
+    plan: (r) => ({ isEmbedding: true, tokens: 0, directive: `fault=${r.pick(VECTOR_FAULTS)}` }),
+  },
+  {
+    name: 'vectors are left',
+    weight: 1,
+    plan: (r) => ({ isEmbedding: true, tokens: 0, directive: 'ttft=300', hangUp: { afterMs: between(r, 1, 320) } }),
+  },
+  {
     name: 'fails',
     weight: 2,
     plan: (r) => ({
@@ -111,6 +134,10 @@ export function pickKeyedPlan(random: Random): Plan {
 
 export function planOf(kind: string, script: Script, random: Random): Plan {
   const content = `Number ${random.int(1_000_000)} [[sim tokens=${script.tokens} ${script.directive ?? ''}]]`
+  if (script.isEmbedding) {
+    const body = { model: EMBEDDING_MODEL, input: content }
+    return { kind, body, isResponse: false, hangUp: script.hangUp, promptTokens: tokensIn(content), outputTokensMax: 0 }
+  }
   const wantsUsage = script.stream && random.int(3) > 0
   return {
     kind,
@@ -121,6 +148,7 @@ export function planOf(kind: string, script: Script, random: Random): Plan {
       ...(script.maxTokens === undefined ? {} : { max_tokens: script.maxTokens }),
       ...(wantsUsage ? { stream_options: { include_usage: true } } : {}),
     },
+    isResponse: random.int(4) === 0,
     hangUp: script.hangUp,
     promptTokens: promptTokensOf([content]),
     outputTokensMax: Math.min(script.tokens, script.maxTokens ?? Infinity),

@@ -248,9 +248,9 @@ export function costOf(promptTokens: number, outputTokens: number): bigint {
   return BigInt(promptTokens) * PROMPT_TOKEN + BigInt(outputTokens) * OUTPUT_TOKEN
 }
 
-/** A completion's id is its call's, without the dashes. */
+/** The id of an answer is its call's without the dashes, behind the prefix of its endpoint. */
 export function callIdOf(completionId: string): string {
-  const hex = completionId.replace('chatcmpl-', '')
+  const hex = completionId.replace(/^(chatcmpl-|resp_|embd-)/, '')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 

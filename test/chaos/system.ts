@@ -50,6 +50,7 @@ export interface SystemOptions {
 export const MODEL = 'chaos'
 /** For calls that the provider answers 429: a gateway then leaves the model alone for as long as it was told. */
 export const LIMITED_MODEL = 'chaos-limited'
+export const EMBEDDING_MODEL = 'chaos-vectors'
 const PRICE_FROM = new Date('2020-01-01')
 /** A provider that is silent must fail within a run, not after half a minute. */
 const TIMERS = { connectTimeoutMs: 2_000, firstTokenTimeoutMs: 5_000, idleTimeoutMs: 4_000, totalTimeoutMs: 60_000 }
@@ -92,8 +93,11 @@ async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Pro
 
   const simulator = await createSimulator(logDir, reaper)
   await addProvider(store, secrets, 'simulator', `http://127.0.0.1:${simulator.proxy.port}/v1`)
-  for (const id of [MODEL, LIMITED_MODEL])
-    await addModel(store, { id, provider: 'simulator', price: { effectiveFrom: PRICE_FROM }, deployment: TIMERS })
+  for (const id of [MODEL, LIMITED_MODEL, EMBEDDING_MODEL]) {
+    const kind = id === EMBEDDING_MODEL ? 'embedding' : 'chat'
+    const price = { effectiveFrom: PRICE_FROM }
+    await addModel(store, { id, kind, provider: 'simulator', price, deployment: TIMERS })
+  }
   const gateways = await Promise.all(
     Array.from({ length: options.gateways }, (_, n) =>
       createGateway(`gateway-${n + 1}`, createClock(library, join(dir, `clock-${n + 1}`)), setting),

@@ -51,7 +51,9 @@ export function createSender(withinMs: number): Sender {
     get answered() {
       return answered
     },
-    async send(plan, project, gateway, { conversationId, key } = {}) {
+    async send(plan, project, gateway, { conversationId: wanted, key } = {}) {
+      // Embeddings belong to none.
+      const conversationId = 'input' in plan.body ? undefined : wanted
       const startedAt = new Date().toISOString()
       const startedMs = performance.now()
       running += 1
@@ -63,6 +65,7 @@ export function createSender(withinMs: number): Sender {
           ...(key === undefined ? {} : { 'idempotency-key': key }),
         },
         body: plan.body,
+        isResponse: plan.isResponse,
         hangUp: plan.hangUp,
         withinMs,
       })

@@ -49,6 +49,7 @@ export interface ModelEntry {
   object: string
   created: number
   owned_by: string
+  pricing?: Record<string, string>
 }
 
 export interface Answer<Body> {

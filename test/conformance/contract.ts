@@ -3,7 +3,7 @@ import type { Sections } from './clauses.ts'
 
 const orderOfChecks = {
   'path-404': 'An unknown path is 404 for everyone, before authentication.',
-  'method-405': 'A known path with another method is 405 with Allow, before authentication.',
+  'method-405': 'A known path with another method is 405 with Allow, before authentication; see sessions for OPTIONS.',
   'keys-401': 'Either key missing, malformed, unknown, mismatched or inactive is 401.',
   'keys-before-body-read': 'Keys are checked before the body is read.',
   'keys-before-body': 'Keys are checked before the body is parsed: bad keys and a bad body are 401.',
@@ -167,6 +167,23 @@ const conversations = {
   'no-text': 'A project that keeps text for zero days has none stored.',
 }
 
+const responses = {
+  body: 'POST /v1/responses answers with a response object under an id that begins with resp_.',
+  events: 'With stream: true the answer is named events, numbered from 0, from response.created to response.completed.',
+  'no-done': 'There is no [DONE].',
+  'error-event': 'What fails after the first byte is an error event, and then response.failed.',
+  incomplete: 'An answer that was cut off is incomplete, with the reason.',
+  'keys-401': 'Keys are checked before the body is parsed: bad keys and a bad body are 401.',
+  'required-400': 'A missing model or a missing input is 400, before any other invalid value.',
+  'own-names': 'A refusal names the field as it is called there.',
+  stateless: 'What needs something stored is 422 with what to do instead.',
+  'wallet-403': 'A balance that cannot pay is 403.',
+  charged: 'It is charged what the same chat is charged.',
+  receipt: 'Its receipt is found by its id.',
+  once: 'Same Idempotency-Key, same body: charged once, answered as stored.',
+  conversation: 'With x-conversation-id, what was said is one conversation with what was said by way of chat.',
+}
+
 export const CONTRACT: Sections = {
   'contract: order of checks': { prefix: 'order', sentences: orderOfChecks },
   'contract: bodies': { prefix: 'bodies', sentences: bodies },
@@ -184,6 +201,7 @@ export const CONTRACT: Sections = {
   },
   'contract: charging': { prefix: 'charging', sentences: charging },
   'contract: conversations': { prefix: 'conversations', sentences: conversations },
+  'contract: responses': { prefix: 'responses', sentences: responses },
   'contract: models': {
     prefix: 'models',
     sentences: {
@@ -191,8 +209,24 @@ export const CONTRACT: Sections = {
       etag: 'The list is answered with an etag; a caller that has the present list is answered 304.',
       'new-model': 'A new model appears within 10 minutes.',
       entries: 'Entries hold the four fields, and may add context_window, max_output_tokens and pricing only.',
+      one: 'GET /v1/models/{id} is one entry of the list; 404 if it is not in the list.',
+      pricing: 'Entries say what a million tokens of each kind cost, as receipts do.',
       'no-price-unlisted': 'A model with no price is not listed.',
       'no-price-unserved': 'A model with no price is not served.',
+    },
+  },
+  'contract: embeddings': {
+    prefix: 'embeddings',
+    sentences: {
+      body: 'The answer is a list with one embedding for each input, in their order, the model and the usage.',
+      format: 'encoding_format base64 gives the same 32-bit numbers as float, the lowest byte first.',
+      authenticated: 'The endpoint wants both keys.',
+      'input-400': 'model or input missing is 400.',
+      'input-422': 'An empty input, an empty text, more than 2,048 inputs or another type is 422.',
+      'window-422': "An input beyond the model's context window is 422, and nothing is sent.",
+      'kind-422': 'A model of the other kind is 422, at this endpoint and at that for chats.',
+      charged: 'It is charged its prompt, to the nano, and has a receipt by x-completion-id.',
+      once: 'Same Idempotency-Key, same body: charged once, answered as stored.',
     },
   },
   'contract: retries': {
@@ -202,6 +236,21 @@ export const CONTRACT: Sections = {
       once: { text: 'Same key, same body within 24 h: charged once, answered as stored.' },
       'other-body': { text: 'Same key with another body is 422.' },
       running: { text: 'Same key while the first is still running is 409.' },
+    },
+  },
+  'contract: sessions': {
+    prefix: 'sessions',
+    sentences: {
+      mint: 'POST /v1/sessions answers a key pair with a ply_es_ secret, when it ends, and what it may.',
+      fields: 'A field that is wrong, or that is not known, is 422.',
+      works: 'The secret takes the place of the secret key on https pages of the verified domain.',
+      'origin-403': 'Every other Origin, and none, is 403.',
+      'endpoints-403': 'It may call and list models; receipts, credits and other sessions are 403.',
+      'over-401': 'After its end it is 401.',
+      'bounds-422': 'Another model, more tokens than its own, or another end user is 422.',
+      'used-up-403': 'When its calls or its money are used up, a call is 403.',
+      preflight: 'A preflight of an https page to an endpoint that sessions may ask is 204, and needs no keys.',
+      cors: 'Only answers to the secret of a session can be read by pages.',
     },
   },
 }

@@ -112,7 +112,7 @@ clause('4.2-status-200', () => {
 clause('4.2-cached', () => assert.match(models.headers.get('cache-control') ?? '', /\bmax-age=600\b/))
 
 clause('4.3-unknown-404', async () => {
-  const paths = ['/', '/v1', '/v1/', '/v1/chat', '/v1/completions', '/v1/models/sim-small', '/v1/conversations/a']
+  const paths = ['/', '/v1', '/v1/', '/v1/chat', '/v1/completions', '/v1/conversations/a']
   for (const path of [...paths, '/v1/models/', '/v1/chat/completions/', '/v1/Models', '//v1/models', '/favicon.ico']) {
     for (const method of ['GET', 'POST']) {
       assert.equal((await send(world, path, { method, headers: world.project.headers })).status, 404, method + path)

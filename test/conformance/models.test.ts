@@ -4,7 +4,7 @@ import { after } from 'node:test'
 import { insertPrice } from '../../src/store/catalogue/models.ts'
 import { PRICE, addModel, addProject, chatBody, createWorld, credit, until, walletOf } from '../support/world.ts'
 import { clause } from './clause.ts'
-import { addModels, ask, listModels, refused } from './client.ts'
+import { addModels, ask, listModels, refused, send } from './client.ts'
 import { costOf } from './money.ts'
 
 const world = await createWorld()
@@ -58,6 +58,33 @@ clause('models-entries', () => {
     assert.deepEqual(fields.filter((field) => !extra.has(field)).toSorted(), required)
   }
   assert.equal(models.body.data.length, 1)
+})
+
+const oneModel = (id: string) => send(world, `/v1/models/${id}`, { headers: world.project.headers })
+
+clause('models-one', async () => {
+  const [entry] = models.body.data
+  const { status, headers, body } = await oneModel(entry?.id ?? '')
+  assert.equal(status, 200)
+  assert.deepEqual(body, entry)
+  assert.equal(headers.get('cache-control'), 'private, max-age=600')
+  const missing = await oneModel('priceless')
+  assert.equal(missing.status, 404)
+  assert.match(missing.body.message, /no model with this id/)
+})
+
+clause('models-one', 'also where its id has a slash', async () => {
+  await addModel(world.store, { id: 'maker/model', provider: 'simulator' })
+  await until(async () => (await ids()).includes('maker/model'), 10_000)
+  assert.equal((await oneModel('maker/model')).status, 200)
+  assert.equal((await oneModel('maker%2Fmodel')).status, 200)
+})
+
+clause('models-pricing', () => {
+  const { cachedInput, cacheWrite, ...same } = PRICE
+  const price = { ...same, cached_input: cachedInput, cache_write: cacheWrite }
+  const texts = Object.fromEntries(Object.entries(price).map(([name, nanos]) => [name, nanos.toString()]))
+  assert.deepEqual(models.body.data[0]?.pricing, { unit: 'nanos per million tokens', ...texts })
 })
 
 clause('models-no-price-unserved', async () => {

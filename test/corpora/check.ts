@@ -16,8 +16,8 @@ export function itemsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.map(fieldsIn) : []
 }
 
-export function at(preset: string, model = /./): Check['about'] {
-  return (target) => target.preset === preset && model.test(target.model)
+export function at(preset: string): Check['about'] {
+  return (target) => target.preset === preset
 }
 
 /** Where anybody may write anything: schemas of JSON, and what tools are called with. */

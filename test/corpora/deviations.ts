@@ -1,9 +1,10 @@
 import { fieldsIn } from '../../src/rules/record.ts'
 import type { Fields } from './requests.ts'
+import type { Target } from './targets.ts'
 
 /** Fields that are sent on purpose although the types of the SDK lack them. One that no request needs any more is an error. */
 export interface Deviation {
-  preset: string
+  about(target: Target): boolean
   /** Names with dots between them; lists are looked into. */
   path: string
   why: string
@@ -11,13 +12,26 @@ export interface Deviation {
 
 const SAMPLING = 'Gone from the newest version of the API; the one that we ask for still has it for models before 4.7.'
 
+const isAnthropic: Deviation['about'] = ({ kind }) => kind === 'anthropic'
+const thinksIn =
+  (field: string): Deviation['about'] =>
+  ({ settings }) =>
+    settings?.reasoningField === field
+
 export const DEVIATIONS: readonly Deviation[] = [
-  { preset: 'anthropic', path: 'temperature', why: SAMPLING },
-  { preset: 'anthropic', path: 'top_p', why: SAMPLING },
-  { preset: 'deepseek', path: 'messages.reasoning_content', why: 'DeepSeek documents it for calls of tools.' },
-  { preset: 'vllm', path: 'messages.reasoning_content', why: 'vLLM documents it for models that think.' },
-  { preset: 'openrouter', path: 'messages.reasoning', why: 'OpenRouter documents it for models that think.' },
-  { preset: 'openrouter', path: 'messages.content.cache_control', why: 'OpenRouter documents it for Claude models.' },
+  { about: isAnthropic, path: 'temperature', why: SAMPLING },
+  { about: isAnthropic, path: 'top_p', why: SAMPLING },
+  {
+    about: thinksIn('reasoning_content'),
+    path: 'messages.reasoning_content',
+    why: 'DeepSeek documents it for calls of tools, and vLLM for models that think.',
+  },
+  { about: thinksIn('reasoning'), path: 'messages.reasoning', why: 'OpenRouter documents it for models that think.' },
+  {
+    about: ({ settings }) => settings?.cacheControl === true,
+    path: 'messages.content.cache_control',
+    why: 'OpenRouter documents it for Claude models.',
+  },
 ]
 
 /** Whether there was such a field, which is gone now. */

@@ -125,7 +125,7 @@ export const GEMINI_CHECKS: readonly Check[] = [
   },
   {
     title: 'ids at Vertex AI, which has none',
-    about: ({ preset }) => preset === 'vertex',
+    about: ({ kind }) => kind === 'vertex',
     finds: ({ contents }) =>
       itemsIn(contents).some((content) =>
         [...functionsIn(content, 'functionCall', 'id'), ...functionsIn(content, 'functionResponse', 'id')].some(

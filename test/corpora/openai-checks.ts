@@ -1,13 +1,14 @@
+import type { OpenAICompatibleSettings } from '../../src/providers/openai/openai-settings.ts'
 import { at, itemsIn, textOf, valuesIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
 /** What OpenAI refuses, and those who speak its format. */
 
 const anyOfThem: Check['about'] = ({ type }) => type === 'openai'
-const except =
-  (...presets: string[]): Check['about'] =>
-  ({ type, preset }) =>
-    type === 'openai' && !presets.includes(preset)
+const where =
+  (isMeant: (settings: OpenAICompatibleSettings) => boolean): Check['about'] =>
+  ({ settings }) =>
+    settings !== undefined && isMeant(settings)
 
 function messagesOf({ messages }: Fields): Fields[] {
   return itemsIn(messages)
@@ -39,6 +40,42 @@ const MISTRAL_FIELDS = new Set([
 ])
 const MISTRAL_MESSAGE_FIELDS = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'name', 'prefix'])
 
+const BESIDE_ANSWERS = ['refusal', 'cache_control', 'reasoning']
+const NOT_OF_THEIRS = [...BESIDE_ANSWERS, 'reasoning_content', 'verbosity']
+
+/** Names anywhere in a body, by preset. One that is not in it is judged by its settings alone. */
+const DOCUMENTED_REFUSALS: Readonly<Record<string, readonly string[]>> = {
+  openai: ['prediction', 'cache_control', 'reasoning', 'reasoning_content'],
+  azure: ['prediction', 'cache_control', 'reasoning', 'reasoning_content'],
+  groq: [
+    ...NOT_OF_THEIRS,
+    'logit_bias',
+    'presence_penalty',
+    'frequency_penalty',
+    'logprobs',
+    'top_logprobs',
+    'prediction',
+  ],
+  deepseek: [
+    ...BESIDE_ANSWERS,
+    'seed',
+    'logit_bias',
+    'image_url',
+    'json_schema',
+    'parallel_tool_calls',
+    'reasoning_effort',
+    'verbosity',
+    'prediction',
+  ],
+  together: [...NOT_OF_THEIRS, 'prediction'],
+  openrouter: ['reasoning_content'],
+  fireworks: NOT_OF_THEIRS,
+  xai: [...NOT_OF_THEIRS, 'logit_bias', 'presence_penalty', 'frequency_penalty', 'prediction'],
+  vllm: [...BESIDE_ANSWERS, 'verbosity', 'prediction'],
+  ollama: [...NOT_OF_THEIRS, 'logit_bias', 'tool_choice', 'parallel_tool_calls', 'prediction'],
+  'llama-cpp': [...NOT_OF_THEIRS, 'reasoning_effort', 'prediction'],
+}
+
 export const OPENAI_CHECKS: readonly Check[] = [
   {
     title: 'a refusal of null',
@@ -48,7 +85,7 @@ export const OPENAI_CHECKS: readonly Check[] = [
   },
   {
     title: 'a refusal where the field is not known',
-    about: except('openai', 'azure', 'openrouter'),
+    about: where(({ refusals }) => !refusals),
     finds: (body) => messagesOf(body).some((message) => 'refusal' in message),
     bad: [answer({ refusal: 'No.' })],
   },
@@ -94,16 +131,47 @@ export const OPENAI_CHECKS: readonly Check[] = [
     bad: [{ tool_choice: 'required' }, { tool_choice: 'none', tools: [] }, { parallel_tool_calls: false }],
   },
   {
-    title: 'penalties at xAI',
-    about: at('xai'),
-    finds: (body) => 'presence_penalty' in body || 'frequency_penalty' in body,
-    bad: [{ presence_penalty: 0 }, { frequency_penalty: 0 }],
+    title: 'the usage of a stream where nobody is asked for it',
+    about: where(({ askForUsage }) => !askForUsage),
+    finds: (body) => 'stream_options' in body,
+    bad: [{ stream_options: { include_usage: true } }],
   },
   {
+    title: 'whom a call is for where there is no field for it',
+    about: where(({ endUserField }) => endUserField === 'none'),
+    finds: (body) => 'user' in body || 'safety_identifier' in body,
+    bad: [{ user: 'x' }, { safety_identifier: 'x' }],
+  },
+  {
+    title: 'a key of a cache where there is no field for it',
+    about: where(({ promptCacheKey }) => !promptCacheKey),
+    finds: (body) => 'prompt_cache_key' in body,
+    bad: [{ prompt_cache_key: 'x' }],
+  },
+  ...(['max_tokens', 'max_completion_tokens'] as const).map((field): Check => ({
+    title: `${field} where its other name is the right one`,
+    about: where(({ maxTokensField }) => maxTokensField !== field),
+    finds: (body) => field in body,
+    bad: [{ [field]: 1 }],
+  })),
+  // The settings themselves may be wrong: these are what providers document.
+  ...Object.entries(DOCUMENTED_REFUSALS).map(([preset, names]): Check => ({
+    title: `fields that ${preset} refuses`,
+    about: at(preset),
+    finds: (body) => [...valuesIn(body)].some(({ name }) => names.includes(name)),
+    bad: names.map((name) => ({ messages: [{ role: 'user', content: [{ [name]: 'x' }] }] })),
+  })),
+  {
     title: 'thoughts in the history where nobody asked for them',
-    about: except('deepseek', 'vllm'),
+    about: where(({ reasoningField }) => reasoningField !== 'reasoning_content'),
     finds: (body) => messagesOf(body).some((message) => 'reasoning_content' in message),
     bad: [answer({ reasoning_content: 'Hm.', tool_calls: [CALL] })],
+  },
+  {
+    title: 'thoughts by their other name where nobody asked for them',
+    about: where(({ reasoningField }) => reasoningField !== 'reasoning'),
+    finds: (body) => messagesOf(body).some((message) => 'reasoning' in message),
+    bad: [answer({ reasoning: 'Hm.', tool_calls: [CALL] })],
   },
   {
     title: 'our own proofs',
@@ -121,14 +189,14 @@ export const OPENAI_CHECKS: readonly Check[] = [
     bad: [answer({ reasoning_content: 'Hm.' }), answer({ reasoning: 'Hm.' })],
   },
   {
-    title: 'thoughts beside no content at DeepSeek',
-    about: at('deepseek'),
+    title: 'thoughts beside no content, which DeepSeek refuses',
+    about: where(({ reasoningField }) => reasoningField === 'reasoning_content'),
     finds: (body) => messagesOf(body).some(({ content, reasoning_content }) => reasoning_content && content == null),
     bad: [answer({ content: null, reasoning_content: 'Hm.', tool_calls: [CALL] })],
   },
   {
-    title: 'ids at Mistral that are not nine letters or digits',
-    about: at('mistral'),
+    title: 'ids that are not nine letters or digits where they must be',
+    about: where(({ toolCallIds }) => toolCallIds === 'nine'),
     finds: (body) =>
       messagesOf(body)
         .flatMap(({ tool_calls, tool_call_id }) => [...itemsIn(tool_calls).map(({ id }) => id), tool_call_id])
@@ -144,27 +212,27 @@ export const OPENAI_CHECKS: readonly Check[] = [
     bad: [{ stream_options: {} }, { user: 'x' }, { seed: 1 }, answer({ refusal: 'No.' }), answer({ reasoning: 'Hm.' })],
   },
   {
-    title: 'an answer at the end at Mistral',
-    about: at('mistral'),
+    title: 'an answer at the end where it is refused',
+    about: where(({ unsupportedFields }) => unsupportedFields.includes('prefill')),
     finds: (body) => messagesOf(body).at(-1)?.role === 'assistant',
     bad: [answer({})],
   },
   {
-    title: 'images by address at Ollama',
-    about: at('ollama'),
+    title: 'images by address where they are not fetched',
+    about: where(({ unsupportedFields }) => unsupportedFields.includes('image_urls')),
     finds: (body) =>
       [...valuesIn(body)].some(({ name, value }) => name === 'url' && !textOf(value).startsWith('data:')),
     bad: [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.org/a' } }] }] }],
   },
   {
     title: 'the role developer where it is not known',
-    about: except('openai', 'azure', 'openrouter'),
+    about: where(({ developerRole }) => !developerRole),
     finds: (body) => messagesOf(body).some(({ role }) => role === 'developer'),
     bad: [{ messages: [{ role: 'developer', content: 'Hi' }] }],
   },
   {
     title: 'marks of a cache where they are not known',
-    about: except('openrouter'),
+    about: where(({ cacheControl }) => !cacheControl),
     finds: (body) => [...valuesIn(body)].some(({ name }) => name === 'cache_control'),
     bad: [{ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', cache_control: {} }] }] }],
   },

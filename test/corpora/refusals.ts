@@ -1,6 +1,11 @@
+import { ROUTE_FIELDS } from '../../src/rules/calls/route-fields.ts'
+import type { OpenAICompatibleSettings } from '../../src/providers/openai/openai-settings.ts'
+import type { Fields } from './requests.ts'
+import type { Target } from './targets.ts'
+
 /**
- * Which requests are not sent, where, and which field is why: by preset, or by preset and model. Whatever is not listed here
- * is sent.
+ * Which requests are not sent, where, and which field is why: by the kind of a provider, or by kind and model. Whatever is not
+ * listed here is sent. Providers of OpenAI's format are not in it: there it goes by the settings, see below.
  */
 
 type Where = readonly string[]
@@ -24,15 +29,12 @@ const GEMINI_BEFORE_3 = [
   'vertex gemini-2.5-flash',
 ]
 const WITHOUT_PREFILL = [
-  'mistral',
   'anthropic claude-opus-4-6',
   'anthropic claude-opus-4-7',
   ...GEMINI_3,
   'bedrock us.anthropic.claude-opus-4-6-v1',
 ]
 const WITHOUT_PENALTIES = [
-  'groq',
-  'xai',
   'anthropic',
   'gemini gemini-2.5-flash',
   'gemini gemini-2.5-pro',
@@ -41,31 +43,15 @@ const WITHOUT_PENALTIES = [
   'vertex',
   'bedrock',
 ]
-const WITHOUT_FILES = [
-  'azure',
-  'groq',
-  'mistral',
-  'deepseek',
-  'together',
-  'fireworks',
-  'xai',
-  'vllm',
-  'ollama',
-  'llama-cpp',
-]
 /** Older ones are held to a schema only by a tool. */
 const WITHOUT_SCHEMAS = ['anthropic claude-3-5-haiku-20241022']
 const WITHOUT_EFFORT = [
-  'mistral',
-  'deepseek',
-  'llama-cpp',
   'anthropic claude-3-5-haiku-20241022',
   'gemini gemini-2.0-flash',
   'bedrock us.meta.llama3-3-70b-instruct-v1:0',
 ]
 /** It has no bound of what it costs from there on. */
 const WITHOUT_HIGH_EFFORT = [...WITHOUT_EFFORT, 'bedrock us.amazon.nova-2-lite-v1:0']
-const WITHOUT_VERBOSITY = ['groq', 'mistral', 'deepseek', 'together', 'fireworks', 'xai', 'vllm', 'ollama', 'llama-cpp']
 
 export const REFUSALS: Readonly<Record<string, Readonly<Record<string, Where>>>> = {
   'a system text after an answer': { prefill: WITHOUT_PREFILL },
@@ -91,63 +77,37 @@ export const REFUSALS: Readonly<Record<string, Readonly<Record<string, Where>>>>
   'a stop': { stop: ['bedrock openai.gpt-oss-120b-1:0'] },
   'stops with empty ones': { stop: ['bedrock openai.gpt-oss-120b-1:0'] },
   'a stop of whitespace': { stop: ['anthropic', ...CLAUDE_AT_BEDROCK, 'bedrock openai.gpt-oss-120b-1:0'] },
-  'a seed': { seed: ['mistral', 'deepseek', 'anthropic', 'bedrock'] },
-  'a large seed': { seed: ['mistral', 'deepseek', ...BY_MESSAGES] },
+  'a seed': { seed: ['anthropic', 'bedrock'] },
+  'a large seed': { seed: BY_MESSAGES },
   presence_penalty: { presence_penalty: WITHOUT_PENALTIES },
   frequency_penalty: { frequency_penalty: WITHOUT_PENALTIES },
-  logit_bias: { logit_bias: ['groq', 'mistral', 'deepseek', 'xai', 'ollama', ...BY_MESSAGES] },
-  logprobs: { logprobs: ['groq', 'mistral', ...BY_MESSAGES] },
-  verbosity: { verbosity: [...WITHOUT_VERBOSITY, ...BY_MESSAGES] },
-  prediction: {
-    prediction: [
-      'openai',
-      'azure',
-      'groq',
-      'deepseek',
-      'together',
-      'xai',
-      'vllm',
-      'ollama',
-      'llama-cpp',
-      ...BY_MESSAGES,
-    ],
-  },
+  logit_bias: { logit_bias: BY_MESSAGES },
+  logprobs: { logprobs: BY_MESSAGES },
+  verbosity: { verbosity: BY_MESSAGES },
+  prediction: { prediction: BY_MESSAGES },
 
   'any JSON': { response_format: ['anthropic', 'bedrock'] },
   'any JSON beside tools': { response_format: ['anthropic', ...GEMINI_BEFORE_3, 'bedrock'] },
-  'a JSON schema': { json_schema: ['deepseek'], response_format: WITHOUT_SCHEMAS },
-  'a JSON schema with nulls beside it': { json_schema: ['deepseek'], response_format: WITHOUT_SCHEMAS },
-  'an open JSON schema': { json_schema: ['deepseek'], response_format: ['anthropic'] },
+  'a JSON schema': { response_format: WITHOUT_SCHEMAS },
+  'a JSON schema with nulls beside it': { response_format: WITHOUT_SCHEMAS },
+  'an open JSON schema': { response_format: ['anthropic'] },
   'a JSON schema beside tools': {
-    json_schema: ['deepseek'],
     response_format: [...WITHOUT_SCHEMAS, ...GEMINI_BEFORE_3, 'bedrock'],
   },
 
-  'an image': { images: ['deepseek'] },
-  'an image with detail': { images: ['deepseek'] },
-  'an image/jpg': { images: ['deepseek'] },
-  'an image by address': { images: ['deepseek', 'bedrock'], image_urls: ['vllm', 'ollama', 'llama-cpp'] },
-  'a bitmap': { images: ['deepseek', 'anthropic', 'bedrock'] },
-  'a PDF': { files: WITHOUT_FILES },
-  'a PDF without a name': { files: WITHOUT_FILES },
-  'a PDF with an empty name': { files: WITHOUT_FILES },
-  'a PDF and nothing else': { files: [...WITHOUT_FILES, 'bedrock'] },
-  'a text file': { files: [...WITHOUT_FILES, 'bedrock'] },
-  'a sound': { input_audio: [...WITHOUT_FILES, 'openai', 'openrouter', 'anthropic', 'bedrock'] },
+  'an image by address': { images: ['bedrock'] },
+  'a bitmap': { images: ['anthropic', 'bedrock'] },
+  'a PDF and nothing else': { files: ['bedrock'] },
+  'a text file': { files: ['bedrock'] },
+  'a sound': { input_audio: BY_MESSAGES },
 
-  'one tool after the other': { parallel_tool_calls: ['deepseek', 'ollama', 'gemini', 'vertex', 'bedrock'] },
-  'some tool': { tool_choice: ['ollama'] },
-  'a certain tool': { tool_choice: ['ollama'] },
-  'no tool': { tool_choice: ['ollama'] },
-  'some tool of none': { tool_choice: [...WITHOUT_FILES, 'openai', 'openrouter', ...BY_MESSAGES] },
+  'one tool after the other': { parallel_tool_calls: ['gemini', 'vertex', 'bedrock'] },
+  'some tool of none': { tool_choice: BY_MESSAGES },
   'results and no tools': { tools: ['bedrock'] },
-  'results and no tool': { tool_choice: ['ollama', 'bedrock'] },
+  'results and no tool': { tool_choice: ['bedrock'] },
 
   'effort none': {
     reasoning_effort: [
-      'mistral',
-      'deepseek',
-      'llama-cpp',
       'gemini gemini-2.5-pro',
       'gemini gemini-3-pro-preview',
       'vertex gemini-3-pro-preview',
@@ -170,7 +130,7 @@ export const REFUSALS: Readonly<Record<string, Readonly<Record<string, Where>>>>
   },
   'effort and temperature': { reasoning_effort: WITHOUT_EFFORT, temperature: THINKING_CLAUDE },
   'effort and values that change nothing': { reasoning_effort: WITHOUT_EFFORT },
-  'effort and some tool': { reasoning_effort: WITHOUT_EFFORT, tool_choice: ['ollama', ...THINKING_CLAUDE] },
+  'effort and some tool': { reasoning_effort: WITHOUT_EFFORT, tool_choice: THINKING_CLAUDE },
   'effort and prefill': { reasoning_effort: WITHOUT_EFFORT, prefill: [...THINKING_CLAUDE, ...GEMINI_3] },
   'effort and a JSON schema': {
     response_format: WITHOUT_SCHEMAS,
@@ -182,12 +142,56 @@ export const REFUSALS: Readonly<Record<string, Readonly<Record<string, Where>>>>
   'thoughts signed: encrypted': { reasoning_effort: WITHOUT_EFFORT },
   'thoughts signed: bedrock': { reasoning_effort: WITHOUT_EFFORT },
   'thoughts signed: gemini': { reasoning_effort: WITHOUT_EFFORT },
+}
 
-  cache_control: { images: ['deepseek'] },
+/** Fields of a request that ask for nothing there. */
+const ASKS_NOTHING: Readonly<Record<string, readonly string[]>> = {
+  'values that change nothing': ROUTE_FIELDS,
+  'choices without tools': ['tool_choice', 'parallel_tool_calls'],
+  'empty stops only': ['stop'],
+  'several tools': ['tool_choice', 'parallel_tool_calls'],
+  'effort and values that change nothing': ['temperature', 'top_p'],
+}
+
+const PREFILLED = new Set([
+  'a system text after an answer',
+  'whitespace at the end',
+  'nothing at the end',
+  'prefill',
+  'prefill with its thoughts',
+  'effort and prefill',
+])
+
+/** What stands inside of a request, as it is written there. */
+const INNER: Readonly<Record<string, string>> = {
+  images: '"type":"image_url"',
+  image_urls: '"url":"https:',
+  files: '"type":"file"',
+  input_audio: '"type":"input_audio"',
+  json_schema: '"type":"json_schema"',
+}
+
+/** What a request asks for, in the words of `--unsupported` and in their order. */
+function askedIn(request: string, fields: Fields): string[] {
+  const text = JSON.stringify(fields)
+  return ROUTE_FIELDS.filter((field) => {
+    if (field === 'prefill') return PREFILLED.has(request)
+    const inner = INNER[field]
+    if (inner !== undefined) return text.includes(inner)
+    return fields[field] != null && !ASKS_NOTHING[request]?.includes(field)
+  })
+}
+
+function isRefusedBy(settings: OpenAICompatibleSettings, field: string, fields: Fields): boolean {
+  if (field === 'files' && !settings.readsFiles) return true
+  if (field === 'input_audio' && !settings.readsAudio) return true
+  if (field === 'tool_choice' && !fields.tools) return true
+  return settings.unsupportedFields.some((unsupported) => unsupported === field)
 }
 
 /** The field that a target refuses a request for. */
-export function refusalOf(request: string, { preset, name }: { preset: string; name: string }): string | undefined {
-  const fields = Object.entries(REFUSALS[request] ?? {})
-  return fields.find(([, where]) => where.includes(preset) || where.includes(name))?.[0]
+export function refusalOf(request: string, fields: Fields, { kind, model, settings }: Target): string | undefined {
+  if (settings) return askedIn(request, fields).find((field) => isRefusedBy(settings, field, fields))
+  const refusals = Object.entries(REFUSALS[request] ?? {})
+  return refusals.find(([, where]) => where.includes(kind) || where.includes(`${kind} ${model}`))?.[0]
 }

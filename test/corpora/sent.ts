@@ -28,7 +28,7 @@ export function createSender({ preset, model }: Target): (fields: Fields) => Pro
     bodies.push(request.body)
     throw new UpstreamError('reset')
   }
-  const transport: Transport = { events: record, bytes: record, close: () => Promise.resolve() }
+  const transport: Transport = { exchange: record, close: () => Promise.resolve() }
   const { kind, baseUrl = BASE_URL, settings } = presetNamed(preset)!
   const provider = createProvider({ kind, name: preset, baseUrl, settings }, transport)
   return async (fields) => {

@@ -1,4 +1,5 @@
-import { presetNamed } from '../../src/providers/presets.ts'
+import { openAICompatibleSettings, type OpenAICompatibleSettings } from '../../src/providers/openai/openai-settings.ts'
+import { PRESETS, type Preset } from '../../src/providers/presets.ts'
 
 /** Where the requests go: a model of each kind that an adapter tells apart, at each preset. */
 
@@ -8,23 +9,16 @@ export interface Target {
   /** The preset and the model. */
   name: string
   preset: string
+  kind: Preset['kind']
   model: string
   type: BodyType
+  /** Only of OpenAI's format: the others go by the model. */
+  settings: OpenAICompatibleSettings | undefined
 }
 
-const MODELS: Record<string, readonly string[]> = {
-  openai: ['gpt-5.1'],
-  azure: ['a-deployment'],
-  groq: ['openai/gpt-oss-120b'],
-  mistral: ['mistral-medium-latest'],
-  deepseek: ['deepseek-reasoner'],
-  together: ['meta-llama/Llama-3.3-70B-Instruct-Turbo'],
-  openrouter: ['anthropic/claude-sonnet-4.5'],
-  fireworks: ['accounts/fireworks/models/llama-v3p3-70b-instruct'],
-  xai: ['grok-4'],
-  vllm: ['Qwen/Qwen3-32B'],
-  ollama: ['llama3.3'],
-  'llama-cpp': ['default'],
+const MODELS: Record<Preset['kind'], readonly string[]> = {
+  // This format goes by the provider's settings alone.
+  'openai-compatible': ['a-model'],
   anthropic: ['claude-3-5-haiku-20241022', 'claude-sonnet-4-5-20250929', 'claude-opus-4-6', 'claude-opus-4-7'],
   gemini: ['gemini-2.0-flash', 'gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-3-pro-preview', 'gemini-3-flash-preview'],
   vertex: ['gemini-2.5-flash', 'gemini-3-pro-preview'],
@@ -37,7 +31,7 @@ const MODELS: Record<string, readonly string[]> = {
   ],
 }
 
-const TYPES: Record<string, BodyType> = {
+const TYPES: Record<Preset['kind'], BodyType> = {
   'openai-compatible': 'openai',
   anthropic: 'anthropic',
   gemini: 'gemini',
@@ -45,6 +39,13 @@ const TYPES: Record<string, BodyType> = {
   bedrock: 'converse',
 }
 
-export const TARGETS: readonly Target[] = Object.entries(MODELS).flatMap(([preset, models]) =>
-  models.map((model) => ({ name: `${preset} ${model}`, preset, model, type: TYPES[presetNamed(preset)!.kind]! })),
+export const TARGETS: readonly Target[] = PRESETS.flatMap(({ name: preset, kind, settings }) =>
+  MODELS[kind].map((model) => ({
+    name: `${preset} ${model}`,
+    preset,
+    kind,
+    model,
+    type: TYPES[kind],
+    settings: kind === 'openai-compatible' ? openAICompatibleSettings.parse(settings) : undefined,
+  })),
 )

@@ -7,14 +7,13 @@ import { jsonSchema, streamText, tool } from 'ai'
 import { createSimulator, type Simulator } from '../../simulator/server.ts'
 import { createAnthropic } from '../../src/providers/anthropic/anthropic.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from '../../src/providers/provider.ts'
+import { collect, POSSIBLE } from '../../src/providers/support.test.ts'
 import { createTransport } from '../../src/providers/transport.ts'
 import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import type { Chunk, FinishReason } from '../../src/rules/calls/chunk.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
 import { judgeReport } from '../../src/rules/billing/reported-usage.ts'
 import { NO_USAGE, type Usage } from '../../src/rules/billing/usage.ts'
-
-const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
 
 const transport = createTransport()
 let simulator: Simulator
@@ -47,13 +46,7 @@ const MAX_TOKENS = 500
 async function chunksOf(upstreamModel: string, more: Record<string, unknown> = {}): Promise<Chunk[]> {
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...more })
   const call = { request, upstreamModel, apiKey: 'k', timers: UPSTREAM_TIMERS }
-  return whole(provider.stream(call, new AbortController().signal))
-}
-
-async function whole(answer: AsyncIterable<Chunk>): Promise<Chunk[]> {
-  const chunks: Chunk[] = []
-  for await (const chunk of answer) chunks.push(chunk)
-  return chunks
+  return collect(provider.stream(call, new AbortController().signal))
 }
 
 async function heardByUs(model: string): Promise<Heard> {
@@ -237,7 +230,7 @@ test('a key that is refused is told apart from a request that is', async () => {
   const refusing = async (apiKey: string | undefined, model: string) => {
     const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
     const call = { request, upstreamModel: model, apiKey, timers: UPSTREAM_TIMERS }
-    const answer = whole(provider.stream(call, new AbortController().signal))
+    const answer = collect(provider.stream(call, new AbortController().signal))
     return answer.then(
       () => 'answered',
       (error: unknown) => (error instanceof UpstreamError ? error.kind : String(error)),

@@ -6,6 +6,7 @@ import { createSimulator, type Simulator } from '../../simulator/server.ts'
 import { requestBodyOf } from '../../src/providers/gemini/gemini-request.ts'
 import { createGemini } from '../../src/providers/gemini/gemini.ts'
 import { UpstreamError } from '../../src/providers/provider.ts'
+import { collect } from '../../src/providers/support.test.ts'
 import { createTransport, type Transport } from '../../src/providers/transport.ts'
 import { parseChatRequest, type ChatRequest } from '../../src/rules/calls/chat-request.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
@@ -52,7 +53,7 @@ async function readByUs(request: ChatRequest, upstreamModel = MODEL, apiKey = 'k
   const provider = createGemini({ name: 'gemini', baseUrl: `${simulator.url}/v1beta`, settings: {}, transport })
   const reading: Reading = { ...NOTHING, calls: [] }
   const call = { request, upstreamModel, apiKey, timers: UPSTREAM_TIMERS }
-  for await (const chunk of provider.stream(call, new AbortController().signal)) {
+  for (const chunk of await collect(provider.stream(call, new AbortController().signal))) {
     if (chunk.type === 'text') reading.text += chunk.text
     else if (chunk.type === 'reasoning') reading.thoughts += chunk.text
     else if (chunk.type === 'tool_call') {

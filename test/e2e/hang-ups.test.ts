@@ -35,7 +35,8 @@ function momentOf(random: Random): Moment {
 function callAndHangUp(id: string, moment: Moment): Promise<string> {
   // So many tokens that no call can end by itself before its caller is gone.
   const content = `${id} [[sim tokens=300 ttft=${'whenAsked' in moment ? 60_000 : 30} gap=5]]`
-  const body = JSON.stringify({ model: 'sim-small', stream: true, messages: [{ role: 'user', content }] })
+  const asked = isResponse(id) ? { input: content } : { messages: [{ role: 'user', content }] }
+  const body = JSON.stringify({ model: 'sim-small', stream: true, ...asked })
   const headers = {
     ...world.project.headers,
     'content-type': 'application/json',
@@ -44,7 +45,8 @@ function callAndHangUp(id: string, moment: Moment): Promise<string> {
   }
   return new Promise((resolve) => {
     let received = ''
-    const req = request(`${world.url}/v1/chat/completions`, { method: 'POST', headers, agent: false })
+    const path = isResponse(id) ? '/v1/responses' : '/v1/chat/completions'
+    const req = request(`${world.url}${path}`, { method: 'POST', headers, agent: false })
     req.on('response', (res) => {
       res.setEncoding('utf8').on('error', () => {})
       res.on('data', (text: string) => {
@@ -61,12 +63,18 @@ function callAndHangUp(id: string, moment: Moment): Promise<string> {
   })
 }
 
+/** Every other one. */
+function isResponse(id: string): boolean {
+  return /[02468]$/.test(id)
+}
+
 function idOf({ body }: { body: unknown }): string {
   return (body as { messages: { content: string }[] }).messages[0]!.content.split(' ')[0]!
 }
 
 function deltasIn(stream: string): number {
-  return stream.split('\n').filter((line) => /"delta":\{"content":"[^"]/.test(line)).length
+  const delta = /"delta":\{"content":"[^"]|^event: response\.output_text\.delta/
+  return stream.split('\n').filter((line) => delta.test(line)).length
 }
 
 test(

@@ -78,6 +78,20 @@ test('metadata that does not fit is no reason to refuse a call, and what fits of
   )
 })
 
+test('metadata is promised for as long as its project keeps text, from a day to a year, and no longer', async () => {
+  for (const days of [1, 29, 31, 365]) {
+    const project = await addProject(world.store, world.secrets)
+    const kept = world.store.db.updateTable('projects').set({ content_retention_days: days })
+    await kept.where('id', '=', project.id).execute()
+    assert.equal(await call(project, { metadata: { plan: 'free' } }), 200)
+    await until(async () => (await metadataOf(project)).length === 1)
+    assert.deepEqual(
+      (await metadataOf(project)).map((row) => row.days),
+      [days],
+    )
+  }
+})
+
 test('a project that keeps no text keeps no metadata', async () => {
   const [silent, usual] = [await addProject(world.store, world.secrets), await addProject(world.store, world.secrets)]
   await sql`update projects set content_retention_days = 0 where id = ${silent.id}`.execute(world.store.db)

@@ -288,6 +288,22 @@ async function checkCharge(project: TestProject, { refusal, anomalies = [] }: Ca
   )
 }
 
+test('whoever hangs up when a model was of no use, and before it is asked again, pays for it', async () => {
+  const { model } = PLACES.find(({ one }) => one.adapter === vertex) ?? assert.fail('no model')
+  const project = await addProject(world.store, world.secrets)
+  const hangUp = new AbortController()
+  const asked = world.simulator.calls.length
+  const messages = [{ role: 'user', content: 'Hello [[sim tokens=10 fault=U21-undeclared times=1 reasoning=300]]' }]
+  const answer = complete(world, { model, messages }, { project, signal: hangUp.signal })
+  answer.catch(() => {})
+  await until(() => world.simulator.calls[asked]?.bill !== undefined)
+  hangUp.abort()
+  await assert.rejects(answer)
+  const { attempts } = await loggedOf(project)
+  assert.equal(attempts.length, 1, 'the pause before a repeat is at least 50 ms')
+  await checkCharge(project, CASES['a call of what nobody declared, again'] ?? assert.fail('no case'))
+})
+
 /** One more than opens a breaker. */
 const TRIES = 6
 /** At the same time: an open breaker lets one after another pass, and only them. */

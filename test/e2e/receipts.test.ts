@@ -111,7 +111,7 @@ test('a receipt says when credit was held for its call, and when that was settle
   const settled = Math.floor(Date.now() / 1_000)
   const call = { id, projectId: world.project.id, keyPairId, settledAt: new Date(settled * 1_000) }
   await addSettledCall(world.store.db, { ...call, change: { durationMs: 5_000 } })
-  const receipt = (await (await receiptOf(completionIdOf(id))).json()) as { created: number; settled: number }
+  const receipt = (await (await receiptOf(completionIdOf(id, 'chat'))).json()) as { created: number; settled: number }
   assert.deepEqual([receipt.created, receipt.settled], [settled - 5, settled])
 })
 

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { SimulatedCall } from '../../simulator/calls.ts'
 import { signatureOf } from '../../simulator/thinking.ts'
+import { PROVIDER_KINDS } from '../../src/providers/create-provider.ts'
 import { ERRORS } from '../../src/rules/errors.ts'
 import { fieldsIn } from '../../src/rules/record.ts'
+import { RESPONSES_SDKS } from '../support/responses-sdks.ts'
 import { OPENAI_BY_HAND, SDKS, type Access, type Asked, type Sdk } from '../support/sdks.ts'
 import { WIRE_FORMATS, type WireFormat } from '../support/wire-formats.ts'
 import { addModel, addProvider, createWorld, until, type World } from '../support/world.ts'
@@ -62,8 +64,13 @@ function untilRecorded(conversation: string, turns: number): Promise<void> {
   })
 }
 
+test('every wire format is tried here', () => {
+  const kinds = WIRE_FORMATS.map(({ kind }) => kind)
+  assert.deepEqual(kinds.toSorted(), PROVIDER_KINDS.toSorted())
+})
+
 for (const format of WIRE_FORMATS) {
-  for (const sdk of SDKS) {
+  for (const sdk of [...SDKS, ...RESPONSES_SDKS]) {
     const title = `${sdk.name} through ${format.kind}`
     for (const isStreamed of [false, true]) {
       const exactly = `${title}, ${isStreamed ? 'stream' : 'JSON'}`
@@ -183,7 +190,7 @@ function testObjects(title: string, sdk: Sdk, format: WireFormat): void {
     const place = sdk.place(quickStart(), format.kind, prompt, 'any JSON')
     if (format.hasAnyJson) return assert.deepEqual(await place, OSLO)
     return assert.rejects(place, (error) => {
-      assertShown(sdk, error, 422, 'response_format is not supported by this model.')
+      assertShown(sdk, error, 422, `${sdk.formatField} is not supported by this model.`)
       return true
     })
   })
@@ -191,7 +198,7 @@ function testObjects(title: string, sdk: Sdk, format: WireFormat): void {
 
 function testCaching(title: string, sdk: Sdk, format: WireFormat): void {
   test(`${title}: what was cached of a conversation's second and third turn is reported`, async () => {
-    const conversation = `${sdk.name}-${format.kind}`.replaceAll(' ', '-')
+    const conversation = `${sdk.name}-${format.kind}`.replaceAll(/[ ,:]+/g, '-')
     const access = quickStart({ 'x-conversation-id': conversation })
     const instructions = `This is ${conversation}. ${'Be kind, be brief, and name your sources. '.repeat(700)}`
     const reported: number[] = []

@@ -27,6 +27,17 @@ export function bodyOf(
   return { model, stream: isStream ?? false, messages: [...before, { role: 'user', content }], ...more }
 }
 
+/** Texts to be embedded; the last tells the simulator what to do, and no conversation names the call. */
+export function inputsOf(id: string, { model = 'vectors', script, texts = [] }: AskedVectors) {
+  return { model, input: [...texts, `And this. ${directive(id, script)}`], metadata: { mark: id } }
+}
+
+interface AskedVectors {
+  model?: string
+  script: string
+  texts?: readonly string[]
+}
+
 export function maybeMaxTokens(random: Random): Record<string, unknown> {
   return random.next() < 0.5 ? {} : { max_tokens: 1 + random.int(400) }
 }

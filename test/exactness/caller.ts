@@ -38,9 +38,10 @@ function ask(
   headers: Record<string, string> = {},
 ): Promise<Seen> {
   const seen: Seen = { status: undefined, chunks: 0 }
-  const body = Buffer.from(JSON.stringify(trial.body))
+  const body = Buffer.from(JSON.stringify(trial.asResponse ?? trial.body))
   return new Promise((resolve) => {
-    const call = httpRequest(`${world.url}/v1/chat/completions`, {
+    const path = 'input' in trial.body ? 'embeddings' : trial.asResponse ? 'responses' : 'chat/completions'
+    const call = httpRequest(`${world.url}/v1/${path}`, {
       method: 'POST',
       agent: false,
       headers: {
@@ -104,11 +105,22 @@ function read(call: ClientRequest, response: IncomingMessage, behaviour: Behavio
 }
 
 function isChunk(event: string): boolean {
-  return /"delta":\{"(?:content":"[^"]|reasoning_content|tool_calls)/.test(event)
+  return (
+    /"delta":\{"(?:content":"[^"]|reasoning_content|tool_calls)/.test(event) ||
+    /^event: response\.(?:output_text|reasoning_summary_text|function_call_arguments)\.delta/.test(event)
+  )
+}
+
+/** A response tells of its end when it has been charged for; that the model has ended, the end of its parts tells. */
+function isFinish(event: string): boolean {
+  return (
+    event.includes('"finish_reason":"') ||
+    /^event: response\.(?:content_part|function_call_arguments)\.done/.test(event)
+  )
 }
 
 function isTimeToLeave(when: Moment, { chunks }: Seen, events: readonly string[]): boolean {
-  if (when === 'finish') return events.some((event) => event.includes('"finish_reason":"'))
+  if (when === 'finish') return events.some(isFinish)
   return typeof when === 'object' && 'chunks' in when && chunks >= when.chunks
 }
 

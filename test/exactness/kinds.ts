@@ -2,6 +2,7 @@ import { bodyOf, file, hiddenStrings, image, largeImage, longText, maybeMaxToken
 import { georgian, prose } from './texts.ts'
 import type { Behaviour, Kind, Rule } from './trial.ts'
 import { THINKING_KINDS } from './thinking-kinds.ts'
+import { EMBEDDING_KINDS } from './embedding-kinds.ts'
 import { SHORT_TOTAL_MS } from './world.ts'
 
 const READS: Behaviour = { does: 'read' }
@@ -16,6 +17,7 @@ const LIES = ['U19-negative', 'U19-huge', 'U19-string', 'U19-null']
 
 export const KINDS: readonly Kind[] = [
   ...THINKING_KINDS,
+  ...EMBEDDING_KINDS,
   {
     name: 'short',
     weight: 250,

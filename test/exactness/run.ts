@@ -7,6 +7,7 @@
 import { parseArgs } from 'node:util'
 import { openTestPostgres } from '../support/database.ts'
 import { createRandom, type Random } from '../support/random.ts'
+import { responsesBodyOf } from '../support/responses-as-chat.ts'
 import type { TestProject } from '../support/world.ts'
 import { perform, type Seen } from './caller.ts'
 import { judge, type Verdict } from './judge.ts'
@@ -16,6 +17,8 @@ import { openWorld, type ExactWorld } from './world.ts'
 
 const AT_A_TIME = 24
 const FAILURES_SHOWN = 20
+/** So many calls have one among them by way of the Responses API. */
+const RESPONSES_EVERY = 3
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +34,7 @@ const world = await openWorld()
 try {
   const trials = drawTrials(createRandom(Number(values.seed)), Number(values.calls), values.only)
   const verdicts = await play(world, trials)
+  print(`\n${trials.filter(({ asResponse }) => asResponse).length} by way of /v1/responses`)
   const complaints = await world.audit()
   process.exitCode = report(verdicts, complaints) ? 0 : 1
 } finally {
@@ -39,14 +43,16 @@ try {
 }
 
 function drawTrials(random: Random, count: number, only: string | undefined): Trial[] {
-  const kinds = KINDS.filter(({ name }) => only === undefined || name === only)
+  const kinds = KINDS.filter(({ name }) => only === undefined || name === only || name.startsWith(`${only},`))
   if (kinds.length === 0) throw new Error(`there is no kind "${only}": ${KINDS.map(({ name }) => name).join(', ')}`)
   const weights = kinds.reduce((sum, { weight }) => sum + weight, 0)
   // The rarest are the most costly: of those there is at least one, whatever is drawn.
   return Array.from({ length: count }, (_, n) => {
     const kind = kinds[n] ?? drawKind(kinds, random.next() * weights)
     const id = `t${n}`
-    return { id, kind: kind.name, ...kind.draw(random, id) }
+    const drawn = kind.draw(random, id)
+    const asResponse = n % RESPONSES_EVERY === 0 ? responsesBodyOf(drawn.body) : undefined
+    return { id, kind: kind.name, ...drawn, asResponse }
   })
 }
 

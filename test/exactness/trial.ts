@@ -2,10 +2,13 @@ import type { Random } from '../support/random.ts'
 
 /** One request of the exactness run: what is asked, how its caller behaves, and what it must cost. */
 export interface Trial {
-  /** Names the call at the simulated provider and, as its conversation, in the ledger. */
+  /** Names the call at the simulated provider and, as its conversation or in its metadata, in the ledger. */
   readonly id: string
   readonly kind: string
+  /** With `input`, it is for the endpoint of embeddings. */
   readonly body: Record<string, unknown>
+  /** The same by way of the Responses API, if that is how it is asked. */
+  readonly asResponse?: Record<string, unknown> | undefined
   readonly caller: Behaviour
   readonly pays: Rule
   /** Credit of a wallet of its own; without it, one that has plenty. */

@@ -83,7 +83,9 @@ export async function openWorld(): Promise<ExactWorld> {
       const rows = await store.db
         .selectFrom('calls as k')
         .innerJoin('charges as c', 'c.id', 'k.id')
-        .select(['k.conversation_id as mark', 'c.charged_nanos as charged', 'c.held_nanos as held'])
+        .leftJoin('call_metadata as m', (join) => join.onRef('m.call_id', '=', 'k.id').on('m.key', '=', 'mark'))
+        .select(({ fn }) => fn.coalesce('k.conversation_id', 'm.value').as('mark'))
+        .select(['c.charged_nanos as charged', 'c.held_nanos as held'])
         .select(['c.outcome', 'c.usage_source as source'])
         .execute()
       return Map.groupBy(rows, ({ mark }) => String(mark))
@@ -92,6 +94,17 @@ export async function openWorld(): Promise<ExactWorld> {
       await until(() => simulator.openCalls() === 0, 90_000)
       const open = () => store.db.selectFrom('holds').select('id').limit(1).execute()
       await until(async () => (await open()).length === 0, 90_000)
+      // Metadata is written when the charge is, out of its way.
+      const unnamed = () =>
+        store.db
+          .selectFrom('calls as k')
+          .leftJoin('call_metadata as m', 'm.call_id', 'k.id')
+          .select('k.id')
+          .where('k.endpoint', '=', 'embeddings')
+          .where('m.key', 'is', null)
+          .limit(1)
+          .execute()
+      await until(async () => (await unnamed()).length === 0, 90_000)
     },
     audit: () => auditOf(store),
     async close() {
@@ -130,5 +143,12 @@ async function addModels(store: Store): Promise<string[]> {
     ...['anthropic', 'gemini', 'vertex', 'bedrock'].map((id) => ({ id, provider: id, figures: FIGURES })),
   ]
   for (const model of models) await addModel(store, { ...shared, ...model })
-  return models.map(({ id }) => id)
+  const vectors = [
+    { id: 'vectors', provider: 'openai-compatible' },
+    { id: 'vectors-gemini', provider: 'gemini' },
+    { id: 'vectors-faulty', provider: 'openai-compatible' },
+  ]
+  const price = { ...PRICE, output: 0n, reasoning: 0n }
+  for (const model of vectors) await addModel(store, { ...shared, ...model, kind: 'embedding', price })
+  return [...models, ...vectors].map(({ id }) => id)
 }

@@ -1,9 +1,22 @@
 import { FAULT_NAMES } from '../../simulator/faults.ts'
-import { ADAPTERS, expectedOf, reasonAgainst, type Adapter } from './adapters.ts'
+import { ADAPTERS, EMBEDDING_ADAPTERS, expectedOf, nameOf, reasonAgainst, type Adapter } from './adapters.ts'
 import { EXPECTED, type Expected } from './expected.ts'
 import { REPEATED_FAULTS } from './repeated-faults.ts'
 
-export const COLUMNS = ['JSON/1', 'JSON/2', 'SSE/1', 'SSE/2'] as const
+/**
+ * How the answer is wanted, and who else there is: nobody, a second route of the model, or a model to fall back on. The last is
+ * nobody again, asked by way of the Responses API.
+ */
+export const COLUMNS = [
+  'JSON/1',
+  'JSON/2',
+  'JSON/models',
+  'JSON/responses',
+  'SSE/1',
+  'SSE/2',
+  'SSE/models',
+  'SSE/responses',
+] as const
 export type Column = (typeof COLUMNS)[number]
 
 /** One promise to be tried: an adapter, a fault, how the caller wants the answer, and how many routes there are. */
@@ -15,6 +28,9 @@ export interface Cell {
   column: Column
   isStreamed: boolean
   hasSecondRoute: boolean
+  /** The caller names a second model, which is healthy and costs twice as much. */
+  hasFallback: boolean
+  isOfResponses: boolean
   expected: Expected
 }
 
@@ -37,14 +53,16 @@ export interface Filter {
 }
 
 export function planOf(filter: Filter): Plan {
-  const adapters = ADAPTERS.filter(({ kind }) => filter.adapter === undefined || kind === filter.adapter)
+  const adapters = [...ADAPTERS, ...EMBEDDING_ADAPTERS].filter(
+    (adapter) => filter.adapter === undefined || nameOf(adapter) === filter.adapter,
+  )
   const faults = [...Object.keys(EXPECTED), ...Object.keys(REPEATED_FAULTS)].filter((fault) =>
     isMeant(fault, filter.fault),
   )
   const plan: Plan = { cells: [], absent: [] }
   for (const adapter of adapters) {
     for (const fault of faults) {
-      for (const column of COLUMNS) {
+      for (const column of columnsOf(adapter)) {
         const reason = reasonAgainst(adapter, fault) ?? REPEATED_FAULTS[fault]?.absentFrom[column]
         if (reason !== undefined) plan.absent.push({ adapter, fault, column, reason })
         else plan.cells.push(cellOf(adapter, fault, column))
@@ -52,6 +70,15 @@ export function planOf(filter: Filter): Plan {
     }
   }
   return plan
+}
+
+/**
+ * Vectors are never streamed. Neither which model is asked next nor who wants to know has to do with how the first was asked:
+ * tried with the first adapter.
+ */
+export function columnsOf(adapter: Adapter): readonly Column[] {
+  if (adapter.isEmbedding) return ['JSON/1', 'JSON/2']
+  return adapter === ADAPTERS[0] ? COLUMNS : COLUMNS.filter((column) => !/models|responses/.test(column))
 }
 
 /** What real providers do in one format alone: test/e2e/real-answers.test.ts tries each. */
@@ -70,12 +97,14 @@ function isMeant(fault: string, wanted: string | undefined): boolean {
 
 function cellOf(adapter: Adapter, fault: string, column: Column): Cell {
   return {
-    id: `${adapter.kind} ${fault} ${column}`,
+    id: `${nameOf(adapter)} ${fault} ${column}`,
     adapter,
     fault,
     column,
     isStreamed: column.startsWith('SSE'),
     hasSecondRoute: column.endsWith('2'),
+    hasFallback: column.endsWith('models'),
+    isOfResponses: column.endsWith('responses'),
     expected: expectedOf(adapter, REPEATED_FAULTS[fault]?.fault ?? fault),
   }
 }

@@ -1,5 +1,7 @@
-import { composeReply, promptTokensOf, textOf } from '../../simulator/reply.ts'
+import { composeReply, promptTokensOf, textOf, tokensIn } from '../../simulator/reply.ts'
 import type { Simulator } from '../../simulator/server.ts'
+import { chatBodyOf, chatEventsOf } from '../support/responses-as-chat.ts'
+import { DIMENSIONS, vectorFor } from '../../simulator/vectors.ts'
 import { eventsOf, until } from '../support/world.ts'
 import type { Cell } from './cells.ts'
 import { FAULTY_SEED, HEALTHY_SEED } from './places.ts'
@@ -22,7 +24,9 @@ export interface Exchange {
 export interface CallRecord {
   outcome: string
   status: number
-  attempts: readonly { provider: string; failed?: string }[]
+  model_id: string
+  attempts: readonly { provider: string; model?: string; failed?: string }[]
+  held_nanos: bigint
   charged_nanos: bigint
   usage_nanos: bigint
   usage_source: string
@@ -45,33 +49,49 @@ const CALL_MS_MAX = 90_000
 let exchanges = 0
 
 export async function askOnce(world: World, cell: Cell): Promise<Exchange> {
-  const { model, place } = world.stationOf(cell)
+  const { model, fallback, place } = world.stationOf(cell)
   // Found again in what the simulators were asked, and in nothing else.
   const mark = `<${cell.id} ${exchanges++}>`
   // Each call has words of its own, so that an answer shows whose it is.
   const prompt = `${SECRET} ${mark}`
   const startedMs = performance.now()
-  const response = await fetch(`${world.url}/v1/chat/completions`, {
+  const isEmbedding = cell.adapter.isEmbedding === true
+  const path = isEmbedding ? 'embeddings' : cell.isOfResponses ? 'responses' : 'chat/completions'
+  const asked =
+    cell.isOfResponses || isEmbedding ? { input: prompt } : { messages: [{ role: 'user', content: prompt }] }
+  const response = await fetch(`${world.url}/v1/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...world.project.headers },
-    body: JSON.stringify({ model, stream: cell.isStreamed, messages: [{ role: 'user', content: prompt }] }),
+    body: JSON.stringify({
+      model,
+      models: fallback && [fallback],
+      ...(!isEmbedding && { stream: cell.isStreamed }),
+      ...asked,
+    }),
     signal: AbortSignal.timeout(CALL_MS_MAX),
   })
-  const body = await response.text()
+  const text = await response.text()
   const ms = performance.now() - startedMs
   return {
     status: response.status,
     contentType: response.headers.get('content-type') ?? '',
-    body,
-    events: cell.isStreamed ? eventsOf(body) : [],
+    ...readingOf(cell, text),
     ms,
     call: await recordOf(world, response),
     asked: {
       faulty: timesAsked(place.simulator, mark),
       healthy: timesAsked(world.places.healthy, mark),
     },
-    said: saidTo(prompt, cell),
+    said: isEmbedding ? vectorsOf(prompt) : saidTo(prompt, cell),
   }
+}
+
+/** A stream has no usage of its own accord in a chat, and always in a response: what both have is compared. */
+function readingOf({ isStreamed, isOfResponses }: Cell, text: string): Pick<Exchange, 'body' | 'events'> {
+  if (!isOfResponses) return { body: text, events: isStreamed ? eventsOf(text) : [] }
+  if (!isStreamed) return { body: chatBodyOf(text), events: [] }
+  const events = chatEventsOf(text).filter((event) => !event.includes('"choices":[],"usage"'))
+  return { body: events.length === 0 ? text : events.join('\n'), events }
 }
 
 const seen = new WeakMap<Simulator, { calls: number; times: Map<string, number> }>()
@@ -87,6 +107,11 @@ function timesAsked(simulator: Simulator | undefined, mark: string): number {
   }
   known.calls = simulator.calls.length
   return known.times.get(mark) ?? 0
+}
+
+function vectorsOf(prompt: string): Said {
+  const vector = (seed: number) => JSON.stringify(vectorFor(prompt, DIMENSIONS, seed))
+  return { faulty: vector(FAULTY_SEED), healthy: vector(HEALTHY_SEED), tokens: 0, promptTokens: tokensIn(prompt) }
 }
 
 function saidTo(prompt: string, cell: Cell): Said {
@@ -109,7 +134,8 @@ async function recordOf(world: World, { status, headers }: Response): Promise<Ca
     const row = await world.store.db
       .selectFrom('calls as c')
       .innerJoin('charges as m', 'm.id', 'c.id')
-      .select(['c.outcome', 'c.status', 'c.attempts', 'm.charged_nanos', 'm.usage_nanos', 'm.usage_source'])
+      .select(['c.outcome', 'c.status', 'c.model_id', 'c.attempts', 'm.held_nanos', 'm.charged_nanos'])
+      .select(['m.usage_nanos', 'm.usage_source'])
       .where('c.id', '=', callId)
       .executeTakeFirst()
     record = row && { ...row, attempts: row.attempts as CallRecord['attempts'] }

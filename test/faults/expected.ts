@@ -50,7 +50,8 @@ export function broken(kinds: string | readonly string[], outcome: Failure = 'up
 }
 
 export function whole(charged: Whole['charged'] = 'as reported', more: Partial<Whole> = {}): Whole {
-  return { ending: 'whole', charged, isAnomalous: false, withinMs: PATIENCE_MS, ...more }
+  const { withinMs = PATIENCE_MS } = more
+  return { ending: 'whole', charged, isAnomalous: false, ...more, withinMs }
 }
 
 const liedTo = whole('as counted', { isAnomalous: true })

@@ -1,8 +1,10 @@
-import { PRICE } from '../support/world.ts'
+import type { PerClass } from '../../src/rules/billing/usage.ts'
+import { EMBEDDING_PRICE, PRICE } from '../support/world.ts'
+import { expectedOf } from './adapters.ts'
 import type { Cell } from './cells.ts'
 import type { Broken, Refused, Whole } from './expected.ts'
 import type { Exchange } from './exchange.ts'
-import { CACHED_TOKENS, REASONING_TOKENS } from './world.ts'
+import { CACHED_TOKENS, DEARER, EMBEDDING_FACTOR, REASONING_TOKENS } from './world.ts'
 
 /** What of an exchange breaks the promise, in words; nothing when it was kept. */
 export function complaintsAbout(cell: Cell, exchange: Exchange): string[] {
@@ -15,7 +17,9 @@ export function complaintsAbout(cell: Cell, exchange: Exchange): string[] {
     case 'refused':
       return [
         ...neverAsked(exchange, expected),
-        ...(cell.hasSecondRoute ? secondAnswer(cell, exchange, expected) : noAnswer(exchange, expected)),
+        ...(cell.hasSecondRoute || cell.hasFallback
+          ? secondAnswer(cell, exchange, expected)
+          : noAnswer(exchange, expected)),
       ]
   }
 }
@@ -45,16 +49,31 @@ function noAnswer(exchange: Exchange, expected: Refused): string[] {
 
 function secondAnswer(cell: Cell, exchange: Exchange, expected: Refused): string[] {
   const attempts = exchange.call.attempts
+  const healthy = expectedOf(cell.adapter, 'none') as Whole
   const failed = attempts.slice(0, -1)
   return [
-    ...wholeAnswer(cell, exchange, SECOND_ROUTE, 'healthy'),
+    ...wholeAnswer(cell, exchange, healthy, 'healthy'),
     ...differs('how often the second provider was asked', exchange.asked.healthy, 1),
     ...(failed.length === 0 ? ['the first route was not tried'] : failed.flatMap((a) => ofKind(a, expected.kinds))),
     ...differs('the failure of the last attempt', attempts.at(-1)?.failed, undefined),
+    ...(cell.hasFallback ? fallbackAnswer(exchange) : []),
   ]
 }
 
-const SECOND_ROUTE: Whole = { ending: 'whole', charged: 'as reported', isAnomalous: false, withinMs: 0 }
+/** Charged as the model that answered, held for the dearer one, and each attempt says whose it was. */
+function fallbackAnswer({ call, body, events }: Exchange): string[] {
+  const { attempts, held_nanos: held, charged_nanos: charged } = call
+  const answered = parsed(events.at(0) ?? body).model
+  return [
+    ...differs('the model that was charged', call.model_id, answered),
+    ...differs('the model of the last attempt', attempts.at(-1)?.model, answered),
+    ...(call.model_id.startsWith('fallback') ? [] : [`it is charged as ${call.model_id}`]),
+    ...(attempts.slice(0, -1).every(({ model }) => model?.startsWith('cell'))
+      ? []
+      : ['a failed attempt names no model']),
+    ...(held >= charged ? [] : ['the hold did not cover the dearer model']),
+  ]
+}
 
 function brokenAnswer(cell: Cell, exchange: Exchange, expected: Broken): string[] {
   return [
@@ -126,14 +145,23 @@ function ofKind({ failed }: { failed?: string }, kinds: readonly string[]): stri
 function wholeAnswer(cell: Cell, exchange: Exchange, expected: Whole, voice: 'faulty' | 'healthy'): string[] {
   const { call, said, asked } = exchange
   const isReported = expected.charged === 'as reported'
+  const isEmbedding = cell.adapter.isEmbedding === true
   const usage = {
     prompt_tokens: said.promptTokens,
     completion_tokens: said.tokens + (isReported ? REASONING_TOKENS : 0),
   }
   return [
     ...differs('the status', exchange.status, 200),
-    ...(cell.isStreamed ? wholeStream(exchange, said[voice]) : wholeBody(exchange, said[voice], usage)),
-    ...differs('the charge', call.charged_nanos, chargeFor(exchange, isReported)),
+    ...(isEmbedding ? wholeVectors(exchange, said[voice], isReported) : []),
+    ...(cell.isStreamed ? wholeStream(exchange, said[voice]) : []),
+    ...(cell.isStreamed || isEmbedding ? [] : wholeBody(exchange, said[voice], usage)),
+    ...differs(
+      'the charge',
+      call.charged_nanos,
+      isEmbedding
+        ? chargeForVectors(exchange, isReported)
+        : chargeFor(exchange, isReported, cell.hasFallback && voice === 'healthy' ? DEARER : PRICE),
+    ),
     ...differs('where its usage came from', call.usage_source, isReported ? 'reported' : 'estimated'),
     ...differs('the outcome', call.outcome, 'completed'),
     ...(voice === 'faulty' ? differs('how often the second provider was asked', asked.healthy, 0) : []),
@@ -142,11 +170,27 @@ function wholeAnswer(cell: Cell, exchange: Exchange, expected: Whole, voice: 'fa
 }
 
 /** Prices are per million tokens. */
-function chargeFor({ said }: Exchange, isReported: boolean): bigint {
+function chargeFor({ said }: Exchange, isReported: boolean, price: PerClass<bigint>): bigint {
   const cached = isReported ? CACHED_TOKENS : 0
-  const fresh = BigInt(said.promptTokens - cached) * PRICE.input
-  const written = BigInt(said.tokens + (isReported ? REASONING_TOKENS : 0)) * PRICE.output
-  return (fresh + BigInt(cached) * PRICE.cachedInput + written) / 1_000_000n
+  const fresh = BigInt(said.promptTokens - cached) * price.input
+  const written = BigInt(said.tokens + (isReported ? REASONING_TOKENS : 0)) * price.output
+  return (fresh + BigInt(cached) * price.cachedInput + written) / 1_000_000n
+}
+
+/** Vectors cost their prompt, which is all that is counted. */
+function chargeForVectors({ said }: Exchange, isReported: boolean): bigint {
+  return (BigInt(said.promptTokens * (isReported ? EMBEDDING_FACTOR : 1)) * EMBEDDING_PRICE.input) / 1_000_000n
+}
+
+function wholeVectors({ body, said, contentType }: Exchange, vector: string, isReported: boolean): string[] {
+  const tokens = said.promptTokens * (isReported ? EMBEDDING_FACTOR : 1)
+  const { data, usage } = parsed(body)
+  return [
+    ...differs('the content type', contentType, 'application/json; charset=utf-8'),
+    ...differs('the vector', JSON.stringify(data?.[0]?.embedding), vector),
+    ...differs('the number of vectors', data?.length, 1),
+    ...differs('the usage', JSON.stringify(usage), JSON.stringify({ prompt_tokens: tokens, total_tokens: tokens })),
+  ]
 }
 
 function wholeBody({ body }: Exchange, text: string, usage: Record<string, number>): string[] {
@@ -170,6 +214,8 @@ function wholeStream({ events, contentType }: Exchange, text: string): string[] 
 }
 
 interface Parsed {
+  model?: unknown
+  data?: { embedding: unknown }[]
   error?: Record<string, unknown>
   usage?: Record<string, unknown>
   choices?: {

@@ -1,4 +1,5 @@
-import { COLUMNS, type Plan } from './cells.ts'
+import { nameOf, type Adapter } from './adapters.ts'
+import { columnsOf, type Plan } from './cells.ts'
 import type { Result, Verdict } from './verdict.ts'
 
 const COMPLAINTS_SHOWN = 6
@@ -6,26 +7,27 @@ const COMPLAINT_CHARACTERS_MAX = 600
 
 /** A table per adapter, then why some of its cells are empty, then what failed, then the one line that machines read. */
 export function reportOf(plan: Plan, results: readonly Result[], verdict: Verdict): string {
-  const kinds = [...new Set([...plan.cells, ...plan.absent].map(({ adapter }) => adapter.kind))]
+  const adapters = new Set([...plan.cells, ...plan.absent].map(({ adapter }) => adapter))
   return [
-    ...kinds.map((kind) => tableOf(kind, plan, results)),
+    ...[...adapters].map((adapter) => tableOf(adapter, plan, results)),
     ...verdict.problems.map(problemText),
     `faults: ${verdict.passed} passed, ${verdict.failed} failed`,
   ].join('\n\n')
 }
 
-function tableOf(kind: string, plan: Plan, results: readonly Result[]): string {
+function tableOf(adapter: Adapter, plan: Plan, results: readonly Result[]): string {
   const byCell = new Map(results.map((result) => [result.cell, result]))
   const texts = new Map(
     plan.cells
-      .filter(({ adapter }) => adapter.kind === kind)
+      .filter((cell) => cell.adapter === adapter)
       .map((cell) => [`${cell.fault} ${cell.column}`, textOf(byCell.get(cell.id))]),
   )
-  const absent = plan.absent.filter(({ adapter }) => adapter.kind === kind)
-  const faults = [...new Set([...plan.cells, ...absent].filter((c) => c.adapter.kind === kind).map((c) => c.fault))]
+  const absent = plan.absent.filter((cell) => cell.adapter === adapter)
+  const faults = [...new Set([...plan.cells, ...absent].filter((c) => c.adapter === adapter).map((c) => c.fault))]
+  const columns = columnsOf(adapter)
   const rows = [
-    [kind, ...COLUMNS],
-    ...faults.map((fault) => [fault, ...COLUMNS.map((column) => texts.get(`${fault} ${column}`) ?? '-')]),
+    [nameOf(adapter), ...columns],
+    ...faults.map((fault) => [fault, ...columns.map((column) => texts.get(`${fault} ${column}`) ?? '-')]),
   ]
   const widths = rows[0]?.map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0))) ?? []
   const lines = rows.map((row) => row.map((text, n) => text.padEnd(widths[n] ?? 0)).join('  '))

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../support/world.ts'
+import { expectedOf } from './adapters.ts'
 import type { Cell } from './cells.ts'
 import { askOnce, type Exchange } from './exchange.ts'
 import { complaintsAbout, isTooSlow } from './judge.ts'
@@ -106,8 +107,9 @@ async function complaintsAboutNumbers(
 }
 
 function wantedNumbers(world: World, cell: Cell, exchanges: readonly Exchange[]): Numbers {
-  const { expected } = cell
   const { provider } = world.stationOf(cell)
+  const isOfSecond = cell.expected.ending === 'refused' && cell.hasSecondRoute
+  const expected = isOfSecond ? expectedOf(cell.adapter, 'none') : cell.expected
   const wanted: Numbers = {}
   for (const attempt of exchanges.flatMap(({ call }) => call.attempts)) {
     if (attempt.provider !== provider) continue

@@ -5,12 +5,13 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics, type Metrics } from '../../src/metrics.ts'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { perClass } from '../../src/rules/billing/usage.ts'
 import { LEASE_MS } from '../../src/rules/limits.ts'
 import type { Store } from '../../src/store/database.ts'
 import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
-import { PRICE, addProject, until, type TestProject } from '../support/world.ts'
-import type { Adapter } from './adapters.ts'
+import { EMBEDDING_PRICE, PRICE, addProject, until, type TestProject } from '../support/world.ts'
+import { nameOf, type Adapter } from './adapters.ts'
 import type { Cell } from './cells.ts'
 import { SHORT_MS } from './expected.ts'
 import { REPEATED_FAULTS } from './repeated-faults.ts'
@@ -33,6 +34,8 @@ export interface World {
 
 export interface Station {
   model: string
+  /** A second model that the caller names, if it does. */
+  fallback: string | undefined
   /** The provider that the fault strikes. */
   provider: string
   place: Place
@@ -45,6 +48,9 @@ export const CACHED_TOKENS = 3
 export const REASONING_TOKENS = 5
 /** What is reported differs from what can be counted, so that a charge shows which of the two it came from. */
 const HEALTHY_SCRIPT = `tokens=${TOKENS}&cached=${CACHED_TOKENS}&reasoning=${REASONING_TOKENS}`
+/** The same of embeddings: each token is reported twice. */
+export const EMBEDDING_FACTOR = 2
+const EMBEDDING_SCRIPT = `factor=${EMBEDDING_FACTOR}`
 
 export async function openWorld(cells: readonly Cell[]): Promise<World> {
   const database = await createTestDatabase()
@@ -118,19 +124,24 @@ async function addStations(
 ): Promise<Map<string, Station>> {
   const found = await Promise.all(cells.map((cell, n) => places.of(cell.fault, n)))
   const spares = [...new Set(cells.map((cell) => cell.adapter))].map((adapter) =>
-    providerAt(adapter, `healthy-${adapter.kind}`, places.healthy.url),
+    providerAt(adapter, `healthy-${nameOf(adapter)}`, places.healthy.url),
   )
   const furnished = cells.map((cell, n) => {
-    const station: Station = { model: `cell-${n}`, provider: `faulty-${n}`, place: found[n] as Place }
+    const fallback = cell.hasFallback ? `fallback-${n}` : undefined
+    const station: Station = { model: `cell-${n}`, fallback, provider: `faulty-${n}`, place: found[n] as Place }
     const provider = providerAt(cell.adapter, station.provider, station.place.url)
-    const spare = spares.find(({ kind }) => kind === cell.adapter.kind) as ProviderRow
+    const spare = spares.find(({ name }) => name === `healthy-${nameOf(cell.adapter)}`) as ProviderRow
     return { cell, station, provider, deployments: deploymentsOf(cell, station, provider.id, spare.id) }
   })
   const providers = [...spares, ...furnished.map(({ provider }) => provider)]
   await insertInBulk(providers, (rows) => store.db.insertInto('providers').values(rows))
   const keys = providers.map(({ id, kind }) => keyOf(id, kind, cells, secrets))
   await insertInBulk(keys, (rows) => store.db.insertInto('provider_keys').values(rows))
-  const models = furnished.map(({ station }) => ({ id: station.model, owned_by: 'matrix', max_output_tokens: 16_384 }))
+  const models = furnished.flatMap(({ cell, station }) => {
+    const kind = cell.adapter.isEmbedding ? 'embedding' : 'chat'
+    const ids = station.fallback ? [station.model, station.fallback] : [station.model]
+    return ids.map((id) => ({ id, kind, owned_by: 'matrix', max_output_tokens: 16_384 }))
+  })
   await insertInBulk(models, (rows) => store.db.insertInto('models').values(rows))
   await insertInBulk(models.map(priceOf), (rows) => store.db.insertInto('price_versions').values(rows))
   const deployments = furnished.flatMap((row) => row.deployments)
@@ -161,15 +172,20 @@ function keyOf(providerId: string, kind: string, cells: readonly Cell[], secrets
   }
 }
 
-function priceOf({ id }: { id: string }) {
-  const { cachedInput: cached_input, cacheWrite: cache_write, ...same } = PRICE
+/** Of a model to fall back on. */
+export const DEARER = perClass((name) => 2n * PRICE[name])
+
+function priceOf({ id, kind }: { id: string; kind: string }) {
+  const chat = id.startsWith('fallback') ? DEARER : PRICE
+  const { cachedInput: cached_input, cacheWrite: cache_write, ...same } = kind === 'chat' ? chat : EMBEDDING_PRICE
   return { model_id: id, ...same, cached_input, cache_write, effective_from: new Date(Date.now() - 60_000) }
 }
 
-function deploymentsOf(cell: Cell, { model }: Station, faulty: string, healthy: string) {
-  const said = isInManyBytes(cell.fault) ? `${HEALTHY_SCRIPT}&utf8=1` : HEALTHY_SCRIPT
-  const row = (provider_id: string, position: number, script: string, timers: object) => {
-    return { id: uuidv7(), model_id: model, provider_id, position, upstream_model: `sim?${script}`, ...timers }
+function deploymentsOf(cell: Cell, { model, fallback }: Station, faulty: string, healthy: string) {
+  const healthyScript = cell.adapter.isEmbedding ? EMBEDDING_SCRIPT : HEALTHY_SCRIPT
+  const said = isInManyBytes(cell.fault) ? `${healthyScript}&utf8=1` : healthyScript
+  const row = (provider_id: string, position: number, script: string, timers: object, of = model) => {
+    return { id: uuidv7(), model_id: of, provider_id, position, upstream_model: `sim?${script}`, ...timers }
   }
   const first = row(
     faulty,
@@ -177,6 +193,7 @@ function deploymentsOf(cell: Cell, { model }: Station, faulty: string, healthy: 
     said + misbehaviourOf(REPEATED_FAULTS[cell.fault]?.fault ?? cell.fault),
     timersOf(cell.fault),
   )
+  if (fallback) return [first, row(healthy, 0, said, TIMERS, fallback)]
   return cell.hasSecondRoute ? [first, row(healthy, 1, said, TIMERS)] : [first]
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { REASONING_EFFORTS } from '../../src/rules/calls/chat-request.ts'
 import { EFFORT_CASES, FAMILIES, type Family } from './efforts.ts'
 import type { FormatName } from './formats.ts'
@@ -15,37 +16,67 @@ const COLUMNS: Record<string, FormatName> = {
 
 const OPENING = `# Fields of a request
 
-What becomes of each field of \`POST /v1/chat/completions\`, by the format of the provider behind a model: where it stands in
-the request that the provider gets, or 422 with a sentence that names it. "Handled here" is what no provider needs to know. A
-model with several routes takes the first that honours all of a request. The column of the OpenAI format is OpenAI itself; of
-other providers in this format, the operator configures what they cannot do, and that is 422 as well.
+Which fields of \`POST /v1/chat/completions\` work with which provider. Nothing is dropped silently: what a provider or a model
+cannot do is 422 with a sentence that names the field, before anything is sent or charged. It stands here in the row of the field
+that the sentence names.
 
-This page is made from a table that is tried against simulated providers, as JSON and as a stream: \`npm run fields\`. Write it
-anew with \`npm run fields -- --docs\`.
+- **yes**: the provider gets it, in its own words. After "422:", what is refused nevertheless.
+- **422**: no model there can do it.
+- **not needed**: the provider has no use for it, so it is left out.
+
+The column of the OpenAI format is OpenAI itself; of other providers in this format, the operator configures what they cannot do. A
+model with several routes takes the first that honours all of a request. What SDKs send without being asked (\`temperature: 1\`,
+\`tool_choice: "auto"\`, \`null\` in an optional field) is never a reason to refuse a call.
+`
+
+const SAME_OPENING = `## The same at every provider
+
+These are read here, and no provider has a say in them.
 `
 
 const EFFORTS_OPENING = `## reasoning_effort, by model
 
 What the model is told: a word, a number of tokens (never more than the maximum of the answer leaves), or to think not at all.
-Claude takes no budget under 1,024 tokens: with a smaller \`max_tokens\` it is 422.
+Claude takes no budget under 1,024 tokens: with a smaller \`max_tokens\` it is 422. Claude at Bedrock is told the same as at Anthropic.
+`
+
+const PLACES_OPENING = `## Where it stands in the provider's request
+
+For those who compare what a provider got with what they sent. \`[]\` is any message, part or tool.
+`
+
+const CLOSING = `This page is made from a table that is tried against simulated providers, as JSON and as a stream: \`npm run fields\`. Write it
+anew with \`npm run fields -- --docs\`.
 `
 
 export function pageOf(table: readonly Row[]): string {
+  const differing = table.filter((row) => !isSameEverywhere(row))
+  const columns = Object.values(COLUMNS)
   return [
     OPENING,
     tableOf([
       ['field', 'what it does here', ...Object.keys(COLUMNS)],
-      ...table.map((row) => [
-        fieldText(row),
-        doesText(row),
-        ...Object.values(COLUMNS).map((format) => cellText(row, format)),
-      ]),
+      ...differing.map((row) => [fieldText(row), doesText(row), ...columns.map((format) => cellText(row, format))]),
+    ]),
+    SAME_OPENING,
+    tableOf([
+      ['field', 'what it does here', '422'],
+      ...table.filter(isSameEverywhere).map((row) => [fieldText(row), row.does, alwaysRefusedText(row)]),
     ]),
     EFFORTS_OPENING,
     tableOf([
       ['model', ...REASONING_EFFORTS.map((effort) => `\`${effort}\``)],
-      ...FAMILIES.map((family) => [family.name, ...REASONING_EFFORTS.map((effort) => toldText(family.told[effort]))]),
+      ...FAMILIES.filter((family) => !isToldElsewhere(family)).map((family) => [
+        family.name,
+        ...REASONING_EFFORTS.map((effort) => toldText(family.told[effort])),
+      ]),
     ]),
+    PLACES_OPENING,
+    tableOf([
+      ['field', ...Object.keys(COLUMNS)],
+      ...differing.map((row) => [fieldText(row), ...columns.map((format) => placesText(row, format))]),
+    ]),
+    CLOSING,
   ].join('\n')
 }
 
@@ -59,10 +90,20 @@ function fieldText({ field, also = [] }: Row): string {
   return names.map((name) => (/^[a-z_]+$/.test(name) ? `\`${name}\`` : name)).join(', ')
 }
 
-/** What is refused whoever the provider is, is said once. */
-function doesText({ does, cases }: Row): string {
-  const always = new Set(cases.filter(isAlwaysRefused).map(({ name }) => name))
-  return always.size === 0 || always.size === cases.length ? does : `${does} 422: ${[...always].join(', ')}.`
+function isSameEverywhere({ cases, isOurs }: Row): boolean {
+  const isPassedOn = Object.values(COLUMNS).some((format) => placesOf(cases, format).length > 0)
+  return isOurs === true || !isPassedOn
+}
+
+/** A refusal that does not depend on the provider is said once. */
+function doesText(row: Row): string {
+  const always = alwaysRefusedText(row)
+  return always === '' ? row.does : `${row.does} 422: ${always}.`
+}
+
+function alwaysRefusedText({ cases }: Row): string {
+  const always = cases.filter(isAlwaysRefused)
+  return always.length === cases.length ? 'always' : namesOf(always)
 }
 
 function isAlwaysRefused(tried: Case): boolean {
@@ -73,26 +114,40 @@ function isRefused(expected: Expected | undefined): boolean {
   return expected !== undefined && 'refused' in expected
 }
 
+function namesOf(cases: readonly Case[]): string {
+  return [...new Set(cases.map(({ name }) => name))].join('; ')
+}
+
 function cellText({ cases }: Row, format: FormatName): string {
   const known = cases.filter((tried) => expectedOf(tried, format))
-  if (known.every((tried) => isRefused(expectedOf(tried, format)))) return '422'
-  const all = known.filter(({ isAside }) => !isAside).flatMap((tried) => placesIn(expectedOf(tried, format)))
+  const refusals = known.filter((tried) => isRefused(expectedOf(tried, format)))
+  if (refusals.length === known.length) return '422'
+  // The efforts that a model takes have a table of their own.
+  const told = namesOf(refusals.filter((tried) => !isAlwaysRefused(tried) && !EFFORT_CASES.includes(tried)))
+  const word = placesOf(cases, format).length === 0 ? 'not needed' : 'yes'
+  return told === '' ? word : `${word}. 422: ${told}`
+}
+
+function placesText({ cases }: Row, format: FormatName): string {
+  const all = placesOf(cases, format)
   const places = new Set(all.filter((place) => !all.some((outer) => place.startsWith(`${outer}.`))))
-  // What each model is told has a table of its own.
-  const refusals = known.filter(
-    (tried) => isRefused(expectedOf(tried, format)) && !isAlwaysRefused(tried) && !EFFORT_CASES.includes(tried),
-  )
-  const names = new Set(refusals.map(({ name }) => name))
-  const where = places.size === 0 ? 'handled here' : [...places].map((place) => `\`${place}\``).join(', ')
-  return names.size === 0 ? where : `${where}. 422: ${[...names].join(', ')}`
+  return [...places].map((place) => `\`${place}\``).join(', ')
 }
 
 /** Where something stands, without the numbers of messages and parts. */
-function placesIn(expected: Expected | undefined): string[] {
-  if (expected === undefined || 'refused' in expected) return []
-  return Object.entries(expected.at)
+function placesOf(cases: readonly Case[], format: FormatName): string[] {
+  return cases
+    .filter(({ isAside }) => !isAside)
+    .map((tried) => expectedOf(tried, format))
+    .flatMap((expected) => (expected === undefined || 'refused' in expected ? [] : Object.entries(expected.at)))
     .filter(([, value]) => value !== undefined)
     .map(([path]) => path.replaceAll(/\.\d+(?=\.|$)/g, '[]'))
+}
+
+/** Of the same models at another provider, where they are told the same. */
+function isToldElsewhere({ name, told }: Family): boolean {
+  const elsewhere = FAMILIES.find((family) => `${family.name} at Bedrock` === name)
+  return isDeepStrictEqual(elsewhere?.told, told)
 }
 
 function toldText(told: Family['told'][keyof Family['told']]): string {

@@ -19,8 +19,8 @@ export const FORMATS = {
     model: 'gpt-5',
   },
   anthropic: { kind: 'anthropic', basePath: '/v1', settings: {}, model: 'claude-opus-4-5' },
-  gemini: { kind: 'gemini', basePath: '/v1beta', settings: {}, model: 'gemini-2.5-flash' },
-  vertex: { kind: 'vertex', basePath: '/v1', settings: {}, model: 'gemini-2.5-flash' },
+  gemini: { kind: 'gemini', basePath: '/v1beta', settings: { readsAudio: true }, model: 'gemini-2.5-flash' },
+  vertex: { kind: 'vertex', basePath: '/v1', settings: { readsAudio: true }, model: 'gemini-2.5-flash' },
   bedrock: {
     kind: 'bedrock',
     basePath: '',

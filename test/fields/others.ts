@@ -32,6 +32,7 @@ export const OTHERS: Row[] = [
   {
     field: 'model',
     does: 'An `id` of `GET /v1/models`. Providers see their own name for it.',
+    isOurs: true,
     cases: [
       {
         name: 'any',
@@ -93,8 +94,13 @@ export const OTHERS: Row[] = [
     cases: [{ name: 'any', request: asked(field, SECRET), ...everywhere(keeps(SECRET)) }],
   })),
   {
+    field: 'models',
+    does: 'Further models to [fall back on](api.md#fallbacks).',
+    cases: [{ name: 'any', request: { models: [] }, ...everywhere(sees({ models: undefined })) }],
+  },
+  {
     field: 'metadata',
-    does: 'Taken, and passed on to nobody.',
+    does: 'Kept with the call: [the console finds calls by it](api.md#post-v1chatcompletions). No provider sees it.',
     cases: [{ name: 'any', request: { metadata: { note: SECRET } }, ...everywhere(keeps(SECRET)) }],
   },
   {

@@ -1,4 +1,4 @@
-import { everywhere, HELLO, keeps, refused, SAID, sees, type Case, type Row } from './row.ts'
+import { everywhere, GEMINI_3, HELLO, keeps, refused, SAID, sees, type Case, type Row } from './row.ts'
 
 const PNG = 'iVBORw0KGgo='
 const PDF = 'JVBERi0xLjQ='
@@ -14,8 +14,8 @@ const AUDIO = { type: 'input_audio', input_audio: { data: SOUND, format: 'wav' }
 const MARK = { type: 'ephemeral', ttl: '5m' }
 
 const said = (...parts: object[]) => ({ messages: [{ role: 'user', content: [TEXT, ...parts] }] })
-const GEMINI_3 = { gemini: 'gemini-3-flash-preview', vertex: 'gemini-3-flash-preview' }
 const CLAUDE_4_6 = { anthropic: 'claude-opus-4-6', bedrock: 'us.anthropic.claude-opus-4-6-v1' }
+const PREFILLED = { messages: [HELLO, { role: 'assistant', content: 'Well,' }] }
 const PREFILL = 'messages that end with one of the assistant'
 
 const instruction = (role: string): Case => ({
@@ -122,7 +122,7 @@ export const PARTS: Row[] = [
         bedrock: refused('files'),
       },
       {
-        name: 'other types',
+        name: 'neither PDF nor text',
         request: said(SHEET),
         openai: sees({ 'messages.0.content.1': SHEET }),
         anthropic: refused('files'),
@@ -139,7 +139,7 @@ export const PARTS: Row[] = [
   {
     field: 'parts: input_audio',
     also: ['input_audio'],
-    does: 'Sound, `wav` or `mp3`.',
+    does: 'Sound, `wav` or `mp3`, where the operator [offers it](operations.md#sound).',
     cases: [
       {
         name: 'sound',
@@ -180,20 +180,28 @@ export const PARTS: Row[] = [
     does: 'The model goes on from these words.',
     cases: [
       {
-        name: 'Claude up to 4.5, Gemini up to 2.5',
-        request: { messages: [HELLO, { role: 'assistant', content: 'Well,' }] },
+        name: 'on Claude up to 4.5, Gemini up to 2.5',
+        request: PREFILLED,
         openai: sees({ 'messages.1': { role: 'assistant', content: 'Well,' } }),
         anthropic: sees({ 'messages.1': { role: 'assistant', content: [{ type: 'text', text: 'Well,' }] } }),
         gemini: sees({ 'contents.1': { role: 'model', parts: [{ text: 'Well,' }] } }),
         bedrock: sees({ 'messages.1': { role: 'assistant', content: [{ text: 'Well,' }] } }),
       },
       {
-        name: 'Claude 4.6 and newer, Gemini 3 and newer',
-        request: { messages: [HELLO, { role: 'assistant', content: 'Well,' }] },
-        models: { ...CLAUDE_4_6, ...GEMINI_3 },
-        openai: sees({ 'messages.1': { role: 'assistant', content: 'Well,' } }),
+        name: 'on Claude 4.6 and newer',
+        request: PREFILLED,
+        models: CLAUDE_4_6,
         anthropic: refused(PREFILL),
-        gemini: refused(PREFILL),
+        bedrock: refused(PREFILL),
+      },
+      { name: 'on Gemini 3 and newer', request: PREFILLED, models: GEMINI_3, gemini: refused(PREFILL) },
+      {
+        name: 'beside `reasoning_effort`',
+        isAside: true,
+        request: { ...PREFILLED, reasoning_effort: 'low' },
+        openai: sees({ reasoning_effort: 'low' }),
+        anthropic: refused(PREFILL),
+        gemini: sees({ 'contents.1.role': 'model' }),
         bedrock: refused(PREFILL),
       },
     ],

@@ -1,6 +1,7 @@
 import { A_THOUGHT } from '../../simulator/claude.ts'
 import { EFFORT_CASES, LONG } from './efforts.ts'
 import { everywhere, HELLO, keeps, refused, SAID, sees, TOOL, type Row } from './row.ts'
+import { NOTHING, SCHEMA_WHILE_THINKING } from './sampling.ts'
 
 const NEWER = {
   anthropic: 'claude-opus-4-6',
@@ -21,13 +22,6 @@ const LOOP = {
   max_tokens: LONG,
   messages: [{ role: 'user', content: `${SAID} [[sim tool=look_up]]` }],
 }
-const SCHEMA = { type: 'object', properties: {}, additionalProperties: false }
-const BESIDE_SCHEMA = {
-  reasoning_effort: 'low',
-  max_tokens: LONG,
-  response_format: { type: 'json_schema', json_schema: { name: 'nothing', schema: SCHEMA } },
-}
-
 const WITHOUT_THOUGHTS = sees({
   'messages.1.reasoning_content': undefined,
   'messages.1.reasoning_signature': undefined,
@@ -37,33 +31,24 @@ const WITHOUT_THOUGHTS = sees({
 export const REASONING: Row[] = [
   {
     field: 'reasoning_effort',
-    does: 'How hard the model thinks; by model, see below. Claude then takes no other temperature and no tool that it must call.',
+    does: 'How hard the model thinks: [by model](#reasoning_effort-by-model). Claude then takes no other `temperature`, no low `top_p`, no tool that it must call and no words to go on from.',
     cases: [
       ...EFFORT_CASES,
       {
         name: 'beside a schema',
         isAside: true,
-        request: BESIDE_SCHEMA,
+        request: SCHEMA_WHILE_THINKING,
         openai: sees({ reasoning_effort: 'low', 'response_format.type': 'json_schema' }),
         anthropic: sees({ 'thinking.budget_tokens': 1_024, 'output_config.format.type': 'json_schema' }),
         gemini: sees({
           'generationConfig.thinkingConfig.thinkingBudget': 1_024,
-          'generationConfig.responseJsonSchema': SCHEMA,
+          'generationConfig.responseJsonSchema': NOTHING,
         }),
         bedrock: sees({
           [`${MODEL_FIELDS}.thinking.budget_tokens`]: 1_024,
           [`${MODEL_FIELDS}.output_config.format.type`]: 'json_schema',
         }),
       },
-      ...['sonnet-4-20250514-v1:0', 'haiku-4-5-20251001-v1:0', 'sonnet-4-6', 'opus-4-7', 'sonnet-5-5-v1'].map(
-        (model) => ({
-          name: 'beside a schema on models that hold to one by a tool',
-          isAside: true,
-          request: BESIDE_SCHEMA,
-          models: { bedrock: `us.anthropic.claude-${model}` },
-          bedrock: refused('response_format'),
-        }),
-      ),
       {
         name: 'without a maximum',
         isAside: true,
@@ -74,49 +59,13 @@ export const REASONING: Row[] = [
         bedrock: sees({ [`${MODEL_FIELDS}.thinking.budget_tokens`]: 8_192 }),
       },
       {
-        name: 'with a maximum that leaves no room',
+        name: 'with too small a maximum, on Claude up to 4.5',
         isAside: true,
         request: { reasoning_effort: 'low', max_tokens: 1_000 },
         openai: sees({ reasoning_effort: 'low', max_completion_tokens: 1_000 }),
         anthropic: refused('reasoning_effort'),
         gemini: sees({ 'generationConfig.maxOutputTokens': 1_000 }),
         bedrock: refused('reasoning_effort'),
-      },
-      {
-        name: 'beside another temperature',
-        isAside: true,
-        request: { reasoning_effort: 'low', temperature: 0.5 },
-        openai: sees({ reasoning_effort: 'low', temperature: 0.5 }),
-        anthropic: refused('temperature'),
-        gemini: sees({ 'generationConfig.temperature': 0.5 }),
-        bedrock: refused('temperature'),
-      },
-      {
-        name: 'beside `top_p` of at least 0.95',
-        isAside: true,
-        request: { reasoning_effort: 'low', top_p: 0.97 },
-        openai: sees({ reasoning_effort: 'low', top_p: 0.97 }),
-        anthropic: sees({ top_p: 0.97, 'thinking.type': 'enabled' }),
-        gemini: sees({ 'generationConfig.topP': 0.97 }),
-        bedrock: refused('top_p'),
-      },
-      {
-        name: 'beside a tool that must be called',
-        isAside: true,
-        request: { reasoning_effort: 'low', tools: [TOOL], tool_choice: 'required' },
-        openai: sees({ reasoning_effort: 'low', tool_choice: 'required' }),
-        anthropic: refused('tool_choice'),
-        gemini: sees({ 'toolConfig.functionCallingConfig': { mode: 'ANY' } }),
-        bedrock: refused('tool_choice'),
-      },
-      {
-        name: 'beside words to go on from',
-        isAside: true,
-        request: { reasoning_effort: 'low', messages: [HELLO, { role: 'assistant', content: 'Well,' }] },
-        openai: sees({ reasoning_effort: 'low' }),
-        anthropic: refused('messages that end with one of the assistant'),
-        gemini: sees({ 'contents.1.role': 'model' }),
-        bedrock: refused('messages that end with one of the assistant'),
       },
     ],
   },

@@ -11,6 +11,8 @@ export interface Row {
   also?: readonly string[]
   /** What it does here, for publishers. */
   does: string
+  /** No provider has a say in it, though its request may have it. */
+  isOurs?: boolean
   cases: readonly Case[]
 }
 
@@ -85,3 +87,6 @@ export const TOOL = {
     parameters: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
   },
 }
+
+export const GEMINI_3 = { gemini: 'gemini-3-flash-preview', vertex: 'gemini-3-flash-preview' }
+export const CLAUDE_NOT_MADE_TO_CALL = ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-fable-5-1']

@@ -1,4 +1,5 @@
-import { everywhere, refused, sees, type Row } from './row.ts'
+import { LONG } from './efforts.ts'
+import { CLAUDE_NOT_MADE_TO_CALL, everywhere, GEMINI_3, refused, sees, TOOL, type Row } from './row.ts'
 
 const SCHEMA = {
   type: 'object',
@@ -8,7 +9,14 @@ const SCHEMA = {
 }
 const BOUNDED = { ...SCHEMA, properties: { age: { type: 'integer', minimum: 1 } } }
 const TOLD_IN_WORDS = { ...SCHEMA, properties: { age: { type: 'integer', description: 'minimum: 1' } } }
+export const NOTHING = { type: 'object', properties: {}, additionalProperties: false }
 const schemaFormat = (schema: object) => ({ type: 'json_schema', json_schema: { name: 'person', schema } })
+const JSON_BESIDE_TOOLS = { tools: [TOOL], response_format: { type: 'json_object' } }
+export const SCHEMA_WHILE_THINKING = {
+  reasoning_effort: 'low',
+  max_tokens: LONG,
+  response_format: schemaFormat(NOTHING),
+}
 
 /** How an answer is drawn, how long it is and what form it has. */
 export const SAMPLING: Row[] = [
@@ -41,6 +49,15 @@ export const SAMPLING: Row[] = [
         gemini: sees({ 'generationConfig.temperature': 0.5 }),
         bedrock: refused('temperature'),
       },
+      {
+        name: 'other than 1 beside `reasoning_effort`',
+        isAside: true,
+        request: { temperature: 0.5, reasoning_effort: 'low' },
+        openai: sees({ reasoning_effort: 'low', temperature: 0.5 }),
+        anthropic: refused('temperature'),
+        gemini: sees({ 'generationConfig.temperature': 0.5 }),
+        bedrock: refused('temperature'),
+      },
     ],
   },
   {
@@ -56,7 +73,7 @@ export const SAMPLING: Row[] = [
         bedrock: sees({ 'inferenceConfig.topP': 0.5 }),
       },
       {
-        name: 'beside temperature',
+        name: 'beside `temperature`',
         isAside: true,
         request: { top_p: 0.5, temperature: 0.5 },
         openai: sees({ top_p: 0.5, temperature: 0.5 }),
@@ -71,6 +88,23 @@ export const SAMPLING: Row[] = [
         openai: sees({ top_p: 0.5 }),
         anthropic: refused('top_p'),
         gemini: sees({ 'generationConfig.topP': 0.5 }),
+        bedrock: refused('top_p'),
+      },
+      {
+        name: 'below 0.95 beside `reasoning_effort`',
+        isAside: true,
+        request: { top_p: 0.94, reasoning_effort: 'low' },
+        openai: sees({ reasoning_effort: 'low', top_p: 0.94 }),
+        anthropic: refused('top_p'),
+        gemini: sees({ 'generationConfig.topP': 0.94 }),
+      },
+      {
+        name: 'other than 1 beside `reasoning_effort`',
+        isAside: true,
+        request: { top_p: 0.95, reasoning_effort: 'low' },
+        openai: sees({ reasoning_effort: 'low', top_p: 0.95 }),
+        anthropic: sees({ top_p: 0.95, 'thinking.type': 'enabled' }),
+        gemini: sees({ 'generationConfig.topP': 0.95 }),
         bedrock: refused('top_p'),
       },
     ],
@@ -124,7 +158,7 @@ export const SAMPLING: Row[] = [
         bedrock: refused('stop'),
       },
       {
-        name: "OpenAI's models at Bedrock",
+        name: "on OpenAI's models",
         request: { stop: 'END' },
         models: { bedrock: 'openai.gpt-oss-120b-1:0' },
         openai: sees({ stop: 'END' }),
@@ -163,7 +197,7 @@ export const SAMPLING: Row[] = [
       does: 'Against repetition, -2 to 2. 0 asks for nothing.',
       cases: [
         {
-          name: 'Gemini 2.5 and newer',
+          name: 'on Gemini 2.5 and newer',
           request: { [field]: 0.5 },
           openai: sees({ [field]: 0.5 }),
           anthropic: refused(field),
@@ -171,7 +205,7 @@ export const SAMPLING: Row[] = [
           bedrock: refused(field),
         },
         {
-          name: 'older ones',
+          name: 'on older ones',
           request: { [field]: 0.5 },
           models: { gemini: 'gemini-2.0-flash', vertex: 'gemini-2.0-flash' },
           openai: sees({ [field]: 0.5 }),
@@ -241,12 +275,43 @@ export const SAMPLING: Row[] = [
         anthropic: refused('response_format'),
         bedrock: sees({ 'toolConfig.toolChoice': { any: {} } }),
       },
-      {
-        name: '`json_schema` on models that cannot be made to call a tool',
+      ...CLAUDE_NOT_MADE_TO_CALL.map((model) => ({
+        name: '`json_schema` on Claude 5.5 Opus and Sonnet, Fable 5.1',
         request: { response_format: schemaFormat(SCHEMA) },
-        models: { bedrock: 'us.anthropic.claude-sonnet-5-5-v1' },
+        models: { bedrock: `us.anthropic.${model}-v1` },
+        bedrock: refused('response_format'),
+      })),
+      {
+        name: 'beside `tools`, before Gemini 3',
+        isAside: true,
+        request: JSON_BESIDE_TOOLS,
+        openai: sees(JSON_BESIDE_TOOLS),
+        gemini: refused('response_format'),
+      },
+      {
+        name: 'beside `tools`, since Gemini 3',
+        isAside: true,
+        request: JSON_BESIDE_TOOLS,
+        models: GEMINI_3,
+        gemini: sees({ 'generationConfig.responseMimeType': 'application/json' }),
+      },
+      {
+        name: 'beside `tools`',
+        isAside: true,
+        request: { tools: [TOOL], response_format: schemaFormat(NOTHING) },
+        openai: sees({ tools: [TOOL], 'response_format.type': 'json_schema' }),
+        anthropic: sees({ 'tools.0.name': TOOL.function.name, 'output_config.format.schema': NOTHING }),
         bedrock: refused('response_format'),
       },
+      ...['sonnet-4-20250514-v1:0', 'haiku-4-5-20251001-v1:0', 'sonnet-4-6', 'opus-4-7', 'sonnet-5-5-v1'].map(
+        (model) => ({
+          name: 'beside `reasoning_effort`, but on Claude Opus 4.1 to 4.6 and Sonnet 4.5',
+          isAside: true,
+          request: SCHEMA_WHILE_THINKING,
+          models: { bedrock: `us.anthropic.claude-${model}` },
+          bedrock: refused('response_format'),
+        }),
+      ),
       {
         name: '`json_schema` without one',
         request: { response_format: { type: 'json_schema' } },

@@ -1,4 +1,4 @@
-import { everywhere, HELLO, refused, SAID, sees, TOOL, type Row } from './row.ts'
+import { CLAUDE_NOT_MADE_TO_CALL, everywhere, HELLO, refused, SAID, sees, TOOL, type Row } from './row.ts'
 
 const { name, description, parameters } = TOOL.function
 const FORCED = { type: 'function', function: { name } }
@@ -7,8 +7,6 @@ const CALLED = { role: 'assistant', content: null, tool_calls: [CALL] }
 const RESULT = { role: 'tool', tool_call_id: 'call_1', content: 'a drink' }
 const CLOSED = { ...parameters, additionalProperties: false }
 const STRICT = { ...TOOL, function: { ...TOOL.function, parameters: CLOSED, strict: true } }
-const NOTHING = { type: 'object', properties: {}, additionalProperties: false }
-const GEMINI_3 = { gemini: 'gemini-3-flash-preview', vertex: 'gemini-3-flash-preview' }
 
 /** The caller's own functions, and what became of their calls. */
 export const TOOL_FIELDS: Row[] = [
@@ -44,29 +42,13 @@ export const TOOL_FIELDS: Row[] = [
         ...everywhere(refused('tools[0].type')),
       },
       {
-        name: 'beside JSON before Gemini 3',
+        name: 'left out after calls of tools',
         isAside: true,
-        request: { tools: [TOOL], response_format: { type: 'json_object' } },
-        openai: sees({ tools: [TOOL], response_format: { type: 'json_object' } }),
-        gemini: refused('response_format'),
-      },
-      {
-        name: 'beside JSON since Gemini 3',
-        isAside: true,
-        request: { tools: [TOOL], response_format: { type: 'json_object' } },
-        models: GEMINI_3,
-        gemini: sees({ 'generationConfig.responseMimeType': 'application/json' }),
-      },
-      {
-        name: 'beside a schema',
-        isAside: true,
-        request: {
-          tools: [TOOL],
-          response_format: { type: 'json_schema', json_schema: { name: 'nothing', schema: NOTHING } },
-        },
-        openai: sees({ tools: [TOOL], 'response_format.type': 'json_schema' }),
-        anthropic: sees({ 'tools.0.name': name, 'output_config.format.schema': NOTHING }),
-        bedrock: refused('response_format'),
+        request: { messages: [HELLO, CALLED, RESULT] },
+        openai: sees({ 'messages.2': RESULT }),
+        anthropic: sees({ 'messages.2.content.0.type': 'tool_result' }),
+        gemini: sees({ 'contents.2.parts.0.functionResponse.name': name }),
+        bedrock: refused('tools'),
       },
     ],
   },
@@ -106,11 +88,20 @@ export const TOOL_FIELDS: Row[] = [
         gemini: sees({ 'toolConfig.functionCallingConfig': { mode: 'NONE' } }),
         bedrock: refused('tool_choice'),
       },
-      {
-        name: '`required` on Claude 5.5 Opus and Sonnet',
+      ...CLAUDE_NOT_MADE_TO_CALL.map((model) => ({
+        name: 'a call that must be made, on Claude 5.5 Opus and Sonnet, Fable 5.1',
         request: { tools: [TOOL], tool_choice: 'required' },
-        models: { anthropic: 'claude-opus-5-5', bedrock: 'us.anthropic.claude-opus-5-5-v1' },
+        models: { anthropic: model, bedrock: `us.anthropic.${model}-v1` },
         anthropic: refused('tool_choice'),
+        bedrock: refused('tool_choice'),
+      })),
+      {
+        name: 'a call that must be made, beside `reasoning_effort`',
+        isAside: true,
+        request: { tools: [TOOL], tool_choice: 'required', reasoning_effort: 'low' },
+        openai: sees({ reasoning_effort: 'low', tool_choice: 'required' }),
+        anthropic: refused('tool_choice'),
+        gemini: sees({ 'toolConfig.functionCallingConfig': { mode: 'ANY' } }),
         bedrock: refused('tool_choice'),
       },
       {
@@ -145,7 +136,7 @@ export const TOOL_FIELDS: Row[] = [
     does: 'What a tool has answered, with the `tool_call_id` of its call.',
     cases: [
       {
-        name: 'with `tools`',
+        name: 'results',
         request: { tools: [TOOL], messages: [HELLO, CALLED, RESULT] },
         openai: sees({ 'messages.1.tool_calls': [CALL], 'messages.2': RESULT }),
         anthropic: sees({
@@ -166,15 +157,6 @@ export const TOOL_FIELDS: Row[] = [
           'messages.1.content.0.toolUse': { toolUseId: 'call_1', name, input: { word: 'tea' } },
           'messages.2.content.0.toolResult': { toolUseId: 'call_1', content: [{ text: 'a drink' }] },
         }),
-      },
-      {
-        name: 'without `tools`',
-        isAside: true,
-        request: { messages: [HELLO, CALLED, RESULT] },
-        openai: sees({ 'messages.2': RESULT }),
-        anthropic: sees({ 'messages.2.content.0.type': 'tool_result' }),
-        gemini: sees({ 'contents.2.parts.0.functionResponse.name': name }),
-        bedrock: refused('tools'),
       },
       {
         name: 'an answer without calls, as SDKs write it',

@@ -64,7 +64,7 @@ test('the command names providers, the project with most of them, and the calls;
     calls.map(({ call_id, reported }) => [call_id, reported]),
     [[other, { input: 9_000_000 }]],
   )
-  assert.ok(all.includes(completionIdOf(other)))
+  assert.ok(all.includes(completionIdOf(other, 'chat')))
   assert.doesNotMatch(await command('anomalies', '--provider', 'silent'), /generous/)
   assert.match(
     await command('anomalies', '--provider', 'generous', '--project', world.project.id),

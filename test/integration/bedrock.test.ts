@@ -11,8 +11,11 @@ import { createSimulator } from '../../simulator/server.ts'
 import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import type { Chunk } from '../../src/rules/calls/chunk.ts'
 import { UPSTREAM_TIMERS, type UpstreamTimers } from '../../src/rules/limits.ts'
-import { createBedrock, framesIn } from '../../src/providers/bedrock/bedrock.ts'
+import { createBedrock, createFrameSplitter } from '../../src/providers/bedrock/bedrock.ts'
+import type { BodyReader } from '../../src/providers/body-reader.ts'
+import type { UpstreamRequest } from '../../src/providers/upstream-request.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../../src/providers/provider.ts'
+import { collect } from '../../src/providers/support.test.ts'
 import { createTransport, type Transport } from '../../src/providers/transport.ts'
 
 const simulator = await createSimulator()
@@ -22,11 +25,11 @@ let open = 0
 /** Counts the exchanges whose timers and sockets are still held. */
 const transport: Transport = {
   ...real,
-  async *bytes(...exchange) {
+  async *exchange<Part, Piece>(request: UpstreamRequest, reader: BodyReader<Part, Piece>, signal: AbortSignal) {
     begun++
     open++
     try {
-      yield* real.bytes(...exchange)
+      yield* real.exchange(request, reader, signal)
     } finally {
       open--
     }
@@ -71,12 +74,6 @@ function ask({ script = '', body = {}, apiKey = 'ABSK-key', timers = {}, signal 
   return from.stream(call, signal ?? new AbortController().signal)
 }
 
-async function chunksOf(stream: AsyncIterable<Chunk>): Promise<Chunk[]> {
-  const chunks: Chunk[] = []
-  for await (const chunk of stream) chunks.push(chunk)
-  return chunks
-}
-
 function textOf(chunks: readonly Chunk[], type: 'text' | 'reasoning' = 'text'): string {
   return chunks.map((chunk) => (chunk.type === type ? chunk.text : '')).join('')
 }
@@ -94,7 +91,7 @@ const SAID = 'e\u0301 日本語 𠮷 שלום 👩‍👩‍👧‍👦 "and" \\
 
 for (const split of [0, 1, 7]) {
   test(`an answer is whole when it comes in pieces of ${split || 'any number of'} bytes`, async () => {
-    const chunks = await chunksOf(ask({ script: `text=${encodeURIComponent(SAID)}&split=${split}` }))
+    const chunks = await collect(ask({ script: `text=${encodeURIComponent(SAID)}&split=${split}` }))
     assert.equal(textOf(chunks), SAID)
     assert.ok(chunks.filter((chunk) => chunk.type === 'text').length > 5, 'it comes in pieces')
     const prompt = simulator.calls[0]?.promptTokens
@@ -108,7 +105,7 @@ for (const split of [0, 1, 7]) {
 
 test('cached and cache-writing tokens are in their own buckets, and thoughts are told from the answer', async () => {
   const body = { messages: [{ role: 'user', content: 'A prompt of more than a few tokens, to be cached in parts.' }] }
-  const chunks = await chunksOf(ask({ body, script: 'text=Hi&thoughts=Hmm,+well&cached=5&written=2' }))
+  const chunks = await collect(ask({ body, script: 'text=Hi&thoughts=Hmm,+well&cached=5&written=2' }))
   assert.equal(textOf(chunks, 'reasoning'), 'Hmm, well')
   assert.equal(textOf(chunks), 'Hi')
   const last = chunks.at(-1)
@@ -124,7 +121,7 @@ const TOOL = {
 
 test('a call of a tool comes in fragments, and its result goes back under its id', async () => {
   const tools = [TOOL]
-  const chunks = await chunksOf(ask({ script: 'tool=weather', body: { tools } }))
+  const chunks = await collect(ask({ script: 'tool=weather', body: { tools } }))
   const calls = chunks.filter((chunk) => chunk.type === 'tool_call')
   assert.deepEqual([...new Set(calls.map((call) => call.index))], [0])
   assert.equal(calls[0]?.name, 'weather')
@@ -142,19 +139,19 @@ test('a call of a tool comes in fragments, and its result goes back under its id
     { role: 'assistant', tool_calls: [{ id, type: 'function', function: { name: 'weather', arguments: written } }] },
     { role: 'tool', tool_call_id: id, content: 'Rain.' },
   ]
-  const answer = await chunksOf(ask({ script: 'tool=weather&text=Take+an+umbrella.', body: { tools, messages } }))
+  const answer = await collect(ask({ script: 'tool=weather&text=Take+an+umbrella.', body: { tools, messages } }))
   assert.equal(textOf(answer), 'Take an umbrella.')
 })
 
 test('a tool that wants no arguments is called with an empty object', async () => {
   const tools = [{ type: 'function', function: { name: 'now' } }]
-  const chunks = await chunksOf(ask({ script: 'tool=now', body: { tools } }))
+  const chunks = await collect(ask({ script: 'tool=now', body: { tools } }))
   const written = chunks.map((chunk) => (chunk.type === 'tool_call' ? chunk.arguments : '')).join('')
   assert.equal(written, '{}')
 })
 
 test('every field of a request has its place in the body', async () => {
-  await chunksOf(
+  await collect(
     ask({
       body: {
         messages: [
@@ -200,7 +197,7 @@ test('every field of a request has its place in the body', async () => {
 test('an answer that a schema shapes comes as text', async () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } }
   const response_format = { type: 'json_schema', json_schema: { name: 'place', schema } }
-  const chunks = await chunksOf(ask({ script: 'tool=json', body: { response_format } }))
+  const chunks = await collect(ask({ script: 'tool=json', body: { response_format } }))
   assert.deepEqual(Object.keys(JSON.parse(textOf(chunks)) as object), ['city'])
   assert.deepEqual(
     chunks.find((chunk) => chunk.type === 'finish'),
@@ -215,7 +212,7 @@ function image(url: string) {
 test('what the package would leave out for this model is refused before anything is sent', async () => {
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], stop: 'END' })
   const call = { request, upstreamModel: 'openai.gpt-oss-20b-1:0', apiKey: 'k', timers: UPSTREAM_TIMERS }
-  await assert.rejects(chunksOf(provider.stream(call, new AbortController().signal)), fails('rejected'))
+  await assert.rejects(collect(provider.stream(call, new AbortController().signal)), fails('rejected'))
   assert.equal(begun, 0)
 })
 
@@ -224,16 +221,16 @@ test('an API key is a bearer token, and two or three words with colons sign the 
   const others = { AWS_BEARER_TOKEN_BEDROCK: 'other', AWS_SESSION_TOKEN: 'other', AWS_REGION: 'us-east-1' }
   Object.assign(process.env, others)
   context.after(() => Object.keys(others).forEach((name) => delete process.env[name]))
-  await chunksOf(ask({ apiKey: 'ABSK-key' }))
-  await chunksOf(ask({ apiKey: 'AKIDEXAMPLE:secret/+=' }))
-  await chunksOf(ask({ apiKey: 'AKIDEXAMPLE:secret/+=:session' }))
+  await collect(ask({ apiKey: 'ABSK-key' }))
+  await collect(ask({ apiKey: 'AKIDEXAMPLE:secret/+=' }))
+  await collect(ask({ apiKey: 'AKIDEXAMPLE:secret/+=:session' }))
   const [bearer, signed, inSession] = simulator.calls.map((call) => call.authorization ?? '')
   assert.equal(bearer, 'Bearer ABSK-key')
   assert.match(signed ?? '', /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\/aws4_request, /)
   assert.doesNotMatch(signed ?? '', /x-amz-security-token/)
   assert.match(inSession ?? '', /SignedHeaders=[^,]*x-amz-security-token/)
   for (const apiKey of ['', 'a:', ':b', 'a:b:c:d']) {
-    await assert.rejects(chunksOf(ask({ apiKey })), fails('key_rejected'), apiKey)
+    await assert.rejects(collect(ask({ apiKey })), fails('key_rejected'), apiKey)
   }
   assert.equal(simulator.calls.length, 3)
 })
@@ -305,7 +302,7 @@ for (const [script, kind, after] of [
 ] as [string, UpstreamErrorKind, ((error: UpstreamError) => void)?][]) {
   test(`${script} is ${kind}, and tells nothing of what the upstream said`, async () => {
     await assert.rejects(
-      chunksOf(ask({ script: `${script}&tokens=20` })),
+      collect(ask({ script: `${script}&tokens=20` })),
       fails(kind, (error) => {
         assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /simulated/)
         after?.(error)
@@ -315,12 +312,9 @@ for (const [script, kind, after] of [
 }
 
 test('a stall before or within the answer ends with the timer for it', async () => {
-  await assert.rejects(
-    chunksOf(ask({ script: 'fault=U5', timers: { firstTokenMs: 80 } })),
-    fails('first_token_timeout'),
-  )
-  await assert.rejects(chunksOf(ask({ script: 'fault=U6', timers: { idleMs: 80 } })), fails('idle_timeout'))
-  await assert.rejects(chunksOf(ask({ script: 'gap=20&tokens=100', timers: { totalMs: 150 } })), fails('total_timeout'))
+  await assert.rejects(collect(ask({ script: 'fault=U5', timers: { firstTokenMs: 80 } })), fails('first_token_timeout'))
+  await assert.rejects(collect(ask({ script: 'fault=U6', timers: { idleMs: 80 } })), fails('idle_timeout'))
+  await assert.rejects(collect(ask({ script: 'gap=20&tokens=100', timers: { totalMs: 150 } })), fails('total_timeout'))
 })
 
 async function untilIdle(): Promise<void> {
@@ -360,14 +354,14 @@ test(
 
 test('a call that was given up before it began sends nothing', async () => {
   const reason = new Error('too late')
-  await assert.rejects(chunksOf(ask({ signal: AbortSignal.abort(reason) })), reason)
+  await assert.rejects(collect(ask({ signal: AbortSignal.abort(reason) })), reason)
   assert.equal(simulator.calls.length, 0)
 })
 
 test('a slow reader slows the upstream down, and is not taken for a silent upstream', { timeout: 30_000 }, async () => {
   let chunks = 0
-  for await (const chunk of ask({ script: 'tokens=100000', timers: { idleMs: 500 } })) {
-    assert.equal(chunk.type, 'text')
+  for await (const [chunk] of ask({ script: 'tokens=100000', timers: { idleMs: 500 } })) {
+    assert.equal(chunk?.type, 'text')
     if (++chunks === 1_000) break
     if (chunks > 1) continue
     await new Promise((resolve) => setTimeout(resolve, 700))
@@ -394,7 +388,7 @@ async function answeredWith(bytes: Buffer, apiKey?: string, onRequest?: (request
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   try {
     const local = createBedrock({ name: 'b', baseUrl, settings: { region: 'eu-west-1' }, transport })
-    return await chunksOf(ask({ apiKey }, local))
+    return await collect(ask({ apiKey }, local))
   } finally {
     server.closeAllConnections()
     server.close()
@@ -461,11 +455,9 @@ test('frames are the same, wherever the bytes are cut', async () => {
   const whole = Buffer.concat(FRAMES)
   for (let at = 1; at < whole.length; at++) {
     const frames: Buffer[] = []
-    for await (const frame of framesIn(inTurn([whole.subarray(0, at), whole.subarray(at)]))) frames.push(frame)
+    const splitter = createFrameSplitter()
+    for (const piece of [whole.subarray(0, at), whole.subarray(at)]) splitter.split(piece, frames)
+    splitter.splitRest(frames)
     assert.deepEqual(frames, FRAMES, `cut at byte ${at}`)
   }
 })
-
-async function* inTurn(pieces: Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces
-}

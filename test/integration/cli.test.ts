@@ -308,16 +308,16 @@ test('providers, models, prices and routes show what was changed', async () => {
   to.push('--cost-input', '0.1', '--cost-output', '0.2', '--cost-reasoning', '0.3')
   const route = fieldOf(await asked('model', 'route', 'spare', ...to), 'id')
   assert.match(await told('model', 'set', 'spare', '--context-window', '8000'), /context window +8000/)
-  assert.match(await told('model', 'list'), /^spare +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
+  assert.match(await told('model', 'list'), /^spare +chat +us +served +\$0\.15 +\$0\.60 +spare\/sim$/m)
   assert.match(
     await told('model', 'show', 'spare'),
     new RegExp(`^${route} +2 +300 +spare +sim +tools, images +- +\\$0\\.10 +\\$0\\.20$`, 'm'),
   )
   await told('model', 'unroute', route)
-  assert.match(await told('model', 'list'), /^spare +us +no route /m)
+  assert.match(await told('model', 'list'), /^spare +chat +us +no route /m)
   assert.match(await told('model', 'enable', 'spare'), /is enabled/)
   assert.partialDeepStrictEqual(await asked('model', 'disable', 'spare'), { enabled: false })
-  assert.match(await told('model', 'list'), /^spare +us +disabled /m)
+  assert.match(await told('model', 'list'), /^spare +chat +us +disabled /m)
 })
 
 test('an empty database is migrated, and one that is not yet is told apart', async () => {

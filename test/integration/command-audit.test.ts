@@ -13,6 +13,7 @@ import { recordSecrets } from '../../src/store/secret-versions.ts'
 import { INSTALLATION } from '../../src/store/accounts/audit-log.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import { noteEndUsers } from '../../src/store/calls/end-users.ts'
+import { addBrowserSession } from '../support/browser-sessions.ts'
 import { killDuringAudit } from '../support/kill-during-audit.ts'
 import { here } from '../support/operator.ts'
 import { changesBetween, openCamera } from '../support/picture.ts'
@@ -66,6 +67,8 @@ before(async () => {
   await noteEndUsers(world.store.db, [
     { projectId: world.project.id, id: made.endUser, label: 'Grace', at: new Date() },
   ])
+  const { id: keyPairId } = await world.store.db.selectFrom('key_pairs').select('id').executeTakeFirstOrThrow()
+  made.browserSession = await addBrowserSession(world.store.db, { projectId: world.project.id, keyPairId })
 })
 after(async () => {
   await world.close()
@@ -110,6 +113,7 @@ const STEPS: Step[] = [
   to('conversation delete', () => [world.project.id, 'talk']),
   to('limits set', () => ['--key', made.key!, '--month', '5', '--requests-per-minute', '60']),
   to('end-user erase', () => [world.project.id, made.endUser!]),
+  to('sessions end', () => [made.browserSession!]),
   to('provider add', () => ['spare', '--base-url', 'https://spare.example/v1', '--api-key-env', 'SPARE_KEY']),
   to('provider set', () => ['spare', '--base-url', 'https://spare.example/v2']),
   to('provider disable', () => ['spare']),
@@ -196,7 +200,7 @@ for (const { command, args, keeps = {}, env } of STEPS) {
     const { actor, actor_id, details, publisher_id } = added[0]!
     assert.deepEqual([actor, actor_id], ['operator', null])
     assert.partialDeepStrictEqual(details, { systemUser: userInfo().username, reason: 'asked by phone' })
-    const isOfTenant = /^(?:publisher|project|domain|key|wallet|conversation|limits|end-user) /.test(command)
+    const isOfTenant = /^(?:publisher|project|domain|key|wallet|conversation|limits|end-user|sessions) /.test(command)
     assert.equal(publisher_id === INSTALLATION, !isOfTenant)
   })
 }

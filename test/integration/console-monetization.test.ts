@@ -437,7 +437,7 @@ test('what was recommended is listed newest first and page by page, without what
       relevance: 0.75,
       priceNanos: '250000000',
       state: 'test',
-      call: completionIdOf(first.callId),
+      call: completionIdOf(first.callId, 'chat'),
     },
   )
   assert.equal((await owner.send(`GET /api/projects/${project}/recommendations?after=there`)).status, 422)

@@ -81,21 +81,21 @@ test('filters leave exactly what they name', async () => {
   })
   const failed = await call({ charge: 0n, change: { outcome: 'timed_out', status: 504, conversationId: 'chat-7' } })
   const ids = async (search: string) => (await callsWith(search)).items.map(({ id }: { id: string }) => id)
-  assert.deepEqual(await ids('?min_cost=1.5'), [completionIdOf(dear)])
-  assert.deepEqual(await ids('?min_cost=2'), [completionIdOf(dear)])
+  assert.deepEqual(await ids('?min_cost=1.5'), [completionIdOf(dear, 'chat')])
+  assert.deepEqual(await ids('?min_cost=2'), [completionIdOf(dear, 'chat')])
   assert.deepEqual(await ids('?min_cost=2.000000001'), [])
-  assert.deepEqual(await ids('?streamed=true'), [completionIdOf(dear)])
-  assert.deepEqual(await ids('?streamed=false'), [completionIdOf(failed)])
-  assert.deepEqual(await ids('?model=sim-large'), [completionIdOf(dear)])
-  assert.deepEqual(await ids('?outcome=failed'), [completionIdOf(failed)])
-  assert.deepEqual(await ids('?conversation=chat-7'), [completionIdOf(failed)])
-  assert.deepEqual(await ids(`?id=${completionIdOf(failed)}`), [completionIdOf(failed)])
+  assert.deepEqual(await ids('?streamed=true'), [completionIdOf(dear, 'chat')])
+  assert.deepEqual(await ids('?streamed=false'), [completionIdOf(failed, 'chat')])
+  assert.deepEqual(await ids('?model=sim-large'), [completionIdOf(dear, 'chat')])
+  assert.deepEqual(await ids('?outcome=failed'), [completionIdOf(failed, 'chat')])
+  assert.deepEqual(await ids('?conversation=chat-7'), [completionIdOf(failed, 'chat')])
+  assert.deepEqual(await ids(`?id=${completionIdOf(failed, 'chat')}`), [completionIdOf(failed, 'chat')])
   assert.deepEqual(await ids(`?key=${uuidv7()}`), [])
   const [, { beganAt }] = (await callsWith('')).items
   const justAfter = new Date(Date.parse(beganAt) + 1).toISOString()
-  assert.deepEqual(await ids(`?from=${beganAt}`), [completionIdOf(failed), completionIdOf(dear)])
-  assert.deepEqual(await ids(`?from=${justAfter}`), [completionIdOf(failed)])
-  assert.deepEqual(await ids(`?to=${justAfter}`), [completionIdOf(dear)])
+  assert.deepEqual(await ids(`?from=${beganAt}`), [completionIdOf(failed, 'chat'), completionIdOf(dear, 'chat')])
+  assert.deepEqual(await ids(`?from=${justAfter}`), [completionIdOf(failed, 'chat')])
+  assert.deepEqual(await ids(`?to=${justAfter}`), [completionIdOf(dear, 'chat')])
   assert.deepEqual(await ids(`?to=${beganAt}`), [])
   assert.equal((await person.send(`GET /api/projects/${project}/calls?min_cost=lots`)).status, 422)
   assert.equal((await person.send(`GET /api/projects/${project}/calls?after=nowhere`)).status, 422)
@@ -123,7 +123,7 @@ test('a call says what was tried and what it cost, and never who was asked', asy
   ]
   const change = { attempts, firstTokenMs: 120, durationMs: 900, requestId: 'req-tried' }
   const id = await call({ charge: 30_000n, change })
-  const { body, text } = await must(person.send(`GET /api/projects/${project}/calls/${completionIdOf(id)}`))
+  const { body, text } = await must(person.send(`GET /api/projects/${project}/calls/${completionIdOf(id, 'chat')}`))
   assert.doesNotMatch(text, /secret|770077|key_rejected/)
   assert.deepEqual(
     body.phases.map(({ kind }: { kind: string }) => kind),
@@ -131,7 +131,7 @@ test('a call says what was tried and what it cost, and never who was asked', asy
   )
   const nanos = Object.values<{ nanos: string }>(body.lines).reduce((sum, line) => sum + BigInt(line.nanos), 0n)
   assert.equal(nanos + BigInt(body.roundingNanos), BigInt(body.worthNanos))
-  assert.equal((await callsWith('?id=req-tried')).items[0].id, completionIdOf(id))
+  assert.equal((await callsWith('?id=req-tried')).items[0].id, completionIdOf(id, 'chat'))
 })
 
 test('the CSV is the filtered set, and no cell of it is a formula', async () => {
@@ -158,6 +158,28 @@ test('each figure of a call is in the CSV under its own name', async () => {
     Object.values(usage).map(String),
   )
   assert.deepEqual(['first token (ms)', 'duration (ms)', 'charged (USD)'].map(figureOf), ['66', '77', '0.088'])
+})
+
+test('a call says where it was asked for, and its id begins as its caller knows it: in the list, on its page, in the CSV', async () => {
+  const id = await call({ change: { conversationId: 'endpoints', endpoint: 'responses' } })
+  await call({ change: { conversationId: 'endpoints' } })
+  const known = completionIdOf(id, 'responses')
+  assert.match(known, /^resp_/)
+  const { items } = (await callsWith('?conversation=endpoints')) as { items: { id: string; endpoint: string }[] }
+  assert.deepEqual(
+    items.map(({ id: shown, endpoint }) => [shown.split(/[-_]/)[0], endpoint]),
+    [
+      ['chatcmpl', '/v1/chat/completions'],
+      ['resp', '/v1/responses'],
+    ],
+  )
+  assert.equal((await callsWith(`?id=${known}`)).items[0].id, known)
+  const { body } = await must(person.send(`GET /api/projects/${project}/calls/${known}`))
+  assert.deepEqual([body.id, body.endpoint], [known, '/v1/responses'])
+  const { text } = await must(person.send(`GET /api/projects/${project}/calls.csv?conversation=endpoints`))
+  const [names, , second] = text.split('\r\n').map((line) => line.split(','))
+  const cellOf = (name: string) => second?.[names?.indexOf(name) ?? -1]
+  assert.deepEqual(['completion id', 'endpoint'].map(cellOf), [known, '/v1/responses'])
 })
 
 /** A project of its own, whose usage is what the test writes down. */
@@ -255,11 +277,11 @@ test('somebody else learns nothing of it', async () => {
   const stranger = await newPerson(world)
   const theirs = await newProject(stranger, 'Other', 'other.example.com')
   const id = await call()
-  for (const path of ['usage', 'costs', 'calls', 'calls.csv', `calls/${completionIdOf(id)}`, 'call-filters']) {
+  for (const path of ['usage', 'costs', 'calls', 'calls.csv', `calls/${completionIdOf(id, 'chat')}`, 'call-filters']) {
     assert.equal((await stranger.send(`GET /api/projects/${project}/${path}`)).status, 404, path)
   }
-  assert.equal((await stranger.send(`GET /api/projects/${theirs}/calls/${completionIdOf(id)}`)).status, 404)
-  const { body } = await must(stranger.send(`GET /api/projects/${theirs}/calls?id=${completionIdOf(id)}`))
+  assert.equal((await stranger.send(`GET /api/projects/${theirs}/calls/${completionIdOf(id, 'chat')}`)).status, 404)
+  const { body } = await must(stranger.send(`GET /api/projects/${theirs}/calls?id=${completionIdOf(id, 'chat')}`))
   assert.deepEqual(body.items, [])
 })
 

@@ -18,6 +18,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   audit_checkpoint: { worker: 'SIUD' },
   audit_log: { console: 'SI', tenant: 'SI' },
   audit_sums: { worker: 'SIUD' },
+  browser_sessions: { gateway: 'S', tenant: 'su', worker: 's' },
   call_metadata: { gateway: 'I', tenant: 'SD', worker: 'sD' },
   calls: { gateway: 'S', tenant: 'S', worker: 'S' },
   campaigns: { console: 'S', gateway: 'S', matcher: 'S', worker: 's' },
@@ -88,6 +89,12 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
   advertisers: { 'gateway select': 'domain id name status', 'tenant select': 'domain id name status' },
+  browser_sessions: {
+    'tenant select':
+      'calls_made calls_max created_at end_user_id expires_at id key_pair_id max_tokens models origins project_id secret_last4',
+    'tenant update': 'expires_at',
+    'worker select': 'expires_at project_id',
+  },
   call_metadata: { 'worker select': 'call_id expires_at key project_id' },
   campaigns: { 'worker select': 'context_hints negative_hints' },
   conversation_restraints: { 'worker update': 'expires_at' },
@@ -95,7 +102,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
   deployments: { 'tenant select': 'enabled id model_id provider_id' },
   domains: {
     'console select': 'name project_id verified_at',
-    'gateway select': 'project_id verified_at',
+    'gateway select': 'name project_id verified_at',
     'worker update': 'next_check_at',
   },
   end_users: { 'gateway update': 'label last_seen_at' },
@@ -162,8 +169,11 @@ const FUNCTIONS: Record<string, string[]> = {
   add_counts: ['console', 'gateway', 'tenant', 'worker'],
   audit_log_chain: [],
   audit_log_digest: ['console', 'gateway', 'tenant', 'worker'],
+  browser_session_begin: ['gateway'],
+  browser_sessions_forget: ['worker'],
   bump_catalogue_version: [],
   ensure_partitions: ['gateway', 'worker'],
+  erase_conversation_leftovers: ['worker'],
   first_id_of: ['console', 'gateway', 'tenant', 'worker'],
   forbid_change: [],
   grant_trial_credit: ['tenant', 'worker'],
@@ -194,6 +204,7 @@ const FUNCTIONS: Record<string, string[]> = {
   limits_forget: ['worker'],
   limits_hold: [],
   limits_left: [],
+  limits_note: [],
   limits_set: ['tenant'],
   limits_settle: [],
   limits_spend: [],
@@ -210,7 +221,10 @@ const FUNCTIONS: Record<string, string[]> = {
 
 /** Run with the owner's rights. `create or replace` forgets that unless it is said again. */
 const DEFINERS = [
+  'browser_session_begin',
+  'browser_sessions_forget',
   'ensure_partitions',
+  'erase_conversation_leftovers',
   'grant_trial_credit',
   'idempotency_claim',
   'ledger_apply',

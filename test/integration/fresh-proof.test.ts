@@ -141,6 +141,8 @@ const NEEDS_PROOF = new Set([
   'POST /api/projects/:project/keys/:key/end',
   'PATCH /api/projects/:project/keys/:key',
   'DELETE /api/projects/:project/keys/:key',
+  'DELETE /api/projects/:project/browser-sessions/:session',
+  'DELETE /api/projects/:project/keys/:key/browser-sessions',
   'POST /api/publishers/:publisher/invitations',
   'DELETE /api/publishers/:publisher/invitations/:invitation',
   'PATCH /api/publishers/:publisher/members/:member',

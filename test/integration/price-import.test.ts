@@ -7,6 +7,7 @@ import { NO_FIGURES } from '../../src/rules/catalogue/figures.ts'
 import { PARLEY } from '../../src/actions/actor.ts'
 import { importPrices } from '../../src/actions/catalogue/models.ts'
 import { readPriceFile } from '../../src/cli/catalogue/price-file.ts'
+import type { Facts } from '../../src/rules/catalogue/price-import.ts'
 import { oddities } from '../../src/rules/catalogue/margins.ts'
 import { presetNamed } from '../../src/providers/presets.ts'
 import { catalogueVersion } from '../../src/store/catalogue/catalogue.ts'
@@ -68,7 +69,7 @@ test('the price file that comes with Parley is whole, for presets that exist, an
   const models = [...providers.values()].flat()
   assert.ok(models.length >= 40, `${models.length} models`)
   for (const preset of providers.keys()) assert.ok(presetNamed(preset), preset)
-  for (const { id, cost } of models) assert.deepEqual(oddities(cost, undefined), [], id)
+  for (const { id, cost, kind } of models) assert.deepEqual(oddities(cost, undefined, kind), [], id)
   assert.equal(new Set(models.map(({ id }) => id)).size, models.length, 'each id is there once')
 })
 
@@ -77,7 +78,10 @@ test('nothing is imported without approval: what would change is shown, and the 
   const before = await rows()
   const { code, stdout } = await here(['model', 'import', '--file', file, ...FROM, '--margin', '25'])
   assert.equal(code, 1)
-  assert.match(stdout, /^New models\n[^]*^small +sim +8000 +1000 +25% +\$1\.25 +\$1\.25 +\$1\.25 +\$3\.75 +\$3\.75$/m)
+  assert.match(
+    stdout,
+    /^New models\n[^]*^small +chat +sim +8000 +1000 +25% +\$1\.25 +\$1\.25 +\$1\.25 +\$3\.75 +\$3\.75$/m,
+  )
   assert.match(stdout, /^New routes\n[^]*^large +simulator\/vendor\/large +0 /m)
   assert.match(stdout, /Nothing was changed\. Say --yes to apply this\.\n$/)
   assert.deepEqual(await rows(), before)
@@ -168,7 +172,7 @@ test('a price can be imported ahead of time, and a second time that is nothing n
   const file = await fileOf('ahead.json', { small: { ...SMALL, input: '2' } })
   const ahead = ['model', 'import', '--file', file, ...FROM, '--effective-from', '2126-01-01T00:00:00Z', '--yes']
   await told(...ahead)
-  assert.match(await told('model', 'list'), /^small +sim +served +\$1\.50 /m)
+  assert.match(await told('model', 'list'), /^small +chat +sim +served +\$1\.50 /m)
   assert.match(await told(...ahead), /nothing to change/)
   assert.match(await refused(...ahead.with(7, '2020-01-01')), /in the past/)
 })
@@ -186,19 +190,27 @@ test('a model that was switched off stays so, and a route that was taken away st
   const file = await fileOf('third.json', { sim: { ...SMALL, id: 'large', input: '1.1' }, fresh: SMALL })
   await told('model', 'import', '--file', file, ...FROM, '--yes')
   const list = await told('model', 'list')
-  assert.match(list, /^large +sim +disabled /m)
-  assert.match(list, /^fresh +sim +no route /m)
+  assert.match(list, /^large +chat +sim +disabled /m)
+  assert.match(list, /^fresh +chat +sim +no route /m)
   assert.match(await told('model', 'show', 'fresh'), /It has no route/)
   assert.match(await told('model', 'show', 'large'), /^enabled +no$/m)
 })
+
+const FACTS: Facts = {
+  kind: 'chat',
+  ownedBy: 'x',
+  contextWindow: 1,
+  maxOutputTokens: 1,
+  figures: NO_FIGURES,
+  marginBps: 0,
+}
 
 test('what was approved is what was shown: a catalogue that changed meanwhile is not imported into', async () => {
   const { db } = world.store
   const version = await catalogueVersion(db)
   await told('model', 'set', 'small', '--context-window', '9000')
   const before = await rows()
-  const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, figures: NO_FIGURES, marginBps: 0 }
-  const change = { id: 'late', isNew: true, hasNewFacts: true, facts, deployments: [], position: 0, costs: [] }
+  const change = { id: 'late', isNew: true, hasNewFacts: true, facts: FACTS, deployments: [], position: 0, costs: [] }
   const plan = { changes: [change], unchanged: 0, refused: [], warnings: [] }
   const from = { effectiveFrom: new Date(), source: 'late.json' }
   await assert.rejects(
@@ -211,8 +223,7 @@ test('what was approved is what was shown: a catalogue that changed meanwhile is
 test('an import is applied whole or not at all', async () => {
   const { db } = world.store
   const before = await rows()
-  const facts = { ownedBy: 'x', contextWindow: 1, maxOutputTokens: 1, figures: NO_FIGURES, marginBps: 0 }
-  const fine = { id: 'whole', isNew: true, hasNewFacts: true, facts, deployments: [], position: 0, costs: [] }
+  const fine = { id: 'whole', isNew: true, hasNewFacts: true, facts: FACTS, deployments: [], position: 0, costs: [] }
   const { id } = before.routes[0] ?? assert.fail()
   const negative = { input: -1n, cachedInput: 1n, cacheWrite: 1n, output: 1n, reasoning: 1n }
   const broken = { ...fine, id: 'broken', costs: [{ deploymentId: id, provider: 'p', to: negative }] }

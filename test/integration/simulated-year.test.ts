@@ -98,6 +98,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   audit_checkpoint: 'same',
   audit_log: 'same',
   audit_sums: 'same',
+  browser_sessions: forDays(1),
   // Those that end, and one that is swept the day after.
   calls: untilArchived(PER_DAY.calls + 1),
   call_metadata: forDays(TEXT_DAYS, PER_DAY.calls),
@@ -124,10 +125,10 @@ const BOUNDS: Record<keyof Database, Bound> = {
   invitations: forDays(7 + daysOf(KEPT_MS.invitations)),
   journal: 'view',
   key_pairs: 'same',
-  // Of end users: those of this month.
-  limit_counts: () => [1, 31],
+  // Of end users: those of this month. Of browser sessions: as many as there are.
+  limit_counts: () => [1, 33],
   limit_states: 'view',
-  limits: 'same',
+  limits: () => [1, 3],
   mails: forDays(KEPT_DAYS.mails, PER_DAY.mails),
   matchers: forDays(1),
   members: 'view',

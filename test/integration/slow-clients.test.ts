@@ -104,3 +104,23 @@ test('every server gives a request 10 s for its headers and 30 s in all, and end
   await Promise.all(underAttack)
   assert.deepEqual(left, [], 'connections that are still open')
 })
+
+test('a request that is refused before its body has come gets one answer, also when the body then breaks off', async () => {
+  const { port } = servers.get('gateway')!.address() as { port: number }
+  const endings = { 'the connection ends': '', 'a chunk is none': 'no size\r\n' }
+  for (const [name, rest] of Object.entries(endings)) {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding('latin1')
+    let received = ''
+    socket.on('data', (text: string) => (received += text)).on('error', () => {})
+    const ended = once(socket, 'end')
+    socket.write(
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n',
+    )
+    await until(() => received.includes('keys_missing') || received.includes('"statusCode":401'))
+    socket.write(rest)
+    socket.end()
+    await ended
+    assert.equal(received.match(/HTTP\/1\.1 /g)?.length, 1, `${name}: ${received}`)
+    socket.destroy()
+  }
+})

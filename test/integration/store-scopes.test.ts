@@ -14,6 +14,8 @@ import * as ignoredFields from '../../src/store/calls/ignored-fields.ts'
 import * as metadata from '../../src/store/calls/metadata.ts'
 import { findCountedLimits } from '../../src/store/billing/limits.ts'
 import type { Db, Store, Tx } from '../../src/store/database.ts'
+import * as browserSessions from '../../src/store/projects/browser-session-pages.ts'
+import { forgetSessions } from '../../src/store/projects/browser-sessions.ts'
 import * as domains from '../../src/store/projects/domains.ts'
 import { countCallers } from '../../src/store/health.ts'
 import { dismissOnboarding, findFirstSteps } from '../../src/store/projects/first-steps.ts'
@@ -160,6 +162,7 @@ const READS: Record<string, Read> = {
     ignoredFields.listIgnoredFields(db, projectId, { keptMs: 86_400_000, most: 10 }),
   'findCallsById by request': (db, { projectId }) =>
     calls.findCallsById(db, projectId, { requestId: SHARED.requestId }),
+  findEndpoints: (db, its, other) => both(its, other, ({ callId }) => calls.findEndpoints(db, its.projectId, [callId])),
   'findCallsById by call': (db, its, other) =>
     both(its, other, ({ callId }) => calls.findCallsById(db, its.projectId, { callId, requestId: 'none' })),
   listLatestConversations: (db, { projectId }) =>
@@ -195,6 +198,15 @@ const READS: Record<string, Read> = {
   lockKeyPair: (db, its, other) =>
     both(its, other, ({ keyPairId }) => keyPairs.lockKeyPair(db, its.projectId, keyPairId)),
   listKeyPairs: (db, { projectId }) => listKeyPairs(db, projectId),
+  listBrowserSessions: (db, { projectId }) => browserSessions.listBrowserSessions(db, projectId, { most: 10 }),
+  listBrowserSessionsOfPair: (db, its, other) =>
+    both(its, other, ({ keyPairId }) =>
+      browserSessions.listBrowserSessions(db, its.projectId, { keyPairId, most: 10 }),
+    ),
+  findBrowserSession: (db, its, other) =>
+    both(its, other, ({ browserSessionId: id }) =>
+      browserSessions.findBrowserSession(db, { projectId: its.projectId, id }),
+    ),
   findMembership: (db, { publisherId }) => members.findMembership(db, userId, publisherId),
   findMembershipOfProject: (db, { projectId }) => members.findMembershipOfProject(db, userId, projectId),
   listOwners: (db, { publisherId }) => members.listOwners(db, publisherId),
@@ -313,6 +325,12 @@ const WRITES: Record<string, Read> = {
     both(its, other, ({ keyPairId }) => keyPairs.switchKeyPair(db, its.projectId, keyPairId, false)),
   deleteKeyPair: (db, its, other) =>
     both(its, other, ({ keyPairId }) => keyPairs.deleteKeyPair(db, its.projectId, keyPairId)),
+  endBrowserSession: (db, its, other) =>
+    both(its, other, ({ browserSessionId: id }) => browserSessions.endBrowserSessions(db, its.projectId, { id })),
+  endBrowserSessionsOfPair: (db, its, other) =>
+    both(its, other, ({ keyPairId }) => browserSessions.endBrowserSessions(db, its.projectId, { keyPairId })),
+  // As if an hour had passed.
+  forgetSessions: (db, { projectId }) => forgetSessions(db, projectId, -3_600_000, 10),
   upsertPlaygroundKey: (db, its) => upsertPlaygroundKey(db, newPair(its)),
   setMemberRole: (db, { publisherId }) => members.setMemberRole(db, publisherId, userId, 'viewer'),
   deleteMembership: (db, { publisherId }) => members.deleteMembership(db, publisherId, userId),
@@ -345,7 +363,7 @@ for (const [name, write] of Object.entries(WRITES))
     }))
 
 test('what is found, changed or deleted by its id is that and nothing beside it', async () => {
-  const { publisherId, projectId, invitationId, keyPairId } = theirs
+  const { publisherId, projectId, invitationId, keyPairId, browserSessionId } = theirs
   assert.equal(await invitations.findInvitation(store.db, publisherId, uuidv7()), undefined)
   assert.equal(await keyPairs.lockKeyPair(store.db, projectId, uuidv7()), undefined)
   const changes: Record<string, (tx: Db) => Promise<unknown>> = {
@@ -354,6 +372,7 @@ test('what is found, changed or deleted by its id is that and nothing beside it'
     endKeyPair: (tx) => keyPairs.endKeyPair(tx, projectId, keyPairId),
     switchKeyPair: (tx) => keyPairs.switchKeyPair(tx, projectId, keyPairId, false),
     deleteKeyPair: (tx) => keyPairs.deleteKeyPair(tx, projectId, keyPairId),
+    endBrowserSession: (tx) => browserSessions.endBrowserSessions(tx, projectId, { id: browserSessionId }),
   }
   for (const [name, change] of Object.entries(changes))
     await undone(async (tx) => {

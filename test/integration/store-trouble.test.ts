@@ -11,6 +11,7 @@ import { createMetrics } from '../../src/metrics.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { parseChatRequest, type ChatRequest } from '../../src/rules/calls/chat-request.ts'
+import { storeUnavailable } from '../../src/rules/errors.ts'
 import { BEATS_PER_LEASE } from '../../src/rules/limits.ts'
 import { KEPT_DAYS } from '../../src/rules/retention.ts'
 import { isUnavailable, openStore } from '../../src/store/database.ts'
@@ -60,6 +61,32 @@ test('while PostgreSQL is away, signed-in pages answer 503, and console and work
   }
   await until(async () => (await statusOf(site.opsUrl)) === 200, 5_000)
   await until(async () => (await person.send('GET /api/me')).status === 200, 5_000)
+})
+
+test('a database that takes no connections is away like any other: calls are 503, and are answered again when it does', async (t) => {
+  const world = await createWorld()
+  t.after(() => world.close())
+  const url = new URL(String(world.env.DATABASE_URL))
+  const name = decodeURIComponent(url.pathname.slice(1))
+  url.pathname = '/postgres'
+  const admin = new Client({ connectionString: url.href })
+  await admin.connect()
+  t.after(() => admin.end())
+  const call = async () => {
+    const response = await complete(world, chatBody('tokens=3'))
+    const { message } = (await response.json()) as { message?: string }
+    return [response.status, message]
+  }
+  assert.deepEqual(await call(), [200, undefined])
+  await admin.query(`alter database "${name}" allow_connections false`)
+  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
+  // Past what the gateway still knows of its callers.
+  await until(async () => {
+    assert.deepEqual(await call(), [503, storeUnavailable().message])
+    return (await statusOf(world.opsUrl)) === 503
+  }, 15_000)
+  await admin.query(`alter database "${name}" allow_connections true`)
+  await until(async () => (await call())[0] === 200)
 })
 
 test('a gateway that has not reached PostgreSQL for three beats is not ready, and is again when it has', async (t) => {

@@ -81,7 +81,7 @@ test('a route that needs a fresh proof is refused when the last one is eleven mi
   await sql`update sessions s set proven_at = now() - interval '11 minutes' from users u
     where u.id = s.user_id and u.email = ${person.email}`.execute(world.store.db)
   const needing = sampled.filter((key) => 'freshProof' in contract[key as keyof typeof contract])
-  assert.equal(needing.length, 15)
+  assert.equal(needing.length, 17)
   for (const key of needing) {
     const { status, body } = await send(person, key, idsFor(key, ids))
     assert.deepEqual([status, body.code], [403, 'proof_needed'], key)
@@ -165,6 +165,8 @@ const LEAST_ROLE: Record<string, MemberRole> = {
   'POST /api/projects/:project/keys/:key/end': 'developer',
   'PATCH /api/projects/:project/keys/:key': 'developer',
   'DELETE /api/projects/:project/keys/:key': 'developer',
+  'DELETE /api/projects/:project/browser-sessions/:session': 'developer',
+  'DELETE /api/projects/:project/keys/:key/browser-sessions': 'developer',
   'POST /api/projects/:project/playground': 'developer',
   'POST /api/projects/:project/playground/code': 'developer',
   'POST /api/projects/:project/onboarding/dismiss': 'developer',

@@ -7,7 +7,7 @@ import { createBlackHole, refusedPort } from '../../simulator/unreachable.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { createDnsServer, type DnsAnswer, type DnsQuestion } from '../support/dns-server.ts'
 import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
-import { UpstreamError, type UpstreamErrorKind } from '../../src/providers/provider.ts'
+import { collect, dataReader, isUpstreamError } from '../../src/providers/support.test.ts'
 import { createTransport, type TransportOptions } from '../../src/providers/transport.ts'
 
 type Answering = (question: DnsQuestion) => DnsAnswer
@@ -23,11 +23,8 @@ async function open(t: TestContext, answer: Answering, options: TransportOptions
   })
   return async (url: string, connectMs = 30_000): Promise<string[]> => {
     const timers = { ...UPSTREAM_TIMERS, connectMs }
-    const isLast = (data: string) => data === '[DONE]'
-    const request = { url, headers: {}, body: '{}', timers, isLast, hasBegun: () => true }
-    const all: string[] = []
-    for await (const data of transport.events(request, new AbortController().signal)) all.push(data)
-    return all
+    const request = { url, headers: {}, body: '{}', timers, contentType: 'text/event-stream' }
+    return collect(transport.exchange(request, dataReader(), new AbortController().signal))
   }
 }
 
@@ -44,14 +41,6 @@ async function listen(t: TestContext, host: string, word: string, server: Server
     await new Promise((resolve) => server.close(resolve))
   })
   return (server.address() as AddressInfo).port
-}
-
-function fails(kind: UpstreamErrorKind) {
-  return (error: unknown) => {
-    assert.ok(error instanceof UpstreamError, String(error))
-    assert.equal(error.kind, kind)
-    return true
-  }
 }
 
 test('a name is found by the name server, over IPv4 or IPv6', async (t) => {
@@ -92,14 +81,14 @@ test('a failure to find a name is told apart from a failure to connect', async (
     return name.startsWith('here') ? { records: type === 'A' ? ['127.0.0.1'] : [] } : undefined
   })
   const port = await refusedPort()
-  await assert.rejects(ask(`http://gone.example:${port}/`), fails('dns'))
-  await assert.rejects(ask(`http://here.example:${port}/`), fails('refused'))
+  await assert.rejects(ask(`http://gone.example:${port}/`), isUpstreamError('dns'))
+  await assert.rejects(ask(`http://here.example:${port}/`), isUpstreamError('refused'))
   // The connect timer includes the search, and says what it ended.
-  await assert.rejects(ask(`http://silent.example:${port}/`, 100), fails('dns'))
+  await assert.rejects(ask(`http://silent.example:${port}/`, 100), isUpstreamError('dns'))
   const hole = await createBlackHole()
   t.after(() => hole.close())
-  await assert.rejects(ask(`http://here.example:${hole.port}/`, 100), fails('connect_timeout'))
-  await assert.rejects(ask(`http://127.0.0.1:${hole.port}/`, 100), fails('connect_timeout'))
+  await assert.rejects(ask(`http://here.example:${hole.port}/`, 100), isUpstreamError('connect_timeout'))
+  await assert.rejects(ask(`http://127.0.0.1:${hole.port}/`, 100), isUpstreamError('connect_timeout'))
 })
 
 test('only a certificate that is valid for the name, from an authority that is trusted, is spoken to', async (t) => {
@@ -114,9 +103,9 @@ test('only a certificate that is valid for the name, from an authority that is t
     authority.selfSigned('api.example'),
     createAuthority().issue('api.example'),
   ]) {
-    await assert.rejects(ask(await at(certificate)), fails('tls'))
+    await assert.rejects(ask(await at(certificate)), isUpstreamError('tls'))
   }
-  await assert.rejects(ask(`https://api.example:${await listen(t, '127.0.0.1', 'plain')}/`), fails('tls'))
+  await assert.rejects(ask(`https://api.example:${await listen(t, '127.0.0.1', 'plain')}/`), isUpstreamError('tls'))
 })
 
 test('HTTP/1.1 is spoken also to servers that would rather speak HTTP/2', async (t) => {

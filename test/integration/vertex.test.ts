@@ -6,7 +6,9 @@ import { parseChatRequest } from '../../src/rules/calls/chat-request.ts'
 import type { Chunk } from '../../src/rules/calls/chunk.ts'
 import { UPSTREAM_TIMERS, type UpstreamTimers } from '../../src/rules/limits.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../../src/providers/provider.ts'
-import { createTransport, type EventsRequest } from '../../src/providers/transport.ts'
+import type { UpstreamRequest } from '../../src/providers/upstream-request.ts'
+import { collect } from '../../src/providers/support.test.ts'
+import { createTransport } from '../../src/providers/transport.ts'
 import { createVertex } from '../../src/providers/gemini/vertex.ts'
 
 const simulator = await createSimulator()
@@ -44,9 +46,7 @@ async function ask({ script = '', body = {}, apiKey = keyOf(ACCOUNT), timers = {
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hello' }], ...body })
   const upstreamModel = `gemini-2.5-flash?${script}`
   const call = { request, upstreamModel, apiKey, timers: { ...UPSTREAM_TIMERS, ...timers } }
-  const chunks: Chunk[] = []
-  for await (const chunk of from.stream(call, new AbortController().signal)) chunks.push(chunk)
-  return chunks
+  return collect(from.stream(call, new AbortController().signal))
 }
 
 function textOf(chunks: readonly Chunk[]): string {
@@ -155,9 +155,9 @@ test('the address is made of the project, the location and the model', async () 
   const sent: string[] = []
   const recorder = {
     ...transport,
-    async *events(request: EventsRequest) {
+    async *exchange(request: UpstreamRequest) {
       sent.push(request.url)
-      yield JSON.stringify({ candidates: [{ finishReason: 'STOP' }] })
+      yield []
     },
   }
   for (const [host, settings, upstreamModel, apiKey] of [

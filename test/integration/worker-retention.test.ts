@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/database.ts'
 import { archiveProject } from '../../src/store/projects/projects.ts'
 import { findRecommendation } from '../../src/store/recommendations/records.ts'
 import { listRecommendations } from '../../src/store/recommendations/reports.ts'
+import { addBrowserSession } from '../support/browser-sessions.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { addSettledCall } from '../support/ledger.ts'
 import { createSchedule } from '../support/schedule.ts'
@@ -183,6 +184,40 @@ test('sums without a conversation go, unless it may still be on its way', async 
   })
   await turnOf('forget conversation sums')
   assert.deepEqual((await leftOf(id))[2], ['late', 'there'])
+})
+
+test('a conversation that an older version has deleted loses its metadata and its opening, and no other does', async () => {
+  const { id } = await world.newProject()
+  const digest = Buffer.alloc(16, 7)
+  const names = Array.from({ length: 1_200 }, (_, n) => `kept-${n}`).concat('deleted', 'removed')
+  const opening = { opening_messages: 2, opening_digest: digest }
+  await store.db
+    .insertInto('conversations')
+    .values(names.map((name) => ({ project_id: id, id: name, calls: 1, ...opening })))
+    .execute()
+  await sql`insert into call_metadata (project_id, call_id, key, value, conversation_id, expires_at)
+    select ${id}, gen_random_uuid(), 'k', 'v', c.name, now() + interval '1 day'
+    from (values ('deleted', 2500), ('removed', 1), ('kept-7', 2), ('never-stored', 3)) as c (name, calls),
+      generate_series(1, c.calls)`.execute(store.db)
+  // As the version before migration 0031 deletes one.
+  await sql`update conversations set deleted_at = now(), calls = 0
+    where project_id = ${id} and id in ('deleted', 'removed')`.execute(store.db)
+  const before = await erasedRows('call_metadata')
+  await turnOf('erase leftovers')
+  const { rows } = await sql`select conversation_id as name, count(*)::int as rows from call_metadata
+    where project_id = ${id} group by 1 order by 1`.execute(store.db)
+  assert.deepEqual(rows, [
+    { name: 'kept-7', rows: 2 },
+    { name: 'never-stored', rows: 3 },
+  ])
+  assert.equal((await erasedRows('call_metadata')) - before, 2_501)
+  const open = store.db.selectFrom('conversations').select('id').where('project_id', '=', id)
+  const withOpening = await open.where('opening_digest', 'is not', null).where('opening_messages', '=', 2).execute()
+  assert.equal(withOpening.length, 1_200)
+  assert.ok(withOpening.every(({ id: name }) => name.startsWith('kept')))
+  const known = await findConversations(store.db, [{ projectId: id, id: 'deleted' }])
+  assert.deepEqual(known, [{ isDeleted: true, opening: undefined }], 'its id still answers 404')
+  await store.db.deleteFrom('call_metadata').where('project_id', '=', id).execute()
 })
 
 test('mails go after 30 days, whatever became of them', async () => {
@@ -409,16 +444,19 @@ test('metadata goes when it was promised to, whatever its project wants since, a
   await addMetadata(await keeping(200), {
     'promised, due': [30 * DAY_MS, -A_MOMENT_MS],
     'promised, not due': [29 * DAY_MS, A_MOMENT_MS],
+    'old, not due': [200 * DAY_MS - A_MOMENT_MS, A_MOMENT_MS],
+    'too old': [200 * DAY_MS + A_MOMENT_MS, DAY_MS],
   })
   await addMetadata(await keeping(7), {
     'shortened, older': [7 * DAY_MS + A_MOMENT_MS, 20 * DAY_MS],
     'shortened, younger': [7 * DAY_MS - A_MOMENT_MS, 20 * DAY_MS],
   })
   await addMetadata(await keeping(0), { 'none any more': [A_MOMENT_MS, 20 * DAY_MS] })
+  const promised = ['promised, due', 'promised, not due']
   assert.deepEqual(await erasedBy('expire content', 'call_metadata', 'value'), {
-    before: ['none any more', 'promised, due', 'promised, not due', 'shortened, older', 'shortened, younger'],
-    after: ['promised, not due', 'shortened, younger'],
-    counted: 3,
+    before: ['none any more', 'old, not due', ...promised, 'shortened, older', 'shortened, younger', 'too old'],
+    after: ['old, not due', 'promised, not due', 'shortened, younger'],
+    counted: 4,
   })
 })
 
@@ -431,6 +469,26 @@ test('a deleted project has no metadata a minute later', async () => {
     left.filter((value) => value.startsWith('deleted')),
     [],
   )
+})
+
+test('a browser session is forgotten a day after its end, with its budget', async () => {
+  const { id: projectId, keyPairId } = await world.newProject()
+  for (const [secretLast4, endedMs] of [
+    ['past', DAY_MS + A_MOMENT_MS],
+    ['kept', DAY_MS - A_MOMENT_MS],
+    ['live', -A_MOMENT_MS],
+  ] as const) {
+    const id = await addBrowserSession(store.db, { projectId, keyPairId }, { secretLast4 })
+    await sql`update browser_sessions set created_at = ${at(-endedMs - A_MOMENT_MS)}, expires_at = ${at(-endedMs)}
+      where id = ${id}`.execute(store.db)
+  }
+  assert.deepEqual(await erasedBy('forget browser sessions', 'browser_sessions', 'secret_last4'), {
+    before: ['kept', 'live', 'past'],
+    after: ['kept', 'live'],
+    counted: 1,
+  })
+  const budgets = store.db.selectFrom('limits').select('subject').where('project_id', '=', projectId)
+  assert.equal((await budgets.execute()).length, 2)
 })
 
 test('which fields were ignored is forgotten after 30 days', async () => {

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 export const CALLS: Mutant[] = [
   {
     bug: 'an answer that ended with the credit is neither stored nor kept for its Idempotency-Key',
-    file: 'src/gateway/chat-completions.ts',
+    file: 'src/gateway/paid-call.ts',
     from: "const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'",
     to: "const isAnswered = outcome === 'completed'",
     test: 'test/e2e/wallet-limits.test.ts',
@@ -12,15 +12,15 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'an odd report is flagged, and what it said is thrown away',
-    file: 'src/gateway/chat-completions.ts',
-    from: `  call.facts.reported = used.reported\n`,
+    file: 'src/gateway/paid-call.ts',
+    from: `  facts.reported = used.reported\n`,
     to: '',
     test: 'test/e2e/lying-provider.test.ts',
     title: 'what a provider reported is kept beside what was odd about it',
   },
   {
     bug: 'callers are not told when providers that are rate limited are worth a retry',
-    file: 'src/gateway/chat-completions.ts',
+    file: 'src/gateway/paid-call.ts',
     from: 'return new ParleyError(codeOf(error), { retryAfterSeconds, details: { kind, upstreamStatus } })',
     to: 'return new ParleyError(codeOf(error), { details: { kind, upstreamStatus, retryAfterSeconds } })',
     test: 'test/e2e/upstream-faults.test.ts',
@@ -76,7 +76,7 @@ export const CALLS: Mutant[] = [
   },
   {
     bug: 'a receipt says that its call was settled when its credit was held',
-    file: 'src/gateway/receipts.ts',
+    file: 'src/gateway/endpoints/receipts.ts',
     from: 'settled: Math.floor(receipt.settledAt.getTime() / 1000),',
     to: 'settled: Math.floor(receipt.heldAt.getTime() / 1000),',
     test: 'test/e2e/receipts.test.ts',

@@ -189,4 +189,20 @@ export const LEDGER: Mutant[] = [
     title:
       'a refusal that this version does not know is 503, for another gateway to answer, and the log says which it was',
   },
+  {
+    bug: 'a migration before the last takes away a function that gateways of the version before still call',
+    file: 'migrations/0036_browser_sessions.sql',
+    from: 'alter table holds add column session_id uuid;',
+    to: 'alter table holds add column session_id uuid; drop function if exists limits_states_of(uuid[], uuid[], uuid[], uuid[]);',
+    test: 'test/integration/migrate-before.test.ts',
+    title: 'after each migration but the last, the version before holds credit and charges with its own functions',
+  },
+  {
+    bug: 'what a dead gateway has left is settled as a chat, wherever it was asked',
+    file: 'functions/ledger_settle.sql',
+    from: 'coalesce(p.endpoint, p.held_endpoint)',
+    to: 'p.endpoint',
+    test: 'test/integration/orphaned-holds.test.ts',
+    title: 'what a dead gateway has left is settled as a call of the endpoint that it was asked at',
+  },
 ]

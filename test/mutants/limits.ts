@@ -112,7 +112,7 @@ export const LIMITS: Mutant[] = [
   },
   {
     bug: 'a wallet is not told that it has limits',
-    file: 'functions/limits_set.sql',
+    file: 'functions/limits_note.sql',
     from: '  update wallets w set has_limits = exists (\n      select from limits d where d.project_id = p.id',
     to: '  update wallets w set has_limits = exists (\n      select from limits d where d.subject = p.publisher_id and d.project_id = p.id',
     test: TEST,
@@ -128,7 +128,7 @@ export const LIMITS: Mutant[] = [
   },
   {
     bug: 'what runs when the last limit is removed stays counted as held',
-    file: 'functions/limits_set.sql',
+    file: 'functions/limits_note.sql',
     from: '  update limit_counts c set held_nanos = 0, open_holds = 0 from unlimited u',
     to: '  update limit_counts c set open_holds = 0 from unlimited u',
     test: TEST,

@@ -7,19 +7,25 @@ import { CONSOLE_FIGURES } from './console-figures.ts'
 import { CONSOLE } from './console.ts'
 import { DASHBOARD } from './dashboard.ts'
 import { DOMAINS } from './domains.ts'
+import { EMBEDDINGS } from './embeddings.ts'
+import { FALLBACKS } from './fallbacks.ts'
 import { GATEWAY } from './gateway.ts'
+import { GREED } from './greed.ts'
 import { INTAKE } from './intake.ts'
 import { LEDGER } from './ledger.ts'
 import { LIMITS } from './limits.ts'
 import { METADATA } from './metadata.ts'
+import { OPERATIONS } from './operations.ts'
 import { PLATFORM } from './platform.ts'
 import { PROMPT_CACHING } from './prompt-caching.ts'
 import { PROVIDERS } from './providers.ts'
 import { RACES } from './races.ts'
 import { RECOMMEND } from './recommend.ts'
+import { RESPONSES } from './responses.ts'
 import { RETENTION } from './retention.ts'
 import { RULES } from './rules.ts'
 import { SECRETS } from './secrets.ts'
+import { SESSIONS } from './sessions.ts'
 import { SHARES } from './shares.ts'
 import { SPREAD_CONSOLE } from './spread-console.ts'
 import { SPREAD_GATEWAY } from './spread-gateway.ts'
@@ -39,19 +45,25 @@ export const MUTANTS: readonly Mutant[] = [
   ...CONSOLE,
   ...DASHBOARD,
   ...DOMAINS,
+  ...EMBEDDINGS,
+  ...FALLBACKS,
   ...GATEWAY,
+  ...GREED,
   ...INTAKE,
   ...LEDGER,
   ...LIMITS,
   ...METADATA,
+  ...OPERATIONS,
   ...PLATFORM,
   ...PROMPT_CACHING,
   ...PROVIDERS,
   ...RACES,
   ...RECOMMEND,
+  ...RESPONSES,
   ...RETENTION,
   ...RULES,
   ...SECRETS,
+  ...SESSIONS,
   ...SHARES,
   ...SPREAD_CONSOLE,
   ...SPREAD_GATEWAY,

@@ -4,6 +4,7 @@ const RULES = 'src/rules/calls/metadata.ts'
 const FIELDS = 'src/rules/calls/ignored-fields.ts'
 const STORE = 'src/store/calls/metadata.ts'
 const STORED = 'test/integration/call-metadata.test.ts'
+const LOCKS = 'test/integration/metadata-locks.test.ts'
 const COUNTED = 'src/store/calls/ignored-fields.ts'
 const COUNTS = 'test/integration/ignored-fields.test.ts'
 
@@ -28,18 +29,59 @@ export const METADATA: Mutant[] = [
   {
     bug: 'metadata comes back to a conversation that was deleted meanwhile',
     file: STORE,
-    from: '    where c.deleted_at is null\n',
+    from: 'fc.deleted_at is not null or ',
     to: '',
     test: STORED,
     title: 'metadata goes with its conversation, and is not brought back by a call that ends later',
   },
   {
-    bug: 'metadata does not wait for a conversation that is being deleted',
+    bug: 'metadata is written beside a conversation that is being deleted',
     file: STORE,
-    from: ' from sent) for share',
-    to: ' from sent)',
-    test: STORED,
-    title: 'metadata that is written while its conversation is being deleted is gone when that is done',
+    from: '(c.id is not null and fc.id is null) or ',
+    to: '',
+    test: LOCKS,
+    title:
+      'while a conversation is being deleted, its metadata is put off and nobody else’s is; when it is gone, it stays away',
+  },
+  {
+    bug: 'metadata waits for whoever has a conversation locked, and everybody behind it',
+    file: STORE,
+    from: ' for share skip locked',
+    to: ' for share',
+    test: LOCKS,
+    title: 'a long transaction on one conversation holds up its own metadata alone, which follows when it ends',
+  },
+  {
+    bug: 'metadata does not keep its conversation from being deleted past it',
+    file: STORE,
+    from: ' for share skip locked',
+    to: '',
+    test: LOCKS,
+    title: 'metadata that is being written when its conversation is deleted goes with it',
+  },
+  {
+    bug: 'metadata comes back to an end user who was erased while it waited',
+    file: STORE,
+    from: ' or (s.had_end_user and u.id is null)',
+    to: '',
+    test: LOCKS,
+    title: 'metadata of an end user who is erased meanwhile is left out in silence',
+  },
+  {
+    bug: 'metadata does not keep its end user from being erased past it',
+    file: STORE,
+    from: ' for key share skip locked',
+    to: '',
+    test: LOCKS,
+    title: 'metadata that is being written when its end user is erased goes with them',
+  },
+  {
+    bug: 'metadata that waits for a lock is given up at once',
+    file: 'src/gateway/call-metadata.ts',
+    from: 'locked >= LOCKED_MAX || ',
+    to: 'locked >= 0 || ',
+    test: LOCKS,
+    title: 'a long transaction on one conversation holds up its own metadata alone, which follows when it ends',
   },
   {
     bug: 'metadata outlives its conversation',
@@ -68,10 +110,70 @@ export const METADATA: Mutant[] = [
   {
     bug: 'metadata of a call is found by its key alone',
     file: 'src/store/calls/calls.ts',
-    from: '      and t.value = ${metadata.value} and ',
-    to: '      and ',
+    from: '        and ${hasValue} and ',
+    to: '        and ',
     test: STORED,
     title: 'the log is filtered by a pair, exactly, alone and beside other filters',
+  },
+  {
+    bug: 'a long value is found by another’s digest',
+    file: STORE,
+    from: 't.value = ${value} and t.long_value is null`',
+    to: 't.value = ${value}`',
+    test: STORED,
+    title:
+      'a long value is indexed by its digest, shown as it was, and found exactly, also where an older version wrote it',
+  },
+  {
+    bug: 'long values that the version before wrote are not found',
+    file: STORE,
+    from: 't.long_value = ${value}`, isItself]',
+    to: 't.long_value = ${value}`]',
+    test: STORED,
+    title:
+      'a long value is indexed by its digest, shown as it was, and found exactly, also where an older version wrote it',
+  },
+  {
+    bug: 'a long value is shown as its digest',
+    file: STORE,
+    from: 'coalesce(long_value, value) as value',
+    to: 'value',
+    test: STORED,
+    title:
+      'a long value is indexed by its digest, shown as it was, and found exactly, also where an older version wrote it',
+  },
+  {
+    bug: 'long values are indexed whole',
+    file: RULES,
+    from: 'if (Buffer.byteLength(value) <= INDEXED_BYTES_MAX) return undefined',
+    to: 'if (value) return undefined',
+    test: STORED,
+    title:
+      'a long value is indexed by its digest, shown as it was, and found exactly, also where an older version wrote it',
+  },
+  {
+    bug: 'a search for a long value reads all calls that have it',
+    file: 'src/store/calls/calls.ts',
+    from: ' order by t.call_id desc)`',
+    to: ')`',
+    test: 'test/integration/console-scale.test.ts',
+    title: 'a filter by a long value reads no more, although older versions stored it otherwise',
+  },
+  {
+    bug: 'what was kept of a project’s day is forgotten',
+    file: 'src/gateway/call-metadata.ts',
+    from: '      days.set(projectId, today)\n',
+    to: '',
+    test: 'src/gateway/call-metadata.test.ts',
+    title: 'metadata beyond the day of a project is counted and not kept, and the next day begins anew',
+  },
+  {
+    bug: 'a project that has used up a day keeps no metadata ever after',
+    file: RULES,
+    from: 'kept?.day === day ? kept.bytes : 0',
+    to: 'kept?.bytes ?? 0',
+    test: 'src/gateway/call-metadata.test.ts',
+    title: 'metadata beyond the day of a project is counted and not kept, and the next day begins anew',
   },
   {
     bug: 'a shorter retention leaves metadata that is there',
@@ -86,6 +188,30 @@ export const METADATA: Mutant[] = [
     file: 'src/worker/retention/expire-content.ts',
     from: '      await untilNoneIsLeft((most) => expireMetadata(db, most), metadata)\n',
     to: '',
+    test: 'test/integration/worker-retention.test.ts',
+    title: 'metadata goes when it was promised to, whatever its project wants since, and earlier when it wants less',
+  },
+  {
+    bug: 'metadata is kept for 30 days at most',
+    file: STORE,
+    from: "now() + days * interval '1 day'",
+    to: "now() + least(days, 30) * interval '1 day'",
+    test: 'test/e2e/metadata.test.ts',
+    title: 'metadata is promised for as long as its project keeps text, from a day to a year, and no longer',
+  },
+  {
+    bug: 'metadata is kept for a month, whatever its project wants',
+    file: 'src/gateway/call-metadata.ts',
+    from: 'conversationId, endUserId, pairs, retentionDays }',
+    to: 'conversationId, endUserId, pairs, retentionDays: 30 }',
+    test: 'test/e2e/metadata.test.ts',
+    title: 'metadata is promised for as long as its project keeps text, from a day to a year, and no longer',
+  },
+  {
+    bug: 'metadata of a month ago is erased, although its project wants it for longer',
+    file: STORE,
+    from: 'first_id_of(now() - p.content_retention_days * ',
+    to: 'first_id_of(now() - least(p.content_retention_days, 30) * ',
     test: 'test/integration/worker-retention.test.ts',
     title: 'metadata goes when it was promised to, whatever its project wants since, and earlier when it wants less',
   },
@@ -124,8 +250,8 @@ export const METADATA: Mutant[] = [
   {
     bug: 'a gateway remembers every ignored field that it sees',
     file: 'src/gateway/intake/ignored-fields.ts',
-    from: 'if (times > 0 || (fields?.size ?? 0) < IGNORED_FIELDS_PER_DAY_MAX)',
-    to: 'if (fields)',
+    from: '} else if ((fields?.size ?? 0) < IGNORED_FIELDS_PER_DAY_MAX) {',
+    to: '} else {',
     test: 'src/gateway/intake/ignored-fields.test.ts',
     title: 'a gateway remembers fifty names of a project between two writes, and no more than two thousand projects',
   },
@@ -136,5 +262,13 @@ export const METADATA: Mutant[] = [
     to: 'where place',
     test: COUNTS,
     title: 'a project has fifty names a day and no more, however many gateways write at once',
+  },
+  {
+    bug: 'counts of ignored fields are lost with the write that fails',
+    file: 'src/gateway/intake/ignored-fields.ts',
+    from: '          for (const field of [...fields.slice(n + WRITTEN_AT_ONCE), ...some]) add(field)\n',
+    to: '',
+    test: 'src/gateway/intake/ignored-fields.test.ts',
+    title: 'counts that could not be written are written next time, with what was counted meanwhile',
   },
 ]

@@ -12,8 +12,8 @@ export const PLATFORM: Mutant[] = [
   {
     bug: 'what nobody waits for any more is sent all the same',
     file: 'src/platform/batch.ts',
-    from: '.slice(0, options.batchMax).filter((waiting) => !waiting.isOver)',
-    to: '.slice(0, options.batchMax)',
+    from: 'if (waiting.isOver) continue',
+    to: '',
     test: 'src/platform/batch.test.ts',
     title:
       'an item that stays unanswered while the store fails is given up at its deadline, and its neighbours are not',
@@ -21,8 +21,8 @@ export const PLATFORM: Mutant[] = [
   {
     bug: 'after a passing failure the same items go last',
     file: 'src/platform/batch.ts',
-    from: 'queue = [...unanswered, ...queue]',
-    to: 'queue = [...queue, ...unanswered]',
+    from: ': [...unanswered, ...queue]',
+    to: ': [...queue, ...unanswered]',
     test: 'src/platform/batch.test.ts',
     title: 'after a passing failure the same items go again, first in line',
   },

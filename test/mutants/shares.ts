@@ -117,11 +117,11 @@ export const SHARES: Mutant[] = [
   },
   {
     bug: 'a stream that comes all at once is passed on in one step',
-    file: 'src/providers/transport.ts',
-    from: 'if (endsStep(n)) await nextStep()',
-    to: '',
+    file: 'src/providers/exchange/exchange.ts',
+    from: 'void nextStep().then(this.#onDeliveryDue)',
+    to: 'this.#deliver()',
     test: 'src/providers/transport.test.ts',
-    title: 'hundreds of events in one piece are passed on in steps, and other work has its turn in between',
+    title: 'hundreds of events in one read are passed on in steps, and other work has its turn in between',
   },
   {
     bug: 'all streams that come at once do a step in each round',

@@ -38,8 +38,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the usage event is sent in every stream, also where stream_options.include_usage was not asked for',
-    file: 'src/gateway/response/respond.ts',
-    from: `      if (chunk.type === 'usage' && !options.includeUsage) continue
+    file: 'src/gateway/response/chat-wire.ts',
+    from: `          if (!includeUsage) return ''
 `,
     to: '',
     test: 'test/e2e/call-pictures.test.ts',
@@ -67,7 +67,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'A call with an Idempotency-Key is cancelled when its caller hangs up',
-    file: 'src/gateway/server.ts',
+    file: 'src/gateway/serve-call.ts',
     from: 'if (!res.writableFinished && call.idempotencyKey === undefined)',
     to: 'if (!res.writableFinished)',
     test: 'test/e2e/idempotency.test.ts',
@@ -100,8 +100,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'when the wallet grants less than was wanted, max_tokens is not lowered to what the hold pays for',
     file: 'src/gateway/hold.ts',
-    from: 'outputTokensFor(amount, promptTokens, price, asked.outputTokens)',
-    to: 'outputTokensFor(asked.want, promptTokens, price, asked.outputTokens)',
+    from: 'outputTokensFor(granted, prompt.tokens, price, outputTokens)',
+    to: 'outputTokensFor(want, prompt.tokens, price, outputTokens)',
     test: 'test/e2e/wallet-limits.test.ts',
     title: 'max_tokens is lowered to what the wallet pays for, and the answer ends with length',
   },
@@ -154,8 +154,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'a caller that reads too slowly counts as a failure of the provider',
     file: 'src/gateway/upstreams/answer.ts',
-    from: "admission.ended(error.kind === 'reader_stalled' ? 'left' : error)",
-    to: 'admission.ended(error)',
+    from: "error.kind === 'reader_stalled' || ",
+    to: '',
     test: 'src/gateway/upstreams/answer.test.ts',
     title: 'a caller who reads too slowly is no failure of the provider',
   },
@@ -193,7 +193,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'the list of models tells the context window as the longest answer',
-    file: 'src/gateway/response/wire.ts',
+    file: 'src/gateway/endpoints/models.ts',
     from: '{ max_output_tokens: model.maxOutputTokens }',
     to: '{ max_output_tokens: model.contextWindow }',
     test: 'test/e2e/call-pictures.test.ts',

@@ -350,7 +350,7 @@ export const STORE_SCOPES: Mutant[] = [
   {
     bug: 'listAnomalies reads what other sites have',
     file: 'src/store/billing/usage-anomalies.ts',
-    from: `.$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? ''))`,
+    from: `.$if(projectId !== undefined, (query) => query.where('a.project_id', '=', projectId ?? ''))`,
     to: '.$if(projectId !== undefined, (query) => query)',
     test: TEST,
     title: 'listAnomalies reads nothing of another site',

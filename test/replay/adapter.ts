@@ -66,7 +66,7 @@ export async function createReplayer(): Promise<Replayer> {
   }
 }
 
-async function collect(chunks: AsyncIterable<Chunk>): Promise<Made> {
+async function collect(chunks: AsyncIterable<readonly Chunk[]>): Promise<Made> {
   const calls = new Map<number, Call>()
   const made: Made = {
     text: '',
@@ -80,7 +80,7 @@ async function collect(chunks: AsyncIterable<Chunk>): Promise<Made> {
     retryAfterSeconds: undefined,
   }
   try {
-    for await (const chunk of chunks) add(made, calls, chunk)
+    for await (const batch of chunks) for (const chunk of batch) add(made, calls, chunk)
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     // What a model wrote and nobody can use is the answer, where another try gives no better one.
@@ -97,7 +97,7 @@ function add(made: Made, calls: Map<number, Call>, chunk: Chunk): void {
   if (chunk.type === 'finish') made.ending = chunk.reason
   else if (chunk.type === 'usage') made.usage = usageIn(chunk.usage)
   else if (chunk.type !== 'tool_call') {
-    if (chunk.type !== 'reasoning_signature') made[chunk.type] += chunk.text
+    if (chunk.type !== 'reasoning_signature' && chunk.type !== 'embedding') made[chunk.type] += chunk.text
   } else {
     const call = calls.get(chunk.index) ?? { id: '', name: '', arguments: '' }
     calls.set(chunk.index, call)

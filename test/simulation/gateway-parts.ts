@@ -6,6 +6,7 @@ import { createRefusalLines } from '../../src/gateway/refusal-lines.ts'
 import { createIdempotency } from '../../src/gateway/idempotency.ts'
 import { createLease, type Lease } from '../../src/gateway/lease.ts'
 import { createModelStatistics } from '../../src/gateway/metering/model-statistics.ts'
+import { createTokenMemory } from '../../src/gateway/metering/token-memory.ts'
 import { createUpstreams } from '../../src/gateway/upstreams/upstreams.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/metrics.ts'
@@ -46,7 +47,16 @@ const notAsked = () => Promise.reject(new Error('nobody follows links here'))
 const NOT_SIMULATED = {
   db: NO_DATABASE,
   authenticate: () => Promise.reject(new Error('calls are authenticated before they get here')),
-  catalogue: { modelsFor: () => [], refresh: () => Promise.resolve(), isLoaded: true, problem: undefined },
+  catalogue: {
+    modelsFor: () => [],
+    embeddingRouteFor: () => {
+      throw new Error('nobody asks for embeddings here')
+    },
+    refresh: () => Promise.resolve(),
+    isLoaded: true,
+    problem: undefined,
+  },
+  mint: { begin: notAsked },
   links: { offer: notAsked, why: notAsked },
   log: createLog('silent'),
   metrics: createMetrics(),
@@ -84,6 +94,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     const { projectId, plan } = recordOf(item.request.callId)
     return { ...item, request: { ...item.request, keyPairId: nameIn(projectId, plan.keyPair) } }
   }
+  const work = createWork({ accountPercent: 100, restFor: (_ms, then) => then() })
   const idempotency = createIdempotency({
     db: NO_DATABASE,
     secrets: SECRETS,
@@ -91,6 +102,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     log: NOT_SIMULATED.log,
     gatewayId,
     leaseMs: LEASE_MS,
+    work,
     statements: {
       claimKey: (_, claim, leaseMs, keptMs) =>
         transact(`claim of ${claim.callId}`, () => claimKey(tables, claim, leaseMs, keptMs, clock.nowMs)),
@@ -101,7 +113,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     ...NOT_SIMULATED,
     catalogue: {
       ...NOT_SIMULATED.catalogue,
-      routeFor: (caller) => routeOf(recordOf(caller.keyPairId), options.providers),
+      routesFor: (caller) => [routeOf(recordOf(caller.keyPairId), options.providers)],
     },
     upstreams: createUpstreams({ ...NOT_SIMULATED, noteKeyRefusal: () => Promise.resolve() }),
     recommendations: {
@@ -120,10 +132,11 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     idempotency,
     ledger,
     statistics: createModelStatistics(),
+    tokenMemory: createTokenMemory(),
     // The simulation's own chance.
     chance: () => Math.random(),
     running,
-    work: createWork({ accountPercent: 100, restFor: (_ms, then) => then() }),
+    work,
     callsMax: options.callsMax,
   }
   return { gateway, lease: createSimulatedLease(options, ledger, running) }

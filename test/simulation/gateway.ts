@@ -51,10 +51,10 @@ export function createSimulatedGateway(options: SimulatedGatewayOptions): Simula
       const call = callOf(record, abort.signal, clock)
       const reader = createReader(clock, record, call.progress, abort)
       try {
-        for await (const chunk of chatCompletion(gateway, call, parseChatRequest(call.body))) {
+        for await (const chunks of chatCompletion(gateway, call, parseChatRequest(call.body))) {
           record.replayed = call.progress.replayed
           options.onChunk(record)
-          record.answered.push(chunk)
+          record.answered.push(...chunks)
           await reader.readOn()
         }
         record.end = { kind: 'returned' }
@@ -84,10 +84,12 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
   const { plan } = record
   return {
     id: record.id,
+    endpoint: 'chat',
     requestId: record.plan.name,
     caller: {
       // How the catalogue of the simulation knows whose request it is asked about.
       keyPairId: record.id,
+      publishableKey: record.id,
       countedAs: record.id,
       projectId: record.projectId,
       publisherId: record.projectId,
@@ -96,6 +98,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
       isPlayground: false,
       isWalletEmpty: false,
       monetization: undefined,
+      domain: 'example.com',
     },
     bodyBytes: 0,
     body: {
@@ -110,6 +113,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
     monetizationHeader: undefined,
     createdAt: new Date(0),
     startedMs: clock.nowMs,
+    reserve: () => undefined,
     signal,
     facts: { streamed: plan.isStreamed, attempts: [] },
     progress: {},

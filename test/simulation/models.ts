@@ -38,6 +38,7 @@ function modelOf(id: string, price: Price, maxOutputTokens: number | undefined, 
   const createdAt = new Date(0)
   return {
     id,
+    kind: 'chat',
     ownedBy: 'simulation',
     createdAt,
     contextWindow: 128_000,

@@ -51,7 +51,7 @@ export function createScriptedProvider({ name, clock, calls, onAttempt }: Script
         }
         for await (const chunk of play(script, attempt, timers, clock, signal)) {
           attempt.given.push(chunk)
-          yield chunk
+          yield [chunk]
         }
         attempt.end = 'complete'
       } catch (error) {

@@ -12,6 +12,7 @@ import { insertPayment } from '../../src/store/billing/payments.ts'
 import { addOutcomes } from '../../src/store/recommendations/records.ts'
 import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
+import { addBrowserSession } from './browser-sessions.ts'
 import { addSettledCall } from './ledger.ts'
 import { addRecommendation, said } from './sites.ts'
 import { addKeyPair, credit } from './world.ts'
@@ -68,6 +69,9 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'POST /api/projects/:project/keys/:key/end': { params: { key: 'rolledKey' } },
   'PATCH /api/projects/:project/keys/:key': { params: { key: 'key' }, body: { active: false } },
   'DELETE /api/projects/:project/keys/:key': { params: { key: 'key' } },
+  'GET /api/projects/:project/browser-sessions': {},
+  'DELETE /api/projects/:project/browser-sessions/:session': { params: { session: 'browserSession' } },
+  'DELETE /api/projects/:project/keys/:key/browser-sessions': { params: { key: 'key' } },
   'GET /api/projects/:project/limits': {},
   'PUT /api/publishers/:publisher/limits': { body: LIMITS },
   'PUT /api/projects/:project/limits': { body: LIMITS },
@@ -208,6 +212,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
   const conversation = `talk-${project}`
   await addTraces(db, project, call, conversation)
   const endUser = await addEndUser(db, project)
+  const browserSession = await addBrowserSession(db, { projectId: project, keyPairId: key.id }, { endUserId: endUser })
   const checkout = `cs_test_${project.replaceAll('-', '')}`
   await insertPayment(db, { sessionId: checkout, projectId: project, amount: 25_000_000_000n, currency: 'usd' })
   return {
@@ -216,6 +221,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     call,
     conversation,
     endUser,
+    browserSession,
     checkout,
     invitation: String(invited.body.id),
     invitationToMe,

@@ -14,6 +14,7 @@ import { openTestStore } from './database.ts'
 
 export interface Scale {
   browser: Browser
+  db: Db
   tenants: Tenants
   place: ScalePlace
   close(): Promise<void>
@@ -107,6 +108,7 @@ export async function openScale(url: string, largeProject: string): Promise<Scal
   await must(browser.send('POST /api/auth/sign-in/email', { body: { email, password: PASSWORD } }))
   return {
     browser,
+    db: store.db,
     tenants: store.tenants,
     place: await placeOf(store.db, largeProject, email),
     async close() {

@@ -78,6 +78,7 @@ export async function addSettledCall(db: Db, call: SettledCall): Promise<void> {
       ...who,
       conversation_id: s.conversationId ?? null,
       request_id: s.requestId,
+      endpoint: s.endpoint ?? null,
       streamed: s.streamed,
       status: s.status,
       outcome: s.outcome,

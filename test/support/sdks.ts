@@ -39,6 +39,8 @@ export interface Said {
 
 export interface Sdk {
   name: string
+  /** Where it asks for JSON. */
+  formatField: 'response_format' | 'text.format'
   /** The role in which it sends the developer's instructions. */
   instructionRole: 'developer' | 'system'
   /** What of an answer's thoughts it sends back, whole, in a loop of tools. */
@@ -56,13 +58,14 @@ export interface Sdk {
 }
 
 export const PLACE = z.object({ city: z.string(), people: z.int() })
-const LOOKED_UP = z.object({ place: z.string() })
-const DESCRIPTION = 'Looks up a place.'
+export const LOOKED_UP = z.object({ place: z.string() })
+export const DESCRIPTION = 'Looks up a place.'
 /** More than any loop needs. */
-const STEPS_MAX = 8
+export const STEPS_MAX = 8
 
-const openai: Sdk = {
+export const openai: Sdk = {
   name: 'openai',
+  formatField: 'response_format',
   instructionRole: 'developer',
   // The helper for streams keeps the last piece of a field that it does not know, which a signature is as a whole.
   sendsBack: { json: ['reasoning_content', 'reasoning_signature'], stream: ['reasoning_signature'] },
@@ -146,7 +149,7 @@ async function openAILoop(
 
 type OpenAIBody = Pick<ChatCompletionCreateParams, 'model' | 'messages' | 'tools' | 'reasoning_effort'>
 
-async function wholeAnswer(client: OpenAI, body: OpenAIBody): Promise<ChatCompletionMessage> {
+export async function wholeAnswer(client: OpenAI, body: OpenAIBody): Promise<ChatCompletionMessage> {
   const { choices } = await client.chat.completions.create({ ...body, stream: false })
   return choices[0]?.message ?? assert.fail('nothing came')
 }
@@ -171,7 +174,7 @@ async function streamByHand(client: OpenAI, body: OpenAIBody): Promise<ChatCompl
   return { content: '', refusal: null, ...message, role: 'assistant', ...(calls.length > 0 && { tool_calls: calls }) }
 }
 
-function openAIClient({ url, headers, apiKey }: Access): OpenAI {
+export function openAIClient({ url, headers, apiKey }: Access): OpenAI {
   return new OpenAI({
     baseURL: `${url}/v1`,
     apiKey: apiKey ?? 'unused',
@@ -186,8 +189,9 @@ function reasoningIn(message: unknown): string | undefined {
   return typeof reasoning === 'string' ? reasoning : undefined
 }
 
-const aiSdk: Sdk = {
+export const aiSdk: Sdk = {
   name: 'AI SDK',
+  formatField: 'response_format',
   // It knows no other.
   instructionRole: 'system',
   sendsBack: { json: ['reasoning_content'], stream: ['reasoning_content'] },
@@ -259,8 +263,9 @@ function aiSdkCall(access: Access, { model, prompt, instructions, effort }: Aske
   }
 }
 
-const langChain: Sdk = {
+export const langChain: Sdk = {
   name: 'LangChain',
+  formatField: 'response_format',
   instructionRole: 'developer',
   sendsBack: { json: [], stream: [] },
   async ask(access, asked) {
@@ -321,7 +326,7 @@ function langChainModel({ url, headers, apiKey }: Access, model: string, effort?
   })
 }
 
-async function whole(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> {
+export async function whole(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> {
   let all: AIMessageChunk | undefined
   for await (const chunk of stream) all = all === undefined ? chunk : all.concat(chunk)
   return all ?? assert.fail('nothing came')

@@ -17,6 +17,7 @@ import { endFeedRun, startFeedRun } from '../../src/store/offers/feeds.ts'
 import { insertVectors } from '../../src/store/offers/text-vectors.ts'
 import { beatMatcher } from '../../src/store/recommendations/matchers.ts'
 import { addOutcomes, countTurns, insertRecommendations } from '../../src/store/recommendations/records.ts'
+import { addBrowserSession } from './browser-sessions.ts'
 import { addOffer } from './catalogue.ts'
 import { createTestLedger, settlementOf } from './ledger.ts'
 
@@ -72,6 +73,7 @@ async function call({ store, project, modelId, priceVersion, nowMs }: DayOptions
     await insertMetadata(store.db, [{ ...sent, retentionDays: TEXT_DAYS }])
   }
   await hold()
+  await addBrowserSession(store.db, asked, { id: uuidv7(nowMs), endUserId })
   await countIgnoredFields(store.db, [{ projectId: project.id, name: 'top_k', times: 2, lastAt: new Date(nowMs) }])
   const claim = { ...asked, callId: uuidv7(nowMs), gatewayId, conversationId: undefined }
   await claimKey(store.db, { ...claim, keyDigest: randomBytes(32), bodyDigest: randomBytes(32) }, HOUR_MS, DAY_MS)

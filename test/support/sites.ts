@@ -17,6 +17,7 @@ import { insertProject } from '../../src/store/projects/projects.ts'
 import { insertPublisher } from '../../src/store/accounts/publishers.ts'
 import { addOutcomes, countTurns, noteSensitive } from '../../src/store/recommendations/records.ts'
 import { creditWallet, refundWallet } from '../../src/store/billing/wallets.ts'
+import { addBrowserSession } from './browser-sessions.ts'
 import { addSettledCall } from './ledger.ts'
 
 /**
@@ -30,6 +31,7 @@ export interface Site {
   /** Of all sites: a member here and there. */
   userId: string
   keyPairId: string
+  browserSessionId: string
   endUserId: string
   callId: string
   invitationId: string
@@ -58,6 +60,7 @@ export function newSite(name: string, userId: string, count: number): Site {
     publisherId: uuidv7(),
     projectId: uuidv7(),
     keyPairId: uuidv7(),
+    browserSessionId: uuidv7(),
     endUserId: uuidv7(),
     callId: uuidv7(),
     invitationId: uuidv7(),
@@ -96,6 +99,7 @@ export async function fillSite(db: Db, site: Site): Promise<void> {
   for (let n = 0; n < count; n++) await insertCall(db, site, n === 0 ? site.callId : uuidv7())
   await insertHold(db, site)
   await insertLimits(db, site)
+  for (let n = 0; n < count; n++) await addBrowserSession(db, site, { id: n === 0 ? site.browserSessionId : uuidv7() })
   await insertRecommendations(db, site)
   const retention = { project_id: id, days: count, due_at: new Date(Date.now() + 86_400_000) }
   await db.insertInto('retention_cuts').values(retention).execute()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { UpstreamError, type UpstreamErrorKind } from '../../src/providers/provider.ts'
-import { eventsIn } from '../../src/providers/transport.ts'
+import { createEventSplitter } from '../../src/providers/exchange/event-splitter.ts'
 import type { Chunk } from '../../src/rules/calls/chunk.ts'
 
 export interface StoredStreams {
@@ -93,7 +93,7 @@ async function outcomeOf(streams: StoredStreams, pieces: readonly Buffer[]): Pro
   const reader = streams.createReader()
   const chunks: Chunk[] = []
   try {
-    for await (const data of eventsIn(bodyOf(pieces))) chunks.push(...reader.read(data).filter(isOfTheAnswer))
+    for (const data of eventsIn(pieces)) chunks.push(...reader.read(data).filter(isOfTheAnswer))
     chunks.push(...reader.end())
     return { chunks, failed: undefined }
   } catch (error) {
@@ -106,8 +106,12 @@ function isOfTheAnswer(chunk: Chunk): boolean {
   return chunk.type !== 'usage' || !chunk.soFar
 }
 
-async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces
+function eventsIn(pieces: readonly Buffer[]): string[] {
+  const splitter = createEventSplitter()
+  const events: string[] = []
+  for (const piece of pieces) splitter.split(piece, events)
+  splitter.splitRest(events)
+  return events
 }
 
 function variantsOf(stored: string): Map<string, Buffer> {

@@ -26,8 +26,11 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
     // A key's record has its project's monetization; a project that ends takes its alert and its text with it.
     projects: ['billing', 'calls', 'recommendations'],
   },
-  // Counting a large prompt waits for its turn.
-  gateway: { metering: ['intake'] },
+  // Counting a large prompt waits for its turn, and what it comes to depends on where it goes.
+  gateway: {
+    metering: ['intake', 'upstreams'],
+    endpoints: ['metering', 'response'],
+  },
   recommend: {
     // It makes the file that the embedder opens.
     'encoder-build': ['embedding'],

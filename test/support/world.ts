@@ -6,6 +6,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Figures } from '../../src/rules/catalogue/figures.ts'
+import type { ModelKind } from '../../src/rules/catalogue/model-kinds.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../../src/rules/projects/keys.ts'
 import { parseCredits } from '../../src/rules/money.ts'
 import { serve, type Role, type Running } from '../../src/serve.ts'
@@ -180,8 +181,18 @@ export async function addProviderKey(
   await upsertProviderKey(store.db, { id: uuidv7(), providerId, name, sealedKey, last4: apiKey.slice(-4) })
 }
 
+/** Of a model that makes embeddings: its prompt is all that it costs. */
+export const EMBEDDING_PRICE = {
+  ...PRICE,
+  cachedInput: PRICE.input,
+  cacheWrite: PRICE.input,
+  output: 0n,
+  reasoning: 0n,
+}
+
 export interface TestModel {
   id: string
+  kind?: ModelKind
   provider: string
   upstreamModel?: string
   price?: Partial<NewPrice> | null
@@ -194,6 +205,7 @@ export interface TestModel {
 export async function addModel(store: Store, model: TestModel): Promise<void> {
   await upsertModel(store.db, {
     id: model.id,
+    kind: model.kind,
     ownedBy: model.provider,
     contextWindow: model.contextWindow ?? 128_000,
     maxOutputTokens: model.maxOutputTokens ?? 16_384,
@@ -202,7 +214,7 @@ export async function addModel(store: Store, model: TestModel): Promise<void> {
   if (model.price !== null) {
     await insertPrice(store.db, {
       modelId: model.id,
-      ...PRICE,
+      ...(model.kind === 'embedding' ? EMBEDDING_PRICE : PRICE),
       effectiveFrom: new Date(Date.now() - 60_000),
       ...model.price,
     })

@@ -1,7 +1,10 @@
 import { uuidv7 } from '../../platform/uuid.ts'
+import type { PerClass } from '../../rules/billing/usage.ts'
+import { priceProblemOf, type ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import type { ImportPlan } from '../../rules/catalogue/price-import.ts'
+import type { FieldAddition } from '../../rules/catalogue/unsupported-fields.ts'
 import { formatCredits } from '../../rules/money.ts'
-import { lockCatalogue } from '../../store/catalogue/catalogue.ts'
+import { kindOf, lockCatalogue } from '../../store/catalogue/catalogue.ts'
 import * as store from '../../store/catalogue/models.ts'
 import type { NewDeployment, NewModel, NewPrice } from '../../store/catalogue/models.ts'
 import { applyPriceImport } from '../../store/catalogue/price-import.ts'
@@ -18,9 +21,13 @@ export async function addModel(
   { model, price }: { model: NewModel; price: NewPrice },
 ): Promise<void> {
   if (await store.findModel(tx, model.id)) throw conflict(`There is already a model ${model.id}.`)
+  expectPrice(model.kind ?? 'chat', price)
   await store.upsertModel(tx, model)
   await store.insertPrice(tx, price)
-  await auditInstallation(tx, actor, 'model.added', { subject: model.id, details: priceDetails(price) })
+  await auditInstallation(tx, actor, 'model.added', {
+    subject: model.id,
+    details: { ...(model.kind === 'embedding' && { kind: model.kind }), ...priceDetails(price) },
+  })
 }
 
 export async function changeModel(
@@ -44,18 +51,32 @@ export async function setModelEnabled(
 
 /** Prices are never edited: a new version takes effect beside the old one. Returns its number. */
 export async function addPrice(tx: Tx, actor: Actor, { price }: { price: NewPrice }): Promise<bigint> {
+  const model = await store.findModel(tx, price.modelId)
+  if (!model) throw notThere('model')
+  expectPrice(kindOf(model), price)
   const version = await store.insertPrice(tx, price)
   const details = { version: String(version), ...priceDetails(price) }
   await auditInstallation(tx, actor, 'model.priced', { subject: price.modelId, details })
   return version
 }
 
+interface NewRoute {
+  deployment: Omit<NewDeployment, 'id'>
+  /** Its name, and whether its wire format has embeddings. */
+  provider: string
+  makesEmbeddings: boolean
+}
+
 /** Lets a provider answer a model. Returns the id of the new deployment. */
 export async function addDeployment(
   tx: Tx,
   actor: Actor,
-  { deployment, provider }: { deployment: Omit<NewDeployment, 'id'>; provider: string },
+  { deployment, provider, makesEmbeddings }: NewRoute,
 ): Promise<string> {
+  const model = await store.findModel(tx, deployment.modelId)
+  if (!model) throw notThere('model')
+  if (kindOf(model) === 'embedding' && !makesEmbeddings)
+    throw conflict(`${provider} is of a kind that makes no embeddings, and ${model.id} is an embedding model.`)
   const id = uuidv7()
   await store.insertDeployment(tx, { ...deployment, id })
   const { modelId, upstreamModel, position, weight, extraBody } = deployment
@@ -71,7 +92,7 @@ export async function removeDeployment(tx: Tx, actor: Actor, { id }: { id: strin
 }
 
 interface PriceImport {
-  plan: ImportPlan
+  plan: ImportPlan & { fields?: readonly FieldAddition[] }
   /** Of the catalogue that the plan was made for. */
   version: bigint
   effectiveFrom: Date
@@ -84,9 +105,23 @@ export async function importPrices(tx: Tx, actor: Actor, input: PriceImport): Pr
   const { plan, version, effectiveFrom, source } = input
   if ((await lockCatalogue(tx)) !== version)
     throw conflict('The catalogue was changed meanwhile, so nothing was imported. Run it again and look once more.')
-  await applyPriceImport(tx, { changes: plan.changes, effectiveFrom, source })
-  const details = { models: plan.changes.length, new: plan.changes.filter(({ isNew }) => isNew).length, effectiveFrom }
+  const { changes, fields = [] } = plan
+  for (const { facts, price } of changes) if (price) expectPrice(facts.kind, price.to)
+  await applyPriceImport(tx, { changes, fields, effectiveFrom, source })
+  const added = Object.fromEntries(fields.map(({ route, fields: names }) => [route.id, names.join(' ')]))
+  const details = {
+    models: changes.length,
+    new: changes.filter(({ isNew }) => isNew).length,
+    effectiveFrom,
+    ...(fields.length > 0 && { unsupportedFields: added }),
+  }
   await auditInstallation(tx, actor, 'model.prices_imported', { subject: source, details })
+}
+
+/** Wherever a price is written: what vectors cost is their prompt, and a hold sets nothing else aside. */
+function expectPrice(kind: ModelKind, price: PerClass<bigint>): void {
+  const problem = priceProblemOf(kind, price)
+  if (problem !== undefined) throw conflict(problem)
 }
 
 function priceDetails({ input, cachedInput, cacheWrite, output, reasoning, effectiveFrom }: NewPrice) {

@@ -9,6 +9,7 @@ import {
   type ReceiptAttempt,
   type Recomputation,
 } from '../../rules/billing/receipts.ts'
+import { CALL_ENDPOINTS, ID_EXAMPLES } from '../../rules/endpoints.ts'
 import { CLASS_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
 import { findHold, findReceipt } from '../../store/billing/receipts.ts'
@@ -20,7 +21,7 @@ import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 export function addReceiptCommand(program: Command): void {
   addCommand(program, 'receipt', 'show what a call did, what it cost and why', `parley receipt ${EXAMPLE_ID}`)
-    .argument('<id>', 'the chatcmpl-… of the answer, or a uuid')
+    .argument('<id>', `the id of the answer (${ID_EXAMPLES}), or a uuid`)
     .action(withStore(show))
 }
 
@@ -44,7 +45,7 @@ const SOURCES: Record<UsageSource, string> = {
 async function show({ db }: Session, text: string): Promise<Output> {
   const id = callIdOf(text.toLowerCase())
   if (id === undefined) {
-    throw new CliError(`"${text}" is not the id of a call: give the id of the answer (chatcmpl-…), or a uuid.`)
+    throw new CliError(`"${text}" is not the id of a call: give the id of the answer (${ID_EXAMPLES}), or a uuid.`)
   }
   const receipt = await findReceipt(db, id)
   if (!receipt) return running(db, id)
@@ -88,7 +89,8 @@ async function running(db: Session['db'], id: string): Promise<Output> {
 function callFacts(receipt: Receipt): string {
   return facts({
     call: receipt.callId,
-    answer: completionIdOf(receipt.callId),
+    answer: completionIdOf(receipt.callId, receipt.endpoint),
+    endpoint: CALL_ENDPOINTS[receipt.endpoint].path,
     project: receipt.projectId,
     'key pair': receipt.keyPairId,
     model: receipt.modelId,
@@ -144,11 +146,13 @@ function costOf({ costNanos }: ReceiptAttempt): bigint | null {
 }
 
 function attemptTable({ attempts }: Receipt): string {
+  const hasFallbacks = attempts.some(({ model }) => model !== undefined)
   return table(
     attempts.map((attempt) => {
       const cost = costOf(attempt)
       return {
         attempt: attempt.provider,
+        ...(hasFallbacks && { model: attempt.model ?? null }),
         result: attempt.failed ?? 'answered',
         after: `${attempt.ms} ms`,
         cost: cost === null ? null : formatCredits(cost),
@@ -177,7 +181,8 @@ function correctionTable({ corrections }: Receipt): string {
 function documentOf(receipt: Receipt, again: Recomputation) {
   return {
     id: receipt.callId,
-    completion_id: completionIdOf(receipt.callId),
+    completion_id: completionIdOf(receipt.callId, receipt.endpoint),
+    endpoint: CALL_ENDPOINTS[receipt.endpoint].path,
     project_id: receipt.projectId,
     key_pair_id: receipt.keyPairId,
     model_id: receipt.modelId,

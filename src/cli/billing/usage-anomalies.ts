@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { HOUR_MS } from '../../rules/durations.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
+import { endpointOf } from '../../rules/endpoints.ts'
 import { listAnomalies, sumAnomalies } from '../../store/billing/usage-anomalies.ts'
 import { rowsOf, wholeNumber } from '../arguments.ts'
 import { expectId } from '../failures.ts'
@@ -48,7 +49,7 @@ async function show({ db }: Session, { hours, limit, project, provider }: Option
   const byCall = table(
     calls.map((call) => ({
       time: call.created_at,
-      call: completionIdOf(call.call_id),
+      call: completionIdOf(call.call_id, endpointOf(call.endpoint)),
       project: call.project_id,
       provider: call.provider,
       model: call.model_id,

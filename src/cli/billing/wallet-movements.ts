@@ -3,6 +3,7 @@ import { adjustWallet, creditWallet, refundCall, refundWallet, reverseTransfer }
 import { uuidv7 } from '../../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import { callIdOf } from '../../rules/billing/receipts.ts'
+import { ID_EXAMPLES } from '../../rules/endpoints.ts'
 import { mayBeDone, type Db } from '../../store/database.ts'
 import {
   effectOf,
@@ -89,7 +90,7 @@ async function refund({ db, actor, change }: Session, projectId: string, amount:
     return outputOf(db, { ...order, kind: 'refund' }, posted, `${formatCredits(amount)} refunded and taken away.`)
   }
   const callId = callIdOf(how.call.toLowerCase())
-  if (callId === undefined) throw new CliError(`"${how.call}" is not the id of a call: give chatcmpl-…, or a uuid.`)
+  if (callId === undefined) throw new CliError(`"${how.call}" is not the id of a call: give ${ID_EXAMPLES}, or a uuid.`)
   const posted = await postOnce(order, () => change((tx) => refundCall(tx, actor, { ...input, callId })), {
     not_found: async () => {
       const day = await findArchivedDay(db, callId)

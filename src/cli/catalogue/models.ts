@@ -1,6 +1,7 @@
-import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { addModel, changeModel, setModelEnabled } from '../../actions/catalogue/models.ts'
 import { PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
+import { MODEL_KINDS, type ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import { formatMargin } from '../../rules/catalogue/margins.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { findModel, listDeployments, listModels, listPrices } from '../../store/catalogue/models.ts'
@@ -34,6 +35,7 @@ export function addModelCommands(program: Command): void {
   )
     .addArgument(new Argument('<model>', 'the id that callers use').argParser(modelIdOf))
     .requiredOption('--owned-by <name>', 'shown by GET /v1/models', ownerOf)
+    .addOption(new Option('--kind <kind>', 'what it makes').choices(MODEL_KINDS).default('chat'))
   addPriceOptions(addSizeOptions(adding)).action(withStore(add))
   addCommand(model, 'list', 'show all models', 'parley model list').action(withStore(list))
   addCommand(model, 'show', 'show one model, its prices and its routes', 'parley model show gpt-small')
@@ -95,15 +97,20 @@ function ownerOf(text: string): string {
   throw new InvalidArgumentError('It has 1 to 100 characters.')
 }
 
-async function add(session: Session, id: string, options: Facts & PriceOptions & { ownedBy: string }): Promise<Output> {
-  const price = newPriceOf(id, options)
+interface AddOptions extends Facts, PriceOptions {
+  ownedBy: string
+  kind: ModelKind
+}
+
+async function add(session: Session, id: string, options: AddOptions): Promise<Output> {
+  const price = newPriceOf({ id, kind: options.kind }, options)
   if (await findModel(session.db, id)) {
     throw new CliError(`There is already a model ${id}. Change it with: parley model set, price, enable or route`)
   }
-  const { ownedBy, contextWindow = null, maxOutputTokens = null } = options
+  const { kind, ownedBy, contextWindow = null, maxOutputTokens = null } = options
   const { imageTokens: image, fileTokens: file, toolTokens: tool, reasoningTokens: reasoning } = options
   const figures = { image, file, tool, reasoning }
-  const model = { id, ownedBy, contextWindow, maxOutputTokens, figures }
+  const model = { id, kind, ownedBy, contextWindow, maxOutputTokens, figures }
   await session.change((tx) => addModel(tx, session.actor, { model, price }))
   const { document, text } = await show(session, id)
   return { document, text: `${text}\n\nNext: parley model route ${id} --provider NAME --upstream-model NAME` }
@@ -120,6 +127,7 @@ async function list({ db }: Session): Promise<Output> {
     text: table(
       models.map((model) => ({
         model: model.id,
+        kind: model.kind,
         'owned by': model.owned_by,
         state: stateOf(model, routesOf(model)),
         'input/M': model.input === null ? null : formatCredits(model.input),
@@ -140,10 +148,11 @@ function stateOf(model: Model, routes: readonly string[]): string {
 }
 
 function modelDocument(model: Model, routes: readonly string[]) {
-  const { id, owned_by, context_window, max_output_tokens, enabled } = model
+  const { id, kind, owned_by, context_window, max_output_tokens, enabled } = model
   const classes = classesIn(PRICE_COLUMNS, model)
   const price = classes ? priceDocument(classes) : null
-  return { id, state: stateOf(model, routes), owned_by, context_window, max_output_tokens, enabled, price, routes }
+  const state = stateOf(model, routes)
+  return { id, kind, state, owned_by, context_window, max_output_tokens, enabled, price, routes }
 }
 
 async function show({ db }: Session, id: string): Promise<Output> {
@@ -154,6 +163,7 @@ async function show({ db }: Session, id: string): Promise<Output> {
   const text = [
     facts({
       model: id,
+      kind: model.kind,
       'owned by': model.owned_by,
       enabled: model.enabled,
       'context window': model.context_window,

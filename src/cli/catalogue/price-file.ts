@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { CONFIGURABLE_FIELDS } from '../../rules/calls/route-fields.ts'
 import type { Figures } from '../../rules/catalogue/figures.ts'
+import { MODEL_KINDS, priceProblemOf, type ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import type { Classes } from '../../rules/catalogue/margins.ts'
 import { parseCredits } from '../../rules/money.ts'
 import { CliError } from '../failures.ts'
@@ -25,6 +26,7 @@ const figure = z.int().min(0).max(10_000_000)
 const model = z.strictObject({
   /** What callers name it. Absent: as the provider does. */
   id: z.string().min(1).max(128).optional(),
+  kind: z.enum(MODEL_KINDS).default('chat'),
   owned_by: z.string().min(1).max(100),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
@@ -35,7 +37,8 @@ const model = z.strictObject({
   input: dollars,
   cached_input: dollars.optional(),
   cache_write: dollars.optional(),
-  output: dollars,
+  /** Needed but for embedding models, which write nothing. */
+  output: dollars.optional(),
   reasoning: dollars.optional(),
   unsupported_fields: z.array(z.enum(CONFIGURABLE_FIELDS)).default([]),
 })
@@ -56,6 +59,7 @@ export interface PriceFile {
 
 export interface ListedModel {
   id: string
+  kind: ModelKind
   upstreamModel: string
   ownedBy: string
   contextWindow: number | undefined
@@ -87,9 +91,21 @@ export async function readPriceFile(path: string | undefined): Promise<PriceFile
 }
 
 function listedModelOf(upstreamModel: string, listed: z.output<typeof model>): ListedModel {
-  const { input, output } = listed
+  const id = listed.id ?? upstreamModel
+  const { kind, input, output = kind === 'embedding' ? 0n : undefined } = listed
+  if (output === undefined) throw new CliError(`${id} has no price of output in the price file.`)
+  const cost = allClassesOf({
+    input,
+    output,
+    cachedInput: listed.cached_input,
+    cacheWrite: listed.cache_write,
+    reasoning: listed.reasoning,
+  })
+  const problem = priceProblemOf(kind, cost)
+  if (problem !== undefined) throw new CliError(`${id} has a wrong price in the price file. ${problem}`)
   return {
-    id: listed.id ?? upstreamModel,
+    id,
+    kind,
     upstreamModel,
     ownedBy: listed.owned_by,
     contextWindow: listed.context_window,
@@ -100,13 +116,7 @@ function listedModelOf(upstreamModel: string, listed: z.output<typeof model>): L
       tool: listed.tool_tokens,
       reasoning: listed.reasoning_tokens,
     },
-    cost: allClassesOf({
-      input,
-      output,
-      cachedInput: listed.cached_input,
-      cacheWrite: listed.cache_write,
-      reasoning: listed.reasoning,
-    }),
+    cost,
     unsupportedFields: listed.unsupported_fields,
   }
 }

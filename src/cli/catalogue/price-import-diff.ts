@@ -1,12 +1,19 @@
 import { formatMargin } from '../../rules/catalogue/margins.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { changesOf, type ImportPlan, type ModelChange } from '../../rules/catalogue/price-import.ts'
+import type { FieldAddition } from '../../rules/catalogue/unsupported-fields.ts'
 import type { PriceFile } from './price-file.ts'
 import { priceCells, priceDocument } from './prices.ts'
 import { table } from '../print.ts'
 
+/** What an import would change. */
+export interface WholePlan extends ImportPlan {
+  /** What is added to the unsupported fields of routes that are there. */
+  fields: FieldAddition[]
+}
+
 /** What an import would change, for people: first what is new, then what is dearer or cheaper, then what is odd. */
-export function planText(file: PriceFile, plan: ImportPlan): string {
+export function planText(file: PriceFile, plan: WholePlan): string {
   const fresh = plan.changes.filter((change) => change.isNew)
   const old = plan.changes.filter((change) => !change.isNew)
   return [
@@ -16,9 +23,10 @@ export function planText(file: PriceFile, plan: ImportPlan): string {
     section('Changed models', old.filter((change) => change.hasNewFacts).map(factsRow)),
     section('New routes', plan.changes.flatMap(routeRows)),
     section('Changed costs', plan.changes.flatMap(costRows)),
+    section('Added to what routes do not support', plan.fields.map(fieldsRow)),
     ...plan.warnings.map((warning) => `Warning: ${warning}.`),
     ...plan.refused.map(({ id, why }) => `Refused: ${id}: ${why.join('; ')}.`),
-    `Unchanged models: ${plan.unchanged}.`,
+    plan.changes.length + plan.unchanged === 0 ? '' : `Unchanged models: ${plan.unchanged}.`,
   ]
     .filter((part) => part !== '')
     .join('\n\n')
@@ -31,6 +39,7 @@ function section(title: string, rows: Parameters<typeof table>[0]): string {
 function newModelRow({ id, facts, price }: ModelChange) {
   return {
     model: id,
+    kind: facts.kind,
     'owned by': facts.ownedBy,
     context: facts.contextWindow,
     'max output': facts.maxOutputTokens,
@@ -81,7 +90,11 @@ function costRows({ id, costs }: ModelChange) {
   return costs.map(({ provider, to }) => ({ model: id, provider, ...priceCells(to) }))
 }
 
-export function planDocument(file: PriceFile, plan: ImportPlan) {
+function fieldsRow({ route, fields }: FieldAddition) {
+  return { model: route.modelId, route: `${route.provider}/${route.upstreamModel}`, added: fields }
+}
+
+export function planDocument(file: PriceFile, plan: WholePlan) {
   return {
     file: file.name,
     as_of: file.asOf,
@@ -90,6 +103,7 @@ export function planDocument(file: PriceFile, plan: ImportPlan) {
     refused: plan.refused,
     changes: plan.changes.map(({ id, isNew, facts, price, deployments, position, costs }) => ({
       model: id,
+      kind: facts.kind,
       is_new: isNew,
       owned_by: facts.ownedBy,
       context_window: facts.contextWindow,
@@ -102,5 +116,8 @@ export function planDocument(file: PriceFile, plan: ImportPlan) {
       }),
       changed_costs: costs.length,
     })),
+    added_unsupported_fields: plan.fields.map(({ route, fields }) => {
+      return { model: route.modelId, route: route.id, provider: route.provider, fields }
+    }),
   }
 }

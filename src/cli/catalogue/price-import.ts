@@ -1,19 +1,23 @@
 import { createInterface } from 'node:readline/promises'
 import { InvalidArgumentError, type Command } from 'commander'
+import { EMBEDDING_KINDS } from '../../providers/create-provider.ts'
 import { importPrices } from '../../actions/catalogue/models.ts'
+import { presetNamed } from '../../providers/presets.ts'
 import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
-import { planImport, type KnownModel, type Offer } from '../../rules/catalogue/price-import.ts'
+import { planImport, type ImportPlan, type KnownModel, type Offer } from '../../rules/catalogue/price-import.ts'
 import { visibleText } from '../../rules/visible-text.ts'
 import { catalogueVersion } from '../../store/catalogue/catalogue.ts'
 import type { Db } from '../../store/database.ts'
-import { figuresOf } from '../../store/catalogue/catalogue.ts'
+import { figuresOf, kindOf } from '../../store/catalogue/catalogue.ts'
 import { listDeployments, listModels } from '../../store/catalogue/models.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { marginOf, timeOf } from '../arguments.ts'
 import { CliError, unknownId } from '../failures.ts'
-import { planDocument, planText } from './price-import-diff.ts'
+import { fieldsForRoute, findMissingFields, presetOf, type MappedProvider } from './missing-fields.ts'
+import { planDocument, planText, type WholePlan } from './price-import-diff.ts'
 import { readPriceFile, type ListedModel, type PriceFile } from './price-file.ts'
 import { classesIn } from './prices.ts'
+import type { Provider } from './provider-keys.ts'
 import type { Output } from '../print.ts'
 import { addChange, withStore, type Session } from '../session.ts'
 
@@ -37,6 +41,7 @@ export function addImportCommand(model: Command): void {
       'when prices take effect, for example 2026-12-01T00:00:00Z (default: now)',
       timeOf,
     )
+    .option('--unsupported-only', 'only add what the file and the presets say that existing routes do not support')
     .option('--allow <model>', 'import this model although its price looks like a mistake; can be repeated', listOfOne)
     .option('--yes', 'apply it without asking')
     .action(withStore(importFile))
@@ -48,6 +53,7 @@ interface ImportOptions {
   only?: string
   margin?: number
   effectiveFrom?: Date
+  unsupportedOnly?: boolean
   allow?: string[]
   yes?: boolean
   json?: boolean
@@ -69,18 +75,18 @@ async function importFile({ db, actor, change }: Session, options: ImportOptions
   if (options.effectiveFrom && options.effectiveFrom.getTime() < Date.now()) {
     throw new CliError('A price cannot take effect in the past. Leave out --effective-from to let it take effect now.')
   }
+  const { margin, allow, effectiveFrom: from } = options
+  if (options.unsupportedOnly && (margin !== undefined || allow || from)) {
+    throw new CliError('--unsupported-only changes no price. Leave out --margin, --allow and --effective-from.')
+  }
   const file = await readPriceFile(options.file)
   const version = await catalogueVersion(db)
-  const offers = await offersOf(db, file, options)
-  const plan = planImport(offers, await knownModels(db, options.effectiveFrom), {
-    marginBps: options.margin,
-    allowed: new Set(options.allow),
-  })
+  const plan = await planOf(db, file, options)
   const text = planText(file, plan)
   const end = (sentence: string, exitCode: number, applied = false): Output => {
     return { document: { ...planDocument(file, plan), applied }, text: `${text}\n\n${sentence}`, exitCode }
   }
-  if (plan.changes.length === 0) return end('There is nothing to change.', 0)
+  if (plan.changes.length + plan.fields.length === 0) return end('There is nothing to change.', 0)
   if (plan.refused.length > 0) {
     const ids = plan.refused.map(({ id }) => `--allow ${id}`).join(' ')
     return end(`Nothing was changed, because of what looks like a mistake. If it is none: ${ids}`, 1)
@@ -96,6 +102,43 @@ async function importFile({ db, actor, change }: Session, options: ImportOptions
   return isAsked ? { document: null, text: 'Applied.' } : end('Applied.', 0, true)
 }
 
+const NOTHING: ImportPlan = { changes: [], unchanged: 0, refused: [], warnings: [] }
+
+async function planOf(db: Db, file: PriceFile, options: ImportOptions): Promise<WholePlan> {
+  const mapped = mappedProviders(await listProviders(db), file, options)
+  const { only } = options
+  const missing = await findMissingFields(db, file, mapped)
+  const fields = missing.filter(({ route: { modelId } }) => only === undefined || matches(modelId, only))
+  if (options.unsupportedOnly) return { ...NOTHING, fields }
+  const offers = offersOf(file, mapped, options)
+  const plan = planImport(offers, await knownModels(db, options.effectiveFrom), {
+    marginBps: options.margin,
+    allowed: new Set(options.allow),
+  })
+  const changed = new Set(plan.changes.map(({ id }) => id))
+  const completed = new Set(fields.map(({ route: { modelId } }) => modelId))
+  const others = new Set(offers.map(({ id }) => id).filter((id) => completed.has(id) && !changed.has(id)))
+  return { ...plan, unchanged: plan.unchanged - others.size, fields }
+}
+
+/** In the order said. Where nothing was said, by name; what is only added to routes goes by the address, too. */
+function mappedProviders(providers: readonly Provider[], file: PriceFile, options: ImportOptions): MappedProvider[] {
+  if (!options.provider) {
+    return providers.map((provider) => {
+      const preset = options.unsupportedOnly ? presetOf(provider)?.name : undefined
+      return { provider, preset: preset ?? provider.name }
+    })
+  }
+  return [...options.provider].map(([name, preset]) => {
+    const provider = providers.find((candidate) => candidate.name === name)
+    if (!provider) throw unknownId('provider', name)
+    const isKnown = file.providers.has(preset) || (options.unsupportedOnly && presetNamed(preset) !== undefined)
+    if (isKnown) return { provider, preset }
+    const known = [...file.providers.keys()].join(', ')
+    throw new CliError(`${file.name} has no prices of ${preset}. It has those of: ${known}`)
+  })
+}
+
 async function isApproved(text: string): Promise<boolean> {
   console.log(visibleText(`${text}\n`))
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -107,32 +150,23 @@ async function isApproved(text: string): Promise<boolean> {
   }
 }
 
-async function offersOf(db: Db, file: PriceFile, options: ImportOptions): Promise<Offer[]> {
-  const providers = await listProviders(db)
-  const mappings = options.provider ?? new Map(providers.map(({ name }) => [name, name]))
-  const offers = [...mappings].flatMap(([name, preset]) => {
-    const provider = providers.find((candidate) => candidate.name === name)
-    if (!provider) throw unknownId('provider', name)
-    const models = file.providers.get(preset)
-    if (!models && options.provider) {
-      const known = [...file.providers.keys()].join(', ')
-      throw new CliError(`${file.name} has no prices of ${preset}. It has those of: ${known}`)
-    }
-    return (models ?? []).map((model) => offerOf(model, provider))
-  })
+function offersOf(file: PriceFile, mapped: readonly MappedProvider[], { only }: ImportOptions): Offer[] {
+  const offers = mapped.flatMap((one) => (file.providers.get(one.preset) ?? []).map((model) => offerOf(model, one)))
   if (offers.length === 0) {
     throw new CliError(
       'No provider is named like one in the price file. Say whose prices it has, for example: --provider openai-eu=openai',
     )
   }
-  const { only } = options
   const chosen = only === undefined ? offers : offers.filter(({ id }) => matches(id, only))
   if (chosen.length === 0) throw new CliError(`No model in ${file.name} matches ${only}. Check --only.`)
   return chosen
 }
 
-function offerOf(model: ListedModel, { id, name }: { id: string; name: string }): Offer {
-  return { ...model, provider: name, providerId: id }
+function offerOf(model: ListedModel, one: MappedProvider): Offer {
+  const { id, name, kind } = one.provider
+  if (model.kind === 'embedding' && !EMBEDDING_KINDS.has(kind))
+    throw new CliError(`${model.id} is an embedding model, and ${name} makes no embeddings. Choose models with --only.`)
+  return { ...model, provider: name, providerId: id, unsupportedFields: fieldsForRoute(one, model.unsupportedFields) }
 }
 
 /** `*` is any number of characters, `?` is one. */
@@ -152,6 +186,7 @@ async function knownModels(db: Db, at: Date | undefined): Promise<Map<string, Kn
       model.id,
       {
         id: model.id,
+        kind: kindOf(model),
         ownedBy: model.owned_by,
         contextWindow: model.context_window,
         maxOutputTokens: model.max_output_tokens,

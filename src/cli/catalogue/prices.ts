@@ -2,23 +2,25 @@ import { Option, type Command } from 'commander'
 import { addPrice } from '../../actions/catalogue/models.ts'
 import { CLASS_COLUMNS, type ClassColumns } from '../../rules/billing/token-columns.ts'
 import { TOKEN_CLASSES, type PerClass, type TokenClass } from '../../rules/billing/usage.ts'
+import { priceProblemOf, type ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
-import type { NewPrice } from '../../store/catalogue/models.ts'
+import { kindOf } from '../../store/catalogue/catalogue.ts'
+import { findModel, type NewPrice } from '../../store/catalogue/models.ts'
 import { priceOf, timeOf } from '../arguments.ts'
-import { CliError, FOREIGN_KEY_VIOLATION, codeOf, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
+import { CliError, codeOf, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
 import type { Session } from '../session.ts'
 
-export type PriceOptions = PerMillion & { effectiveFrom?: Date }
+export type PriceOptions = Pick<PerClass<Nanos>, 'input'> & Partial<PerClass<Nanos>> & { effectiveFrom?: Date }
 
-/** In dollars per million tokens of each class, of which only two must be given. */
+/** In dollars per million tokens of each class, of which two must be given, and one for an embedding model. */
 export type PerMillion = Pick<PerClass<Nanos>, 'input' | 'output'> & Partial<PerClass<Nanos>>
 
 /** All in US dollars per million tokens, as providers publish them. */
 export function addPriceOptions(command: Command): Command {
   return command
     .addOption(priceOption('--input <dollars>', 'per million prompt tokens').makeOptionMandatory())
-    .addOption(priceOption('--output <dollars>', 'per million answer tokens').makeOptionMandatory())
+    .addOption(priceOption('--output <dollars>', 'per million answer tokens; not for embedding models'))
     .addOption(
       priceOption('--cached-input <dollars>', 'per million prompt tokens read from a cache (default: --input)'),
     )
@@ -33,13 +35,18 @@ export function priceOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(priceOf)
 }
 
-export function newPriceOf(modelId: string, options: PriceOptions): NewPrice {
+export function newPriceOf(model: { id: string; kind: ModelKind }, options: PriceOptions): NewPrice {
+  const { output = model.kind === 'embedding' ? 0n : undefined } = options
+  if (output === undefined) throw new CliError('A model for chats needs a price of its answers. Give --output.')
+  const classes = allClassesOf({ ...options, output })
+  const problem = priceProblemOf(model.kind, classes)
+  if (problem !== undefined) throw new CliError(`${problem} Leave out --output and --reasoning.`)
   if (options.effectiveFrom && options.effectiveFrom.getTime() < Date.now()) {
     throw new CliError('A price cannot take effect in the past. Leave out --effective-from to let it take effect now.')
   }
   return {
-    modelId,
-    ...allClassesOf(options),
+    modelId: model.id,
+    ...classes,
     effectiveFrom: options.effectiveFrom ?? new Date(),
   }
 }
@@ -55,10 +62,15 @@ export function allClassesOf({ input, output, cachedInput, cacheWrite, reasoning
   }
 }
 
-export async function setPrice({ actor, change }: Session, modelId: string, options: PriceOptions): Promise<Output> {
-  const price = newPriceOf(modelId, options)
+export async function setPrice(
+  { db, actor, change }: Session,
+  modelId: string,
+  options: PriceOptions,
+): Promise<Output> {
+  const model = await findModel(db, modelId)
+  if (!model) throw unknownId('model', modelId)
+  const price = newPriceOf({ id: modelId, kind: kindOf(model) }, options)
   const id = await change((tx) => addPrice(tx, actor, { price })).catch((error: unknown) => {
-    if (codeOf(error) === FOREIGN_KEY_VIOLATION) throw unknownId('model', modelId)
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError('This model already has a price from that very time. Choose another --effective-from.')
   })

@@ -3,11 +3,16 @@ import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Secrets } from '../../platform/secrets.ts'
-import { createProvider } from '../../providers/create-provider.ts'
+import { createKnownProvider } from '../../providers/create-provider.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from '../../providers/provider.ts'
+import type { BodyReader } from '../../providers/body-reader.ts'
+import type { UpstreamRequest } from '../../providers/upstream-request.ts'
 import { createTransport, type Transport } from '../../providers/transport.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
+import type { ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
 import type { Usage } from '../../rules/billing/usage.ts'
+import { kindOf } from '../../store/catalogue/catalogue.ts'
 import { CliError } from '../failures.ts'
 
 export interface ProviderRecord {
@@ -21,6 +26,16 @@ export interface ProviderRecord {
 interface SealedKey {
   name: string
   sealed_key: string
+}
+
+export interface ProbedModel {
+  upstreamModel: string
+  modelKind: ModelKind
+}
+
+/** The model of a route, as it is asked. */
+export function probedModelOf(route: { upstream_model: string; model_kind: string }): ProbedModel {
+  return { upstreamModel: route.upstream_model, modelKind: kindOf({ kind: route.model_kind }) }
 }
 
 /** One step on the way to an answer. */
@@ -41,20 +56,20 @@ export interface Probe {
 
 const TIMERS = { ...UPSTREAM_TIMERS, firstTokenMs: 30_000, totalMs: 60_000 }
 
-/** One real answer of at most eight tokens, through the same code as every call. */
+/** One real answer of at most eight tokens, or the vector of one word, through the same code as every call. */
 export async function probe(
   record: ProviderRecord,
   key: SealedKey | undefined,
   secrets: Secrets,
-  upstreamModel: string,
+  { upstreamModel, modelKind }: ProbedModel,
 ): Promise<Probe> {
   const { name, kind, base_url: baseUrl, settings } = record
   const apiKey = key && apiKeyOf(record, key, secrets)
   const phases = await reach(baseUrl)
   const transport = createTransport()
-  const ask: Ask = { phases, upstreamModel, apiKey, startedMs: performance.now() }
+  const ask: Ask = { phases, upstreamModel, modelKind, apiKey, startedMs: performance.now() }
   try {
-    const provider = createProvider({ name, kind, baseUrl, settings }, timed(transport, ask))
+    const { provider } = createKnownProvider({ name, kind, baseUrl, settings }, timed(transport, ask))
     return { phases, usage: await askOnce(provider, ask), failure: undefined }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
@@ -113,24 +128,25 @@ async function reach(baseUrl: string): Promise<Phase[]> {
   }
 }
 
-interface Ask {
+interface Ask extends ProbedModel {
   phases: Phase[]
-  upstreamModel: string
   apiKey: string | undefined
   startedMs: number
 }
 
 /** Notes when the first piece of the body came: before any token, if the wire format opens with something else. */
 function timed(transport: Transport, ask: Ask): Transport {
-  async function* noting<Piece>(pieces: AsyncGenerator<Piece>): AsyncGenerator<Piece> {
-    for await (const piece of pieces) {
-      if (!isPast(ask, 'first byte')) pass(ask, 'first byte')
-      yield piece
-    }
-  }
   return {
-    events: (request, signal) => noting(transport.events(request, signal)),
-    bytes: (request, signal) => noting(transport.bytes(request, signal)),
+    exchange<Part, Piece>(request: UpstreamRequest, reader: BodyReader<Part, Piece>, signal: AbortSignal) {
+      const noting: BodyReader<Part, Piece> = {
+        ...reader,
+        split(bytes, parts) {
+          if (!isPast(ask, 'first byte')) pass(ask, 'first byte')
+          reader.split(bytes, parts)
+        },
+      }
+      return transport.exchange(request, noting, signal)
+    },
     close: () => transport.close(),
   }
 }
@@ -150,7 +166,25 @@ function failedPhase(ask: Ask): Phase {
 
 async function askOnce(provider: Provider, ask: Ask): Promise<Usage | undefined> {
   let usage: Usage | undefined
-  const { upstreamModel, apiKey } = ask
+  ask.startedMs = performance.now()
+  for await (const chunks of answerOf(provider, ask)) {
+    // A model that only thinks within its eight tokens still answered: its finish counts.
+    if (!isPast(ask, 'first token')) pass(ask, 'first token')
+    for (const chunk of chunks) if (chunk.type === 'usage') usage = chunk.usage
+  }
+  pass(ask, 'total')
+  return usage
+}
+
+function answerOf(provider: Provider, { upstreamModel, modelKind, apiKey }: Ask): AsyncIterable<readonly Chunk[]> {
+  const call = { upstreamModel, apiKey, timers: TIMERS }
+  const { signal } = new AbortController()
+  if (modelKind === 'embedding') {
+    if (!provider.embed) throw new CliError(`${provider.name} makes no embeddings.`)
+    const inputs = ['OK']
+    const request = { model: upstreamModel, inputs, isSingle: true, format: 'float' as const, dimensions: undefined }
+    return provider.embed({ ...call, request }, signal)
+  }
   const request = {
     model: upstreamModel,
     messages: [{ role: 'user' as const, content: 'Say OK.' }],
@@ -158,15 +192,7 @@ async function askOnce(provider: Provider, ask: Ask): Promise<Usage | undefined>
     includeUsage: true,
     max_tokens: 8,
   }
-  ask.startedMs = performance.now()
-  const call = { request, upstreamModel, apiKey, timers: TIMERS }
-  for await (const chunk of provider.stream(call, new AbortController().signal)) {
-    // A model that only thinks within its eight tokens still answered: its finish counts.
-    if (!isPast(ask, 'first token')) pass(ask, 'first token')
-    if (chunk.type === 'usage') usage = chunk.usage
-  }
-  pass(ask, 'total')
-  return usage
+  return provider.stream({ ...call, request }, signal)
 }
 
 const REASONS: Record<UpstreamErrorKind, string> = {

@@ -3,12 +3,14 @@ import { buffer } from 'node:stream/consumers'
 import { JsonError, parseJson } from '../../platform/json.ts'
 import { createDryProvider, type DryProvider, type DryRun } from '../../providers/dry-run.ts'
 import { UpstreamError, type UpstreamCall } from '../../providers/provider.ts'
-import { parseChatRequest, type ChatRequest } from '../../rules/calls/chat-request.ts'
+import { parseChatRequest } from '../../rules/calls/chat-request.ts'
+import { embeddingFieldsOf, parseEmbeddingsRequest } from '../../rules/calls/embeddings-request.ts'
 import { endUserIdOf } from '../../rules/calls/end-users.ts'
-import { fieldsOf, unsupportedField } from '../../rules/calls/route-fields.ts'
+import { fieldsOf, unsupportedField, type EmbeddingField, type RouteField } from '../../rules/calls/route-fields.ts'
 import { ParleyError } from '../../rules/errors.ts'
-import { JSON_LIMITS, UPSTREAM_TIMERS } from '../../rules/limits.ts'
-import { isRecord } from '../../rules/record.ts'
+import { EMBEDDINGS_JSON_LIMITS, UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import { fieldsIn, isRecord } from '../../rules/record.ts'
+import { kindOf } from '../../store/catalogue/catalogue.ts'
 import { findModel, listDeployments } from '../../store/catalogue/models.ts'
 import { CliError } from '../failures.ts'
 import type { Output } from '../print.ts'
@@ -45,15 +47,18 @@ export async function showRequest(
   const bytes = await readRequest(path)
   try {
     const body = bodyIn(bytes)
-    const request = parseChatRequest(body)
-    const routes = await routesOf(session, request.model, provider.name)
-    const apiKey = key && apiKeyOf(provider, key, await session.openSecrets())
-    const asked = { request, apiKey, timers: UPSTREAM_TIMERS, ...digestsFor(body, request) }
     const { name, kind, base_url: baseUrl, settings } = provider
     const dry = createDryProvider({ name, kind, baseUrl, settings })
+    const { model: id } = fieldsIn(body)
+    const model = typeof id === 'string' ? await findModel(session.db, id) : undefined
+    const saying = model && kindOf(model) === 'embedding' ? embeddingsTo(dry, body) : chatTo(dry, body)
+    if (!model) throw new ParleyError('model_not_found', { param: 'model' })
+    const routes = await routesOf(session, model.id, name)
+    const apiKey = key && apiKeyOf(provider, key, await session.openSecrets())
+    const asked = { apiKey, timers: UPSTREAM_TIMERS, ...digestsFor(body) }
     const shown: Shown[] = []
-    for (const route of routes) shown.push(await tryRoute(dry, route, asked))
-    return outputOf(provider, key, request.model, shown)
+    for (const route of routes) shown.push(await tryRoute(route, asked, saying))
+    return outputOf(provider, key, model.id, shown)
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error
     const refusal = refusalOf(error)
@@ -75,7 +80,7 @@ async function readRequest(path: string): Promise<Buffer> {
 
 function bodyIn(bytes: Buffer): unknown {
   try {
-    return parseJson(bytes, JSON_LIMITS)
+    return parseJson(bytes, EMBEDDINGS_JSON_LIMITS)
   } catch (error) {
     if (error instanceof JsonError) throw new ParleyError('invalid_request', { message: error.message })
     throw error
@@ -83,7 +88,6 @@ function bodyIn(bytes: Buffer): unknown {
 }
 
 async function routesOf({ db }: Session, model: string, provider: string): Promise<Route[]> {
-  if (!(await findModel(db, model))) throw new ParleyError('model_not_found', { param: 'model' })
   const routes = (await listDeployments(db)).filter(
     (route) => route.enabled && route.model_id === model && route.provider === provider,
   )
@@ -94,23 +98,51 @@ async function routesOf({ db }: Session, model: string, provider: string): Promi
 }
 
 /** Digests are another in each project, so only their places are shown. */
-function digestsFor(body: unknown, request: ChatRequest): Pick<UpstreamCall, 'endUser' | 'cache'> {
+function digestsFor(body: unknown): Pick<UpstreamCall, 'endUser' | 'cache'> {
   return {
     endUser: endUserIdOf(undefined, body) === undefined ? undefined : '…',
-    cache: request.prompt_cache_key === undefined ? undefined : { key: '…', isReturning: false },
+    cache: fieldsIn(body).prompt_cache_key == null ? undefined : { key: '…', isReturning: false },
   }
 }
 
-async function tryRoute(dry: DryProvider, route: Route, asked: Omit<UpstreamCall, 'upstreamModel'>): Promise<Shown> {
+type Asked = Omit<UpstreamCall, 'request'>
+
+/** What is asked of a route, in the words of its endpoint. */
+interface Saying {
+  /** The field that it cannot honour. */
+  refusedBy(asked: Asked): RouteField | EmbeddingField | undefined
+  say(asked: Asked): Promise<DryRun>
+}
+
+function chatTo(dry: DryProvider, body: unknown): Saying {
+  const request = parseChatRequest(body)
+  return {
+    refusedBy: ({ unsupportedFields, upstreamModel }) =>
+      fieldsOf(request).find((used) => unsupportedFields?.has(used)) ?? dry.cannotHonour(request, upstreamModel),
+    say: (asked) => dry.say({ ...asked, request }),
+  }
+}
+
+function embeddingsTo(dry: DryProvider, body: unknown): Saying {
+  const request = parseEmbeddingsRequest(body)
+  const { sayEmbed } = dry
+  if (!sayEmbed) throw new CliError('This kind of provider makes no embeddings.')
+  return {
+    refusedBy: ({ unsupportedFields }) =>
+      embeddingFieldsOf(request).find((used) => unsupportedFields?.has(used)) ?? dry.cannotEmbed?.(request),
+    say: (asked) => sayEmbed({ ...asked, request }),
+  }
+}
+
+async function tryRoute(route: Route, asked: Omit<Asked, 'upstreamModel'>, { refusedBy, say }: Saying): Promise<Shown> {
   const { upstream_model: upstreamModel, extra_body } = route
   const unsupportedFields = new Set(route.unsupported_fields)
   const extraBody = isRecord(extra_body) ? extra_body : undefined
-  const field =
-    fieldsOf(asked.request).find((used) => unsupportedFields.has(used)) ??
-    dry.cannotHonour(asked.request, upstreamModel)
+  const ofRoute = { ...asked, upstreamModel, unsupportedFields, extraBody }
+  const field = refusedBy(ofRoute)
   if (field) return { route, refusal: refusalOf(unsupportedField(field)) }
   try {
-    return { route, sent: await dry.say({ ...asked, upstreamModel, unsupportedFields, extraBody }) }
+    return { route, sent: await say(ofRoute) }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     const refusal = refusalOf(new ParleyError('upstream_failed'))

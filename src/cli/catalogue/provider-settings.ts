@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { ZodError } from 'zod'
-import { createProvider, type ProviderOptions } from '../../providers/create-provider.ts'
+import { createKnownProvider, createProvider, type ProviderOptions } from '../../providers/create-provider.ts'
 import { PRESETS, presetNamed, type Preset } from '../../providers/presets.ts'
-import { createTransport } from '../../providers/transport.ts'
+import type { Transport } from '../../providers/transport.ts'
 import { CliError } from '../failures.ts'
 import { table, type Output } from '../print.ts'
 
@@ -44,18 +44,41 @@ async function readSettingsFile(path: string): Promise<string> {
 }
 
 /** Settings that the provider's kind does not take would make it unusable for every gateway: refused before they are stored. */
-export async function expectUsable(provider: ProviderOptions): Promise<void> {
-  const transport = createTransport()
+export function expectUsable(provider: ProviderOptions): void {
+  const why = settingsProblemOf(() => createProvider(provider, NO_TRANSPORT))
+  if (why !== undefined) {
+    throw new CliError(`These are not settings of the kind ${provider.kind}: ${why}. Check --settings.`)
+  }
+}
+
+/** Those that are stored, as the gateways of this version read them. */
+export function readStoredSettings(provider: ProviderOptions): { ignored: string[]; problem: string | undefined } {
+  let ignored: string[] = []
+  const problem = settingsProblemOf(() => {
+    ;({ ignored } = createKnownProvider(provider, NO_TRANSPORT))
+  })
+  return { ignored, problem }
+}
+
+/** Nothing is sent. */
+const NO_TRANSPORT: Transport = {
+  exchange: () => neverAsked(),
+  close: () => Promise.resolve(),
+}
+
+function neverAsked(): never {
+  throw new Error('This provider is only looked at.')
+}
+
+function settingsProblemOf(create: () => void): string | undefined {
   try {
-    createProvider(provider, transport)
+    create()
+    return undefined
   } catch (error) {
-    const why =
-      error instanceof ZodError
-        ? error.issues.map(({ path, message }) => [path.join('.'), message].filter((part) => part !== '').join(': '))
-        : [error instanceof Error ? error.message : 'unknown']
-    throw new CliError(`These are not settings of the kind ${provider.kind}: ${why.join('; ')}. Check --settings.`)
-  } finally {
-    await transport.close()
+    if (!(error instanceof ZodError)) return error instanceof Error ? error.message.replace(/\.$/, '') : 'unknown'
+    return error.issues
+      .map(({ path, message }) => [path.join('.'), message].filter((part) => part !== '').join(': '))
+      .join('; ')
   }
 }
 

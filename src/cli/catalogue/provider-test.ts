@@ -1,9 +1,10 @@
 import { Option, type Command } from 'commander'
+import { MODEL_KINDS, type ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import { listDeployments } from '../../store/catalogue/models.ts'
 import { upstreamModelOf } from '../arguments.ts'
 import { CliError } from '../failures.ts'
 import { table, type Output } from '../print.ts'
-import { probe, type Phase, type Probe } from './probe.ts'
+import { probe, probedModelOf, type Phase, type Probe } from './probe.ts'
 import { showRequest } from './provider-request.ts'
 import { keyLabel, providerOf, unknownKey, type Provider, type ProviderKey } from './provider-keys.ts'
 import { addCommand, withStore, type Session } from '../session.ts'
@@ -17,6 +18,7 @@ export function addProviderTestCommand(provider: Command): void {
   )
     .argument('<name>')
     .option('--upstream-model <name>', 'which model to ask (default: that of its first route)', upstreamModelOf)
+    .addOption(new Option('--kind <kind>', 'what that model makes (default: as its route says)').choices(MODEL_KINDS))
     .option('--key <name>', 'only this key, also when it is disabled (default: every enabled one)')
     .addOption(
       new Option(
@@ -30,22 +32,25 @@ export function addProviderTestCommand(provider: Command): void {
 async function testProvider(
   session: Session,
   name: string,
-  options: { upstreamModel?: string; key?: string; request?: string },
+  options: { upstreamModel?: string; kind?: ModelKind; key?: string; request?: string },
 ): Promise<Output> {
   const { db, openSecrets } = session
   const provider = await providerOf(db, name)
   if (options.request !== undefined) {
     return showRequest(session, provider, keysToTest(provider, options.key)[0], options.request)
   }
-  const route = (await listDeployments(db)).find((candidate) => candidate.enabled && candidate.provider === name)
+  const routes = (await listDeployments(db)).filter((route) => route.enabled && route.provider === name)
+  const named = routes.find((route) => route.upstream_model === options.upstreamModel)
+  const route = options.upstreamModel === undefined ? routes[0] : named
   const upstreamModel = options.upstreamModel ?? route?.upstream_model
   if (upstreamModel === undefined) {
     throw new CliError(`No route names a model of ${name} yet. Say which to ask with --upstream-model.`)
   }
+  const modelKind = options.kind ?? (route ? probedModelOf(route).modelKind : 'chat')
   const secrets = await openSecrets()
   const probes: [ProviderKey | undefined, Probe][] = []
   for (const key of keysToTest(provider, options.key)) {
-    probes.push([key, await probe(provider, key, secrets, upstreamModel)])
+    probes.push([key, await probe(provider, key, secrets, { upstreamModel, modelKind })])
   }
   const hasFailed = probes.some(([, { failure }]) => failure !== undefined)
   return {

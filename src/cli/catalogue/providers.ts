@@ -22,6 +22,7 @@ import {
   listPresets,
   presetFor,
   readSettings,
+  readStoredSettings,
   type SettingsOptions,
 } from './provider-settings.ts'
 import { addProviderTestCommand } from './provider-test.ts'
@@ -99,7 +100,7 @@ async function add(session: Session, name: string, options: AddOptions): Promise
   if (baseUrl === undefined) throw addressNeeded(preset)
   const kind = options.kind ?? preset?.kind ?? PROVIDER_KINDS[0]
   const settings = { ...preset?.settings, ...(await readSettings(options)) }
-  await expectUsable({ name, kind, baseUrl, settings })
+  expectUsable({ name, kind, baseUrl, settings })
   const said = await readApiKey(options)
   const apiKey = said === undefined && preset?.key !== 'none' ? await requireApiKey(options) : said
   const key = apiKey == null ? undefined : await keyToSeal(session, apiKey)
@@ -151,16 +152,21 @@ async function set(session: Session, name: string, options: SetOptions): Promise
   if (apiKey === undefined && baseUrl === undefined && settings === undefined) {
     throw new CliError('Nothing was said to change. Run "parley provider set --help" to see what can be.')
   }
-  const { kind } = provider
-  await expectUsable({
-    name,
-    kind,
-    baseUrl: baseUrl ?? provider.base_url,
-    settings: settings ?? provider.settings,
-  })
+  expectStillUsable(provider, { baseUrl, settings })
   const key = typeof apiKey === 'string' ? await keyToSeal(session, apiKey) : apiKey
   await change((tx) => changeProvider(tx, actor, { provider, baseUrl, settings, key }))
   return providerOutput(await providerOf(db, name))
+}
+
+/** A new address or key is no reason to refuse settings that a newer version has stored. */
+function expectStillUsable(
+  { name, kind, base_url, settings: stored }: Provider,
+  { baseUrl = base_url, settings }: { baseUrl: string | undefined; settings: Record<string, unknown> | undefined },
+): void {
+  if (settings !== undefined) return expectUsable({ name, kind, baseUrl, settings })
+  const { problem } = readStoredSettings({ name, kind, baseUrl, settings: stored })
+  if (problem === undefined) return
+  throw new CliError(`The settings of ${name} cannot be used: ${problem}. Set them with --settings.`)
 }
 
 async function setEnabled({ db, actor, change }: Session, name: string, isEnabled: boolean): Promise<Output> {

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { addDeployment, removeDeployment } from '../../actions/catalogue/models.ts'
-import { CONFIGURABLE_FIELDS, ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
+import { CONFIGURABLE_FIELDS, EMBEDDING_FIELDS, ROUTE_FIELDS } from '../../rules/calls/route-fields.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
+import { EMBEDDING_KINDS } from '../../providers/create-provider.ts'
 import { extraBodyProblemOf } from '../../rules/upstreams/extra-body.ts'
+import { kindOf } from '../../store/catalogue/catalogue.ts'
 import { findModel, type NewDeployment } from '../../store/catalogue/models.ts'
 import { findProvider } from '../../store/catalogue/providers.ts'
 import { listOf, upstreamModelOf, wholeNumber } from '../arguments.ts'
@@ -12,7 +14,7 @@ import { allClassesOf, priceDocument, priceOption } from './prices.ts'
 import { facts, type Output } from '../print.ts'
 import { addChange, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
-const FIELDS = ROUTE_FIELDS.join(', ')
+const FIELDS = [...ROUTE_FIELDS, ...EMBEDDING_FIELDS].join(', ')
 const TAKEN_FIELDS: readonly string[] = CONFIGURABLE_FIELDS
 
 const GROUPS = `
@@ -123,9 +125,15 @@ async function route({ db, actor, change }: Session, modelId: string, options: R
   const extraBody = written === undefined ? undefined : await extraBodyIn(written)
   const provider = await findProvider(db, name)
   if (!provider) throw unknownId('provider', name)
-  if (!(await findModel(db, modelId))) throw unknownId('model', modelId)
+  const model = await findModel(db, modelId)
+  if (!model) throw unknownId('model', modelId)
+  const makesEmbeddings = EMBEDDING_KINDS.has(provider.kind)
+  if (kindOf(model) === 'embedding' && !makesEmbeddings) {
+    const kinds = [...EMBEDDING_KINDS].join(', ')
+    throw new CliError(`${modelId} is an embedding model, and ${name} makes no embeddings. These kinds do: ${kinds}`)
+  }
   const wanted = { modelId, providerId: provider.id, unsupportedFields: unsupported, extraBody, cost, ...deployment }
-  const id = await change((tx) => addDeployment(tx, actor, { deployment: wanted, provider: name }))
+  const id = await change((tx) => addDeployment(tx, actor, { deployment: wanted, provider: name, makesEmbeddings }))
   const { upstreamModel, position, weight } = options
   return {
     document: {

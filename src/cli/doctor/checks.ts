@@ -12,8 +12,9 @@ import { partitionDaysAhead } from '../../store/partitions.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { sumAnomalies } from '../../store/billing/usage-anomalies.ts'
 import { CliError } from '../failures.ts'
-import { apiKeyOf, probe } from '../catalogue/probe.ts'
+import { apiKeyOf, probe, probedModelOf, type ProbedModel } from '../catalogue/probe.ts'
 import { keyRefusalText, type Provider } from '../catalogue/provider-keys.ts'
+import { readStoredSettings } from '../catalogue/provider-settings.ts'
 
 /** One line of `parley doctor`. A hint is no problem: an installation without a caller yet is healthy. */
 export interface Finding {
@@ -116,19 +117,16 @@ export async function checkProviders(db: Db, secrets: Secrets, isOffline: boolea
   }
   const findings = await Promise.all(
     providers.map(async (provider) => {
-      const upstreamModel = routes.find((route) => route.provider === provider.name)?.upstream_model
-      const answer = await checkProvider(provider, secrets, isOffline ? undefined : upstreamModel)
+      const route = routes.find((candidate) => candidate.provider === provider.name)
+      const asked = isOffline || !route ? undefined : probedModelOf(route)
+      const answer = await checkProvider(provider, secrets, asked)
       return [answer].concat(refusedKeys(provider))
     }),
   )
   return findings.flat()
 }
 
-async function checkProvider(
-  provider: Provider,
-  secrets: Secrets,
-  upstreamModel: string | undefined,
-): Promise<Finding> {
+async function checkProvider(provider: Provider, secrets: Secrets, asked: ProbedModel | undefined): Promise<Finding> {
   const check = `provider ${provider.name}`
   const keys = provider.keys.filter((key) => key.enabled)
   if (keys.length === 0 && provider.keys.length > 0) {
@@ -136,7 +134,9 @@ async function checkProvider(
   }
   try {
     for (const key of keys) apiKeyOf(provider, key, secrets)
-    if (upstreamModel === undefined) {
+    const { name, kind, base_url: baseUrl, settings } = provider
+    const { problem } = readStoredSettings({ name, kind, baseUrl, settings })
+    if (asked === undefined || problem !== undefined) {
       return {
         check,
         state: 'ok',
@@ -145,10 +145,10 @@ async function checkProvider(
     }
     // One that was not refused, if there is one: those that were are told apart.
     const key = keys.find(({ rejected_at }) => rejected_at === null) ?? keys[0]
-    const { phases, failure } = await probe(provider, key, secrets, upstreamModel)
+    const { phases, failure } = await probe(provider, key, secrets, asked)
     if (failure !== undefined) return { check, state: 'problem', detail: failure }
     const firstToken = phases.find(({ phase }) => phase === 'first token')
-    return { check, state: 'ok', detail: `${upstreamModel} answered after ${firstToken?.ms} ms` }
+    return { check, state: 'ok', detail: `${asked.upstreamModel} answered after ${firstToken?.ms} ms` }
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     return { check, state: 'problem', detail: error.message }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
 import { createSecrets } from '../../platform/secrets.ts'
+import { checkRouteFields, checkSettings } from './catalogue-checks.ts'
 import * as checks from './checks.ts'
 import { sentenceOf } from '../failures.ts'
 import { checkLogins } from './login-checks.ts'
@@ -47,8 +48,10 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
     ['logins', () => checkLogins(config, db)],
     ['partitions', () => checks.checkPartitions(db)],
     ['secrets', () => checkSecrets(db, secrets, config.PARLEY_LEASE_MS)],
+    ['settings', () => checkSettings(db)],
     ['providers', () => checks.checkProviders(db, secrets, isOffline)],
     ['models', () => checks.checkModels(db)],
+    ['routes', () => checkRouteFields(db)],
     ['callers', () => checks.checkCallers(db)],
     ['holds', () => checks.checkHolds(db, config.PARLEY_LEASE_MS)],
     ['usage reports', () => checks.checkUsageReports(db)],

@@ -11,6 +11,8 @@ import { titleOfMovement, type LedgerKind } from '../../rules/billing/ledger-lab
 import { formatAmount, formatCredits } from '../../rules/money.ts'
 import { centsOf, TOP_UP_MAX, TOP_UP_MIN } from '../../rules/billing/payments.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
+import { endpointOf, type CallEndpointName } from '../../rules/endpoints.ts'
+import { findEndpoints } from '../../store/calls/calls.ts'
 import type { Db } from '../../store/database.ts'
 import { findPayment } from '../../store/billing/payments.ts'
 import { findAlert } from '../../store/billing/wallet-alerts.ts'
@@ -42,7 +44,10 @@ export function walletRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/ledger', async ({ db, project, query }) => {
     const search = { ...filtersOf(query), projectId: project.id, after: placeOf(query.after), most: query.limit }
     const { rows, next } = await listLedger(db, search)
-    return { items: rows.map(entryOf), next: next ? `${next.atUs}.${next.id}.${next.balance}` : null }
+    return {
+      items: await entriesOf(db, project.id, rows),
+      next: next ? `${next.atUs}.${next.id}.${next.balance}` : null,
+    }
   })
   route(app, world, 'GET /api/projects/:project/ledger.csv', (call) => Readable.from(csvRows(call)))
 
@@ -129,11 +134,24 @@ function timeOf({ kind, atUs }: LedgerRow): Date {
   return new Date(kind === 'usage' ? Math.floor(ms / DAY_MS) * DAY_MS : ms)
 }
 
-function entryOf(row: LedgerRow) {
-  const { kind, delta, balanceAfter, calls, reference, reason, corrects } = row
+async function entriesOf(db: Db, projectId: string, rows: readonly LedgerRow[]) {
+  const endpoints = await findEndpoints(
+    db,
+    projectId,
+    rows.map(callIn).filter((callId) => callId !== null),
+  )
+  return rows.map((row) => entryOf(row, endpoints))
+}
+
+/** The call that a movement corrects. What else is corrected is another transfer. */
+function callIn({ kind, delta, corrects }: LedgerRow): string | null {
+  return kind === 'late_charge' || (kind === 'refund' && delta > 0n) ? corrects : null
+}
+
+function entryOf(row: LedgerRow, endpoints: ReadonlyMap<string, CallEndpointName>) {
+  const { kind, delta, balanceAfter, calls, reference, reason } = row
   const at = timeOf(row)
-  // What else is corrected is another transfer.
-  const isOfCall = kind === 'late_charge' || (kind === 'refund' && delta > 0n)
+  const callId = callIn(row)
   return {
     id: kind === 'usage' ? at.toISOString().slice(0, 10) : row.id,
     kind,
@@ -144,7 +162,7 @@ function entryOf(row: LedgerRow) {
     calls,
     reference,
     reason,
-    call: isOfCall && corrects !== null ? completionIdOf(corrects) : null,
+    call: callId === null ? null : completionIdOf(callId, endpointOf(endpoints.get(callId))),
   }
 }
 
@@ -158,18 +176,21 @@ async function* csvRows({
   let after: LedgerPlace | undefined
   for (let sent = 0; sent < CSV_ROWS_MAX;) {
     const search = { ...filtersOf(query), projectId: project.id, after, most: CSV_ROWS_PER_READ }
-    const { rows, next } = await inTenant((db) => listLedger(db, search))
-    const [first, ...others] = rows.map(cellsOf)
+    const { entries, next } = await inTenant(async (db) => {
+      const found = await listLedger(db, search)
+      return { entries: await entriesOf(db, project.id, found.rows), next: found.next }
+    })
+    const [first, ...others] = entries.map(cellsOf)
     if (first) yield csvOf(first, others)
-    sent += rows.length
+    sent += entries.length
     after = next
     if (next === undefined) return
   }
 }
 
 /** Amounts without a sign: a spreadsheet would take one for a formula. */
-function cellsOf(row: LedgerRow): string[] {
-  const { id, title, at, deltaNanos, balanceAfterNanos, calls, reference, reason, call } = entryOf(row)
+function cellsOf(entry: ReturnType<typeof entryOf>): string[] {
+  const { id, title, at, deltaNanos, balanceAfterNanos, calls, reference, reason, call } = entry
   return [
     at.toISOString(),
     title,

@@ -9,6 +9,7 @@ import { jsonOfMetadata } from '../../rules/calls/metadata.ts'
 import { CALL_OUTCOMES, type CallOutcome } from '../../rules/billing/charging.ts'
 import { breakdownOf } from '../../rules/billing/costs.ts'
 import { csvOf } from '../../rules/csv.ts'
+import { CALL_ENDPOINTS, endpointOf } from '../../rules/endpoints.ts'
 import { ERRORS } from '../../rules/errors.ts'
 import { formatAmount, parseCredits } from '../../rules/money.ts'
 import { KEPT_MS } from '../../rules/retention.ts'
@@ -108,7 +109,8 @@ function filtersOf(query: FilterQuery): CallFilters {
 
 function callOf(row: CallRow, names: Map<string, string>) {
   return {
-    id: completionIdOf(row.id),
+    id: completionIdOf(row.id, endpointOf(row.endpoint)),
+    endpoint: CALL_ENDPOINTS[endpointOf(row.endpoint)].path,
     requestId: row.request_id,
     beganAt: row.began_at,
     model: row.model_id,
@@ -157,7 +159,8 @@ async function detailOf(db: Db, receipt: Receipt, names: Map<string, string>) {
 
 function headOf(receipt: Receipt, names: Map<string, string>) {
   return {
-    id: completionIdOf(receipt.callId),
+    id: completionIdOf(receipt.callId, receipt.endpoint),
+    endpoint: CALL_ENDPOINTS[receipt.endpoint].path,
     requestId: receipt.requestId,
     beganAt: new Date(Number.parseInt(receipt.callId.replaceAll('-', '').slice(0, 12), 16)),
     model: receipt.modelId,
@@ -180,7 +183,7 @@ function headOf(receipt: Receipt, names: Map<string, string>) {
 const CSV_HEADER = ['began at (UTC)', 'completion id', 'request id', 'model', 'key', 'conversation id', 'streamed']
   .concat(['status', 'outcome', 'finish reason', 'error code', 'first token (ms)', 'duration (ms)', 'tries'])
   .concat(['input tokens', 'cached input tokens', 'cache write tokens', 'output tokens', 'reasoning tokens'])
-  .concat(['charged (USD)', 'metadata'])
+  .concat(['charged (USD)', 'endpoint', 'metadata'])
 
 /** Many short transactions: a slow download holds none open. */
 async function* csvRows({
@@ -215,7 +218,7 @@ async function* csvRows({
 function cellsOf(row: CallRow, names: Map<string, string>): string[] {
   return [
     row.began_at.toISOString(),
-    completionIdOf(row.id),
+    completionIdOf(row.id, endpointOf(row.endpoint)),
     row.request_id,
     row.model_id,
     names.get(row.key_pair_id) ?? row.key_pair_id,
@@ -230,5 +233,6 @@ function cellsOf(row: CallRow, names: Map<string, string>): string[] {
     String(row.tries),
     ...TOKEN_COLUMNS.names.map((name) => String(row[name])),
     formatAmount(row.charged_nanos),
+    CALL_ENDPOINTS[endpointOf(row.endpoint)].path,
   ]
 }

@@ -3,6 +3,8 @@ import { Readable } from 'node:stream'
 import { deleteConversation } from '../../actions/calls/conversations.ts'
 import { notThere, wrongFields } from '../../actions/refusals.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
+import { endpointOf } from '../../rules/endpoints.ts'
+import { findEndpoints } from '../../store/calls/calls.ts'
 import { markdownOf, readableOf, textStateOf, titleOf } from '../../rules/calls/transcripts.ts'
 import {
   findConversation,
@@ -77,29 +79,43 @@ interface InTenant {
   inTenant<T>(work: (tx: Db) => Promise<T>): Promise<T>
 }
 
+/** A message, and the id of the answer that it came with. */
+type Exported = MessageRow & { completion: string }
+
 /** Many short transactions: a slow download holds none open. */
-async function* messagesOf({ inTenant }: InTenant, key: { projectId: string; id: string }): AsyncGenerator<MessageRow> {
+async function* messagesOf({ inTenant }: InTenant, key: { projectId: string; id: string }): AsyncGenerator<Exported> {
   let after = 0n
   for (let sent = 0; sent < EXPORTED_MAX; sent += EXPORTED_PER_READ) {
-    const rows = await inTenant((db) => listMessagesAfter(db, key, after, EXPORTED_PER_READ))
-    yield* rows
+    const { rows, endpoints } = await inTenant(async (db) => {
+      const found = await listMessagesAfter(db, key, after, EXPORTED_PER_READ)
+      return {
+        rows: found,
+        endpoints: await findEndpoints(
+          db,
+          key.projectId,
+          found.map(({ callId }) => callId),
+        ),
+      }
+    })
+    for (const row of rows)
+      yield { ...row, completion: completionIdOf(row.callId, endpointOf(endpoints.get(row.callId))) }
     after = rows.at(-1)?.seq ?? after
     if (rows.length < EXPORTED_PER_READ) return
   }
 }
 
-async function* jsonOf(row: ConversationRow, messages: AsyncIterable<MessageRow>): AsyncGenerator<string> {
+async function* jsonOf(row: ConversationRow, messages: AsyncIterable<Exported>): AsyncGenerator<string> {
   const { id, createdAt, lastCallAt, calls } = row
   yield `${JSON.stringify({ id, createdAt, lastCallAt, calls }).slice(0, -1)},"messages":[`
   let separator = '\n'
   for await (const message of messages) {
-    const { role, content, callId, createdAt: at } = message
+    const { role, content, completion, createdAt: at } = message
     const said = {
       role,
       ...(content as object | null),
       text: textStateOf(message),
       at,
-      completion: completionIdOf(callId),
+      completion,
     }
     yield `${separator}${JSON.stringify(said)}`
     separator = ',\n'
@@ -107,7 +123,7 @@ async function* jsonOf(row: ConversationRow, messages: AsyncIterable<MessageRow>
   yield '\n]}\n'
 }
 
-async function* transcriptOf(row: ConversationRow, messages: AsyncIterable<MessageRow>): AsyncGenerator<string> {
+async function* transcriptOf(row: ConversationRow, messages: AsyncIterable<Exported>): AsyncGenerator<string> {
   yield `# Conversation ${row.id}\n\n`
   for await (const message of messages) yield markdownOf(message)
 }
@@ -159,6 +175,6 @@ function messageOf(row: MessageRow, call: CallOfMessage | undefined) {
     at: row.createdAt,
     text: textStateOf(row),
     ...readableOf(row.content),
-    call: call ? { ...call, id: completionIdOf(call.id), chargedNanos: call.charged } : null,
+    call: call ? { ...call, id: completionIdOf(call.id, endpointOf(call.endpoint)), chargedNanos: call.charged } : null,
   }
 }

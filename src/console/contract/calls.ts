@@ -41,6 +41,8 @@ function expectWholePair(query: z.output<typeof filters>, context: z.RefinementC
 const call = z.object({
   /** The completion's id, as the caller got it. */
   id: z.string(),
+  /** Its path. */
+  endpoint: z.string(),
   requestId: z.string(),
   beganAt: time,
   model: z.string(),

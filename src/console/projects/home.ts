@@ -5,6 +5,7 @@ import { wordsOf } from '../../rules/calls/call-labels.ts'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
+import { endpointOf } from '../../rules/endpoints.ts'
 import { FAILURES } from '../../rules/billing/usage-counts.ts'
 import { momentsOf, spanBefore, type Span } from '../../rules/billing/usage-spans.ts'
 import { listCalls, type Budget, type CallRow } from '../../store/calls/calls.ts'
@@ -129,7 +130,7 @@ async function newestCall(db: Db, projectId: string) {
 
 function callOf(row: CallRow, names: Map<string, string>) {
   return {
-    id: completionIdOf(row.id),
+    id: completionIdOf(row.id, endpointOf(row.endpoint)),
     requestId: row.request_id,
     beganAt: row.began_at,
     model: row.model_id,

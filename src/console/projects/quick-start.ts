@@ -50,6 +50,7 @@ function allowedModels(inTenant: InTenant, projectId: string): Promise<readonly 
 async function servedModels(db: Db, allowed: readonly string[] | null, nowMs: number): Promise<Model[]> {
   const models = await loadModels(db)
   return [...models.values()].filter(
-    (model) => isServed(model, nowMs) && (allowed === null || allowed.includes(model.id)),
+    // The examples and the playground are chats.
+    (model) => model.kind === 'chat' && isServed(model, nowMs) && (allowed === null || allowed.includes(model.id)),
   )
 }

@@ -14,6 +14,8 @@ import {
   type OutcomeWords,
 } from '../../rules/recommendations/outcome-labels.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
+import { endpointOf, type CallEndpointName } from '../../rules/endpoints.ts'
+import { findEndpoints } from '../../store/calls/calls.ts'
 import { LABELS } from '../../rules/recommendations/block.ts'
 import type { Db } from '../../store/database.ts'
 import {
@@ -65,7 +67,12 @@ export function monetizationRoutes(app: FastifyInstance, world: World): void {
     const shown = rows.slice(0, query.limit)
     const blocked = new Set(blockedAdvertisers)
     const next = rows.length > query.limit ? (shown.at(-1)?.id ?? null) : null
-    return { items: shown.map((row) => recommendationOf(row, blocked)), next }
+    const endpoints = await findEndpoints(
+      db,
+      project.id,
+      shown.map(({ callId }) => callId),
+    )
+    return { items: shown.map((row) => recommendationOf(row, blocked, endpoints)), next }
   })
 
   route(app, world, 'GET /api/projects/:project/monetization/catalogue', async ({ db, query }) => ({
@@ -111,7 +118,11 @@ async function outcomesOf(db: Db, projectId: string, hours: number) {
   return { from, calls: sumOf(outcomes), recommended, outcomes }
 }
 
-function recommendationOf(row: RecommendationRow, blocked: ReadonlySet<string>) {
+function recommendationOf(
+  row: RecommendationRow,
+  blocked: ReadonlySet<string>,
+  endpoints: ReadonlyMap<string, CallEndpointName>,
+) {
   const { id, callId, advertiserId, turn, relevance, priceNanos, label, state, createdAt } = row
   return {
     id,
@@ -123,6 +134,6 @@ function recommendationOf(row: RecommendationRow, blocked: ReadonlySet<string>) 
     relevance,
     priceNanos,
     state,
-    call: completionIdOf(callId),
+    call: completionIdOf(callId, endpointOf(endpoints.get(callId))),
   }
 }

@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { ConversationCache } from '../../providers/provider.ts'
 import type { ChatRequest } from '../../rules/calls/chat-request.ts'
 import { beginsWith, openingOf, type Opening } from '../../rules/calls/openings.ts'
 import type { LoadedDigestKeys } from '../digest-keys.ts'
+import { keyedDigest } from '../../rules/keyed-digest.ts'
 
 /**
  * Which conversations come back. What the store remembers of a conversation comes with the look-up that is made anyway, and
@@ -25,7 +25,7 @@ export function createOpenings(digestKeys: Pick<LoadedDigestKeys, 'keyFor'>): Op
   return {
     cacheOf(projectId, id, request, stored) {
       const digestKey = digestKeys.keyFor('prompt-caches')
-      const digest = createHmac('sha256', digestKey).update(`${projectId} ${id}`).digest().subarray(0, 16)
+      const digest = keyedDigest(digestKey).update(`${projectId} ${id}`).digest().subarray(0, 16)
       const key = digest.toString('base64url')
       const known = [stored, seen.get(key)].filter((opening) => opening !== undefined)
       return { key, isReturning: known.some((opening) => beginsWith(request, opening, digestKey)) }

@@ -60,7 +60,7 @@ export function unpaidBody(): ParleyError {
 }
 
 const RETRY_AFTER_SECONDS = 1
-const WHO = { key_pair: 'This key pair', project: 'This project', account: 'This account' }
+const WHO = { session: 'This session', key_pair: 'This key pair', project: 'This project', account: 'This account' }
 
 export function noPlace(full: FullShare): ParleyError {
   const options = { retryAfterSeconds: RETRY_AFTER_SECONDS, details: { reason: `${full}_calls` } }

@@ -6,12 +6,15 @@ import type { Call } from '../call.ts'
 /** Fields of requests that nobody reads, counted by name for whoever has mistyped one. */
 export interface IgnoredFields {
   /** Of a call that has credit: who is always refused is not worth a row. */
-  note(call: Pick<Call, 'caller' | 'createdAt' | 'body'>): void
-  /** Writes the counts down, now and then and out of the way of calls. */
+  note(call: Pick<Call, 'caller' | 'createdAt' | 'body' | 'endpoint'>): void
+  /**
+   * Writes the counts down, now and then and out of the way of calls. Those that cannot be written are kept for the next time;
+   * where only the answer was lost, they are counted twice, which misleads nobody about a mistyped name.
+   */
   write(): Promise<void>
 }
 
-/** Between two writes. A name that finds no place is counted when it is sent again. */
+/** In memory at any time. A name that finds no place is counted when it is sent again. */
 const PROJECTS_MAX = 2_000
 const WRITTEN_AT_ONCE = 1_000
 
@@ -26,16 +29,20 @@ export function createIgnoredFields(db: Db, statement = countIgnoredFields): Ign
     return fields
   }
 
+  function add({ projectId, name, times, lastAt }: IgnoredField): void {
+    const fields = fieldsOf(projectId)
+    const known = fields?.get(name)
+    if (known) {
+      known.times += times
+      if (lastAt > known.lastAt) known.lastAt = lastAt
+    } else if ((fields?.size ?? 0) < IGNORED_FIELDS_PER_DAY_MAX) {
+      fields?.set(name, { projectId, name, times, lastAt })
+    }
+  }
+
   return {
-    note({ caller: { projectId }, createdAt: lastAt, body }) {
-      const names = ignoredFieldsOf(body)
-      if (names.length === 0) return
-      const fields = fieldsOf(projectId)
-      for (const name of names) {
-        const { times = 0 } = fields?.get(name) ?? {}
-        if (times > 0 || (fields?.size ?? 0) < IGNORED_FIELDS_PER_DAY_MAX)
-          fields?.set(name, { projectId, name, times: times + 1, lastAt })
-      }
+    note({ caller: { projectId }, createdAt: lastAt, body, endpoint }) {
+      for (const name of ignoredFieldsOf(body, endpoint)) add({ projectId, name, times: 1, lastAt })
     },
     async write() {
       const fields = counted
@@ -43,7 +50,16 @@ export function createIgnoredFields(db: Db, statement = countIgnoredFields): Ign
         .flatMap((byName) => byName.values())
         .toArray()
       counted.clear()
-      for (let n = 0; n < fields.length; n += WRITTEN_AT_ONCE) await statement(db, fields.slice(n, n + WRITTEN_AT_ONCE))
+      for (let n = 0; n < fields.length; n += WRITTEN_AT_ONCE) {
+        const some = fields.slice(n, n + WRITTEN_AT_ONCE)
+        try {
+          await statement(db, some)
+        } catch (error) {
+          // Kept for the next write, among what was counted meanwhile; last those that failed, should it be because of one of them.
+          for (const field of [...fields.slice(n + WRITTEN_AT_ONCE), ...some]) add(field)
+          throw error
+        }
+      }
     },
   }
 }

@@ -51,12 +51,14 @@ export function createIntake(options: IntakeOptions): Intake {
   const addresses = createRates(rateOf(limits.addressRequestsPerSecond), now)
   const refusedKeys = createRates(rateOf(REFUSED_KEYS_PER_SECOND), now)
   const keyPairs = createRates(rateOf(limits.keyPairRequestsPerSecond), now)
+  const sessions = createRates(rateOf(limits.sessionRequestsPerSecond), now)
   const places = createShares({
     all: callsMax,
     // Too many in all are refused later, as 503: what is wrong with a request is said first.
     most: Number.POSITIVE_INFINITY,
     project: shareOf(callsMax, limits.projectCallsPercent),
     keyPair: shareOf(callsMax, limits.keyPairCallsPercent),
+    session: limits.sessionCallsAtOnce,
   })
   const memory = createMemory(limits, (bytes) => metrics.bodyBytes.set(bytes))
 
@@ -80,7 +82,9 @@ export function createIntake(options: IntakeOptions): Intake {
       throw refusal
     },
     admit(caller, declaredBytes) {
-      const { keyPairId, publisherId } = caller
+      const { keyPairId, publisherId, session } = caller
+      // First: what one of its browsers sends too much is not taken from the pair's.
+      if (session) refuseFor(sessions.waitOf(session.id), 'session_rate', 'Too many requests with this session')
       refuseFor(keyPairs.waitOf(keyPairId), 'key_pair_rate', 'Too many requests with this key pair')
       refuseFor(work.waitOf(publisherId), 'account_work', 'This account sends more than its share of large requests')
       const bodyBytesMax = caller.isWalletEmpty ? UNPAID_BODY_BYTES_MAX : undefined

@@ -12,19 +12,22 @@ export interface Holder {
   readonly publisherId: string
   readonly projectId: string
   readonly keyPairId: string
+  readonly session?: { readonly id: string } | undefined
 }
 
 export function createShares(limits: ShareLimits, onChange: (taken: number) => void = () => {}): Shares {
   const accounts = new Map<string, number>()
   const projects = new Map<string, number>()
   const keyPairs = new Map<string, number>()
+  const sessions = new Map<string, number>()
   let all = 0
 
-  function add({ publisherId, projectId, keyPairId }: Holder, amount: number): void {
+  function add({ publisherId, projectId, keyPairId, session }: Holder, amount: number): void {
     all += amount
     addTo(accounts, publisherId, amount)
     addTo(projects, projectId, amount)
     addTo(keyPairs, keyPairId, amount)
+    if (session) addTo(sessions, session.id, amount)
     onChange(all)
   }
 
@@ -36,6 +39,7 @@ export function createShares(limits: ShareLimits, onChange: (taken: number) => v
         account: account ?? 0,
         project: projects.get(who.projectId) ?? 0,
         keyPair: keyPairs.get(who.keyPairId) ?? 0,
+        session: (who.session && sessions.get(who.session.id)) ?? 0,
         accounts: accounts.size + (account === undefined ? 1 : 0),
       }
       const full = fullShareOf(amount, taken, limits)

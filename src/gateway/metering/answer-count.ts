@@ -16,6 +16,8 @@ export interface AnswerCount {
   count(): Promise<AnswerTokens>
   /** Counting at once would hold up the others. */
   readonly isLong: boolean
+  /** Something of it is there, also where that is no text. */
+  readonly isStarted: boolean
   /** It is in a script whose tokens nobody has seen reported: our count may be far off. */
   readonly isUnknown: boolean
   readonly seen: SeenAnswer
@@ -33,10 +35,12 @@ export function createAnswerCount(ratioOf: (script: Script) => number | undefine
   const text = createTextCount(ratioOf)
   const thoughts = createTextCount(ratioOf)
   const toolCalls = new Set<number>()
+  let isStarted = false
   return {
     add(chunk) {
+      isStarted = true
       // Nothing that the model wrote.
-      if (chunk.type === 'reasoning_signature') return ''
+      if (chunk.type === 'reasoning_signature' || chunk.type === 'embedding') return ''
       if (chunk.type === 'tool_call') toolCalls.add(chunk.index)
       const said = chunk.type === 'tool_call' ? (chunk.name ?? '') + chunk.arguments : chunk.text
       const part = chunk.type === 'reasoning' ? thoughts : text
@@ -50,6 +54,9 @@ export function createAnswerCount(ratioOf: (script: Script) => number | undefine
     },
     get isLong() {
       return text.uncountedBytes + thoughts.uncountedBytes > LONG_BYTES
+    },
+    get isStarted() {
+      return isStarted
     },
     get isUnknown() {
       return text.isUnknown || thoughts.isUnknown

@@ -39,6 +39,8 @@ export interface ConclusionOptions {
   outputMax: number
   /** The provider was told so. Otherwise it is only what the catalogue says of the model. */
   isTold: boolean
+  /** A whole answer without a report is odd. */
+  isReportDue: boolean
   /** The model is known to think unseen. */
   isHiding: boolean
   held(): Nanos
@@ -83,7 +85,7 @@ export function createConclusion(options: ConclusionOptions) {
     if (end === 'used up') usage.output += unseenTokens(usage, 'output') + 1
     // A report that came with the first chunk says nothing of the answer yet, and need not.
     const odd = soFar?.anomalies.filter((anomaly) => anomaly !== 'zero') ?? []
-    const anomalies: Anomaly[] = end === 'whole' ? [...odd, 'missing'] : odd
+    const anomalies: Anomaly[] = end === 'whole' && options.isReportDue ? [...odd, 'missing'] : odd
     return { usage, source: 'estimated', anomalies, reported, hasHidden: false }
   }
 

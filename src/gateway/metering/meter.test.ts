@@ -38,6 +38,7 @@ function meterOver(heldTokens: number, more: Partial<MeterOptions> & { moreToken
     figures: { ...NO_FIGURES, reasoning: 0 },
     outputMax: 10_000,
     isTold: true,
+    isReportDue: true,
     isHiding: false,
     ratioOf: () => undefined,
     isBounded: false,
@@ -271,4 +272,19 @@ test('the first conclusion is the last: whoever asks again is told the same', as
   const first = await meter.conclude('whole')
   meter.report({ ...NO_USAGE, input: 1, output: 1 }, false)
   assert.equal(await meter.conclude('cancelled'), first)
+})
+
+test('vectors add nothing to what the prompt costs: no hold grows for them, and a report that is missing is not odd', async () => {
+  const price = { ...PRICE, output: 0n, reasoning: 0n }
+  const held = () => costOf({ ...NO_USAGE, input: PROMPT.tokens }, price)
+  const { meter, hold } = meterOver(0, { price, held, isReportDue: false })
+  assert.equal(meter.isStarted, false)
+  for (let index = 0; index < 100; index++) {
+    assert.equal(await meter.admit({ type: 'embedding', index, vector: 'AAAAAAAAAAAA' }), true)
+    assert.equal(await meter.hasRoom(), true)
+  }
+  assert.equal(meter.isStarted, true)
+  assert.equal(hold.extensions, 0)
+  const { usage, source, anomalies } = await meter.conclude('whole')
+  assert.deepEqual([usage, source, anomalies], [{ ...NO_USAGE, input: 10 }, 'estimated', []])
 })

@@ -101,8 +101,7 @@ export function createMeter(options: MeterOptions): Meter {
       return running ? running.then(() => growth.isEnough(growth.isPossible || fitsAnother())) : growth.isEnough(false)
     },
     get isStarted() {
-      const { bytes, thoughtBytes, toolCalls } = answer.seen
-      return bytes + thoughtBytes + toolCalls > 0
+      return answer.isStarted
     },
     get isInTheDark() {
       return conclusion.isInTheDark

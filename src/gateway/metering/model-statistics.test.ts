@@ -8,6 +8,7 @@ import { createModelStatistics, type ReportedCall } from './model-statistics.ts'
 
 const MODEL: Model = {
   id: 'm',
+  kind: 'chat',
   ownedBy: 'p',
   createdAt: new Date(0),
   contextWindow: 1_000,

@@ -4,13 +4,16 @@ import { parseChatRequest } from '../../rules/calls/chat-request.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { NO_FIGURES } from '../../rules/catalogue/figures.ts'
 import type { Model } from '../../rules/upstreams/routing.ts'
+import type { Route } from '../upstreams/catalogue.ts'
 import type { Caller } from '../authenticate.ts'
 import { createWork } from '../intake/work.ts'
-import { createModelStatistics } from './model-statistics.ts'
-import { meterPrompt } from './prompt.ts'
+import { createModelStatistics, type ModelStatistics } from './model-statistics.ts'
+import { meterRoutes } from './prompt.ts'
+import { createTokenMemory, type TokenMemory } from './token-memory.ts'
 
 const MODEL: Model = {
   id: 'm',
+  kind: 'chat',
   ownedBy: 'p',
   createdAt: new Date(0),
   contextWindow: 1_000,
@@ -22,11 +25,20 @@ const MODEL: Model = {
 /** Three for the reply, four for the message. */
 const FRAME = 7
 
-function metered(content: unknown, model: Partial<Model> = {}, statistics = createModelStatistics()) {
+interface Remembered {
+  statistics: ModelStatistics
+  tokenMemory: TokenMemory
+  publisherId: string
+}
+
+async function metered(content: unknown, model: Partial<Model> = {}, more: Partial<Remembered> = {}) {
+  const { statistics = createModelStatistics(), tokenMemory = createTokenMemory(), publisherId = 'p' } = more
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content }] })
   const work = createWork({ accountPercent: 100 })
-  const call = { caller: { publisherId: 'p' } as Caller, bodyBytes: JSON.stringify(request).length }
-  return meterPrompt({ statistics, chance: Math.random, work }, call, request, { ...MODEL, ...model })
+  const call = { caller: { publisherId } as Caller, bodyBytes: JSON.stringify(request).length }
+  const route = { model: { ...MODEL, ...model }, deployments: [] } as unknown as Route
+  const [{ prompt }] = await meterRoutes({ statistics, chance: Math.random, work, tokenMemory }, call, request, [route])
+  return prompt
 }
 
 function isTooLong(message: RegExp) {
@@ -93,7 +105,7 @@ test('a hold follows the tokenizer of the model, as far as it was learned', asyn
     const tokenRatio = (await metered(long)).ratioTo(450 + FRAME)
     statistics.add(MODEL, { completionTokens: 1, hasHidden: false, tokenRatio })
   }
-  assert.equal((await metered(' word'.repeat(100), {}, statistics)).tokens, 150 + FRAME)
+  assert.equal((await metered(' word'.repeat(100), {}, { statistics })).tokens, 150 + FRAME)
 })
 
 test('nothing is learned from a prompt that is short, sampled, or has anything but text', async () => {
@@ -113,7 +125,7 @@ test('a sampled prompt is counted to the token when its provider has not', async
 test('in a script that the model was not seen to read, each byte may be a token: that is held, and our count is charged', async () => {
   const georgian = 'გამარჯობა მსოფლიო '.repeat(50)
   const statistics = createModelStatistics()
-  const unknown = await metered(georgian, { contextWindow: 100_000 }, statistics)
+  const unknown = await metered(georgian, { contextWindow: 100_000 }, { statistics })
   const ours = (await unknown.count('usual')) - FRAME
   assert.ok(unknown.tokens >= Buffer.byteLength(georgian.replaceAll(' ', '')))
   assert.ok(unknown.tokens <= Buffer.byteLength(georgian) + FRAME)
@@ -123,8 +135,29 @@ test('in a script that the model was not seen to read, each byte may be a token:
     const tokenRatio = unknown.ratioTo(4 * ours + FRAME)
     statistics.add(MODEL, { completionTokens: 1, hasHidden: false, tokenRatio })
   }
-  const known = await metered(georgian, { contextWindow: 100_000 }, statistics)
+  const known = await metered(georgian, { contextWindow: 100_000 }, { statistics })
   assert.equal(known.isUnknown, false)
   assert.equal(await known.count('usual'), 4 * ours + FRAME)
   assert.equal(known.tokens, 5 * ours + FRAME, 'and a quarter more')
+})
+
+test('what came again is not counted again: a long conversation stays exact, and each account has its own memory', async () => {
+  const message = (n: number) => ({ type: 'text', text: ` word${' more'.repeat(2_000 + n)}` })
+  const messages = Array.from({ length: 6 }, (_, n) => message(n))
+  const model = { contextWindow: 100_000 }
+  const tokenMemory = createTokenMemory()
+  for (let turn = 1; turn <= messages.length; turn++) await metered(messages.slice(0, turn), model, { tokenMemory })
+  const exact = messages.reduce((sum, _, n) => sum + 2_001 + n, 0)
+  assert.equal((await metered(messages, model, { tokenMemory })).tokens, exact + FRAME)
+  const others = await metered(messages, model, { tokenMemory, publisherId: 'other' })
+  assert.notEqual(others.tokens, exact + FRAME, 'sampled, with its leeway')
+})
+
+test('what was remembered of a text keeps its script', async () => {
+  const georgian = 'ანბანი '.repeat(60)
+  const model = { contextWindow: 100_000 }
+  const tokenMemory = createTokenMemory()
+  const first = await metered(georgian, model, { tokenMemory })
+  const again = await metered(georgian, model, { tokenMemory })
+  assert.deepEqual([again.tokens, again.isUnknown], [first.tokens, true])
 })

@@ -16,7 +16,7 @@ import {
 } from '../../rules/calls/tokens.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
-import type { Work } from '../intake/work.ts'
+import type { Route, Routes } from '../upstreams/catalogue.ts'
 import type { TokenRatio } from './model-statistics.ts'
 
 /** The prompt of one call, as far as it is money. */
@@ -34,25 +34,60 @@ export interface MeteredPrompt {
   ratioTo(reportedTokens: number): TokenRatio | undefined
 }
 
+/** Where a call can go, and what its prompt comes to there. */
+export interface MeteredRoute extends Route {
+  prompt: MeteredPrompt
+}
+export type MeteredRoutes = readonly [MeteredRoute, ...MeteredRoute[]]
+
 /** A sample may be wrong by this much. Where that matters, the prompt is counted. */
-const SAMPLE_LEEWAY = 1.25
+export const SAMPLE_LEEWAY = 1.25
 /** Shorter prompts say more of what a provider adds by itself. */
-const RATIO_TOKENS_MIN = 100
+export const RATIO_TOKENS_MIN = 100
+
+type Parts = Pick<Gateway, 'statistics' | 'chance' | 'work' | 'tokenMemory'>
+type Sender = Pick<Call, 'caller' | 'bodyBytes'>
+
+/** Those of the routes whose models can read the prompt. Throws 422 when it is longer than the context window of each. */
+export async function meterRoutes(
+  gateway: Parts,
+  call: Sender,
+  request: ChatRequest,
+  routes: Routes,
+): Promise<MeteredRoutes> {
+  const read = await readPrompt(gateway, call, request)
+  const metered: MeteredRoute[] = []
+  let refusal: ParleyError | undefined
+  for (const route of routes) {
+    try {
+      metered.push({ ...route, prompt: await meterPrompt(gateway, read, route.model) })
+    } catch (error) {
+      if (!(error instanceof ParleyError)) throw error
+      refusal ??= error
+    }
+  }
+  const [first, ...others] = metered
+  if (!first) throw refusal as ParleyError
+  return [first, ...others]
+}
+
+interface ReadPrompt {
+  prompt: Prompt
+  estimate: TextCount
+  /** Counts it in turns with others, once for all models. It takes long, however short a prompt is that must be counted. */
+  count(): Promise<Omit<TextCount, 'script'>>
+}
 
 /** Throws 422 when the prompt is longer than the model's context window. */
-export async function meterPrompt(
-  { statistics, chance, work }: Pick<Gateway, 'statistics' | 'chance' | 'work'>,
-  call: Pick<Call, 'caller' | 'bodyBytes'>,
-  request: ChatRequest,
+async function meterPrompt(
+  { statistics }: Parts,
+  { prompt, estimate, count }: ReadPrompt,
   model: Model,
 ): Promise<MeteredPrompt> {
   const { figures, contextWindow = Infinity } = model
-  const { prompt, estimate } = await estimateInTurn(work, call, request, chance)
-  /** Counting takes long, however short a prompt is that must be counted. */
-  const count = () => work.runInTurn(call.caller.publisherId, (giveWay) => countPromptInTurns(prompt, chance, giveWay))
   const usual = tokensBesideText(prompt, figures, TYPICAL_FIGURES)
   const held = tokensBesideText(prompt, figures, HELD_FIGURES)
-  const hasMedia = prompt.images + prompt.files > 0
+  const hasMedia = prompt.images + prompt.files + prompt.recordings > 0
   /** What the model's own tokenizer makes of a text; of a script that it was not seen to read, the most that is possible is
    * held, and our own count is charged if nobody reports. */
   const textTokens = ({ tokens, script }: TextCount, which: 'usual' | 'held') => {
@@ -82,13 +117,18 @@ export async function meterPrompt(
   }
 }
 
-async function estimateInTurn(
-  work: Work,
-  { caller: { publisherId }, bodyBytes }: Pick<Call, 'caller' | 'bodyBytes'>,
+async function readPrompt(
+  { work, chance, tokenMemory }: Parts,
+  { caller: { publisherId }, bodyBytes }: Sender,
   request: ChatRequest,
-  chance: () => number,
-): Promise<{ prompt: Prompt; estimate: TextCount }> {
-  const estimateOf = (prompt: Prompt) => ({ prompt, estimate: estimateTexts(prompt, chance) })
+): Promise<ReadPrompt> {
+  const known = tokenMemory.of(publisherId)
+  let counted: ReturnType<ReadPrompt['count']> | undefined
+  const estimateOf = (prompt: Prompt): ReadPrompt => ({
+    prompt,
+    estimate: estimateTexts(prompt, chance, known),
+    count: () => (counted ??= work.runInTurn(publisherId, (giveWay) => countPromptInTurns(prompt, chance, giveWay))),
+  })
   if (bodyBytes < LARGE_BODY_BYTES) return work.run(publisherId, () => estimateOf(promptOf(request)))
   return work.runInTurn(publisherId, async (giveWay) => {
     const prompt = promptOf(request)

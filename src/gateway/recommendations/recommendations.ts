@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Repeat } from '../../platform/every.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
@@ -29,6 +29,7 @@ import type { Call } from '../call.ts'
 import type { LoadedDigestKeys } from '../digest-keys.ts'
 import { decide, open, type Decision, type Opening, type Situation, type Sources } from './decision.ts'
 import { createRecommendationRecords, type RecommendationRecords } from './records.ts'
+import { keyedDigest } from '../../rules/keyed-digest.ts'
 
 /**
  * Recommendations, from the gateway's side. What a matcher says is asked for beside the answer and read when the answer
@@ -180,7 +181,7 @@ function recommendationChunkOf(block: Block): RecommendationChunk {
 
 function digestOf({ caller, conversationId }: Call, key: Buffer): ConversationDigest | undefined {
   if (conversationId === undefined) return undefined
-  const digest = createHmac('sha256', key).update(`${caller.projectId}/${conversationId}`).digest()
+  const digest = keyedDigest(key).update(`${caller.projectId}/${conversationId}`).digest()
   return { projectId: caller.projectId, digest }
 }
 

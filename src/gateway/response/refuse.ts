@@ -1,4 +1,4 @@
-import { STATUS_CODES, type IncomingMessage } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
 import { uuidv7 } from '../../platform/uuid.ts'
@@ -42,6 +42,7 @@ export function ourErrorOf(error: unknown): ParleyError {
 /** What is not even HTTP never becomes a request: it is answered on the bare socket. */
 export function refuseMalformed(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
+  if (isBehindAnswer(latest.get(socket))) return endSoon(socket, '')
   const ours = new ParleyError(CLIENT_ERRORS[error.code] ?? 'malformed')
   const body = JSON.stringify(errorBodyOf(ours, 'plain'))
   const head = [
@@ -51,9 +52,28 @@ export function refuseMalformed(error: ConnectionError, socket: Socket): void {
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  endSoon(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function endSoon(socket: Socket, lastWords: string): void {
+  socket.end(lastWords)
   // Not at once: what the client is still sending would make the system drop our answer before it is read.
   setTimeout(() => socket.destroy(), CLIENT_LINGER_MS).unref()
+}
+
+/** The answer to the request that came last on each connection. */
+const latest = new WeakMap<Socket, ServerResponse>()
+
+export function noteAnswer(response: ServerResponse): void {
+  if (response.socket) latest.set(response.socket, response)
+}
+
+/**
+ * Whether words of ours would stand inside of an answer that is being sent, or be a second one to a request that was refused
+ * before its body had come. Whoever reads several answers from one connection would take them for the next one.
+ */
+function isBehindAnswer(answer: ServerResponse | undefined): boolean {
+  return answer !== undefined && answer.headersSent && (!answer.writableFinished || !answer.req.complete)
 }
 
 const CLIENT_ERRORS: Record<string, ErrorCode> = {

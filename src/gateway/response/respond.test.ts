@@ -6,10 +6,15 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chunk } from '../../rules/calls/chunk.ts'
 import { ParleyError } from '../../rules/errors.ts'
+import { createChatEvents } from './chat-wire.ts'
 import { respondWithEvents, type RespondOptions } from './respond.ts'
 
 const HEAD = { id: 'chatcmpl-1', created: 1, model: 'm' }
-const OPTIONS: RespondOptions = { format: 'plain', includeUsage: false }
+const OPTIONS: RespondOptions = { format: 'plain' }
+
+async function* oneByOne(chunks: AsyncIterable<Chunk>): AsyncGenerator<readonly Chunk[]> {
+  for await (const chunk of chunks) yield [chunk]
+}
 
 /** Serves one stream on a real socket; resolves to what the caller's raw socket received and how the answer ended. */
 async function exchange(
@@ -19,7 +24,7 @@ async function exchange(
 ) {
   let ended: unknown = 'running'
   const server = createServer((_req, res: ServerResponse) => {
-    respondWithEvents(res, chunks, () => HEAD, { ...OPTIONS, ...options }).then(
+    respondWithEvents(res, oneByOne(chunks), () => HEAD, createChatEvents, { ...OPTIONS, ...options }).then(
       () => (ended = 'ok'),
       (error: unknown) => (ended = error),
     )

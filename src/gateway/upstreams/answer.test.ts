@@ -7,12 +7,17 @@ import type { ChatRequest } from '../../rules/calls/chat-request.ts'
 import type { Chunk } from '../../rules/calls/chunk.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
-import { answer } from './answer.ts'
+import { beginAnswer, type Ask } from './answer.ts'
 import { HungUp, type Call } from '../call.ts'
 import type { OpenDeployment } from './catalogue.ts'
 import { createUpstreams, type Upstreams } from './upstreams.ts'
 
 const REQUEST = { model: 'm', messages: [], stream: true } as unknown as ChatRequest
+const askOf = (request: ChatRequest): Ask => ({
+  effort: request.reasoning_effort,
+  stream: ({ provider }, upstream, signal) => provider.stream({ ...upstream, request }, signal),
+})
+const ASK = askOf(REQUEST)
 const TEXT: Chunk = { type: 'text', text: 'tea' }
 const FINISH: Chunk = { type: 'finish', reason: 'stop' }
 const ANSWER = [TEXT, FINISH]
@@ -29,6 +34,8 @@ interface Setting {
 function setUp({ scripts, keys = ['key'] }: Setting) {
   const clock = { ms: 0 }
   const asked: string[] = []
+  /** For the first token, at each attempt. */
+  const waited: number[] = []
   const abort = new AbortController()
   const metrics = createMetrics()
   const upstreams = createUpstreams({
@@ -54,14 +61,15 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
       provider: {
         name: id,
         cannotHonour: () => undefined,
-        async *stream({ apiKey }, signal) {
+        async *stream({ apiKey, timers }, signal) {
           asked.push(`${id} ${apiKey}`)
+          waited.push(timers.firstTokenMs)
           const chunks = script[Math.min(attempts++, script.length - 1)] ?? []
           for (const chunk of chunks) {
             await Promise.resolve()
             signal.throwIfAborted()
             if (chunk instanceof UpstreamError) throw chunk
-            yield chunk
+            yield [chunk]
           }
         },
       },
@@ -74,12 +82,13 @@ function setUp({ scripts, keys = ['key'] }: Setting) {
       facts: { streamed: true, attempts: [] },
       progress: {},
     }) as unknown as Call
-  async function ask(call = newCall(), signal = call.signal): Promise<Chunk[]> {
+  async function ask(call = newCall(), signal = call.signal, request = REQUEST): Promise<Chunk[]> {
     const chunks: Chunk[] = []
-    for await (const chunk of answer(upstreams, deployments, REQUEST, call, signal)) chunks.push(chunk)
+    for await (const batch of await beginAnswer(upstreams, deployments, askOf(request), call, signal))
+      chunks.push(...batch)
     return chunks
   }
-  return { upstreams, deployments, clock, asked, abort, metrics, newCall, ask }
+  return { upstreams, deployments, clock, asked, waited, abort, metrics, newCall, ask }
 }
 
 const fails = (kind: UpstreamErrorKind, status?: number, retryAfterSeconds?: number) => [
@@ -129,8 +138,8 @@ test('after the first chunk there is no other deployment', async () => {
   const broken = [TEXT, ...fails('truncated')]
   const { asked, newCall, upstreams, deployments } = setUp({ scripts: { a: [broken], b: [ANSWER] } })
   const call = newCall()
-  const chunks = answer(upstreams, deployments, REQUEST, call, call.signal)
-  assert.deepEqual((await chunks.next()).value, TEXT)
+  const chunks = (await beginAnswer(upstreams, deployments, ASK, call, call.signal))[Symbol.asyncIterator]()
+  assert.deepEqual((await chunks.next()).value, [TEXT])
   await assert.rejects(chunks.next(), isFailure('truncated'))
   assert.deepEqual(asked, ['a key'])
   assert.equal(call.facts.attempts[0]?.failed, 'truncated')
@@ -190,6 +199,71 @@ test('what a model wrote and nobody can use is the answer when there is no bette
     assert.equal(call.facts.deploymentId, 'a', 'who bills it')
     assert.equal(call.progress.oddEnding, 'UNEXPECTED_TOOL_CALL')
   }
+})
+
+test('after an answer that nobody can use there is one further try, whatever comes of it, and the last such answer counts', async () => {
+  const others: Chunk[] = [{ type: 'finish', reason: 'stop', odd: 'MALFORMED_FUNCTION_CALL' }]
+  const again = [new UpstreamError('model_failed', { answerAsIs: others })]
+  const two = setUp({ scripts: { a: [uselessly()], b: [again], c: [ANSWER] } })
+  const call = two.newCall()
+  assert.deepEqual(await two.ask(call), others)
+  assert.equal(call.facts.deploymentId, 'b', 'who bills what is paid')
+  const limited = setUp({ scripts: { a: [uselessly(), fails('rate_limited', 429), ANSWER] }, keys: ['1', '2', '3'] })
+  assert.deepEqual(await limited.ask(), USELESS)
+  const broken = setUp({ scripts: { a: [uselessly()], b: [fails('reset')], c: [ANSWER] } })
+  assert.deepEqual(await broken.ask(), USELESS)
+  for (const { asked } of [two, limited, broken]) assert.equal(asked.length, 2)
+})
+
+test('what was not tried, because a breaker is open, is not that one further try', async () => {
+  const { ask, asked, clock } = setUp({ scripts: { a: [uselessly()], b: [fails('reset')], c: [ANSWER] } })
+  for (let n = 0; n < 5; n++) {
+    assert.deepEqual(await ask(), USELESS)
+    clock.ms += 500
+  }
+  asked.length = 0
+  assert.deepEqual(await ask(), ANSWER)
+  assert.deepEqual(asked, ['a key', 'c key'])
+})
+
+test('the further try is one of the budget, also at another deployment', async () => {
+  const { ask, asked, upstreams } = setUp({ scripts: { a: [uselessly()], b: [ANSWER] } })
+  assert.deepEqual(await ask(), ANSWER)
+  spendRepeats(upstreams)
+  assert.deepEqual(await ask(), USELESS)
+  assert.deepEqual(asked, ['a key', 'b key', 'a key'])
+})
+
+test('whoever hangs up before the further try has begun gets the answer that nobody can use on the bill', async () => {
+  const pausing = setUp({ scripts: { a: [uselessly(), ANSWER] } })
+  const inThePause = pausing.newCall()
+  setImmediate(() => pausing.abort.abort(new HungUp('gone')))
+  assert.deepEqual(await pausing.ask(inThePause), USELESS)
+  assert.equal(inThePause.facts.deploymentId, 'a')
+  assert.equal(pausing.asked.length, 1)
+
+  const waiting = setUp({ scripts: { a: [uselessly()], b: [ANSWER] } })
+  const unbegun = waiting.newCall()
+  const { provider } = waiting.deployments[1] as OpenDeployment
+  const { stream } = provider
+  provider.stream = (asked, signal) => {
+    waiting.abort.abort(new HungUp('gone'))
+    return stream(asked, signal)
+  }
+  assert.deepEqual(await waiting.ask(unbegun), USELESS)
+  assert.equal(unbegun.facts.deploymentId, 'a')
+  assert.equal(waiting.upstreams.inFlight, 0)
+})
+
+test('a further try that has begun is the answer, however it ends', async () => {
+  const broken = setUp({ scripts: { a: [uselessly(), [TEXT, ...fails('truncated')]] } })
+  await assert.rejects(broken.ask(), isFailure('truncated'))
+  const left = setUp({ scripts: { a: [uselessly(), ANSWER] } })
+  const call = left.newCall()
+  const chunks = (await beginAnswer(left.upstreams, left.deployments, ASK, call, call.signal))[Symbol.asyncIterator]()
+  assert.deepEqual((await chunks.next()).value, [TEXT])
+  left.abort.abort(new HungUp('gone'))
+  await assert.rejects(chunks.next(), HungUp)
 })
 
 test('a model that fails closes no deployment and rests no key', async () => {
@@ -283,10 +357,10 @@ test('where one deployment is busy and the other fails, the caller is told that 
 })
 
 test('leaving an answer early gives its place back and counts as no failure', async () => {
-  const { upstreams, deployments, newCall } = setUp({ scripts: { a: [ANSWER], b: [ANSWER] } })
+  const { upstreams, deployments, newCall, abort } = setUp({ scripts: { a: [ANSWER], b: [ANSWER] } })
   for (let n = 0; n < 10; n++) {
-    for await (const chunk of answer(upstreams, deployments, REQUEST, newCall(), new AbortController().signal)) {
-      assert.deepEqual(chunk, TEXT)
+    for await (const chunks of await beginAnswer(upstreams, deployments, ASK, newCall(), abort.signal)) {
+      assert.deepEqual(chunks, [TEXT])
       assert.equal(upstreams.inFlight, 1)
       break
     }
@@ -304,4 +378,17 @@ test('a caller who reads too slowly is no failure of the provider', async () => 
     values.map(({ labels, value }) => [labels.provider, labels.kind, value]),
     [['a', 'left', 6]],
   )
+})
+
+test('a call that asks for thoughts waits for them, and its silence closes no deployment', async () => {
+  for (const kind of ['first_token_timeout', 'total_timeout'] as const) {
+    const { ask, asked, waited, newCall } = setUp({ scripts: { a: [fails(kind)], b: [ANSWER] } })
+    const thinking = { ...REQUEST, reasoning_effort: 'high' } as ChatRequest
+    for (let n = 0; n < 6; n++) await ask(newCall(), undefined, thinking)
+    assert.equal(asked.filter((one) => one === 'a key').length, 6, 'five failures would have closed the deployment')
+    assert.deepEqual(new Set(waited), new Set([551_520]))
+    for (let n = 0; n < 6; n++) await ask()
+    assert.equal(asked.filter((one) => one === 'a key').length, 11, 'as those of others do')
+    assert.equal(waited.at(-1), UPSTREAM_TIMERS.firstTokenMs)
+  }
 })

@@ -1,10 +1,13 @@
-import { createProvider } from '../../providers/create-provider.ts'
+import { createKnownProvider } from '../../providers/create-provider.ts'
 import type { Provider } from '../../providers/provider.ts'
 import type { Transport } from '../../providers/transport.ts'
 import { errorFields, type Log } from '../../platform/log.ts'
 import { MissingSecret, type Secrets } from '../../platform/secrets.ts'
 import type { ChatRequest } from '../../rules/calls/chat-request.ts'
+import { embeddingFieldsOf, type EmbeddingsRequest } from '../../rules/calls/embeddings-request.ts'
 import { fieldsOf, unsupportedField } from '../../rules/calls/route-fields.ts'
+import type { ModelKind } from '../../rules/catalogue/model-kinds.ts'
+import { CALL_ENDPOINTS } from '../../rules/endpoints.ts'
 import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
 import type { Price } from '../../rules/billing/pricing.ts'
 import { isServed, priceAt, usableDeploymentsOf, type Deployment, type Model } from '../../rules/upstreams/routing.ts'
@@ -16,19 +19,27 @@ import {
 } from '../../store/catalogue/catalogue.ts'
 import type { Db } from '../../store/database.ts'
 import type { Caller } from '../authenticate.ts'
+import { createUnknownSettings, type UnknownSettings } from './unknown-settings.ts'
 
 /** What this gateway can answer with: a snapshot in memory that follows the store. */
 export interface CatalogueView {
   /** The models that this caller may name, priced and routable. */
   modelsFor(caller: Caller): Model[]
-  /** Everything a call to this model needs. Throws 422, or 503 before the first snapshot. */
-  routeFor(caller: Caller, request: ChatRequest): Route
+  /**
+   * Everything a call needs to ask the model that it names, and those to fall back on, in that order. Of these, the ones that
+   * cannot honour the request are left out while another can. Throws 422, or 503 before the first snapshot.
+   */
+  routesFor(caller: Caller, request: ChatRequest): Routes
+  /** The same for a model that makes embeddings. */
+  embeddingRouteFor(caller: Caller, request: EmbeddingsRequest): Route
   /** Reads the store if it has changed. */
   refresh(): Promise<void>
   readonly isLoaded: boolean
   /** Why one of the models cannot be asked for here, although another gateway might. */
   readonly problem: string | undefined
 }
+
+export type Routes = readonly [Route, ...Route[]]
 
 /** Where a call can go. */
 export interface Route {
@@ -69,32 +80,36 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
   let open = new Map<string, OpenDeployment>()
   /** By model: those whose every deployment needs a secret that is missing. */
   let lacked = new Map<string, number>()
+  const unknownSettings = createUnknownSettings(options.log)
 
   function current(): Catalogue {
     if (!snapshot) throw storeUnavailable()
     return snapshot
   }
 
+  function findModel(id: string, kind: ModelKind, param: string, caller: Caller): PricedModel {
+    const model = current().models.get(id)
+    const price = model && priceAt(model, Date.now())
+    if (!model || !price || !isVisible(model, caller)) throw notFound(id, param)
+    expectKind(model, kind, param)
+    return { model, price }
+  }
+
   return {
     modelsFor: (caller) => [...current().models.values()].filter((model) => isVisible(model, caller)),
-    routeFor(caller, request) {
-      const model = current().models.get(request.model)
-      const price = model && priceAt(model, Date.now())
-      if (!model || !price || !isVisible(model, caller)) throw new ParleyError('model_not_found', { param: 'model' })
-      const { usable, unsupported } = usableDeploymentsOf(model, fieldsOf(request))
-      const deployments = usable.flatMap(({ id }) => open.get(id) ?? [])
-      const secretVersion = lacked.get(model.id)
-      if (secretVersion !== undefined) throw storeUnavailable({ secretVersion })
-      const refusedBy = ({ provider, upstreamModel }: OpenDeployment) => provider.cannotHonour(request, upstreamModel)
-      const able = deployments.filter((deployment) => refusedBy(deployment) === undefined)
-      const field = unsupported ?? (deployments[0] && refusedBy(deployments[0]))
-      if (able.length === 0 && field) throw unsupportedField(field)
-      return { model, price, deployments: able }
+    routesFor(caller, request) {
+      const ids = [...new Set([request.model, ...(request.models ?? [])])]
+      const found = ids.map((id, at) => findModel(id, 'chat', at === 0 ? 'model' : 'models', caller))
+      return possibleOf(found, (each) => chatRouteTo(each, request, { open, lacked }))
+    },
+    embeddingRouteFor(caller, request) {
+      const found = findModel(request.model, 'embedding', 'model', caller)
+      return embeddingRouteTo(found, request, { open, lacked })
     },
     async refresh() {
       if (snapshot && (await catalogueVersion(options.db)) === snapshot.version) return
       const loaded = await loadCatalogue(options.db)
-      const providers = openProviders(loaded, options)
+      const providers = openProviders(loaded, { ...options, unknownSettings })
       open = openDeployments(loaded, providers)
       lacked = lackedSecrets(loaded, providers)
       snapshot = loaded
@@ -108,6 +123,71 @@ export function createCatalogueView(options: CatalogueOptions): CatalogueView {
       return needed && `Secret ${needed[1]} is missing: keys of providers cannot be opened.`
     },
   }
+}
+
+type PricedModel = Pick<Route, 'model' | 'price'>
+
+interface Opened {
+  open: ReadonlyMap<string, OpenDeployment>
+  /** The secret that is missing, by model. */
+  lacked: ReadonlyMap<string, number>
+}
+
+function chatRouteTo({ model, price }: PricedModel, request: ChatRequest, opened: Opened): Route {
+  const { usable, unsupported } = usableDeploymentsOf(model, fieldsOf(request))
+  const deployments = openedOf(model, usable, opened)
+  const refusedBy = ({ provider, upstreamModel }: OpenDeployment) => provider.cannotHonour(request, upstreamModel)
+  const able = deployments.filter((deployment) => refusedBy(deployment) === undefined)
+  const field = unsupported ?? (deployments[0] && refusedBy(deployments[0]))
+  if (able.length === 0 && field) throw unsupportedField(field)
+  return { model, price, deployments: able }
+}
+
+function embeddingRouteTo({ model, price }: PricedModel, request: EmbeddingsRequest, opened: Opened): Route {
+  const { usable, unsupported } = usableDeploymentsOf(model, embeddingFieldsOf(request))
+  const embedding = openedOf(model, usable, opened).filter(({ provider }) => provider.embed)
+  const deployments = embedding.filter(({ provider }) => provider.cannotEmbed?.(request) === undefined)
+  const field = unsupported ?? embedding[0]?.provider.cannotEmbed?.(request)
+  if (deployments.length === 0) throw field ? unsupportedField(field) : cannotEmbed()
+  return { model, price, deployments }
+}
+
+function openedOf({ id }: Model, usable: readonly Deployment[], { open, lacked }: Opened): OpenDeployment[] {
+  const secretVersion = lacked.get(id)
+  if (secretVersion !== undefined) throw storeUnavailable({ secretVersion })
+  return usable.flatMap((deployment) => open.get(deployment.id) ?? [])
+}
+
+/** What can be had of these, or why the first of them cannot. */
+function possibleOf<T, Found>(wanted: readonly T[], find: (each: T) => Found): [Found, ...Found[]] {
+  const found: Found[] = []
+  let refusal: ParleyError | undefined
+  for (const each of wanted) {
+    try {
+      found.push(find(each))
+    } catch (error) {
+      if (!(error instanceof ParleyError)) throw error
+      refusal ??= error
+    }
+  }
+  const [first, ...others] = found
+  if (first === undefined) throw refusal as ParleyError
+  return [first, ...others]
+}
+
+const ENDPOINT_OF = { chat: 'chat', embedding: 'embeddings' } as const
+
+/** A model that makes something else is not to be had here, and its endpoint is. */
+function expectKind({ kind, id }: Model, expected: ModelKind, param: string): void {
+  if (kind === expected) return
+  const { path } = CALL_ENDPOINTS[ENDPOINT_OF[kind]]
+  const makes = kind === 'embedding' ? 'makes embeddings' : 'answers chats'
+  throw new ParleyError('model_not_found', { message: `The model ${id} ${makes}: use POST ${path}.`, param })
+}
+
+function cannotEmbed(): ParleyError {
+  const message = 'None of the providers of this model makes embeddings. Use another model.'
+  return new ParleyError('model_not_found', { message, param: 'model' })
 }
 
 function isOffered(model: Model | undefined): boolean {
@@ -127,7 +207,8 @@ interface OpenProviders {
 }
 
 /** A provider whose keys cannot be unsealed is left out and reported: the others must go on answering. */
-function openProviders({ providers }: Catalogue, options: CatalogueOptions): OpenProviders {
+function openProviders({ providers }: Catalogue, options: OpenOptions): OpenProviders {
+  options.unknownSettings.keepOnly(providers)
   const usable = new Map<string, OpenProvider>()
   const lacking = new Map<string, number>()
   for (const record of providers.values()) {
@@ -164,11 +245,24 @@ function lackedSecrets({ models }: Catalogue, { usable, lacking }: OpenProviders
   )
 }
 
-function openProvider(record: ProviderRecord, { secrets, transport }: CatalogueOptions): OpenProvider {
-  const provider = createProvider(record, transport)
+type OpenOptions = CatalogueOptions & { unknownSettings: UnknownSettings }
+
+function openProvider(record: ProviderRecord, { secrets, transport, unknownSettings }: OpenOptions): OpenProvider {
+  const { provider, ignored } = createKnownProvider(record, transport)
+  unknownSettings.note(record, ignored)
   const keys = record.keys.map(({ id, name, sealed }) => {
     return { id, version: sealed, name, secret: secrets.unseal(sealed, `provider/${record.id}`) }
   })
   const none = { id: record.id, version: '', name: 'none', secret: undefined }
   return { provider, keys: keys.length > 0 ? keys : [none] }
+}
+
+const SHOWN_CHARACTERS = 100
+
+/** Of several, it says which. */
+function notFound(id: string, param: string): ParleyError {
+  if (param !== 'models') return new ParleyError('model_not_found', { param })
+  const shown = JSON.stringify(id.slice(0, SHOWN_CHARACTERS))
+  const message = `The model ${shown} of models is not available to this project. GET /v1/models lists those that are.`
+  return new ParleyError('model_not_found', { param, message })
 }

@@ -1,18 +1,27 @@
-import { filesOf, imageUrlsOf, isPrefilled, stopsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
+import {
+  filesOf,
+  imageUrlsOf,
+  isJsonAsked,
+  isPrefilled,
+  mustCallTool,
+  stopsOf,
+  type ChatRequest,
+} from '../../rules/calls/chat-request.ts'
 import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
 import { isRecord } from '../../rules/record.ts'
 import { documentOf, imageSourceOf, SIGNED_BY, systemOf, turnsOf } from './anthropic-turns.ts'
-import { samplingOf, unhonouredByClaude, withoutBounds } from '../claude-rules.ts'
-import { UpstreamError } from '../provider.ts'
 import {
   claudeBudgetOf,
   claudeEffortOf,
   claudeHoldsToSchema,
   claudeTakesPrefill,
   claudeThinkingOf,
-  mustCallTool,
+  samplingOf,
+  unhonouredByClaude,
   unhonouredByThinkingClaude,
-} from '../reasoning-effort.ts'
+  withoutBounds,
+} from '../claude-models.ts'
+import { UpstreamError } from '../provider.ts'
 import { areThoughtsKept } from '../reasoning-signature.ts'
 
 /** A chat request in the words of Anthropic's Messages, always streamed: timers, metering and cancelling work the same. */
@@ -63,8 +72,8 @@ export function unhonouredIn(request: ChatRequest, upstreamModel: string): Route
   if (without) return without
   const refused = unhonouredByClaude(request, upstreamModel)
   if (refused) return refused
-  if (!isFormatHonoured(request.response_format, upstreamModel)) return 'response_format'
-  if (!request.tools && mustCallTool(request.tool_choice)) return 'tool_choice'
+  if (!isFormatHonoured(request, upstreamModel)) return 'response_format'
+  if (!request.tools && mustCallTool(request)) return 'tool_choice'
   if (isPrefilled(request) && !claudeTakesPrefill(upstreamModel)) return 'prefill'
   if (!imageUrlsOf(request).every((url) => imageSourceOf(url) !== undefined)) return 'images'
   if (!filesOf(request).every((part) => documentOf(part) !== undefined)) return 'files'
@@ -116,10 +125,15 @@ function outputConfigOf(format: ResponseFormat, effort: string | undefined) {
 }
 
 /** Any JSON at all cannot be asked for, only that of a schema, and only of one whose objects allow nothing unnamed. */
-function isFormatHonoured(format: ResponseFormat, upstreamModel: string): boolean {
-  if (format === undefined || format.type === 'text') return true
-  const schema = format.json_schema?.schema
-  return format.type === 'json_schema' && claudeHoldsToSchema(upstreamModel) && isRecord(schema) && isClosed(schema)
+function isFormatHonoured(request: ChatRequest, upstreamModel: string): boolean {
+  if (!isJsonAsked(request)) return true
+  const schema = request.response_format?.json_schema?.schema
+  return (
+    request.response_format?.type === 'json_schema' &&
+    claudeHoldsToSchema(upstreamModel) &&
+    isRecord(schema) &&
+    isClosed(schema)
+  )
 }
 
 /** Enums, constants and examples hold values, which may look like schemas and are none. */

@@ -13,7 +13,7 @@ import {
 } from '../../rules/calls/message.ts'
 import { thoughtsOf } from '../reasoning-signature.ts'
 import { toolIdOf } from '../tool-ids.ts'
-import { toolInputOf } from '../tool-input.ts'
+import { createToolInputs, type ToolInputOf } from '../tool-input.ts'
 
 /** The conversation of a chat request, turn by turn, in the words of Anthropic's Messages. */
 
@@ -51,10 +51,11 @@ export function systemOf({ messages }: ChatRequest): TextBlock[] {
 /** Turns alternate: what one side says in several messages is one turn. */
 export function turnsOf(messages: readonly Message[]): Turn[] {
   const turns: Turn[] = []
+  const toolInputOf = createToolInputs()
   for (const message of messages) {
     if (isInstruction(message)) continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const content = blocksOf(message)
+    const content = blocksOf(message, toolInputOf)
     const last = turns.at(-1)
     if (content.length === 0) continue
     if (last?.role === role) last.content.push(...content)
@@ -76,7 +77,7 @@ function trimEndOf(turn: Turn | undefined): void {
   if (last?.type === 'text') last.text = last.text.trimEnd()
 }
 
-function blocksOf(message: Exclude<Message, InstructionMessage>): Block[] {
+function blocksOf(message: Exclude<Message, InstructionMessage>, toolInputOf: ToolInputOf): Block[] {
   switch (message.role) {
     case 'user':
       return typeof message.content === 'string' ? textsOf(message.content) : message.content.flatMap(userBlocksOf)

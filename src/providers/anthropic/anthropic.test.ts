@@ -1,46 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { parseChatRequest } from '../../rules/calls/chat-request.ts'
 import type { Chunk } from '../../rules/calls/chunk.ts'
-import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
 import { judgeReport } from '../../rules/billing/reported-usage.ts'
 import { createAnthropic, createReader, kindOfRefusal } from './anthropic.ts'
-import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
-import type { EventsRequest, Transport } from '../transport.ts'
-
-const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
-
-function text(value: string): Chunk {
-  return { type: 'text', text: value }
-}
-
-function reasoning(value: string): Chunk {
-  return { type: 'reasoning', text: value }
-}
-
-function toolCall(index: number, fragment: string, id?: string, name?: string): Chunk {
-  return { type: 'tool_call', index, id, name, arguments: fragment }
-}
-
-function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls', odd?: string): Chunk {
-  return { type: 'finish', reason, ...(odd !== undefined && { odd }) }
-}
-
-function isUpstreamError(kind: UpstreamErrorKind) {
-  return (error: unknown) => {
-    assert.ok(error instanceof UpstreamError, `${String(error)} is not an UpstreamError`)
-    assert.equal(error.kind, kind)
-    return true
-  }
-}
+import { UpstreamError } from '../provider.ts'
+import {
+  answerOf,
+  finish,
+  isUpstreamError,
+  POSSIBLE,
+  readAll,
+  reasoning,
+  recordingTransport,
+  text,
+  toolCall,
+} from '../support.test.ts'
 
 function read(...events: unknown[]): Chunk[] {
-  const reader = createReader()
-  const data = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)))
-  const chunks = data.flatMap((item) => reader.read(item))
-  reader.end()
-  return chunks
+  return readAll(createReader(), events)
 }
 
 function start(counts?: unknown) {
@@ -269,35 +247,15 @@ test('a refusal about the account rejects the key, and a caller cannot make one 
   for (const status of [401, 413, 429, 500, 529]) assert.equal(kindOfRefusal(status, refusal(poor)), undefined)
 })
 
-function fakeTransport(sent: EventsRequest[], isLastSeen: boolean[] = []): Transport {
-  return {
-    async *events(request) {
-      sent.push(request)
-      for (const event of [STOPPED, END]) {
-        yield JSON.stringify(event)
-        isLastSeen.push(request.isLast(JSON.stringify(event)))
-      }
-    },
-    bytes: () => assert.fail(),
-    close: () => Promise.resolve(),
-  }
-}
-
 test('a request goes to the base URL with the key, the version and the headers of the settings', async () => {
-  const sent: EventsRequest[] = []
-  const isLastSeen: boolean[] = []
-  const transport = fakeTransport(sent, isLastSeen)
-  const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
+  const { sent, isLastSeen, transport } = recordingTransport(STOPPED, END)
   const settings = { headers: { 'Anthropic-Beta': 'b', 'X-Api-Key': 'theirs' }, defaultMaxTokens: 7 }
   for (const [baseUrl, apiKey, given] of [
     ['https://api.example.com/v1', 'k', settings],
     ['https://api.example.com/v1//', undefined, undefined],
   ] as const) {
     const provider = createAnthropic({ name: 'p', baseUrl, settings: given, transport })
-    const call = { request, upstreamModel: 'u', apiKey, timers: UPSTREAM_TIMERS }
-    const chunks: Chunk[] = []
-    for await (const chunk of provider.stream(call, new AbortController().signal)) chunks.push(chunk)
-    assert.deepEqual(chunks, [finish('stop')])
+    assert.deepEqual(await answerOf(provider, { apiKey }), [finish('stop')])
   }
   const version = { 'anthropic-version': '2023-06-01' }
   assert.deepEqual(
@@ -313,6 +271,8 @@ test('a request goes to the base URL with the key, the version and the headers o
 
 test('settings that are not understood are refused, not ignored', () => {
   for (const settings of [{ header: {} }, { defaultMaxTokens: 0 }, { headers: { a: 1 } }, 'x', []]) {
-    assert.throws(() => createAnthropic({ name: 'p', baseUrl: 'https://x', settings, transport: fakeTransport([]) }))
+    assert.throws(() =>
+      createAnthropic({ name: 'p', baseUrl: 'https://x', settings, transport: recordingTransport().transport }),
+    )
   }
 })

@@ -9,11 +9,11 @@ import {
   type InlineData,
   type Message,
 } from '../../rules/calls/message.ts'
-import { withoutBounds } from '../claude-rules.ts'
+import { withoutBounds } from '../claude-models.ts'
 import { UpstreamError } from '../provider.ts'
 import { thoughtsOf, type Thought } from '../reasoning-signature.ts'
 import { toolIdOf } from '../tool-ids.ts'
-import { toolInputOf } from '../tool-input.ts'
+import { createToolInputs, type ToolInputOf } from '../tool-input.ts'
 
 /** How a chat request is said to a model of an `@ai-sdk` package, whichever provider is behind it. */
 
@@ -62,12 +62,13 @@ export function callOptionsOf(request: ChatRequest, { hasMarks = false, ...ofMod
 function promptOf(messages: readonly Message[]): Prompt {
   const system = messages.filter(isInstruction).flatMap(({ content }) => textsOf(content))
   const toolNames = new Map<string, string>()
+  const toolInputOf = createToolInputs()
   const turns: Prompt = []
   for (const message of messages) {
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) toolNames.set(call.id, call.function.name)
     }
-    turns.push(...turnsOf(message, toolNames))
+    turns.push(...turnsOf(message, toolNames, toolInputOf))
   }
   // Somebody must have spoken: instructions alone are given as what the user said.
   if (turns.length === 0) {
@@ -81,7 +82,7 @@ function promptOf(messages: readonly Message[]): Prompt {
   ]
 }
 
-function turnsOf(message: Message, toolNames: ReadonlyMap<string, string>): Prompt {
+function turnsOf(message: Message, toolNames: ReadonlyMap<string, string>, toolInputOf: ToolInputOf): Prompt {
   switch (message.role) {
     case 'system':
     case 'developer':

@@ -4,12 +4,10 @@ import { parseChatRequest, type ChatRequest } from '../../rules/calls/chat-reque
 import type { Chunk } from '../../rules/calls/chunk.ts'
 import { judgeReport } from '../../rules/billing/reported-usage.ts'
 import { callOptionsOf } from './ai-sdk-request.ts'
-import { createReader } from './ai-sdk.ts'
+import { createReader } from './ai-sdk-parts.ts'
 import { BEDROCK_ENDINGS } from '../endings.ts'
 import { toolIdOf } from '../tool-ids.ts'
-import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
-
-const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
+import { isUpstreamError, POSSIBLE, toolCall } from '../support.test.ts'
 
 type Part = Parameters<ReturnType<typeof createReader>['read']>[0]
 type Finish = Extract<Part, { type: 'finish' }>
@@ -36,14 +34,6 @@ function finish(unified: Finish['finishReason']['unified'], raw?: string, counts
 }
 
 const STOP = finish('stop', 'end_turn')
-
-function fails(kind: UpstreamErrorKind) {
-  return (error: unknown) => error instanceof UpstreamError && error.kind === kind
-}
-
-function toolCall(index: number, fragment: string, id?: string, name?: string): Chunk {
-  return { type: 'tool_call', index, id, name, arguments: fragment }
-}
 
 test('calls are numbered in their order, and their fragments find them by id', () => {
   assert.deepEqual(
@@ -72,16 +62,16 @@ test('calls are numbered in their order, and their fragments find them by id', (
 
 test('a fragment of an unknown call and a call that begins twice are bad events; many calls are not', () => {
   const start = (id: string): Part => ({ type: 'tool-input-start', id, toolName: 'f' })
-  assert.throws(() => read({ type: 'tool-input-delta', id: 'a', delta: '{' }, STOP), fails('bad_event'))
-  assert.throws(() => read(start('a'), start('a'), STOP), fails('bad_event'))
+  assert.throws(() => read({ type: 'tool-input-delta', id: 'a', delta: '{' }, STOP), isUpstreamError('bad_event'))
+  assert.throws(() => read(start('a'), start('a'), STOP), isUpstreamError('bad_event'))
   const many = read(...Array.from({ length: 300 }, (_, n) => start(`c${n}`)), STOP)
   assert.equal(many.filter(({ type }) => type === 'tool_call').length, 300)
 })
 
 test('a finish that the package made up is a truncated answer, and one that it does not know is asked about', () => {
-  assert.throws(() => read({ type: 'text-delta', id: '0', delta: 'Hi' }), fails('truncated'))
-  assert.throws(() => read(finish('other')), fails('truncated'))
-  assert.throws(() => read(finish('error')), fails('error_in_200'))
+  assert.throws(() => read({ type: 'text-delta', id: '0', delta: 'Hi' }), isUpstreamError('truncated'))
+  assert.throws(() => read(finish('other')), isUpstreamError('truncated'))
+  assert.throws(() => read(finish('error')), isUpstreamError('error_in_200'))
   assert.deepEqual(read(finish('other', 'model_context_window_exceeded')), [{ type: 'finish', reason: 'length' }])
   const odd = 'malformed_tool_use'
   assert.deepEqual(read(finish('other', odd)), [{ type: 'finish', reason: 'stop', odd }])
@@ -95,10 +85,13 @@ test('an event that the package could not read is a bad one, and any other error
     ['AI_APICallError', 'error_in_200'],
   ] as const) {
     const error = Object.assign(new Error('quotes the prompt'), { name })
-    assert.throws(() => read({ type: 'error', error }, STOP), fails(kind))
+    assert.throws(() => read({ type: 'error', error }, STOP), isUpstreamError(kind))
   }
-  assert.throws(() => read({ type: 'error', error: { message: 'overloaded' } }, STOP), fails('error_in_200'))
-  assert.throws(() => read({ type: 'error', error: { message: 'too long', statusCode: 400 } }, STOP), fails('rejected'))
+  assert.throws(() => read({ type: 'error', error: { message: 'overloaded' } }, STOP), isUpstreamError('error_in_200'))
+  assert.throws(
+    () => read({ type: 'error', error: { message: 'too long', statusCode: 400 } }, STOP),
+    isUpstreamError('rejected'),
+  )
 })
 
 test('an answer that is blocked midway has ended, and one that is blocked at once is refused', () => {
@@ -108,7 +101,7 @@ test('an answer that is blocked midway has ended, and one that is blocked at onc
     { type: 'text', text: 'Hi' },
     { type: 'finish', reason: 'content_filter', odd: 'output_blocked' },
   ])
-  assert.throws(() => read({ type: 'error', error }, finish('error')), fails('rejected'))
+  assert.throws(() => read({ type: 'error', error }, finish('error')), isUpstreamError('rejected'))
 })
 
 test('usage is in disjoint buckets, is left out if there was none, and is never made up', () => {

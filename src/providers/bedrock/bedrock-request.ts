@@ -1,6 +1,7 @@
 import {
   filesOf,
   imageUrlsOf,
+  isJsonAsked,
   isPrefilled,
   type ChatRequest,
   type ReasoningEffort,
@@ -8,8 +9,6 @@ import {
 import { inlineDataOf, type ContentPart } from '../../rules/calls/message.ts'
 import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
 import { inlineImageOf, SIGNED_BY, type ModelOptions } from './ai-sdk-request.ts'
-import { samplingOf, unhonouredByClaude } from '../claude-rules.ts'
-import type { UpstreamCall } from '../provider.ts'
 import {
   claudeBudgetOf,
   claudeCanBeMadeToCall,
@@ -17,8 +16,11 @@ import {
   claudeHoldsToSchema,
   claudeTakesPrefill,
   claudeThinkingOf,
+  samplingOf,
+  unhonouredByClaude,
   unhonouredByThinkingClaude,
-} from '../reasoning-effort.ts'
+} from '../claude-models.ts'
+import type { UpstreamCall } from '../provider.ts'
 import { areThoughtsKept } from '../reasoning-signature.ts'
 
 /** What Bedrock's Converse API can honour of a chat request, and how its models are told to think. */
@@ -153,10 +155,11 @@ function wordFor(effort: Exclude<ReasoningEffort, 'none'>, upstreamModel: string
 }
 
 /** A schema is held to by a tool that the model must call, so it leaves no room for the caller's tools. */
-function isFormatHonoured({ response_format: format, tools }: ChatRequest): boolean {
-  if (format === undefined || format.type === 'text') return true
-  const schema = format.json_schema?.schema
-  return format.type === 'json_schema' && typeof schema === 'object' && schema !== null && !tools
+function isFormatHonoured(request: ChatRequest): boolean {
+  if (!isJsonAsked(request)) return true
+  const { response_format: format, tools } = request
+  const schema = format?.json_schema?.schema
+  return format?.type === 'json_schema' && typeof schema === 'object' && schema !== null && !tools
 }
 
 /** There is no "none": tools are left out instead, which cannot be where the conversation has used them. */

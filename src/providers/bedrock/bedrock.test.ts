@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { parseChatRequest } from '../../rules/calls/chat-request.ts'
 import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
 import { callOptionsOf } from './ai-sdk-request.ts'
 import { cannotHonour, modelOptionsOf } from './bedrock-request.ts'
-import { framesIn } from './bedrock.ts'
 
 const TOOL = { type: 'function', function: { name: 'weather' } }
 
@@ -121,24 +119,4 @@ test('what only single models refuse is refused for them alone', () => {
     const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body })
     assert.equal(cannotHonour(request, model), field, `${model} ${JSON.stringify(body)}`)
   }
-})
-
-test('hundreds of frames in one read are passed on in steps, and other work has its turn in between', async () => {
-  let rounds = 0
-  const count = () => {
-    rounds += 1
-    counting = setImmediate(count)
-  }
-  let counting = setImmediate(count)
-  const frame = Buffer.alloc(20)
-  frame.writeUInt32BE(frame.length)
-  const seenIn: number[] = []
-  for await (const piece of framesIn(Readable.from([Buffer.concat(Array.from<Buffer>({ length: 320 }).fill(frame))]))) {
-    assert.equal(piece.length, frame.length)
-    seenIn.push(rounds)
-  }
-  clearImmediate(counting)
-  assert.equal(seenIn.length, 320)
-  const inOneRound = Math.max(...seenIn.map((round) => seenIn.filter((other) => other === round).length))
-  assert.ok(inOneRound <= 64, `${inOneRound} frames in one round`)
 })

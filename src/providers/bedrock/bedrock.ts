@@ -4,7 +4,8 @@ import { streamThrough } from './ai-sdk.ts'
 import { cannotHonour, modelOptionsOf } from './bedrock-request.ts'
 import { BEDROCK_ENDINGS } from '../endings.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from '../provider.ts'
-import { endsStep, nextStep, type Transport } from '../transport.ts'
+import type { BodyReader } from '../body-reader.ts'
+import type { Transport } from '../transport.ts'
 
 export interface BedrockOptions {
   name: string
@@ -41,7 +42,7 @@ export function createBedrock({ name, baseUrl, settings, transport }: BedrockOpt
             const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock')
             return createAmazonBedrock({ ...credentials, region, baseURL, fetch })(call.upstreamModel)
           },
-          piecesIn: framesIn,
+          splitter: createFrameSplitter(),
           kindOfRefusal,
           ofModel: modelOptionsOf(call),
           endings: BEDROCK_ENDINGS,
@@ -80,29 +81,32 @@ const FRAME_BYTES_MIN = 16
  * Cuts a body into the frames of AWS's event stream: each begins with its length in four bytes. The package would join
  * what comes again and again until a frame is complete, however long it says it is.
  */
-export async function* framesIn(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+export function createFrameSplitter(): Pick<BodyReader<Buffer, Buffer>, 'split' | 'splitRest'> {
   let waiting: Buffer[] = []
   let waitingBytes = 0
   let wantedBytes = FRAME_BYTES_MIN
-  for await (const bytes of body) {
-    waiting.push(bytes)
-    waitingBytes += bytes.length
-    if (waitingBytes < wantedBytes) continue
-    let joined = waiting.length === 1 ? bytes : Buffer.concat(waiting)
-    wantedBytes = FRAME_BYTES_MIN
-    for (let n = 0; joined.length >= FRAME_BYTES_MIN; n++) {
-      const frameBytes = joined.readUInt32BE(0)
-      if (frameBytes < FRAME_BYTES_MIN) throw new UpstreamError('bad_event')
-      if (frameBytes > EVENT_BYTES_MAX) throw new UpstreamError('event_too_big')
-      wantedBytes = frameBytes
-      if (joined.length < frameBytes) break
-      if (endsStep(n)) await nextStep()
-      yield joined.subarray(0, frameBytes)
-      joined = joined.subarray(frameBytes)
+  return {
+    split(bytes, frames) {
+      waiting.push(bytes)
+      waitingBytes += bytes.length
+      if (waitingBytes < wantedBytes) return
+      let joined = waiting.length === 1 ? bytes : Buffer.concat(waiting)
       wantedBytes = FRAME_BYTES_MIN
-    }
-    waiting = joined.length === 0 ? [] : [joined]
-    waitingBytes = joined.length
+      while (joined.length >= FRAME_BYTES_MIN) {
+        const frameBytes = joined.readUInt32BE(0)
+        if (frameBytes < FRAME_BYTES_MIN) throw new UpstreamError('bad_event')
+        if (frameBytes > EVENT_BYTES_MAX) throw new UpstreamError('event_too_big')
+        wantedBytes = frameBytes
+        if (joined.length < frameBytes) break
+        frames.push(joined.subarray(0, frameBytes))
+        joined = joined.subarray(frameBytes)
+        wantedBytes = FRAME_BYTES_MIN
+      }
+      waiting = joined.length === 0 ? [] : [joined]
+      waitingBytes = joined.length
+    },
+    splitRest() {
+      if (waitingBytes > 0) throw new UpstreamError('truncated')
+    },
   }
-  if (waitingBytes > 0) throw new UpstreamError('truncated')
 }

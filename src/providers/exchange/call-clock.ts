@@ -6,17 +6,23 @@ import type { UpstreamErrorKind } from '../provider.ts'
  * already on its way comes first, so only the time that is spent waiting for the upstream counts. */
 const FOUND_WITHIN_MS = 2_000
 
+export type CallClock = ReturnType<typeof createCallClock>
+
 /** The timers of one exchange. A caller that reads slowly is not an upstream that is silent or slow: none of them runs
  * while a piece is with its reader. */
 export function createCallClock(timers: UpstreamTimers, onExpire: (kind: UpstreamErrorKind) => void) {
   const total = createWatchdog(timers.totalMs, () => onExpire('total_timeout'))
   let silence = createWatchdog(timers.firstTokenMs, () => onExpire('first_token_timeout'))
   let hasBegun = false
+  let isPaused = false
   let pausedAtMs = 0
   let resumedAtMs = performance.now()
   let waitedSinceBreakMs = Infinity
   return {
+    /** Nothing is waited for that the upstream has to do. */
     pause() {
+      if (isPaused) return
+      isPaused = true
       pausedAtMs = performance.now()
       waitedSinceBreakMs += pausedAtMs - resumedAtMs
       total.pause(pausedAtMs)
@@ -24,6 +30,7 @@ export function createCallClock(timers: UpstreamTimers, onExpire: (kind: Upstrea
     },
     resume(hasBegunNow: boolean) {
       const nowMs = performance.now()
+      isPaused = false
       if (nowMs - pausedAtMs >= STALL_BLAMED_MS) waitedSinceBreakMs = 0
       resumedAtMs = nowMs
       total.resume(nowMs)
@@ -35,7 +42,7 @@ export function createCallClock(timers: UpstreamTimers, onExpire: (kind: Upstrea
       } else silence.resume(nowMs)
     },
     /** The reader has just come back from a long break. */
-    isAfterBreak: () => waitedSinceBreakMs + performance.now() - resumedAtMs < FOUND_WITHIN_MS,
+    isAfterBreak: () => waitedSinceBreakMs + (isPaused ? 0 : performance.now() - resumedAtMs) < FOUND_WITHIN_MS,
     stopAfter(ms: number, onEnd: () => void) {
       silence.stop()
       silence = createWatchdog(ms, onEnd)

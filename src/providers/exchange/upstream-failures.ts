@@ -1,35 +1,59 @@
 import type { Dispatcher } from 'undici'
 import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
+import type { UpstreamRequest } from '../upstream-request.ts'
 
 /** What it means when an exchange with an upstream goes wrong: by its status, its headers, or how the connection ended. */
 
-export interface ExpectedAnswer {
-  /** That is asked for, and expected. */
-  contentType: string
-  /** What a status means at this provider, where it differs from what it means everywhere. `body`: of a 400, cut at 16 KiB. */
-  kindOfRefusal?(status: number, body: string): UpstreamErrorKind | undefined
-}
+type ExpectedAnswer = Pick<UpstreamRequest, 'contentType' | 'kindOfRefusal'>
 
 /** Of these the body says more than the status. For any other nobody waits: it may never end. */
 const EXPLAINED: ReadonlySet<number> = new Set([400, 429])
 
-export async function refuseUnlessAnswer(
-  response: Dispatcher.ResponseData<unknown>,
-  expected: ExpectedAnswer,
-): Promise<void> {
-  const { statusCode: status, headers } = response
-  if (status !== 200) {
-    const body = EXPLAINED.has(status) ? await beginningOf(response.body) : ''
-    throw new UpstreamError(expected.kindOfRefusal?.(status, body) ?? kindOfStatus(status), {
-      status,
-      retryAfterSeconds: retryAfterOf(headers['retry-after']) ?? retryDelayIn(body),
-    })
-  }
+/** An answer that is none. */
+export interface Refusal {
+  /** Its body says more. */
+  readonly isExplained: boolean
+  /** Returns whether that is enough of the body. */
+  add(bytes: Buffer): boolean
+  /** What it means, by what has come of it. */
+  error(): UpstreamError
+}
+
+/** What may be read of the body of a refusal, and for how long: one that does not end is judged by what has come of it. */
+const REFUSAL_BYTES_MAX = 16 * 1024
+export const REFUSAL_MS = 500
+
+type Headers = Dispatcher.ResponseData['headers']
+
+/** Undefined: what follows is an answer. */
+export function refusalIn(status: number, headers: Headers, expected: ExpectedAnswer): Refusal | undefined {
+  if (status !== 200) return createRefusal(status, headers, expected)
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
-    throw new UpstreamError('encoding')
+    return unexplained(new UpstreamError('encoding'))
   // A 200 that is not a stream is an error in disguise: we asked for one.
   if (!String(headers['content-type'] ?? '').startsWith(expected.contentType))
-    throw new UpstreamError('error_in_200', { status })
+    return unexplained(new UpstreamError('error_in_200', { status }))
+  return undefined
+}
+
+function createRefusal(status: number, headers: Headers, { kindOfRefusal }: ExpectedAnswer): Refusal {
+  const decoder = new TextDecoder()
+  let body = ''
+  return {
+    isExplained: EXPLAINED.has(status),
+    add(bytes) {
+      body += decoder.decode(bytes, { stream: true })
+      return body.length >= REFUSAL_BYTES_MAX
+    },
+    error() {
+      const retryAfterSeconds = retryAfterOf(headers['retry-after']) ?? retryDelayIn(body)
+      return new UpstreamError(kindOfRefusal?.(status, body) ?? kindOfStatus(status), { status, retryAfterSeconds })
+    },
+  }
+}
+
+function unexplained(error: UpstreamError): Refusal {
+  return { isExplained: false, add: () => true, error: () => error }
 }
 
 function kindOfStatus(status: number): UpstreamErrorKind {
@@ -37,27 +61,6 @@ function kindOfStatus(status: number): UpstreamErrorKind {
   if (status === 401 || status === 402 || status === 403) return 'key_rejected'
   if (status >= 500) return 'server_error'
   return status >= 400 ? 'rejected' : status >= 300 ? 'redirect' : 'protocol'
-}
-
-const REFUSAL_BYTES_MAX = 16 * 1024
-const REFUSAL_MS = 500
-
-/** A refusal that does not end in time is judged by what has come of it. */
-async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
-  let text = ''
-  const timer = setTimeout(() => body.destroy(), REFUSAL_MS)
-  try {
-    const decoder = new TextDecoder()
-    for await (const bytes of body as AsyncIterable<Buffer>) {
-      text += decoder.decode(bytes, { stream: true })
-      if (text.length >= REFUSAL_BYTES_MAX) break
-    }
-  } catch {
-    // The status stands, however the body ends.
-  } finally {
-    clearTimeout(timer)
-  }
-  return text
 }
 
 const RETRY_AFTER_SECONDS_MAX = 60

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChatRequest, type ChatRequest } from '../../rules/calls/chat-request.ts'
-import { cannotHonour, requestBodyOf } from './gemini-request.ts'
+import * as gemini from './gemini-request.ts'
 import { UpstreamError } from '../provider.ts'
 
 const MODEL = 'gemini-2.0-flash'
@@ -9,6 +9,12 @@ const HI = [{ role: 'user', content: 'Hi' }]
 
 function requestOf(fields: Record<string, unknown>): ChatRequest {
   return parseChatRequest({ model: 'public', messages: HI, ...fields })
+}
+
+const { requestBodyOf } = gemini
+
+function cannotHonour(request: ChatRequest, upstreamModel: string, readsAudio = false) {
+  return gemini.cannotHonour(request, upstreamModel, { readsAudio })
 }
 
 /** As it is sent. */
@@ -103,6 +109,15 @@ test('a PDF and a text file are sent inline, and no other file', () => {
     assert.deepEqual(contentsOf(messages), [{ role: 'user', parts: [{ inlineData: { mimeType, data: 'JVBERi0=' } }] }])
   }
   assert.equal(cannotHonour(requestOf({ messages: fileOf('data:video/mp4;base64,AAAA') }), MODEL), 'files')
+})
+
+test('sound is sent only where the operator says that models read it', () => {
+  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }
+  const messages = [{ role: 'user', content: [sound] }]
+  assert.equal(cannotHonour(requestOf({ messages }), MODEL), 'input_audio')
+  assert.equal(cannotHonour(requestOf({ messages }), MODEL, true), undefined)
+  const parts = [{ inlineData: { mimeType: 'audio/wav', data: 'AAAA' } }]
+  assert.deepEqual(contentsOf(messages), [{ role: 'user', parts }])
 })
 
 test("no image is what is not base64, not at a public https address, a film, or one of the operator's own files", () => {

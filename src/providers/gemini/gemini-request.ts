@@ -4,6 +4,7 @@ import {
   imageUrlsOf,
   isJsonAsked,
   isPrefilled,
+  mustCallTool,
   stopsOf,
   type ChatRequest,
 } from '../../rules/calls/chat-request.ts'
@@ -12,7 +13,7 @@ import { fieldsOf, type RouteField } from '../../rules/calls/route-fields.ts'
 import { contentsOf, imagePartOf, isFileRead, textPartsOf, type TurnOptions } from './gemini-turns.ts'
 import { mapSchema, type Schema } from '../json-schema.ts'
 import { UpstreamError } from '../provider.ts'
-import { geminiTakesPenalties, geminiThinkingOf, isGemini3 } from '../reasoning-effort.ts'
+import { geminiTakesPenalties, geminiThinkingOf, isGemini3 } from './gemini-models.ts'
 
 /** How a chat request is said in Google's words. Vertex AI takes the same bodies at other addresses. */
 
@@ -54,8 +55,19 @@ const WITHOUT_PLACE: ReadonlySet<RouteField> = new Set([
   'prediction',
 ])
 
-export function cannotHonour(request: ChatRequest, upstreamModel: string): RouteField | undefined {
+/** What an operator says of its models. */
+export interface Reading {
+  /** Google asks more for sound than for text, and a model has one price. */
+  readsAudio: boolean
+}
+
+export function cannotHonour(
+  request: ChatRequest,
+  upstreamModel: string,
+  { readsAudio }: Reading,
+): RouteField | undefined {
   const used = fieldsOf(request)
+  if (!readsAudio && used.includes('input_audio')) return 'input_audio'
   const takesPenalties = geminiTakesPenalties(upstreamModel)
   const refused = used.find((field) => WITHOUT_PLACE.has(field) || (field.endsWith('_penalty') && !takesPenalties))
   if (refused) return refused
@@ -64,14 +76,9 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
   if (request.tools && isJsonAsked(request) && !isGemini3(upstreamModel)) return 'response_format'
   if (isPrefilled(request) && isGemini3(upstreamModel)) return 'prefill'
   if (Math.abs(request.seed ?? 0) > SEED_MAX) return 'seed'
-  if (!request.tools && !isNoChoice(request.tool_choice)) return 'tool_choice'
+  if (!request.tools && mustCallTool(request)) return 'tool_choice'
   if (imageUrlsOf(request).some((url) => imagePartOf(url) === undefined)) return 'images'
   return filesOf(request).every(isFileRead) ? undefined : 'files'
-}
-
-/** Without tools, "none" and "auto" ask for nothing. */
-function isNoChoice(choice: ChatRequest['tool_choice']): boolean {
-  return choice === undefined || choice === 'none' || choice === 'auto'
 }
 
 type Tool = NonNullable<ChatRequest['tools']>[number]

@@ -10,9 +10,9 @@ import {
 } from '../../rules/calls/message.ts'
 import { fieldsIn } from '../../rules/record.ts'
 import { UpstreamError } from '../provider.ts'
-import { isGemini3 } from '../reasoning-effort.ts'
+import { isGemini3 } from './gemini-models.ts'
 import { signedContentOf } from '../reasoning-signature.ts'
-import { toolInputOf } from '../tool-input.ts'
+import { createToolInputs, type ToolInputOf } from '../tool-input.ts'
 import { resultsInOrder } from './results-in-order.ts'
 
 /** The conversation of a chat request, turn by turn, in Google's words. */
@@ -31,8 +31,6 @@ interface Part {
   thoughtSignature?: string
 }
 
-type ToolCall = NonNullable<Extract<Message, { role: 'assistant' }>['tool_calls']>[number]
-
 /**
  * Newer models refuse a function call in the history without the signature that they gave it. Where a caller does not bring
  * it back, this is Google's documented word for calls whose signature is lost.
@@ -48,12 +46,14 @@ export interface TurnOptions {
 export function contentsOf({ messages }: ChatRequest, options: TurnOptions): Content[] {
   const contents: Content[] = []
   const functionNames = new Map<string, string>()
+  const toolInputOf = createToolInputs()
   for (const message of resultsInOrder(messages)) {
     if (isInstruction(message)) continue
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) functionNames.set(call.id, call.function.name)
     }
-    append(contents, message.role === 'assistant' ? 'model' : 'user', partsOf(message, functionNames, options))
+    const parts = partsOf(message, functionNames, toolInputOf, options)
+    append(contents, message.role === 'assistant' ? 'model' : 'user', parts)
   }
   if (isGemini3(options.upstreamModel)) {
     // Of calls that were made together only the first is signed.
@@ -80,6 +80,7 @@ function isResult(part: Part | undefined): boolean {
 function partsOf(
   message: Exclude<Message, InstructionMessage>,
   functionNames: ReadonlyMap<string, string>,
+  toolInputOf: ToolInputOf,
   { hasCallIds }: TurnOptions,
 ): Part[] {
   switch (message.role) {
@@ -90,7 +91,9 @@ function partsOf(
       const sign = (part: Part, signature: unknown): Part =>
         typeof signature === 'string' ? { ...part, thoughtSignature: signature } : part
       const texts = [...textPartsOf(message.content ?? ''), ...textPartsOf(message.refusal ?? '')]
-      const calls = (message.tool_calls ?? []).map((call) => callPartOf(call, hasCallIds))
+      const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: written } }): Part => {
+        return { functionCall: { ...(hasCallIds && { id }), name, args: toolInputOf(written) } }
+      })
       return [
         ...texts.map((part, n) => (n === texts.length - 1 ? sign(part, signatures.text) : part)),
         ...calls.map((part, n) => sign(part, signatures[n])),
@@ -146,10 +149,6 @@ export function textPartsOf(content: string | readonly { text: string }[]): Part
   return textsIn(content)
     .filter((text) => text !== '')
     .map((text) => ({ text }))
-}
-
-function callPartOf({ id, function: { name, arguments: text } }: ToolCall, hasCallIds: boolean): Part {
-  return { functionCall: { ...(hasCallIds && { id }), name, args: toolInputOf(text) } }
 }
 
 const IMAGE_TYPES: Record<string, string> = {

@@ -1,45 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { parseChatRequest } from '../../rules/calls/chat-request.ts'
-import type { Chunk, FinishReason } from '../../rules/calls/chunk.ts'
-import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
+import type { Chunk } from '../../rules/calls/chunk.ts'
 import { judgeReport } from '../../rules/billing/reported-usage.ts'
-import type { Usage } from '../../rules/billing/usage.ts'
 import { createGemini, createReader, kindOfRefusal } from './gemini.ts'
-import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
-import type { EventsRequest } from '../transport.ts'
-
-const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
-
-function text(value: string): Chunk {
-  return { type: 'text', text: value }
-}
-
-function toolCall(index: number, id: string, name: string, args: string): Chunk {
-  return { type: 'tool_call', index, id, name, arguments: args }
-}
-
-function finish(reason: FinishReason, odd?: string): Chunk {
-  return { type: 'finish', reason, ...(odd !== undefined && { odd }) }
-}
-
-function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
-  return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
-}
-
-function isUpstreamError(kind: UpstreamErrorKind) {
-  return (error: unknown) => {
-    assert.ok(error instanceof UpstreamError, `${String(error)} is not an UpstreamError`)
-    assert.equal(error.kind, kind)
-    return true
-  }
-}
+import { UpstreamError } from '../provider.ts'
+import {
+  answerOf,
+  finish,
+  isUpstreamError,
+  POSSIBLE,
+  readAll,
+  recordingTransport,
+  text,
+  toolCall,
+  usage,
+} from '../support.test.ts'
 
 function read(...events: unknown[]): Chunk[] {
-  const reader = createReader()
-  const data = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)))
-  return [...data.flatMap((item) => reader.read(item)), ...reader.end()]
+  return readAll(createReader(), events)
 }
 
 function said(parts: unknown, finishReason?: unknown) {
@@ -108,7 +87,7 @@ const UNUSABLE = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL']
 test('a call that nobody can use, and nothing else, is the model’s failure, and keeps what it would be as an answer', () => {
   const usageMetadata = { promptTokenCount: 22, candidatesTokenCount: 3, thoughtsTokenCount: 142 }
   const undeclared = { functionCall: { name: 'list_files', args: {} }, thoughtSignature: 'x' }
-  const called = toolCall(0, 'call_0', 'list_files', '{}')
+  const called = toolCall(0, '{}', 'call_0', 'list_files')
   const signed = { type: 'reasoning_signature', signature: 'gemini.eyIwIjoieCJ9' } as const
   const used = usage(22, 3, { reasoning: 142 })
   for (const odd of UNUSABLE) {
@@ -137,7 +116,7 @@ test('a call that nobody can use, and nothing else, is the model’s failure, an
 
 test('once something was said, such a call ends the answer', () => {
   const undeclared = { functionCall: { name: 'f' } }
-  const called = toolCall(0, 'call_0', 'f', '{}')
+  const called = toolCall(0, '{}', 'call_0', 'f')
   const thought: Chunk = { type: 'reasoning', text: 'Hm' }
   for (const odd of UNUSABLE) {
     const last = finish('tool_calls', odd)
@@ -155,7 +134,7 @@ test('once something was said, such a call ends the answer', () => {
 
 test('an answer cut short is "length" even if it called a function', () => {
   const call = said([{ functionCall: { name: 'f' } }], 'MAX_TOKENS')
-  assert.deepEqual(read(call), [toolCall(0, 'call_0', 'f', '{}'), finish('length')])
+  assert.deepEqual(read(call), [toolCall(0, '{}', 'call_0', 'f'), finish('length')])
 })
 
 test('each call of an answer has an id of its own, also where the provider names none or one twice', () => {
@@ -309,22 +288,11 @@ test('a wrong key is told from a wrong request, and a caller cannot make one loo
 })
 
 async function sentBy(options: { baseUrl?: string; settings?: unknown; upstreamModel?: string; apiKey?: string }) {
-  const sent: EventsRequest[] = []
-  const transport = {
-    async *events(request: EventsRequest) {
-      sent.push(request)
-      yield JSON.stringify(STOP)
-    },
-    bytes: () => assert.fail('events were asked for'),
-    close: () => Promise.resolve(),
-  }
+  const { sent, isLastSeen, transport } = recordingTransport(STOP)
   const { baseUrl = 'https://api.example.com/v1beta', settings = {}, upstreamModel = 'm', apiKey } = options
-  const request = parseChatRequest({ model: 'public', messages: [{ role: 'user', content: 'Hi' }] })
   const provider = createGemini({ name: 'p', baseUrl, settings, transport })
-  const call = { request, upstreamModel, apiKey, timers: UPSTREAM_TIMERS }
-  const chunks: Chunk[] = []
-  for await (const chunk of provider.stream(call, new AbortController().signal)) chunks.push(chunk)
-  assert.deepEqual(chunks, [finish('stop')])
+  assert.deepEqual(await answerOf(provider, { upstreamModel, apiKey }), [finish('stop')])
+  assert.deepEqual(isLastSeen, [false], 'only the end of the body is the end')
   return sent[0] ?? assert.fail()
 }
 
@@ -332,7 +300,6 @@ test('a request goes to the model below the base URL, however the URL ends, with
   const sent = await sentBy({ baseUrl: 'https://api.example.com/v1beta//', apiKey: 'k', upstreamModel: 'gemini-x' })
   assert.equal(sent.url, 'https://api.example.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse')
   assert.deepEqual(sent.headers, { 'x-goog-api-key': 'k' })
-  assert.equal(sent.isLast(JSON.stringify(STOP)), false, 'only the end of the body is the end')
   assert.equal(sent.kindOfRefusal?.(400, JSON.stringify(refusal('API_KEY_INVALID'))), 'key_rejected')
 
   assert.match((await sentBy({ upstreamModel: 'tunedModels/a b' })).url, /\/v1beta\/tunedModels\/a%20b:stream/)

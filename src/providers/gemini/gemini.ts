@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { Chunk, ContentChunk, FinishChunk } from '../../rules/calls/chunk.ts'
 import type { Usage } from '../../rules/billing/usage.ts'
+import { areTexts } from '../../rules/calls/embeddings-request.ts'
 import { fieldsIn, isRecord } from '../../rules/record.ts'
 import { finishOf, GEMINI_ENDINGS, GEMINI_UNUSABLE_CALLS, kindOfErrorEvent } from '../endings.ts'
 import { withExtra } from '../extra-body.ts'
+import { embedInBatches } from './gemini-embeddings.ts'
 import { cannotHonour, requestBodyOf } from './gemini-request.ts'
 import { SIGNED_BY } from './gemini-turns.ts'
 import { UpstreamError, type Provider, type UpstreamErrorKind } from '../provider.ts'
@@ -23,14 +25,15 @@ export interface GeminiOptions {
 const geminiSettings = z.strictObject({
   headers: z.record(z.string(), z.string()).optional(),
   safetySettings: z.array(z.strictObject({ category: z.string(), threshold: z.string() })).optional(),
+  readsAudio: z.boolean().default(false),
 })
 
 export function createGemini(options: GeminiOptions): Provider {
-  const { headers, safetySettings } = geminiSettings.parse(options.settings ?? {})
+  const { headers, safetySettings, readsAudio } = geminiSettings.parse(options.settings ?? {})
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   return {
     name: options.name,
-    cannotHonour,
+    cannotHonour: (request, upstreamModel) => cannotHonour(request, upstreamModel, { readsAudio }),
     stream({ request, upstreamModel, apiKey, timers, onSent, extraBody }, signal) {
       const exchange = {
         url: `${baseUrl}/${modelPathOf(upstreamModel)}:streamGenerateContent?alt=sse`,
@@ -44,6 +47,16 @@ export function createGemini(options: GeminiOptions): Provider {
         kindOfRefusal,
       }
       return readEvents(options.transport, exchange, createReader(), signal)
+    },
+    cannotEmbed: ({ inputs }) => (areTexts(inputs) ? undefined : 'token_ids'),
+    embed({ upstreamModel, apiKey, ...call }, signal) {
+      const path = modelPathOf(upstreamModel)
+      const to = {
+        url: `${baseUrl}/${path}:batchEmbedContents`,
+        headers: { ...headers, ...(apiKey !== undefined && { 'x-goog-api-key': apiKey }) },
+        kindOfRefusal,
+      }
+      return embedInBatches(options.transport, to, { ...call, path }, signal)
     },
   }
 }

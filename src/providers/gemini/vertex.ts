@@ -25,6 +25,7 @@ const vertexSettings = z.strictObject({
   location: pathSegment.optional(),
   headers: z.record(z.string(), z.string()).optional(),
   safetySettings: z.array(z.strictObject({ category: z.string(), threshold: z.string() })).optional(),
+  readsAudio: z.boolean().default(false),
 })
 
 /** Google's models at Vertex AI: the bodies of the Gemini API at other addresses, and with other credentials. */
@@ -35,7 +36,7 @@ export function createVertex(options: VertexOptions): Provider {
   const credentials = createCredentials()
   return {
     name: options.name,
-    cannotHonour,
+    cannotHonour: (request, upstreamModel) => cannotHonour(request, upstreamModel, settings),
     async *stream({ request, upstreamModel, apiKey, timers, onSent, extraBody }, signal) {
       const { account, headers } = credentials.of(apiKey)
       const project = settings.project ?? account?.projectId

@@ -1,34 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChatRequest } from '../../rules/calls/chat-request.ts'
-import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
-import type { Chunk } from '../../rules/calls/chunk.ts'
 import { createOpenAICompatible } from './openai-compatible.ts'
-import { createTransport, type EventsRequest } from '../transport.ts'
+import { answerOf, finish, recordingTransport } from '../support.test.ts'
+import { createTransport } from '../transport.ts'
 
 const STOP = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
 
 test('a request goes to the base URL with the key, however the URL ends, and without one if there is none', async () => {
-  const sent: EventsRequest[] = []
-  const transport = {
-    async *events(request: EventsRequest) {
-      sent.push(request)
-      yield JSON.stringify(STOP)
-      yield '[DONE]'
-    },
-    bytes: () => assert.fail('events were asked for'),
-    close: () => Promise.resolve(),
-  }
-  const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
+  const { sent, isLastSeen, transport } = recordingTransport(STOP, '[DONE]')
   for (const [baseUrl, apiKey] of [
     ['https://api.example.com/v1', 'k'],
     ['https://api.example.com/v1//', undefined],
   ] as const) {
     const provider = createOpenAICompatible({ name: 'p', baseUrl, transport })
-    const call = { request, upstreamModel: 'u', apiKey, timers: UPSTREAM_TIMERS }
-    const chunks: Chunk[] = []
-    for await (const chunk of provider.stream(call, new AbortController().signal)) chunks.push(chunk)
-    assert.deepEqual(chunks, [{ type: 'finish', reason: 'stop' }])
+    assert.deepEqual(await answerOf(provider, { apiKey }), [finish('stop')])
   }
   assert.deepEqual(
     sent.map(({ url, headers }) => [url, headers]),
@@ -37,7 +23,7 @@ test('a request goes to the base URL with the key, however the URL ends, and wit
       ['https://api.example.com/v1/chat/completions', {}],
     ],
   )
-  assert.ok(sent[0]?.isLast('[DONE]'))
+  assert.deepEqual(isLastSeen, [false, true, false, true])
 })
 
 test('a provider that routes by a key of the cache is told the digest, others nothing, and none the caller’s own key', async () => {
@@ -47,20 +33,10 @@ test('a provider that routes by a key of the cache is told the digest, others no
     prompt_cache_key: 'what the caller said',
   })
   const keysFor = async (settings: Record<string, unknown>, cache?: { key: string; isReturning: boolean }) => {
-    const bodies: string[] = []
-    const transport = {
-      async *events({ body }: EventsRequest) {
-        bodies.push(body)
-        yield JSON.stringify(STOP)
-        yield '[DONE]'
-      },
-      bytes: () => assert.fail('events were asked for'),
-      close: () => Promise.resolve(),
-    }
+    const { sent, transport } = recordingTransport(STOP, '[DONE]')
     const provider = createOpenAICompatible({ name: 'p', baseUrl: 'https://api.example.com/v1', settings, transport })
-    const call = { request, upstreamModel: 'u', apiKey: 'k', timers: UPSTREAM_TIMERS, cache }
-    for await (const _ of provider.stream(call, new AbortController().signal)) continue
-    return bodies.map((body) => (JSON.parse(body) as { prompt_cache_key?: string }).prompt_cache_key)
+    await answerOf(provider, { request, cache })
+    return sent.map(({ body }) => (JSON.parse(body) as { prompt_cache_key?: string }).prompt_cache_key)
   }
   const cache = { key: 'digest', isReturning: false }
   assert.deepEqual(await keysFor({ promptCacheKey: true }, cache), ['digest'])
@@ -76,16 +52,7 @@ const SETTINGS_REQUEST = {
 }
 
 test('what a provider does differently is settings: path, query, headers, key, fields and what its refusals mean', async () => {
-  const sent: EventsRequest[] = []
-  const transport = {
-    async *events(request: EventsRequest) {
-      sent.push(request)
-      yield JSON.stringify(STOP)
-      yield '[DONE]'
-    },
-    bytes: () => assert.fail('events were asked for'),
-    close: () => Promise.resolve(),
-  }
+  const { sent, transport } = recordingTransport(STOP, '[DONE]')
   const settings = {
     auth: { header: 'api-key' },
     path: '/chat',
@@ -98,8 +65,7 @@ test('what a provider does differently is settings: path, query, headers, key, f
   }
   const provider = createOpenAICompatible({ name: 'p', baseUrl: 'https://api.example.com/v1', settings, transport })
   const request = parseChatRequest(SETTINGS_REQUEST)
-  const call = { request, upstreamModel: 'u', apiKey: 'k', timers: UPSTREAM_TIMERS, endUser: 'digest' }
-  for await (const _ of provider.stream(call, new AbortController().signal));
+  await answerOf(provider, { request, apiKey: 'k', endUser: 'digest' })
   const [{ url, headers, body, kindOfRefusal } = assert.fail()] = sent
   assert.equal(url, 'https://api.example.com/v1/chat?api-version=2026-01+preview')
   assert.deepEqual(headers, { 'x-title': 'Parley', 'api-key': 'k' })

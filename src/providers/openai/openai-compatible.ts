@@ -1,11 +1,14 @@
+import { embeddingFieldsOf } from '../../rules/calls/embeddings-request.ts'
 import { fieldsOf } from '../../rules/calls/route-fields.ts'
 import { fieldsIn } from '../../rules/record.ts'
 import { withExtra } from '../extra-body.ts'
+import { embeddingsBodyOf, usageOfEmbeddings, wantedOf } from './openai-embeddings.ts'
 import { createReader, FAILURES_OF_THE_MODEL } from './openai-events.ts'
 import { requestBodyOf } from './openai-request.ts'
 import { KEY_STATUSES, openAICompatibleSettings, type OpenAICompatibleSettings } from './openai-settings.ts'
 import type { Provider, UpstreamErrorKind } from '../provider.ts'
 import { parseObject, readEvents } from '../read-events.ts'
+import { chunksOfVectors, readVectors } from '../read-vectors.ts'
 import type { Transport } from '../transport.ts'
 
 export interface OpenAICompatibleOptions {
@@ -19,12 +22,16 @@ export interface OpenAICompatibleOptions {
 
 export function createOpenAICompatible(options: OpenAICompatibleOptions): Provider {
   const settings = openAICompatibleSettings.parse(options.settings ?? {})
-  const url = new URL(`${options.baseUrl.replace(/\/+$/, '')}${settings.path}`)
-  for (const [name, value] of Object.entries(settings.query)) url.searchParams.set(name, value)
+  const urlOf = (path: string) => {
+    const url = new URL(`${options.baseUrl.replace(/\/+$/, '')}${path}`)
+    for (const [name, value] of Object.entries(settings.query)) url.searchParams.set(name, value)
+    return url.href
+  }
   const unsupported = new Set<string>(settings.unsupportedFields)
   if (!settings.readsFiles) unsupported.add('files')
   if (!settings.readsAudio) unsupported.add('input_audio')
-  const to = { url: url.href, ...refusalsOf(settings) }
+  const to = { url: urlOf(settings.path), ...refusalsOf(settings) }
+  const toEmbeddings = { ...to, url: urlOf(settings.embeddingsPath) }
   return {
     name: options.name,
     // A tool that must be called is one that is offered.
@@ -34,6 +41,14 @@ export function createOpenAICompatible(options: OpenAICompatibleOptions): Provid
       const headers = { ...settings.headers, ...credentialOf(settings, apiKey) }
       const body = JSON.stringify(withExtra(requestBodyOf(call, settings), extraBody))
       return readEvents(options.transport, { ...to, headers, body, timers, onSent }, createReader(), signal)
+    },
+    cannotEmbed: (request) => embeddingFieldsOf(request).find((field) => unsupported.has(field)),
+    async *embed({ apiKey, timers, onSent, extraBody, ...call }, signal) {
+      const headers = { ...settings.headers, ...credentialOf(settings, apiKey) }
+      const body = JSON.stringify(withExtra(embeddingsBodyOf(call, settings), extraBody))
+      const exchange = { ...toEmbeddings, headers, body, timers, onSent }
+      const { vectors, rest } = await readVectors(options.transport, exchange, wantedOf(call), signal)
+      yield chunksOfVectors(vectors, usageOfEmbeddings(rest))
     },
   }
 }

@@ -2,38 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Chunk } from '../../rules/calls/chunk.ts'
 import { judgeReport } from '../../rules/billing/reported-usage.ts'
-import type { Usage } from '../../rules/billing/usage.ts'
 import { createReader } from './openai-events.ts'
-import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
-
-const POSSIBLE = { prompt: 1_000, visible: 1_000, reasoning: 1_000, output: 1_000, isAnswered: true }
-
-function text(value: string): Chunk {
-  return { type: 'text', text: value }
-}
-
-function finish(reason: 'stop' | 'length' | 'content_filter' | 'tool_calls', odd?: string): Chunk {
-  return { type: 'finish', reason, ...(odd !== undefined && { odd }) }
-}
-
-function usage(input: number, output: number, more: Partial<Usage> = {}): Chunk {
-  return { type: 'usage', usage: { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, ...more } }
-}
-
-function isUpstreamError(kind: UpstreamErrorKind) {
-  return (error: unknown) => {
-    assert.ok(error instanceof UpstreamError, `${String(error)} is not an UpstreamError`)
-    assert.equal(error.kind, kind)
-    return true
-  }
-}
+import { UpstreamError } from '../provider.ts'
+import { finish, isUpstreamError, POSSIBLE, readAll, text, usage } from '../support.test.ts'
 
 function read(...events: unknown[]): Chunk[] {
-  const reader = createReader()
-  const data = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)))
-  const chunks = data.flatMap((item) => reader.read(item))
-  reader.end()
-  return chunks
+  return readAll(createReader(), events)
 }
 
 function delta(value: unknown, finish_reason: string | null = null) {

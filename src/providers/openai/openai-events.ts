@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Usage } from '../../rules/billing/usage.ts'
 import type { Chunk, FinishChunk, FinishReason } from '../../rules/calls/chunk.ts'
 import { finishOf, GEMINI_ENDINGS, kindOfErrorEvent, oddFinish, OPENAI_ENDINGS } from '../endings.ts'
+import { fieldsIn } from '../../rules/record.ts'
 import { UpstreamError } from '../provider.ts'
 import { jsonIn, type EventReader } from '../read-events.ts'
 import { countOf, createUsageSoFar } from '../reported-usage.ts'
@@ -41,7 +42,13 @@ export function createReader(): EventReader {
     read(data) {
       if (isDone) return []
       if (isEndMarker(data)) return endChunks()
-      const event = parseEvent(data)
+      const json = jsonIn(data)
+      const plain = plainTextIn(json)
+      if (plain !== undefined && usage === undefined) {
+        hasBegun = true
+        return [{ type: 'text', text: plain }]
+      }
+      const event = checkEvent(json)
       if (event.error != null) {
         finish = finishOfError(event.error, hasBegun)
         return endChunks()
@@ -129,8 +136,23 @@ type UpstreamEvent = z.output<typeof upstreamEvent>
 type Delta = NonNullable<NonNullable<NonNullable<UpstreamEvent['choices']>[number]['delta']>>
 type UpstreamUsage = NonNullable<UpstreamEvent['usage']>
 
-function parseEvent(data: string): UpstreamEvent {
-  const result = upstreamEvent.safeParse(jsonIn(data))
+/**
+ * The text of an event that brings a piece of text and nothing else, as nearly all do: to check it by the schema would take longer
+ * than to parse it. Undefined for any other, also for one that is wrong.
+ */
+function plainTextIn(event: unknown): string | undefined {
+  const { choices, error, usage, x_groq } = fieldsIn(event)
+  if (error != null || usage != null || x_groq != null) return undefined
+  if (!Array.isArray(choices) || choices.length !== 1) return undefined
+  const { index, delta, finish_reason, logprobs } = fieldsIn(choices[0])
+  if ((index != null && index !== 0) || finish_reason != null || logprobs != null) return undefined
+  const { content, refusal, reasoning_content, reasoning, tool_calls } = fieldsIn(delta)
+  if (refusal != null || reasoning_content != null || reasoning != null || tool_calls != null) return undefined
+  return typeof content === 'string' && content !== '' ? content : undefined
+}
+
+function checkEvent(event: unknown): UpstreamEvent {
+  const result = upstreamEvent.safeParse(event)
   if (!result.success) throw new UpstreamError('bad_event')
   return result.data
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { stopsOf, type ChatRequest } from '../../rules/calls/chat-request.ts'
 import type { AssistantMessage, Message, TextPart } from '../../rules/calls/message.ts'
 import type { OpenAICompatibleSettings } from './openai-settings.ts'
 import type { UpstreamCall } from '../provider.ts'
+import { nineCharacterIdOf } from '../tool-ids.ts'
 
 /** A chat request as providers of OpenAI's format take it: as it came, but for what some of them refuse. */
 
@@ -13,8 +13,9 @@ export function requestBodyOf(
   { request, upstreamModel, unsupportedFields, endUser, cache }: Asked,
   settings: OpenAICompatibleSettings,
 ): Record<string, unknown> {
+  const { model: _, models: __, stream: ___, includeUsage: ____, max_tokens, messages, ...rest } = request
   // The caller's own key of a cache stays with us: see ConversationCache.
-  const { model: _, stream: __, includeUsage: ___, prompt_cache_key: ____, max_tokens, messages, ...fields } = request
+  const { prompt_cache_key: _____, ...fields } = rest
   const body: Record<string, unknown> = {
     ...fields,
     stop: stopOf(request),
@@ -103,10 +104,6 @@ function saidOf({ content, refusal }: AssistantMessage): AssistantMessage['conte
   return [...parts, { type: 'text', text: refusal }]
 }
 
-const NINE = /^[A-Za-z0-9]{9}$/
-
-/** Call and result are changed alike. */
 function idOf(id: string, { toolCallIds }: OpenAICompatibleSettings): string {
-  if (toolCallIds === 'any' || NINE.test(id)) return id
-  return createHash('sha256').update(id).digest('hex').slice(0, 9)
+  return toolCallIds === 'any' ? id : nineCharacterIdOf(id)
 }

@@ -13,6 +13,10 @@ export const openAICompatibleSettings = z.strictObject({
     .strictObject({ header: headerName, scheme: headerValue.optional() })
     .default({ header: 'authorization', scheme: 'Bearer' }),
   path: z.string().startsWith('/').default('/chat/completions'),
+  /** Where it makes embeddings. */
+  embeddingsPath: z.string().startsWith('/').default('/embeddings'),
+  /** `base64`: it is asked for vectors in that form, a quarter as long; others may refuse the field. Both forms are read. */
+  embeddingFormat: z.enum(['float', 'base64']).default('float'),
   /** Added to each address, such as an api-version. */
   query: z.record(z.string(), z.string()).default({}),
   /** Sent with each request. */

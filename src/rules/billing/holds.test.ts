@@ -88,6 +88,8 @@ test('more is asked for when 70 % of a hold is used, and not before', () => {
   assert.equal(shouldExtend(69n, 100n), false)
   assert.equal(shouldExtend(70n, 100n), true)
   assert.equal(shouldExtend(0n, 100n), false)
+  assert.equal(shouldExtend(0n, 0n), false, 'an answer that costs nothing')
+  assert.equal(shouldExtend(1n, 0n), true)
   assert.equal(shouldExtend(700_000_000_000_000_001n, 1_000_000_000_000_000_001n), true)
   assert.equal(shouldExtend(700_000_000_000_000_000n, 1_000_000_000_000_000_001n), false)
 })

@@ -55,6 +55,7 @@ function costOfCall(promptTokens: number, outputTokens: number, price: Price): N
   return cost > 0n ? cost : 1n
 }
 
+/** What costs nothing needs no more credit, also where all that was held is for the prompt. */
 export function shouldExtend(spent: Nanos, held: Nanos): boolean {
-  return spent * 100n >= held * EXTEND_AT_PERCENT
+  return spent > 0n && spent * 100n >= held * EXTEND_AT_PERCENT
 }

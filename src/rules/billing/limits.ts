@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts'
 
 /** Limits and budgets of a publisher, a project, a key pair, every end user of a project, or one of them. */
 
-export const LIMIT_SCOPES = ['publisher', 'project', 'key_pair', 'end_users', 'end_user'] as const
+export const LIMIT_SCOPES = ['publisher', 'project', 'key_pair', 'end_users', 'end_user', 'session'] as const
 export type LimitScope = (typeof LIMIT_SCOPES)[number]
 
 export const RATE_NAMES = ['requests', 'tokens', 'calls'] as const
@@ -18,6 +18,7 @@ const OWNERS: Record<string, string> = {
   project: 'the project',
   key_pair: 'this key pair',
   end_user: 'this end user',
+  session: 'this session',
 }
 const RATES: Record<string, string> = {
   requests: 'requests per minute',
@@ -45,12 +46,22 @@ export function sentenceOfLimit(code: ErrorCode, limitedBy: string, now: Date): 
     return `${capitalized(owner)} has reached its limit of ${rate}. Retry after the stated time.`
   if (code === 'concurrency_limited' && rate)
     return `${capitalized(owner)} has reached its limit of ${rate}. Retry shortly.`
+  if (code !== 'budget_held' && code !== 'budget_used_up') return undefined
+  if (scope === 'session') return sentenceOfSession(code, name)
   if (!budget) return undefined
   if (code === 'budget_held')
     return `The rest of the ${budget} budget of ${owner} is held by calls in flight. Retry when they have ended, or raise the budget.`
   const renewal = renewalOf(name as BudgetPeriod, now)
   const reset = renewal ? ` It resets on ${dateOf(renewal)} at 00:00 UTC.` : ''
   return `The ${budget} budget of ${owner} is used up.${reset} Raise it under Limits in the console to go on${renewal ? ' before' : ''}.`
+}
+
+/** Nobody raises what a session has: its maker makes another one. */
+function sentenceOfSession(code: ErrorCode, name: string): string {
+  if (name === 'calls') return 'This session has made all of its calls. Let your server make another one.'
+  return code === 'budget_held'
+    ? 'The rest of the money of this session is held by its calls in flight. Retry when they have ended.'
+    : 'The money of this session is used up. Let your server make another one.'
 }
 
 /** What has been counted in this minute, and at this moment, beside the limits for it. Null: there is none. */

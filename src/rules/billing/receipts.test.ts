@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { billFor, CALL_OUTCOMES, type Ending } from './charging.ts'
 import type { Nanos } from '../money.ts'
 import type { Price } from './pricing.ts'
+import { CALL_ENDPOINTS, type CallEndpointName } from '../endpoints.ts'
 import { callIdOf, completionIdOf, recompute, savedOn, type Receipt } from './receipts.ts'
 
 const ID = '0199d3c4-7a10-7c3e-9a53-1f2e3d4c5b6a'
@@ -22,6 +23,7 @@ const MORE_THAN_ENOUGH: Nanos = 1_000_000_000n
 function receiptOf(ending: Ending, charged?: Nanos): Receipt {
   const bill = billFor(ending, PRICE)
   return {
+    endpoint: 'chat',
     callId: ID,
     projectId: ID,
     keyPairId: ID,
@@ -113,8 +115,8 @@ describe('a receipt that was changed afterwards does not match', () => {
 })
 
 test('a call is found by its uuid and by the id of its answer, and by nothing else', () => {
-  assert.equal(completionIdOf(ID), 'chatcmpl-0199d3c47a107c3e9a531f2e3d4c5b6a')
-  assert.equal(callIdOf(completionIdOf(ID)), ID)
+  assert.equal(completionIdOf(ID, 'chat'), 'chatcmpl-0199d3c47a107c3e9a531f2e3d4c5b6a')
+  assert.equal(callIdOf(completionIdOf(ID, 'chat')), ID)
   assert.equal(callIdOf(ID), ID)
   for (const text of [
     '',
@@ -134,4 +136,9 @@ test('a receipt says what the cache has saved, and of a call that cost nothing, 
   const saved = (333n * 1_350_000_000n - 77n * 375_000_000n) / 1_000_000n
   assert.equal(savedOn(receiptOf({ outcome: 'completed', used, held: MORE_THAN_ENOUGH })), saved)
   assert.equal(savedOn(receiptOf({ outcome: 'truncated', used, held: MORE_THAN_ENOUGH })), 0n)
+})
+
+test('the id of an answer of every endpoint leads back to its call', () => {
+  for (const name of Object.keys(CALL_ENDPOINTS) as CallEndpointName[])
+    assert.equal(callIdOf(completionIdOf(ID, name)), ID)
 })

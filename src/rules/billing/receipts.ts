@@ -1,5 +1,6 @@
 import { billFor, type CallOutcome, type UsageSource } from './charging.ts'
 import { savedByCaches } from './costs.ts'
+import { CALL_ENDPOINTS, ID_PREFIXES, type CallEndpointName } from '../endpoints.ts'
 import type { Nanos } from '../money.ts'
 import type { Price } from './pricing.ts'
 import { perClass, TOKEN_CLASSES, type Usage } from './usage.ts'
@@ -7,6 +8,7 @@ import { perClass, TOKEN_CLASSES, type Usage } from './usage.ts'
 /** The immutable record of what a call cost and why: everything that its charge can be computed from again. */
 export interface Receipt {
   callId: string
+  endpoint: CallEndpointName
   projectId: string
   keyPairId: string
   modelId: string
@@ -46,6 +48,8 @@ export interface Correction {
 export interface ReceiptAttempt {
   deployment: string
   provider: string
+  /** Of a call that names several. */
+  model?: string
   ms: number
   failed?: string
   /** What the provider asks of the operator for it, if that is known. */
@@ -87,10 +91,13 @@ function isSameUsage(a: Usage, b: Usage): boolean {
   return TOKEN_CLASSES.every((name) => a[name] === b[name])
 }
 
-const COMPLETION_ID = /^(?:chatcmpl-)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/
+const COMPLETION_ID = new RegExp(
+  `^(?:${ID_PREFIXES.join('|')})?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$`,
+)
 
-export function completionIdOf(callId: string): string {
-  return `chatcmpl-${callId.replaceAll('-', '')}`
+/** What callers know a call by. */
+export function completionIdOf(callId: string, endpoint: CallEndpointName): string {
+  return CALL_ENDPOINTS[endpoint].idPrefix + callId.replaceAll('-', '')
 }
 
 /** The call's id from a completion's id or from itself; undefined when it is neither. */

@@ -9,7 +9,6 @@ import {
   text,
   textContent,
   withoutOldReasoning,
-  type AudioPart,
   type ContentPart,
   type FilePart,
 } from './message.ts'
@@ -42,8 +41,28 @@ export type ReasoningEffort = (typeof REASONING_EFFORTS)[number]
 
 const PROMPT_CACHE_KEY_CHARACTERS_MAX = 512
 
+/** Of no further use: what asks for nothing may be there, as SDKs send it; what would be another answer than asked for may not. */
+const CHECKED_ONLY = {
+  service_tier: z
+    .enum(['auto', 'default'], 'must be auto or default: how a call is served is not chosen here')
+    .optional(),
+  modalities: z.array(z.literal('text', 'must be text: answers are text here')).optional(),
+  store: z
+    .literal(false, 'must be false: no provider keeps completions. Send x-conversation-id to keep a conversation')
+    .optional(),
+  audio: z.undefined('is not supported: answers are text here. Leave it out').optional(),
+  web_search_options: z.undefined('is not supported: offer a search of your own in tools').optional(),
+  functions: z.undefined('is not supported: send tools instead').optional(),
+  function_call: z.undefined('is not supported: send tool_choice instead').optional(),
+}
+type CheckedOnly = keyof typeof CHECKED_ONLY
+const CHECKED_ONLY_NAMES = Object.keys(CHECKED_ONLY) as CheckedOnly[]
+
+const modelId = z.string().min(1, 'must not be empty')
+export const FALLBACK_MODELS_MAX = 8
+
 const body = z.object({
-  model: z.string().min(1, 'must not be empty'),
+  model: modelId,
   messages: chatMessages,
   stream: z.boolean().optional(),
   temperature: z.number().min(0).max(2).optional(),
@@ -83,19 +102,9 @@ const body = z.object({
   top_logprobs: z.int().min(0).max(20).optional(),
   prediction: z.object({ type: z.literal('content'), content: textContent }).optional(),
   prompt_cache_key: text.max(PROMPT_CACHE_KEY_CHARACTERS_MAX).optional(),
+  models: z.array(modelId).max(FALLBACK_MODELS_MAX).optional(),
   stream_options: z.object({ include_usage: z.boolean().optional() }).optional(),
-  // What asks for nothing may be there, as SDKs send it; what would be another answer than asked for may not.
-  service_tier: z
-    .enum(['auto', 'default'], 'must be auto or default: how a call is served is not chosen here')
-    .optional(),
-  modalities: z.array(z.literal('text', 'must be text: answers are text here')).optional(),
-  store: z
-    .literal(false, 'must be false: no provider keeps completions. Send x-conversation-id to keep a conversation')
-    .optional(),
-  audio: z.undefined('is not supported: answers are text here. Leave it out').optional(),
-  web_search_options: z.undefined('is not supported: offer a search of your own in tools').optional(),
-  functions: z.undefined('is not supported: send tools instead').optional(),
-  function_call: z.undefined('is not supported: send tool_choice instead').optional(),
+  ...CHECKED_ONLY,
 })
 
 /** Read elsewhere, and never a reason to refuse a call. */
@@ -107,21 +116,8 @@ const NEVER_NULL = new Set(['model', 'messages', 'stream', 'temperature', 'max_t
 
 type Body = z.output<typeof body>
 
-/** Checked, and of no further use. */
-type Settled =
-  | 'max_completion_tokens'
-  | 'n'
-  | 'stream_options'
-  | 'service_tier'
-  | 'modalities'
-  | 'store'
-  | 'audio'
-  | 'web_search_options'
-  | 'functions'
-  | 'function_call'
-
 /** The request after checks: `max_completion_tokens` has become `max_tokens`, and what can have one value only is gone. */
-export type ChatRequest = Omit<Body, Settled | 'stream'> & {
+export type ChatRequest = Omit<Body, CheckedOnly | 'max_completion_tokens' | 'n' | 'stream_options' | 'stream'> & {
   stream: boolean
   includeUsage: boolean
 }
@@ -132,9 +128,7 @@ export function parseChatRequest(value: unknown): ChatRequest {
   }
   const result = body.safeParse(withoutNulls(value), { reportInput: true })
   if (!result.success) throw requestErrorOf(result.error)
-  const { max_completion_tokens, n: _, stream, stream_options, messages, ...rest } = result.data
-  const { service_tier: _1, modalities: _2, store: _3, audio: _4, ...more } = rest
-  const { web_search_options: _5, functions: _6, function_call: _7, ...fields } = more
+  const { max_completion_tokens, n: _, stream, stream_options, messages, ...fields } = withoutCheckedOnly(result.data)
   const { max_tokens = max_completion_tokens } = fields
   if (max_completion_tokens !== undefined && max_tokens !== max_completion_tokens) {
     const message = 'max_completion_tokens and max_tokens mean the same: send one, or the same value in both.'
@@ -156,6 +150,11 @@ export function parseChatRequest(value: unknown): ChatRequest {
     stream: stream ?? false,
     includeUsage: stream_options?.include_usage ?? false,
   }
+}
+
+function withoutCheckedOnly(checked: Body): Omit<Body, CheckedOnly> {
+  for (const name of CHECKED_ONLY_NAMES) if (name in checked) delete checked[name]
+  return checked
 }
 
 function withoutNulls(value: object): object {
@@ -181,10 +180,6 @@ export function filesOf(request: ChatRequest): FilePart[] {
   return contentPartsOf(request).filter((part) => part.type === 'file')
 }
 
-export function audioOf(request: ChatRequest): AudioPart[] {
-  return contentPartsOf(request).filter((part) => part.type === 'input_audio')
-}
-
 /** An empty stop sequence stops nothing. */
 export function stopsOf({ stop = [] }: ChatRequest): string[] {
   return (typeof stop === 'string' ? [stop] : stop).filter((sequence) => sequence !== '')
@@ -200,4 +195,8 @@ export function isPrefilled({ messages }: ChatRequest): boolean {
 
 export function isJsonAsked({ response_format: format }: ChatRequest): boolean {
   return format !== undefined && format.type !== 'text'
+}
+
+export function mustCallTool({ tool_choice: choice }: ChatRequest): boolean {
+  return typeof choice === 'object' || choice === 'required'
 }

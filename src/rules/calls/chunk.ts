@@ -27,6 +27,8 @@ export type ContentChunk =
   /** Comes once, after the rest: what the provider needs to see again beside the reasoning. */
   | { type: 'reasoning_signature'; signature: string }
   | { type: 'tool_call'; index: number; id: string | undefined; name: string | undefined; arguments: string }
+  /** The vector of one input: see `vectors.ts`. An answer of vectors has no finish. */
+  | { type: 'embedding'; index: number; vector: string }
 
 /** What callers get: the model's chunks, and sometimes something of ours before the finish. */
 export type ReplyChunk = Chunk | RecommendationChunk

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto'
 import type { Message } from './message.ts'
+import { keyedDigest } from '../keyed-digest.ts'
 
 const CONVERSATION_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
@@ -25,7 +25,7 @@ export function numberOccurrences(messages: readonly Message[], digestKey: Uint8
     // Beside tool calls some clients send no content, others null or an empty text: it is the same message.
     const { role, content, ...rest } = message
     const text = JSON.stringify([role, content ?? '', rest])
-    const digest = createHmac('sha256', digestKey).update(text).digest().subarray(0, 16)
+    const digest = keyedDigest(digestKey).update(text).digest().subarray(0, 16)
     const key = digest.toString('latin1')
     const occurrence = (counts.get(key) ?? 0) + 1
     counts.set(key, occurrence)

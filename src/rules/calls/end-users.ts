@@ -1,7 +1,7 @@
 import { fieldsIn } from '../record.ts'
 
 /** Who a call is for, in the publisher's own words. */
-const END_USER_CHARACTERS_MAX = 512
+export const END_USER_CHARACTERS_MAX = 512
 const LABEL_CHARACTERS_MAX = 200
 
 /**

@@ -51,3 +51,18 @@ test('a known field is suggested when at most two letters differ, in whatever sp
   for (const name of ['tempratr', 'thinking', 'best_of', 'x', 'xy', 'xyz', '', 'x'.repeat(64)])
     assert.equal(suggestionFor(name), undefined, name)
 })
+
+test('each endpoint has fields of its own, and a name is suggested that any of them knows', () => {
+  const body = {
+    model: 'm',
+    input: 'a',
+    dimensions: 3,
+    encoding_format: 'float',
+    user: 'u',
+    metadata: {},
+    messages: [],
+  }
+  assert.deepEqual(ignoredFieldsOf(body, 'embeddings'), ['messages'])
+  assert.deepEqual(ignoredFieldsOf(body), ['input', 'dimensions', 'encoding_format'])
+  assert.equal(suggestionFor('dimension'), 'dimensions')
+})

@@ -1,5 +1,8 @@
+import type { CallEndpointName } from '../endpoints.ts'
 import { fieldsIn } from '../record.ts'
 import { KNOWN_FIELDS } from './chat-request.ts'
+import { KNOWN_EMBEDDING_FIELDS } from './embeddings-request.ts'
+import { RESPONSES_FIELDS } from './responses/responses-request.ts'
 
 /** Fields of a request that nobody reads: mostly typing errors, and parameters of other APIs. */
 
@@ -9,12 +12,21 @@ const FIELDS_READ_MAX = 500
 /** In this many letters a name may differ from the one that was meant. */
 const DISTANCE_MAX = 2
 
+/** By the endpoint that reads them. */
+const FIELDS: Record<CallEndpointName, ReadonlySet<string>> = {
+  chat: KNOWN_FIELDS,
+  responses: RESPONSES_FIELDS,
+  embeddings: KNOWN_EMBEDDING_FIELDS,
+}
+const ALL_FIELDS = KNOWN_FIELDS.union(RESPONSES_FIELDS).union(KNOWN_EMBEDDING_FIELDS)
+
 /** Their names as far as they can be seen, and never what was in them. */
-export function ignoredFieldsOf(body: unknown): string[] {
+export function ignoredFieldsOf(body: unknown, endpoint: CallEndpointName = 'chat'): string[] {
+  const known = FIELDS[endpoint]
   const names = new Set<string>()
   // A body has room for ten thousand.
   for (const field of Object.keys(fieldsIn(body)).slice(0, FIELDS_READ_MAX)) {
-    const name = KNOWN_FIELDS.has(field) ? '' : visibleNameOf(field)
+    const name = known.has(field) ? '' : visibleNameOf(field)
     if (name !== '') names.add(name)
     if (names.size === IGNORED_FIELDS_PER_DAY_MAX) break
   }
@@ -30,10 +42,12 @@ function visibleNameOf(field: string): string {
   return Array.from(start.replaceAll(UNSEEN, '\u{fffd}')).slice(0, NAME_CHARACTERS_MAX).join('')
 }
 
-/** The known field that a name is close to, so close that it was probably meant; undefined when there is none. */
+/** The field, known at any endpoint, that a name is close to, so close that it was probably meant; undefined when there is none. */
 export function suggestionFor(name: string): string | undefined {
   const sought = foldName(name)
-  const near = [...KNOWN_FIELDS]
+  const near = [...ALL_FIELDS]
+    // One that only another endpoint reads is no help to who has sent it here.
+    .filter((known) => known !== name)
     .map((known) => ({ known, distance: distanceOf(sought, foldName(known)) }))
     // Of a name of three letters, two others are another name.
     .filter(({ distance }) => distance <= DISTANCE_MAX && 2 * distance < sought.length)

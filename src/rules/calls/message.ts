@@ -55,7 +55,7 @@ const parts = z.array(contentPart).min(1).max(1_000)
 const textParts = z.array(textPart).min(1).max(1_000)
 
 /** Not a union, because a union cannot say which part of an array was wrong. */
-export function stringOr<T extends z.ZodType>(schema: T) {
+function stringOr<T extends z.ZodType>(schema: T) {
   return z.any().transform((value: unknown, context): string | z.output<T> => {
     const result = (Array.isArray(value) ? schema : text).safeParse(value, { reportInput: true })
     if (result.success) return result.data
@@ -116,7 +116,6 @@ export type InstructionMessage = Extract<Message, { role: 'system' | 'developer'
 export type ContentPart = z.output<typeof contentPart>
 export type TextPart = z.output<typeof textPart>
 export type FilePart = z.output<typeof filePart>
-export type AudioPart = z.output<typeof audioPart>
 
 /** What the app says to the model, rather than its user: `developer` is the newer name of `system`. */
 export function isInstruction(message: Message): message is InstructionMessage {
@@ -139,8 +138,9 @@ export function withoutOldReasoning(messages: readonly Message[]): Message[] {
   return messages.map((message, at) => (at < lastUser ? withoutReasoning(message) : message))
 }
 
-export function withoutReasoning(message: Message): Message {
-  if (message.role !== 'assistant') return message
+function withoutReasoning(message: Message): Message {
+  const hasAny = 'reasoning_content' in message || 'reasoning_signature' in message
+  if (message.role !== 'assistant' || !hasAny) return message
   const { reasoning_content: _, reasoning_signature: __, ...rest } = message
   return rest
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { jsonOfMetadata, metadataOf } from './metadata.ts'
+import { DAY_MS } from '../durations.ts'
+import { digestOfLong, jsonOfMetadata, METADATA_BYTES_PER_DAY, metadataOf, withMetadata } from './metadata.ts'
 
 const pairsOf = (metadata: unknown) => metadataOf({ metadata }).map(({ key, value }) => [key, value])
 
@@ -46,4 +47,25 @@ test('a key is a key, whatever it means to JavaScript', () => {
   ])
   assert.equal(jsonOfMetadata(metadataOf({ metadata: sent })), '{"__proto__":"a","constructor":"b"}')
   assert.equal(jsonOfMetadata([]), '')
+})
+
+test('a project has so many bytes of metadata a day, and the next day anew', () => {
+  const today = 20_000 * DAY_MS
+  const pairs = [
+    { key: 'ä', value: 'x'.repeat(510) },
+    { key: 'b', value: '' },
+  ]
+  const first = withMetadata(undefined, pairs, today)
+  assert.deepEqual(first, { day: 20_000, bytes: 513 })
+  const full = { day: 20_000, bytes: METADATA_BYTES_PER_DAY - 513 }
+  const last = withMetadata(full, pairs, today + DAY_MS - 1)
+  assert.deepEqual(last, { day: 20_000, bytes: METADATA_BYTES_PER_DAY })
+  assert.equal(withMetadata(last, pairs, today), undefined)
+  assert.deepEqual(withMetadata(last, pairs, today + DAY_MS), { day: 20_001, bytes: 513 })
+})
+
+test('a value of more than 64 bytes is found by its digest', () => {
+  assert.equal(digestOfLong('x'.repeat(64)), undefined)
+  assert.equal(digestOfLong('x'.repeat(65))?.length, 43)
+  assert.equal(digestOfLong('ä'.repeat(33))?.length, 43)
 })

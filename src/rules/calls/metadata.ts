@@ -1,4 +1,6 @@
+import { DAY_MS } from '../durations.ts'
 import { fieldsIn } from '../record.ts'
+import { textDigestOf } from '../text-digest.ts'
 
 /** What a publisher sends along with a call, to find it again by. */
 export interface MetadataPair {
@@ -11,7 +13,7 @@ export const METADATA_PAIRS_MAX = 16
 export const METADATA_KEY_CHARACTERS_MAX = 64
 export const METADATA_VALUE_CHARACTERS_MAX = 512
 /** As much as those take in ASCII. Letters of four bytes would cost a table four times as much. */
-export const METADATA_BYTES_MAX = METADATA_PAIRS_MAX * (METADATA_KEY_CHARACTERS_MAX + METADATA_VALUE_CHARACTERS_MAX)
+const METADATA_BYTES_MAX = METADATA_PAIRS_MAX * (METADATA_KEY_CHARACTERS_MAX + METADATA_VALUE_CHARACTERS_MAX)
 const PAIRS_READ_MAX = 500
 
 /** The pairs of a body that can be kept. Whatever else it has there is no reason to refuse a call: it is left out. */
@@ -33,6 +35,37 @@ export function metadataOf(body: unknown): MetadataPair[] {
 function isText(value: unknown, charactersMax: number): value is string {
   if (typeof value !== 'string' || value.length > 2 * charactersMax) return false
   return value.isWellFormed() && !value.includes('\0') && Array.from(value).length <= charactersMax
+}
+
+/** About as many as a digest has: to index one of a shorter value would gain nothing. */
+const INDEXED_BYTES_MAX = 64
+
+/** By what a value is found, or undefined where that is the value itself. */
+export function digestOfLong(value: string): string | undefined {
+  if (Buffer.byteLength(value) <= INDEXED_BYTES_MAX) return undefined
+  return textDigestOf(value).toString('base64url')
+}
+
+/** What a project may have kept of a day in UTC, by each gateway. */
+export const METADATA_BYTES_PER_DAY = 64 * 1024 * 1024
+
+/** What a gateway has kept for a project on a day. */
+export interface MetadataDay {
+  /** Since 1970. */
+  day: number
+  bytes: number
+}
+
+/** Undefined: there is no room for these any more today. */
+export function withMetadata(
+  kept: MetadataDay | undefined,
+  pairs: readonly MetadataPair[],
+  nowMs: number,
+): MetadataDay | undefined {
+  const day = Math.floor(nowMs / DAY_MS)
+  const before = kept?.day === day ? kept.bytes : 0
+  const bytes = pairs.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), before)
+  return bytes > METADATA_BYTES_PER_DAY ? undefined : { day, bytes }
 }
 
 /** For a cell of a table: an object, as it was sent. */

@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto'
 import type { ChatRequest } from './chat-request.ts'
 import type { Message } from './message.ts'
+import { keyedDigest } from '../keyed-digest.ts'
 
 /** What the prompts of a conversation begin with: so many messages, known by a keyed digest. */
 export interface Opening {
@@ -29,7 +29,7 @@ const END_CHARACTERS = 32
  * to a cache in vain.
  */
 function outlineDigestOf({ messages, tools = [] }: PromptOf, count: number, digestKey: Uint8Array): Buffer {
-  const hmac = createHmac('sha256', digestKey)
+  const hmac = keyedDigest(digestKey)
   // Tools stand before everything else in what providers cache.
   for (const { function: tool } of tools) hmac.update(`${tool.name} ${tool.description?.length ?? 0}\n`)
   for (const message of messages.slice(0, count)) hmac.update(outlineOf(message))

@@ -1,3 +1,4 @@
+import type { UpstreamTimers } from '../limits.ts'
 import type { ReasoningEffort } from './chat-request.ts'
 
 /**
@@ -12,4 +13,14 @@ export const REASONING_TOKENS: Readonly<Record<ReasoningEffort, number>> = {
   high: 24_576,
   xhigh: 32_768,
   max: 32_768,
+}
+
+/** Models think at 50 to 200 tokens a second, and many show nothing of it. */
+const THINKING_TOKENS_PER_SECOND = 50
+
+/** A model that was asked to think is silent for as long as that takes, beyond what its deployment is given anyway. */
+export function timersFor(timers: UpstreamTimers, effort: ReasoningEffort = 'none'): UpstreamTimers {
+  const { firstTokenMs, totalMs } = timers
+  const thinkingMs = Math.ceil((REASONING_TOKENS[effort] * 1_000) / THINKING_TOKENS_PER_SECOND)
+  return { ...timers, firstTokenMs: Math.max(firstTokenMs, Math.min(firstTokenMs + thinkingMs, totalMs)) }
 }

@@ -3,12 +3,14 @@ import { ParleyError } from '../errors.ts'
 
 /** How a request that does not fit its schema is refused: with the path of what is wrong, and in words. */
 
-/** Without a model or messages there is no request at all (400); any other wrong value is a request that asks for something impossible (422). */
+const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages', 'input'])
+
+/** Without a model, messages or input there is no request at all (400); any other wrong value is a request that asks for something impossible (422). */
 export function requestErrorOf(error: z.ZodError): ParleyError {
   const issue = error.issues[0]
   const path = pathOf(issue?.path ?? [])
   const message = `${path} ${sentenceOf(issue)}`
-  const isMissing = (path === 'model' || path === 'messages') && issue?.code !== 'too_big'
+  const isMissing = REQUIRED.has(path) && issue?.code !== 'too_big'
   return new ParleyError(isMissing ? 'invalid_request' : 'invalid_value', { message: `${message}.`, param: path })
 }
 

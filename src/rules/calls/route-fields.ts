@@ -23,7 +23,7 @@ const OPTIONAL_FIELDS = [
   'prediction',
 ] as const satisfies readonly (keyof ChatRequest)[]
 
-/** The same, and what may stand inside of messages and other fields, with the words for it. */
+/** What may stand inside of messages and other fields, with the words for it. */
 const INNER_FIELDS = {
   images: 'images',
   image_urls: 'image_url with an address (send the image as a data: URL)',
@@ -38,20 +38,29 @@ export type RouteField = (typeof OPTIONAL_FIELDS)[number] | InnerField
 export const ROUTE_FIELDS = [...OPTIONAL_FIELDS, ...(Object.keys(INNER_FIELDS) as InnerField[])] as const
 
 /** No longer one of them, and still to be found in what operators have configured. */
-export const RETIRED_FIELDS = ['user'] as const
+const RETIRED_FIELDS = ['user'] as const
+
+/** The same of a request for embeddings. */
+export const EMBEDDING_FIELDS = ['dimensions', 'token_ids'] as const
+export type EmbeddingField = (typeof EMBEDDING_FIELDS)[number]
 
 /** What may be configured as not supported. */
-export const CONFIGURABLE_FIELDS = [...ROUTE_FIELDS, ...RETIRED_FIELDS] as const
+export const CONFIGURABLE_FIELDS = [...ROUTE_FIELDS, ...EMBEDDING_FIELDS, ...RETIRED_FIELDS] as const
 
-function wordsOf(field: RouteField): string {
-  return (INNER_FIELDS as Partial<Record<RouteField, string>>)[field] ?? field
+const WORDS: Partial<Record<RouteField | EmbeddingField, string>> = {
+  ...INNER_FIELDS,
+  token_ids: 'input of token ids (send the texts themselves)',
+}
+
+export function wordsOf(field: string): string {
+  return (WORDS as Partial<Record<string, string>>)[field] ?? field
 }
 
 /** What a caller is told where no route honours a field. */
-export function unsupportedField(field: RouteField): ParleyError {
+export function unsupportedField(field: RouteField | EmbeddingField): ParleyError {
   return new ParleyError('invalid_value', {
     message: `${wordsOf(field)} is not supported by this model.`,
-    param: field,
+    param: field === 'token_ids' ? 'input' : field,
   })
 }
 

@@ -17,6 +17,11 @@ const LEADING_SHARE = 0.6
 
 export interface ScriptCount {
   add(text: string): void
+  addAll(others: ScriptCount): void
+  readonly characters: number
+  /** Of them, those beyond ASCII, and by script. */
+  readonly beyond: number
+  readonly pages: ReadonlyMap<Script, number>
   readonly script: Script
 }
 
@@ -36,6 +41,18 @@ export function createScriptCount(): ScriptCount {
         pages.set(page, (pages.get(page) ?? 0) + 1)
       }
     },
+    addAll(others) {
+      characters += others.characters
+      beyond += others.beyond
+      for (const [page, count] of others.pages) pages.set(page, (pages.get(page) ?? 0) + count)
+    },
+    get characters() {
+      return characters
+    },
+    get beyond() {
+      return beyond
+    },
+    pages,
     get script() {
       if (beyond <= characters * (1 - PLAIN_SHARE)) return PLAIN
       const [page, count] = [...pages].reduce((most, one) => (one[1] > most[1] ? one : most))

@@ -13,6 +13,12 @@ test('a project, and each of its key pairs, has its share and no more, also whil
   assert.equal(fullShareOf(3, { ...none, keyPair: 3 }, limits), 'key_pair')
 })
 
+test('a browser session has its share of its pair, where there is one', () => {
+  assert.equal(fullShareOf(1, { ...none, session: 1 }, { ...limits, session: 2 }), undefined)
+  assert.equal(fullShareOf(1, { ...none, session: 2 }, { ...limits, session: 2 }), 'session')
+  assert.equal(fullShareOf(1, { ...none, session: 4 }, limits), undefined)
+})
+
 test('when everything is taken, who has less than an equal part gets in, and who has one does not', () => {
   const full = { all: 50, project: 0, keyPair: 0, accounts: 6 }
   assert.equal(fullShareOf(1, { ...full, account: 0 }, limits), undefined)

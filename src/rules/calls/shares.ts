@@ -7,6 +7,8 @@ export interface ShareLimits {
   /** The most that one project has, and one of its key pairs. */
   project: number
   keyPair: number
+  /** … and one of the browser sessions of a pair. Undefined: no less than the pair. */
+  session?: number
 }
 
 export interface Taken {
@@ -15,18 +17,20 @@ export interface Taken {
   account: number
   project: number
   keyPair: number
+  session?: number
   /** Accounts that have something, and the one that asks. */
   accounts: number
 }
 
 /** Whose share is used up. */
-export type FullShare = 'key_pair' | 'project' | 'account' | 'all'
+export type FullShare = 'session' | 'key_pair' | 'project' | 'account' | 'all'
 
 /**
  * Undefined: it may have it. When everything is taken, an account that has less than an equal part of it still gets in, so that
  * one account with many projects, each within its share, cannot shut all others out.
  */
 export function fullShareOf(asked: number, taken: Taken, limits: ShareLimits): FullShare | undefined {
+  if ((taken.session ?? 0) + asked > (limits.session ?? Infinity)) return 'session'
   if (taken.keyPair + asked > limits.keyPair) return 'key_pair'
   if (taken.project + asked > limits.project) return 'project'
   if (taken.all + asked <= limits.all) return undefined

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { parseChatRequest, type ChatRequest } from './chat-request.ts'
-import { NO_FIGURES, TYPICAL_FIGURES } from '../catalogue/figures.ts'
+import { HELD_FIGURES, NO_FIGURES, TYPICAL_FIGURES } from '../catalogue/figures.ts'
 import {
   countPromptInTurns,
   countTextTokens,
@@ -153,6 +153,15 @@ test('parts are counted like the text they hold; images, files and tools by the 
   assert.equal(tokensBesideText(prompt, figures, TYPICAL_FIGURES), 3 + 4 + 2 * 25_000 + 90_000 + 300)
 })
 
+test('a recording is held for as the longest, whatever a document of the model comes to', () => {
+  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } }
+  const prompt = promptOf(requestOf({ messages: [{ role: 'user', content: [sound, sound] }] }))
+  const figures = { ...NO_FIGURES, file: 300 }
+  assert.equal(tokensBesideText(prompt, figures, HELD_FIGURES), 3 + 4 + 2 * 1_000_000)
+  assert.equal(tokensBesideText(prompt, figures, TYPICAL_FIGURES), 3 + 4 + 2 * 8_000)
+  assert.equal(promptTokensMax(prompt, figures), 1_024 + 16 + 2 * 1_000_000)
+})
+
 function textFile(text: string) {
   const file_data = `data:text/plain;base64,${Buffer.from(text).toString('base64')}`
   return { type: 'file', file: { filename: 'a.txt', file_data } }
@@ -213,7 +222,7 @@ test('no provider can have read more tokens than bytes were sent, and what its f
 test('a long prompt is counted by random stretches of it, to a percent, and not whole', async () => {
   const words = 'The quiet clock follows a small map beside the village and nobody knows where it leads. '
   const texts = [words.repeat(6_000), words.toUpperCase().repeat(3_000)]
-  const prompt = { texts, messages: 1, images: 0, files: 0, tools: 0 }
+  const prompt = { texts, messages: 1, images: 0, files: 0, recordings: 0, tools: 0 }
   let turns = 0
   const counted = await countPromptInTurns(prompt, Math.random, async () => void (turns += 1))
   const exact = await countTextsInTurns(texts, async () => {})

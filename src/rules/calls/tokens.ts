@@ -2,7 +2,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { contentPartsOf, type ChatRequest } from './chat-request.ts'
 import { plainTextOf, type Message } from './message.ts'
 import { LARGEST_FIGURES, type Figures, type MediaFigures } from '../catalogue/figures.ts'
-import { createScriptCount, type Script } from './scripts.ts'
+import { createScriptCount, type Script, type ScriptCount } from './scripts.ts'
 
 /** Longer texts are sampled, or counted in turns: tokenizing a megabyte takes up to two seconds, and would stall every
  * other stream of the process. */
@@ -40,8 +40,10 @@ export interface Prompt {
   readonly texts: readonly string[]
   readonly messages: number
   readonly images: number
-  /** Those that are not plain text, and recordings. */
+  /** Those that are not plain text. */
   readonly files: number
+  /** What a file of a model comes to says nothing of them: a few kilobytes can be hours of silence. */
+  readonly recordings: number
   readonly tools: number
 }
 
@@ -57,7 +59,8 @@ export function promptOf(request: ChatRequest): Prompt {
     texts,
     messages: request.messages.length,
     images: parts.filter(({ type }) => type === 'image_url').length,
-    files: files.length - plainTexts.length + parts.filter(({ type }) => type === 'input_audio').length,
+    files: files.length - plainTexts.length,
+    recordings: parts.filter(({ type }) => type === 'input_audio').length,
     tools: request.tools?.length ?? 0,
   }
 }
@@ -92,17 +95,43 @@ export interface TextCount {
   script: Script
 }
 
+/** What one text came to. */
+export interface CountedText {
+  readonly tokens: number
+  readonly scripts: ScriptCount
+}
+
+/** Texts that were counted before. */
+export interface KnownTexts {
+  get(text: string): CountedText | undefined
+  set(text: string, count: CountedText): void
+}
+
+const NONE_KNOWN: KnownTexts = { get: () => undefined, set: () => {} }
+
 /**
- * How many tokens the texts of a prompt have, for its hold. A long prompt is sampled; `chance` gives numbers from 0 to
- * below 1 that nobody can foresee, or a caller could make the sampled places cheap.
+ * How many tokens the texts of a prompt have, for its hold. A prompt of which much is new is sampled; `chance` gives numbers from
+ * 0 to below 1 that nobody can foresee, or a caller could make the sampled places cheap.
  */
-export function estimateTexts({ texts }: Prompt, chance: () => number): TextCount {
-  const characters = texts.reduce((total, text) => total + text.length, 0)
-  if (characters > EXACT_CHARACTERS_MAX) return { ...sampleTokens(texts.join('\n'), chance), isExact: false }
+export function estimateTexts({ texts }: Prompt, chance: () => number, known: KnownTexts = NONE_KNOWN): TextCount {
+  const counts = texts.map((text) => known.get(text))
+  const unknown = texts.reduce((total, text, n) => (counts[n] ? total : total + text.length), 0)
+  if (unknown > EXACT_CHARACTERS_MAX) return { ...sampleTokens(texts.join('\n'), chance), isExact: false }
   const scripts = createScriptCount()
-  for (const text of texts) scripts.add(text)
-  const tokens = texts.reduce((total, text) => total + countTextTokens(text), 0)
+  let tokens = 0
+  for (const [n, text] of texts.entries()) {
+    const count = counts[n] ?? countText(text)
+    if (!counts[n]) known.set(text, count)
+    tokens += count.tokens
+    scripts.addAll(count.scripts)
+  }
   return { tokens, isExact: true, script: scripts.script }
+}
+
+function countText(text: string): CountedText {
+  const scripts = createScriptCount()
+  scripts.add(text)
+  return { tokens: countTextTokens(text), scripts }
 }
 
 /** The most that any tokenizer makes of texts that ours makes so many tokens of: each byte beyond ASCII may be one. */
@@ -121,6 +150,7 @@ export function tokensBesideText(prompt: Prompt, figures: Figures, others: Media
     TOKENS_PER_MESSAGE * prompt.messages +
     (figures.image ?? others.image) * prompt.images +
     (figures.file ?? others.file) * prompt.files +
+    others.file * prompt.recordings +
     (figures.tool ?? others.tool) * prompt.tools
   )
 }
@@ -134,6 +164,7 @@ export function promptTokensMax(prompt: Prompt, figures: Figures): number {
     FRAME_TOKENS_MAX * prompt.messages +
     (figures.image ?? LARGEST_FIGURES.image) * prompt.images +
     (figures.file ?? LARGEST_FIGURES.file) * prompt.files +
+    LARGEST_FIGURES.file * prompt.recordings +
     (figures.tool ?? LARGEST_FIGURES.tool) * prompt.tools
   )
 }
@@ -188,15 +219,25 @@ export async function countPromptInTurns(
   const characters = texts.reduce((total, text) => total + text.length, 0)
   if (characters <= WHOLE_CHARACTERS_MAX) return { tokens: await countTextsInTurns(texts, giveWay), isExact: true }
   const text = texts.join('\n')
-  const stretches = Array.from({ length: STRETCHES }, (_, i) => stretchAt(text, (i + chance()) / STRETCHES))
+  return { tokens: await sampleInTurns(text, STRETCHES * SLICE_CHARACTERS, chance, giveWay), isExact: false }
+}
+
+/** About how many tokens a text has, of which so many characters are counted, in stretches from all of it. */
+export async function sampleInTurns(
+  text: string,
+  characters: number,
+  chance: () => number,
+  giveWay: () => Promise<void>,
+): Promise<number> {
+  const count = Math.max(1, Math.floor(Math.min(characters, text.length) / SLICE_CHARACTERS))
+  const stretches = Array.from({ length: count }, (_, i) => stretchAt(text, (i + chance()) / count))
   const seen = stretches.reduce((total, stretch) => total + stretch.length, 0)
-  const tokens = await countTextsInTurns(stretches, giveWay)
-  return { tokens: Math.round((tokens / seen) * text.length), isExact: false }
+  return Math.round(((await countTextsInTurns(stretches, giveWay)) / seen) * text.length)
 }
 
 /** Begins and ends with a word, if there is one: a word that is cut counts as more than it is. */
 function stretchAt(text: string, place: number): string {
-  const from = Math.min(Math.floor(place * text.length), text.length - SLICE_CHARACTERS)
+  const from = Math.max(0, Math.min(Math.floor(place * text.length), text.length - SLICE_CHARACTERS))
   const stretch = text.slice(from, from + SLICE_CHARACTERS)
   const [first, last] = [stretch.indexOf(' '), stretch.lastIndexOf(' ')]
   return last - first > SLICE_CHARACTERS / 2 ? stretch.slice(first, last) : stretch

@@ -1,4 +1,5 @@
 import { divideUp } from '../money.ts'
+import type { ModelKind } from './model-kinds.ts'
 import { perClass, TOKEN_CLASSES, type PerClass, type TokenClass } from '../billing/usage.ts'
 
 /** Nanos per million tokens of each class, of a price or of what a provider asks. */
@@ -43,21 +44,23 @@ export function formatMargin(bps: number): string {
 }
 
 const TIMES_MAX = 10n
+/** What makes vectors writes no tokens, and must not ask for any. */
+const PROMPT_CLASSES = ['input', 'cachedInput', 'cacheWrite'] as const
 const PRICE_MAX = 10_000_000_000_000n
 
 /**
  * Why a price looks like a mistake: a wrong unit, a slipped point, a column in the wrong place. Empty: it does not.
  * `former` is the price in force.
  */
-export function oddities(price: Classes, former: Classes | undefined): string[] {
+export function oddities(price: Classes, former: Classes | undefined, kind: ModelKind = 'chat'): string[] {
   const odd: string[] = []
-  for (const name of TOKEN_CLASSES) {
+  for (const name of kind === 'embedding' ? PROMPT_CLASSES : TOKEN_CLASSES) {
     if (price[name] === 0n) odd.push(`${name} is free`)
     if (price[name] > PRICE_MAX) odd.push(`${name} is over 10000 dollars per million tokens`)
     if (former === undefined || former[name] === 0n) continue
     if (price[name] > former[name] * TIMES_MAX) odd.push(`${name} is more than ten times what it was`)
     if (price[name] * TIMES_MAX < former[name]) odd.push(`${name} is less than a tenth of what it was`)
   }
-  if (price.output * TIMES_MAX < price.input) odd.push('output is less than a tenth of input')
+  if (kind === 'chat' && price.output * TIMES_MAX < price.input) odd.push('output is less than a tenth of input')
   return odd
 }

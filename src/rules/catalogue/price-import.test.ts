@@ -14,6 +14,7 @@ const COST = {
 }
 const OFFER: Offer = {
   id: 'm',
+  kind: 'chat',
   ownedBy: 'them',
   contextWindow: 1_000,
   maxOutputTokens: undefined,
@@ -34,6 +35,7 @@ const DEPLOYMENT: KnownDeployment = {
 }
 const KNOWN: KnownModel = {
   id: 'm',
+  kind: 'chat',
   ownedBy: 'them',
   contextWindow: 1_000,
   maxOutputTokens: null,
@@ -53,6 +55,7 @@ test('a new model comes with its price, its margin and a deployment', () => {
   assert.partialDeepStrictEqual(change, { id: 'm', isNew: true, position: 0, deployments: [OFFER], costs: [] })
   assert.deepEqual(change?.price, { from: undefined, to: withMargin(COST, 2_500) })
   assert.deepEqual(change?.facts, {
+    kind: 'chat',
     ownedBy: 'them',
     contextWindow: 1_000,
     maxOutputTokens: null,

@@ -1,10 +1,12 @@
 import { TOKEN_CLASSES, type TokenClass } from '../billing/usage.ts'
 import { NO_FIGURES, type Figures } from './figures.ts'
+import type { ModelKind } from './model-kinds.ts'
 import { classesBelow, dearestOf, isSamePrice, oddities, withMargin, type Classes } from './margins.ts'
 
 /** A model at a provider of this installation, as a price file describes it. */
 export interface Offer {
   id: string
+  kind: ModelKind
   ownedBy: string
   contextWindow: number | undefined
   maxOutputTokens: number | undefined
@@ -48,6 +50,8 @@ export interface ModelChange {
 }
 
 export interface Facts {
+  /** Of a model that is there, it stays what it is. */
+  kind: ModelKind
   ownedBy: string
   contextWindow: number | null
   maxOutputTokens: number | null
@@ -80,8 +84,11 @@ export function planImport(
   for (const [id, ofModel] of Map.groupBy(offers, (offer) => offer.id)) {
     const model = known.get(id)
     const change = changeOf(ofModel, model, options.marginBps)
-    const why = change.price === undefined ? [] : oddities(change.price.to, model?.price)
-    if (why.length > 0 && !options.allowed.has(id)) plan.refused.push({ id, why })
+    const { kind } = change.facts
+    const why = change.price === undefined ? [] : oddities(change.price.to, model?.price, kind)
+    const others = ofModel.filter((offer) => offer.kind !== kind)
+    if (others.length > 0) plan.refused.push({ id, why: [`it is of the kind ${kind}, and listed as another`] })
+    else if (why.length > 0 && !options.allowed.has(id)) plan.refused.push({ id, why })
     plan.warnings.push(...lossesOf(id, ofModel, model, change))
     if (isChange(change)) plan.changes.push(change)
     else plan.unchanged += 1
@@ -92,6 +99,7 @@ export function planImport(
 function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margin: number | undefined): ModelChange {
   const [first] = offers as [Offer, ...Offer[]]
   const facts: Facts = {
+    kind: model?.kind ?? first.kind,
     ownedBy: first.ownedBy,
     contextWindow: first.contextWindow ?? model?.contextWindow ?? null,
     maxOutputTokens: first.maxOutputTokens ?? model?.maxOutputTokens ?? null,

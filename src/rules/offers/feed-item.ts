@@ -157,6 +157,8 @@ function categoryIdOf(fields: FeedFields): { categoryId?: string } {
 
 function linkOf(text: string, domain: string): string {
   if (text === '') missing('link')
+  // Before it is parsed: reading a long name takes time quadratic in its length.
+  if (text.length > LINK_CHARS_MAX) throw new Unfit(`link is longer than ${LINK_CHARS_MAX} characters`)
   const url = URL.parse(text)
   if (url?.protocol !== 'https:') throw new Unfit('link must be an https address')
   if (url.username !== '' || url.password !== '' || url.port !== '') {
@@ -172,7 +174,7 @@ function linkOf(text: string, domain: string): string {
 
 /** Not shown yet, so a broken one is no reason to refuse the item. */
 function imageLinkOf(text: string): string | null {
-  const url = URL.parse(text)
+  const url = text.length > LINK_CHARS_MAX ? null : URL.parse(text)
   return url?.protocol === 'https:' && url.username === '' && url.href.length <= LINK_CHARS_MAX ? url.href : null
 }
 

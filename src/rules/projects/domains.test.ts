@@ -45,6 +45,13 @@ test('a name is kept as the DNS knows it, and what nobody can own is no domain',
     assert.equal(domainNameOf(text), undefined, text)
 })
 
+test('a name that is longer than DNS has any is not read: that would take time that grows with its square', () => {
+  const characters = Array.from({ length: 8_000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join('')
+  const beganMs = performance.now()
+  assert.equal(domainNameOf(`${characters}.example`), undefined)
+  assert.ok(performance.now() - beganMs < 100)
+})
+
 test('the record has a label of its own, and the part that DNS forms ask for is told apart', () => {
   assert.deepEqual(proofRecordOf('www.example.co.uk', 'abc'), {
     name: '_parley-verify.www.example.co.uk',

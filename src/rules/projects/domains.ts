@@ -4,6 +4,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../durations.ts'
 /** Names that mean something only inside a network: nobody can own one in the DNS that everybody asks. */
 const INSIDE_ONLY = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion|invalid)$/
 
+/** Of DNS. Punycode, in which it counts, is never shorter than the name as people write it. */
+const NAME_CHARACTERS_MAX = 253
+
 /**
  * The name as DNS knows it: lower case, punycode, no scheme, port or path. Undefined when it is not a name that somebody
  * can own: an address, a single label, a public suffix such as co.uk, or a name that exists only inside a network.
@@ -14,9 +17,10 @@ export function domainNameOf(text: string): string | undefined {
     .replace(/^https?:\/\//i, '')
     .replace(/\/$/, '')
     .replace(/\.$/, '')
-  if (/[/:@?#\s\\%]/.test(bare)) return undefined
+  // Before it is read: that takes time that grows with the square of a long name.
+  if (bare.length > NAME_CHARACTERS_MAX || /[/:@?#\s\\%]/.test(bare)) return undefined
   const name = URL.parse(`http://${bare}`)?.hostname
-  if (name === undefined || name.length > 253 || INSIDE_ONLY.test(name)) return undefined
+  if (name === undefined || name.length > NAME_CHARACTERS_MAX || INSIDE_ONLY.test(name)) return undefined
   const { domain, isIp, hostname } = parse(name, { allowPrivateDomains: true, validateHostname: true })
   if (isIp || domain === null || hostname !== name) return undefined
   return /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(name) ? name : undefined

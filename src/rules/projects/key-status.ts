@@ -32,8 +32,23 @@ export function explainKeyStatus(standing: KeyStanding, nowMs: number): string {
   }
 }
 
+/** Why the sessions of a pair cannot be used. Null: they can. */
+export function sessionObstacleOf(standing: Omit<KeyStanding, 'replaced_by'>, nowMs: number): string | null {
+  const status = keyStatusOf({ ...standing, replaced_by: null }, nowMs)
+  return status === 'active' ? null : `Refused: its key pair is ${status}.`
+}
+
 /** What people see instead of a secret key: the beginning that all of the installation share, and the end. */
 export function secretHintOf(publishableKey: string, last4: string): string {
+  return hintOf('ply_sk_', publishableKey, last4)
+}
+
+/** The same of a browser session. */
+export function sessionHintOf(publishableKey: string, last4: string): string {
+  return hintOf('ply_es_', publishableKey, last4)
+}
+
+function hintOf(prefix: string, publishableKey: string, last4: string): string {
   const cell = publishableKey.slice('ply_pk_'.length, 'ply_pk_'.length + 2)
-  return `ply_sk_${cell}…${last4}`
+  return `${prefix}${cell}…${last4}`
 }

@@ -1,7 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import { keyedDigest } from '../keyed-digest.ts'
 
 /**
- * Keys look like `ply_pk_` + cell (2) + 22 base62 + checksum (6) and `ply_sk_` + cell (2) + 43 base62 + checksum (6).
+ * Keys look like `ply_pk_` + cell (2) + 22 base62 + checksum (6) and `ply_sk_` + cell (2) + 43 base62 + checksum (6);
+ * the secret of a browser session is as that of a pair, with `ply_es_`.
  * The brand prefix and the checksum let secret scanners recognise a leaked key, and let us refuse a mistyped one without
  * asking the store. The cell code routes a request to its installation.
  */
@@ -13,6 +15,7 @@ export interface KeyPair {
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const PUBLISHABLE = { prefix: 'ply_pk_', bodyLength: 22 }
 const SECRET = { prefix: 'ply_sk_', bodyLength: 43 }
+const SESSION_SECRET = { prefix: 'ply_es_', bodyLength: 43 }
 const CHECKSUM_LENGTH = 6
 const CELL = /^[0-9a-z]{2}$/
 /** The checksum sees only the low byte of a character: without this an `İ` would pass for a `0`. */
@@ -24,13 +27,24 @@ export const KEY_PAIR_RANDOM_BYTES = 160
 export function keyPairFrom(random: Uint8Array, cell: string): KeyPair {
   if (!CELL.test(cell)) throw new Error('A cell code is two characters of 0-9 a-z.')
   const characters = base62From(random)
-  const make = (kind: typeof PUBLISHABLE) => {
-    const body = kind.prefix + cell + characters.splice(0, kind.bodyLength).join('')
-    return body + checksumOf(body)
-  }
-  const pair = { publishable: make(PUBLISHABLE), secret: make(SECRET) }
+  const pair = { publishable: keyFrom(characters, cell, PUBLISHABLE), secret: keyFrom(characters, cell, SECRET) }
   if (characters.length === 0) throw new Error('Not enough random bytes for a key pair.')
   return pair
+}
+
+/** Takes its cell from the publishable key that it is used beside. */
+export function sessionSecretFrom(random: Uint8Array, publishable: string): string {
+  const characters = base62From(random)
+  const cell = publishable.slice(PUBLISHABLE.prefix.length, PUBLISHABLE.prefix.length + 2)
+  const secret = keyFrom(characters, cell, SESSION_SECRET)
+  if (characters.length === 0) throw new Error('Not enough random bytes for a secret.')
+  return secret
+}
+
+/** Takes its characters from the front of `characters`. */
+function keyFrom(characters: string[], cell: string, kind: typeof PUBLISHABLE): string {
+  const body = kind.prefix + cell + characters.splice(0, kind.bodyLength).join('')
+  return body + checksumOf(body)
 }
 
 /** Bytes of 248 and more are dropped: taking them modulo 62 would make some characters likelier than others. */
@@ -46,6 +60,15 @@ export function isPublishableKey(text: string): boolean {
 
 export function isSecretKey(text: string): boolean {
   return isKey(text, SECRET)
+}
+
+/** By its beginning alone: whoever mistypes one is answered as one that has one. */
+export function looksLikeSessionSecret(text: string | undefined): boolean {
+  return text?.startsWith(SESSION_SECRET.prefix) ?? false
+}
+
+export function isSessionSecret(text: string): boolean {
+  return isKey(text, SESSION_SECRET)
 }
 
 function isKey(text: string, kind: typeof PUBLISHABLE): boolean {
@@ -80,7 +103,7 @@ function crc32(text: string): number {
 
 /** Fast on purpose: the secret has 256 random bits, so a slow hash would protect nothing and cost a core at 37 calls/s. */
 export function secretDigestOf(secret: string, pepper: Uint8Array): Buffer {
-  return createHmac('sha256', pepper).update(secret).digest()
+  return keyedDigest(pepper).update(secret).digest()
 }
 
 export function isSameDigest(a: Uint8Array, b: Uint8Array): boolean {

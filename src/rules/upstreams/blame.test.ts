@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BLAME, countsForAll } from './blame.ts'
+import { BLAME, countsForAll, isSilenceAskedFor } from './blame.ts'
 
 function kindsOf(blame: string): string[] {
   return Object.entries(BLAME).flatMap(([kind, of]) => (of === blame ? [kind] : []))
@@ -22,4 +22,14 @@ test('what one publisher may have caused counts for everybody only as a probe, a
   assert.equal(countsForAll('one', { publisherId: 'a', lastFailedOf: undefined }), false)
   assert.equal(countsForAll('one', { publisherId: 'a', lastFailedOf: 'a' }), false)
   assert.equal(countsForAll('one', { publisherId: 'a', lastFailedOf: 'b' }), true)
+})
+
+test('silence is asked for by an effort, and nothing else is', () => {
+  for (const kind of ['first_token_timeout', 'total_timeout'] as const) {
+    assert.equal(isSilenceAskedFor(kind, 'low'), true)
+    assert.equal(isSilenceAskedFor(kind, 'none'), false)
+    assert.equal(isSilenceAskedFor(kind), false)
+  }
+  for (const kind of ['connect_timeout', 'idle_timeout', 'server_error'] as const)
+    assert.equal(isSilenceAskedFor(kind, 'max'), false)
 })

@@ -1,3 +1,5 @@
+import type { ReasoningEffort } from '../calls/chat-request.ts'
+
 /** What can go wrong at a provider, and whether its caller may have caused it. */
 
 export type UpstreamErrorKind =
@@ -54,6 +56,11 @@ export const BLAME: Readonly<Record<UpstreamErrorKind, Blame>> = {
   event_too_big: 'nobody',
   truncated: 'one',
   reader_stalled: 'nobody',
+}
+
+/** Whoever asks for thoughts can ask for so many that no time is enough: silence before the first token is then the asker's. */
+export function isSilenceAskedFor(kind: UpstreamErrorKind, effort: ReasoningEffort = 'none'): boolean {
+  return effort !== 'none' && (kind === 'first_token_timeout' || kind === 'total_timeout')
 }
 
 /** A probe for everybody, by one publisher. */

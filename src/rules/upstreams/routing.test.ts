@@ -28,6 +28,7 @@ function priceFrom(version: bigint, atMs: number) {
 function model(more: Partial<Model>): Model {
   return {
     id: 'm',
+    kind: 'chat',
     ownedBy: 'somebody',
     createdAt: new Date(NOON),
     contextWindow: undefined,

@@ -1,4 +1,4 @@
-import type { RouteField } from '../calls/route-fields.ts'
+import type { ModelKind } from '../catalogue/model-kinds.ts'
 import type { Figures } from '../catalogue/figures.ts'
 import type { UpstreamTimers } from '../limits.ts'
 import type { Price } from '../billing/pricing.ts'
@@ -7,6 +7,7 @@ import type { PerClass } from '../billing/usage.ts'
 /** A public model id and everything a call to it needs to know. */
 export interface Model {
   id: string
+  kind: ModelKind
   ownedBy: string
   createdAt: Date
   contextWindow: number | undefined
@@ -43,14 +44,17 @@ export function isServed(model: Model, nowMs: number): boolean {
   return model.deployments.length > 0 && priceAt(model, nowMs) !== undefined
 }
 
-export interface UsableDeployments {
+export interface UsableDeployments<Field extends string> {
   usable: readonly Deployment[]
   /** A field in the request that none of the deployments can honour, if that is why there is no usable one. */
-  unsupported: RouteField | undefined
+  unsupported: Field | undefined
 }
 
 /** A known field that a deployment cannot honour is never silently dropped: it is not asked. */
-export function usableDeploymentsOf(model: Model, fields: readonly RouteField[]): UsableDeployments {
+export function usableDeploymentsOf<Field extends string>(
+  model: Model,
+  fields: readonly Field[],
+): UsableDeployments<Field> {
   const usable = model.deployments.filter(
     (deployment) => !fields.some((field) => deployment.unsupportedFields.has(field)),
   )

@@ -1,4 +1,5 @@
 import type { CallOutcome, UsageSource } from '../../rules/billing/charging.ts'
+import { endpointOf } from '../../rules/endpoints.ts'
 import type { Receipt, ReceiptAttempt } from '../../rules/billing/receipts.ts'
 import { PRICE_COLUMNS, TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import type { Db } from '../database.ts'
@@ -11,7 +12,7 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
     .innerJoin('price_versions as p', 'p.id', 'm.price_version_id')
     .selectAll('m')
     .select(['c.conversation_id', 'c.request_id', 'c.finish_reason', 'c.error_code', 'c.streamed', 'c.status'])
-    .select(['c.first_token_ms', 'c.duration_ms', 'c.attempts'])
+    .select(['c.first_token_ms', 'c.duration_ms', 'c.attempts', 'c.endpoint'])
     .select(PRICE_COLUMNS.names.map((name) => `p.${name}` as const))
     .where('m.id', '=', callId)
     .executeTakeFirst()
@@ -30,6 +31,7 @@ export async function findReceipt(db: Db, callId: string): Promise<Receipt | und
     .execute()
   return {
     callId: row.id,
+    endpoint: endpointOf(row.endpoint),
     projectId: row.project_id,
     keyPairId: row.key_pair_id,
     modelId: row.model_id,

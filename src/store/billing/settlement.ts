@@ -1,6 +1,7 @@
 import type { CallOutcome, UsageSource } from '../../rules/billing/charging.ts'
 import type { Anomaly } from '../../rules/billing/reported-usage.ts'
 import type { Usage } from '../../rules/billing/usage.ts'
+import type { CallEndpointName } from '../../rules/endpoints.ts'
 import type { FinishReason } from '../../rules/calls/chunk.ts'
 import type { Nanos } from '../../rules/money.ts'
 
@@ -31,6 +32,11 @@ export interface Settlement extends CallFacts {
   usageSource: UsageSource
   outcome: CallOutcome
   requestId: string
+  /** Undefined: it is not known any more, and the hold says it. */
+  endpoint?: CallEndpointName
+  /** Where another model answered than the one that was asked for: what it is charged as. */
+  answeredModelId?: string
+  answeredPriceVersionId?: string
   conversationId?: string | undefined
   status: number
   durationMs: number
@@ -43,6 +49,8 @@ export interface Settlement extends CallFacts {
 export interface Attempt {
   deployment: string
   provider: string
+  /** Of a call that names several. */
+  model?: string
   /** The name of the provider's key, for the operator only. */
   key?: string
   ms: number

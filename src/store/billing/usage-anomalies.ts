@@ -39,12 +39,14 @@ export async function sumAnomalies(db: Db, { sinceMs, projectId, provider }: Ano
 /** The newest first. */
 export async function listAnomalies(db: Db, { sinceMs, projectId, provider }: AnomalySearch, most: number) {
   return db
-    .selectFrom('usage_anomalies')
-    .selectAll()
-    .where('created_at', '>', sql<Date>`now() - ${sinceMs} * interval '1 ms'`)
-    .$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? ''))
+    .selectFrom('usage_anomalies as a')
+    .leftJoin('calls as c', 'c.id', 'a.call_id')
+    .selectAll('a')
+    .select('c.endpoint')
+    .where('a.created_at', '>', sql<Date>`now() - ${sinceMs} * interval '1 ms'`)
+    .$if(projectId !== undefined, (query) => query.where('a.project_id', '=', projectId ?? ''))
     .$if(provider !== undefined, (query) => query.where('provider', '=', provider ?? ''))
-    .orderBy('created_at', 'desc')
+    .orderBy('a.created_at', 'desc')
     .limit(most)
     .execute()
 }

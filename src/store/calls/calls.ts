@@ -4,8 +4,10 @@ import type { MetadataPair } from '../../rules/calls/metadata.ts'
 import { FIRST_UUID, isUuidv7, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
 import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { DAY_MS } from '../../rules/durations.ts'
+import { endpointOf, type CallEndpointName } from '../../rules/endpoints.ts'
 import type { Db } from '../database.ts'
 import { goByIndexes } from '../planner.ts'
+import { conditionsOfValue } from './metadata.ts'
 
 /**
  * The calls log of one project, newest first. Calls and charges are partitioned by day, and a busy project has millions:
@@ -19,6 +21,8 @@ export interface CallRow extends Record<(typeof TOKEN_COLUMNS)['names'][number],
   conversation_id: string | null
   key_pair_id: string
   model_id: string
+  /** Null: see `endpointOf`. */
+  endpoint: string | null
   streamed: boolean
   status: number
   outcome: CallOutcome
@@ -115,7 +119,7 @@ function* windowsOf({ filters, before }: CallSearch): Generator<Window> {
 }
 
 const CALL_COLUMNS = sql`c.id, time_of_id(c.id) as began_at, c.request_id, c.conversation_id, c.key_pair_id, c.model_id,
-  c.streamed, c.status, c.outcome, c.finish_reason, c.error_code, c.first_token_ms, c.duration_ms,
+  c.endpoint, c.streamed, c.status, c.outcome, c.finish_reason, c.error_code, c.first_token_ms, c.duration_ms,
   json_array_length(c.attempts) as tries, ${sql.join(TOKEN_COLUMNS.names.map((name) => sql.ref(`m.${name}`)))}, m.charged_nanos`
 
 /**
@@ -154,9 +158,13 @@ function driverOf({ metadata, minCharged }: CallFilters): keyof typeof TABLES {
 function readRows({ projectId, filters }: CallSearch, window: Window): RawBuilder<unknown> {
   const { metadata, conversationId } = filters
   const driver = driverOf(filters)
-  if (metadata !== undefined)
-    return sql`select t.call_id as id from call_metadata t where t.project_id = ${projectId} and t.key = ${metadata.key}
-      and t.value = ${metadata.value} and ${inWindow(window, 'call_id')} order by t.call_id desc`
+  if (metadata !== undefined) {
+    const reads = conditionsOfValue(metadata.value).map((hasValue) => {
+      return sql`(select t.call_id as id from call_metadata t where t.project_id = ${projectId} and t.key = ${metadata.key}
+        and ${hasValue} and ${inWindow(window, 'call_id')} order by t.call_id desc)`
+    })
+    return sql`select id from (${sql.join(reads, sql` union all `)}) r order by id desc`
+  }
   const conversation =
     conversationId !== undefined && driver === 'c' ? sql`and t.conversation_id = ${conversationId}` : sql``
   return sql`select * from ${sql.table(TABLES[driver])} t where t.project_id = ${projectId} and ${inWindow(window, 'id')}
@@ -214,6 +222,21 @@ export async function findCallsById(
       limit 20
     ) c join charges m on m.id = c.id and m.project_id = ${projectId}`.execute(tx)
   return rows
+}
+
+/** Where each of these calls was made: their ids begin with it. */
+export async function findEndpoints(
+  tx: Db,
+  projectId: string,
+  callIds: readonly string[],
+): Promise<Map<string, CallEndpointName>> {
+  if (callIds.length === 0) return new Map()
+  await goByIndexes(tx)
+  const { rows } = await sql<{ id: string; endpoint: string | null }>`
+    select c.id, c.endpoint from calls c where c.project_id = ${projectId} and c.id = any (${callIds}::uuid[])`.execute(
+    tx,
+  )
+  return new Map(rows.map(({ id, endpoint }) => [id, endpointOf(endpoint)]))
 }
 
 export async function findPriceDate(tx: Db, version: bigint): Promise<Date | null> {

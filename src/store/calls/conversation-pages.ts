@@ -118,6 +118,8 @@ export async function listMessagesAfter(
 
 export interface CallOfMessage {
   id: string
+  /** Null: see `endpointOf`. */
+  endpoint: string | null
   model: string
   outcome: CallOutcome
   durationMs: number
@@ -135,7 +137,7 @@ export async function listCallsOfMessages(
 ): Promise<Map<string, CallOfMessage>> {
   if (callIds.length === 0) return new Map()
   const { rows } = await sql<CallOfMessage>`
-    select c.id, c.model_id as model, c.outcome, c.duration_ms as "durationMs", c.first_token_ms as "firstTokenMs",
+    select c.id, c.endpoint, c.model_id as model, c.outcome, c.duration_ms as "durationMs", c.first_token_ms as "firstTokenMs",
       m.input_tokens + m.cached_input_tokens + m.cache_write_tokens as "inputTokens",
       m.output_tokens + m.reasoning_tokens as "outputTokens", m.charged_nanos as charged
     from calls c join charges m on m.id = c.id and m.project_id = c.project_id

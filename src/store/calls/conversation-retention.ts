@@ -87,7 +87,7 @@ export async function forgetOldMessages(
   most: number,
 ): Promise<Step> {
   const from = after ?? FIRST
-  const { rows } = await sql<ConversationKey & { seen: number; erased: number }>`
+  const { rows } = await sql<Looked>`
     with seen as materialized (
       select project_id, id, created_at from conversations
       where (project_id, id) > (${from.projectId}::uuid, ${from.id}) order by project_id, id limit ${most}
@@ -101,7 +101,22 @@ export async function forgetOldMessages(
     select project_id as "projectId", id, (select count(*)::int from seen) as seen,
       (select count(*)::int from erased) as erased
     from seen order by project_id desc, id desc limit 1`.execute(db)
-  const [last] = rows
+  return stepFrom(from, rows[0], most)
+}
+
+/** Of the next conversations after a place: erases what those that were deleted by an older version still have. */
+export async function eraseLeftovers(db: Db, after: ConversationKey | undefined, most: number): Promise<Step> {
+  const from = after ?? FIRST
+  const { rows } = await sql<Looked>`
+    select project as "projectId", id, seen, erased
+    from erase_conversation_leftovers(${from.projectId}::uuid, ${from.id}::text, ${most}::int)`.execute(db)
+  return stepFrom(from, rows[0], most)
+}
+
+type Looked = ConversationKey & { seen: number; erased: number }
+
+/** `last` is the last of those that were looked at. */
+function stepFrom(from: ConversationKey, last: Looked | undefined, most: number): Step {
   if (!last) return { reached: undefined, erased: 0 }
   const { projectId, id, seen, erased } = last
   // There may be more in these.
@@ -115,7 +130,7 @@ export async function forgetOldMessages(
  */
 export async function forgetLostSums(db: Db, after: ConversationKey | undefined, most: number): Promise<Step> {
   const from = after ?? FIRST
-  const { rows } = await sql<ConversationKey & { seen: number; erased: number }>`
+  const { rows } = await sql<Looked>`
     with seen as materialized (
       select project_id, conversation_id from conversation_sums
       where (project_id, conversation_id) > (${from.projectId}::uuid, ${from.id})

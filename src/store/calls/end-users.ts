@@ -1,12 +1,12 @@
-import { createHmac } from 'node:crypto'
 import { sql } from 'kysely'
 import { uuidOf } from '../../platform/uuid.ts'
 import type { Db, Tx } from '../database.ts'
 import { deleteMetadataOfEndUser } from './metadata.ts'
+import { keyedDigest } from '../../rules/keyed-digest.ts'
 
 /** What stands for the publisher's own id everywhere: a keyed digest, another one in each project. */
 export function endUserDigestOf(key: Buffer, projectId: string, endUser: string): string {
-  return uuidOf(createHmac('sha256', key).update(`${projectId}/${endUser}`).digest())
+  return uuidOf(keyedDigest(key).update(`${projectId}/${endUser}`).digest())
 }
 
 export interface SeenEndUser {
@@ -99,13 +99,14 @@ export async function findEndUser(db: Db, { projectId, id }: EndUserKey) {
 
 /** Returns false when there is no such end user. */
 export async function deleteEndUser(tx: Tx, { projectId, id }: EndUserKey): Promise<boolean> {
-  // Also of one that was forgotten meanwhile: metadata may be kept for longer.
-  const hadMetadata = await deleteMetadataOfEndUser(tx, { projectId, id })
+  // First, because it locks them: metadata that is written from now on waits until they are gone.
   const { numDeletedRows } = await tx
     .deleteFrom('end_users')
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst()
+  // Also of one that was forgotten meanwhile: metadata may be kept for longer.
+  const hadMetadata = await deleteMetadataOfEndUser(tx, { projectId, id })
   if (numDeletedRows === 0n && !hadMetadata) return false
   await tx.deleteFrom('end_user_days').where('project_id', '=', projectId).where('end_user_id', '=', id).execute()
   await sql`select limits_erase(${projectId}, ${id})`.execute(tx)

@@ -4,6 +4,8 @@ import type { Db } from '../database.ts'
 export interface Claim {
   projectId: string
   keyPairId: string
+  /** Of a call that was made with the secret of a browser session. */
+  sessionId?: string | undefined
   keyDigest: Buffer
   bodyDigest: Buffer
   callId: string
@@ -11,8 +13,8 @@ export interface Claim {
   conversationId: string | undefined
 }
 
-/** Why a pair may not call. */
-export type Standing = 'key_inactive' | 'account_not_activated' | 'domain_not_verified'
+/** Why a pair, or a session of it, may not call. */
+export type Standing = 'key_inactive' | 'account_not_activated' | 'domain_not_verified' | 'session_over'
 
 export interface ClaimAnswer {
   /** claimed: go on; replay: answer from `result`; running: the first call has not ended; mismatch: another body. */
@@ -28,6 +30,7 @@ export interface ClaimAnswer {
  * must say the same of a pair.
  */
 export async function claimKey(db: Db, claim: Claim, leaseMs: number, keptMs: number): Promise<ClaimAnswer> {
+  const { sessionId = null } = claim
   const { rows } = await sql<{
     standing: Standing | null
     state: ClaimAnswer['state']
@@ -39,11 +42,13 @@ export async function claimKey(db: Db, claim: Claim, leaseMs: number, keptMs: nu
           when k.active is not true or k.expires_at <= now() or p.archived_at is not null then 'key_inactive'
           when u.activated_at is null then 'account_not_activated'
           when d.verified_at is null then 'domain_not_verified'
+          when ${sessionId}::uuid is not null and (s.id is null or s.expires_at <= now()) then 'session_over'
         end as standing
       from projects p
         join publishers u on u.id = p.publisher_id
         left join key_pairs k on k.project_id = p.id and k.id = ${claim.keyPairId}
         left join domains d on d.project_id = p.id
+        left join browser_sessions s on s.key_pair_id = k.id and s.id = ${sessionId}
       where p.id = ${claim.projectId}
     ), claimed as materialized (
       select standing, case when standing is null then idempotency_claim(${claim.projectId}, ${claim.keyDigest},

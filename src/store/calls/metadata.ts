@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import { FIRST_UUID, LAST_UUID } from '../../platform/uuid.ts'
-import type { MetadataPair } from '../../rules/calls/metadata.ts'
+import { digestOfLong, type MetadataPair } from '../../rules/calls/metadata.ts'
 import type { Db, Tx } from '../database.ts'
 
 /** What publishers send along with their calls. It is content of theirs, and goes when the text of conversations does. */
@@ -12,37 +12,86 @@ export interface CallMetadata {
   pairs: readonly MetadataPair[]
   /** Of the project, for its text: at least 1. */
   retentionDays: number
+  /** Sent again: the end user was there before. */
+  hadEndUser?: boolean
+}
+
+/** Nothing of this call was stored: somebody else has its conversation or its end user locked, and may be erasing it. */
+export interface LockedCall {
+  callId: string
+  /** The end user was there: is it gone when the call is sent again, it was erased. */
+  hasEndUser: boolean
 }
 
 /**
- * What belongs to a conversation that was deleted meanwhile is not brought back: its row is locked, so that deleting it
- * happens before, and is seen, or after, and takes this with it.
+ * What belongs to a conversation that was deleted meanwhile is not brought back, nor to an end user who is being erased: their
+ * rows are locked, so that erasing happens before, and is seen, or after, and takes this with it. Waits for nobody: a row that
+ * somebody else has locked keeps back its own calls, which are returned, to be sent again.
  */
-export async function insertMetadata(db: Db, calls: readonly CallMetadata[]): Promise<void> {
-  const rows = calls.flatMap(({ pairs, ...call }) =>
-    pairs.map(({ key, value }) => ({
+export async function insertMetadata(db: Db, calls: readonly CallMetadata[]): Promise<LockedCall[]> {
+  const pairs = calls.flatMap((call) =>
+    call.pairs.map(({ key, value }) => ({
       project_id: call.projectId,
       call_id: call.callId,
       key,
-      value,
+      ...storedOf(value),
       conversation_id: call.conversationId,
       end_user_id: call.endUserId,
+      had_end_user: call.hadEndUser ?? false,
       days: call.retentionDays,
     })),
   )
-  await sql`
-    with sent as (
-      select * from json_to_recordset(${JSON.stringify(rows)}) as s (project_id uuid, call_id uuid, key text, value text,
-        conversation_id text, end_user_id uuid, days int)
+  // A conversation's row is updated by its calls as it is by deleting it: `for share` meets both. End users are noted by
+  // updates, too, and erased by a delete: `for key share` meets only that one.
+  const { rows } = await sql<LockedCall>`
+    with sent as materialized (
+      select * from json_to_recordset(${JSON.stringify(pairs)}) as s (project_id uuid, call_id uuid, key text, value text,
+        long_value text, conversation_id text, end_user_id uuid, had_end_user boolean, days int)
     ), conversation as materialized (
-      select c.project_id, c.id, c.deleted_at from conversations c
-      where (c.project_id, c.id) in (select project_id, conversation_id from sent) for share
+      select project_id, id from conversations
+      where (project_id, id) in (select project_id, conversation_id from sent)
+    ), free_conversation as materialized (
+      select project_id, id, deleted_at from conversations
+      where (project_id, id) in (select project_id, conversation_id from sent) for share skip locked
+    ), end_user as materialized (
+      select project_id, id from end_users where (project_id, id) in (select project_id, end_user_id from sent)
+    ), free_end_user as materialized (
+      select project_id, id from end_users
+      where (project_id, id) in (select project_id, end_user_id from sent) for key share skip locked
+    ), judged as materialized (
+      select s.*, u.id is not null as has_end_user,
+        (c.id is not null and fc.id is null) or (u.id is not null and fu.id is null) as is_locked,
+        fc.deleted_at is not null or (s.had_end_user and u.id is null) as is_erased
+      from sent s
+        left join conversation c on c.project_id = s.project_id and c.id = s.conversation_id
+        left join free_conversation fc on fc.project_id = s.project_id and fc.id = s.conversation_id
+        left join end_user u on u.project_id = s.project_id and u.id = s.end_user_id
+        left join free_end_user fu on fu.project_id = s.project_id and fu.id = s.end_user_id
+    ), stored as (
+      insert into call_metadata (project_id, call_id, key, value, long_value, conversation_id, end_user_id, expires_at)
+      select project_id, call_id, key, value, long_value, conversation_id, end_user_id, now() + days * interval '1 day'
+      from judged where not is_locked and not is_erased
+      on conflict do nothing
     )
-    insert into call_metadata (project_id, call_id, key, value, conversation_id, end_user_id, expires_at)
-    select s.project_id, s.call_id, s.key, s.value, s.conversation_id, s.end_user_id, now() + s.days * interval '1 day'
-    from sent s left join conversation c on c.project_id = s.project_id and c.id = s.conversation_id
-    where c.deleted_at is null
-    on conflict do nothing`.execute(db)
+    select distinct call_id as "callId", has_end_user or had_end_user as "hasEndUser"
+    from judged where is_locked and not is_erased`.execute(db)
+  return rows
+}
+
+/** A long value is indexed by its digest, and stands beside it. */
+function storedOf(value: string): { value: string; long_value?: string } {
+  const digest = digestOfLong(value)
+  return digest === undefined ? { value } : { value: digest, long_value: value }
+}
+
+/**
+ * The conditions that rows `t` with a value meet, one or the other, each of which an index can answer in the order of calls. A
+ * short value may be the digest of a long one. Of the version before, long ones are stored as short ones are.
+ */
+export function conditionsOfValue(value: string): RawBuilder<unknown>[] {
+  const isItself = sql`t.value = ${value} and t.long_value is null`
+  const digest = digestOfLong(value)
+  return digest === undefined ? [isItself] : [sql`t.value = ${digest} and t.long_value = ${value}`, isItself]
 }
 
 /** Of some calls of a project, each with its pairs by key. Those without any are not in it. */
@@ -52,7 +101,7 @@ export async function findMetadata(
   callIds: readonly string[],
 ): Promise<Map<string, MetadataPair[]>> {
   const { rows } = await sql<{ callId: string; key: string; value: string }>`
-    select call_id as "callId", key, value from call_metadata
+    select call_id as "callId", key, coalesce(long_value, value) as value from call_metadata
     where project_id = ${projectId} and call_id = any (${callIds}::uuid[]) order by call_id, key`.execute(db)
   const byCall = Map.groupBy(rows, ({ callId }) => callId)
   return new Map([...byCall].map(([id, pairs]) => [id, pairs.map(({ key, value }) => ({ key, value }))]))

@@ -1,6 +1,7 @@
 import { isRecord } from '../../rules/record.ts'
 import { sql, type Selectable } from 'kysely'
-import type { Figures } from '../../rules/catalogue/figures.ts'
+import { NO_FIGURES, type Figures } from '../../rules/catalogue/figures.ts'
+import type { ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { perClass } from '../../rules/billing/usage.ts'
 import { UPSTREAM_TIMERS } from '../../rules/limits.ts'
@@ -89,11 +90,12 @@ async function readModels(tx: Db, usableProviders: ReadonlySet<string>): Promise
       row.id,
       {
         id: row.id,
+        kind: kindOf(row),
         ownedBy: row.owned_by,
         createdAt: row.created_at,
         contextWindow: row.context_window ?? undefined,
         maxOutputTokens: row.max_output_tokens ?? undefined,
-        figures: figuresOf(row),
+        figures: kindOf(row) === 'embedding' ? THOUGHTLESS : figuresOf(row),
         prices: (pricesOf.get(row.id) ?? []).map(priceOf),
         deployments: (deploymentsOf.get(row.id) ?? []).map(deploymentOf),
       },
@@ -104,6 +106,14 @@ async function readModels(tx: Db, usableProviders: ReadonlySet<string>): Promise
 function priceOf(row: Selectable<PriceVersions>): Model['prices'][number] {
   return { version: row.id, ...PRICE_COLUMNS.valuesIn(row), effectiveFrom: row.effective_from }
 }
+
+/** A check of the table allows no others. */
+export function kindOf({ kind }: Pick<Selectable<Models>, 'kind'>): ModelKind {
+  return kind as ModelKind
+}
+
+/** What makes vectors does not reason. */
+const THOUGHTLESS: Figures = { ...NO_FIGURES, reasoning: 0 }
 
 type FigureRow = Pick<Selectable<Models>, 'image_tokens' | 'file_tokens' | 'tool_tokens' | 'reasoning_tokens'>
 

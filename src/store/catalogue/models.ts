@@ -1,5 +1,6 @@
 import { sql, type Updateable } from 'kysely'
 import type { Figures } from '../../rules/catalogue/figures.ts'
+import type { ModelKind } from '../../rules/catalogue/model-kinds.ts'
 import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
 import type { PerClass } from '../../rules/billing/usage.ts'
 import type { Db } from '../database.ts'
@@ -7,6 +8,8 @@ import type { Models } from '../schema.gen.ts'
 
 export interface NewModel {
   id: string
+  /** Absent: one for chats. */
+  kind?: ModelKind
   ownedBy: string
   contextWindow: number | null
   maxOutputTokens: number | null
@@ -23,7 +26,7 @@ export async function upsertModel(db: Db, model: NewModel): Promise<void> {
   }
   await db
     .insertInto('models')
-    .values({ id: model.id, ...facts })
+    .values({ id: model.id, kind: model.kind, ...facts })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...facts, enabled: true }))
     .execute()
 }
@@ -37,7 +40,7 @@ export function figureColumns({ image, file, tool, reasoning }: Partial<Figures>
   }
 }
 
-export type ModelChange = Updateable<Omit<Models, 'id' | 'enabled' | 'created_at'>>
+export type ModelChange = Updateable<Omit<Models, 'id' | 'kind' | 'enabled' | 'created_at'>>
 
 /** Returns false when there is no such model. */
 export async function updateModel(db: Db, id: string, change: ModelChange): Promise<boolean> {
@@ -64,6 +67,7 @@ export async function listModels(db: Db, at?: Date) {
     )
     .select([
       'm.id',
+      'm.kind',
       'm.owned_by',
       'm.context_window',
       'm.max_output_tokens',
@@ -169,9 +173,11 @@ export async function listDeployments(db: Db) {
   return db
     .selectFrom('deployments as d')
     .innerJoin('providers as p', 'p.id', 'd.provider_id')
+    .innerJoin('models as m', 'm.id', 'd.model_id')
     .select([
       'd.id',
       'd.model_id',
+      'm.kind as model_kind',
       'd.provider_id',
       'p.name as provider',
       'p.enabled as provider_enabled',

@@ -3,18 +3,21 @@ import { uuidv7 } from '../../platform/uuid.ts'
 import { COST_COLUMNS, PRICE_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { TOKEN_CLASSES } from '../../rules/billing/usage.ts'
 import type { ModelChange, Offer } from '../../rules/catalogue/price-import.ts'
+import type { FieldAddition } from '../../rules/catalogue/unsupported-fields.ts'
 import type { Db } from '../database.ts'
 import { figureColumns } from './models.ts'
 
 export interface PriceImport {
   changes: readonly ModelChange[]
+  /** What is added to the unsupported fields of routes that are there. */
+  fields: readonly FieldAddition[]
   effectiveFrom: Date
   /** The name of the file. */
   source: string
 }
 
 /** Everything or nothing, if it runs in a transaction: one statement for each table. */
-export async function applyPriceImport(tx: Db, { changes, effectiveFrom, source }: PriceImport): Promise<void> {
+export async function applyPriceImport(tx: Db, { changes, fields, effectiveFrom, source }: PriceImport): Promise<void> {
   await writeModels(
     tx,
     changes.filter((change) => change.hasNewFacts),
@@ -31,6 +34,7 @@ export async function applyPriceImport(tx: Db, { changes, effectiveFrom, source 
     tx,
     changes.flatMap((change) => change.costs),
   )
+  await addUnsupportedFields(tx, fields)
 }
 
 /** A model that is switched off stays so. */
@@ -41,6 +45,7 @@ async function writeModels(tx: Db, changes: readonly ModelChange[]): Promise<voi
     .values(
       changes.map(({ id, facts }) => ({
         id,
+        kind: facts.kind,
         owned_by: facts.ownedBy,
         context_window: facts.contextWindow,
         max_output_tokens: facts.maxOutputTokens,
@@ -71,6 +76,13 @@ async function writeCosts(tx: Db, costs: ModelChange['costs']): Promise<void> {
     from unnest(${costs.map(({ deploymentId }) => deploymentId)}::uuid[], ${sql.join(columns)})
       as c (id, ${sql.join(COST_COLUMNS.names.map((name) => sql.id(name)))})
     where d.id = c.id`.execute(tx)
+}
+
+async function addUnsupportedFields(tx: Db, additions: readonly FieldAddition[]): Promise<void> {
+  if (additions.length === 0) return
+  const rows = JSON.stringify(additions.map(({ route: { id }, fields }) => ({ id, fields })))
+  await sql`update deployments d set unsupported_fields = d.unsupported_fields || a.fields
+    from json_to_recordset(${rows}) as a (id uuid, fields text[]) where d.id = a.id`.execute(tx)
 }
 
 function deploymentOf({ id, providerId, upstreamModel, unsupportedFields, cost }: Offer, position: number) {

@@ -17,6 +17,8 @@ export interface KeyRecord {
   expiresAt: Date | null
   isAccountActivated: boolean
   isDomainVerified: boolean
+  /** Empty: it has none. */
+  domain: string
   allowedModels: readonly string[] | null
   contentRetentionDays: number
   /** The console's own pair: what it causes is nobody's to bill. */
@@ -28,7 +30,14 @@ export interface KeyRecord {
 
 /** In the order asked; undefined where there is no such key. */
 export async function findKeyRecords(db: Db, publishableKeys: readonly string[]): Promise<(KeyRecord | undefined)[]> {
-  const rows = await db
+  const rows = await selectKeyRecords(db).where('k.publishable_key', 'in', publishableKeys).execute()
+  const found = new Map(rows.map((row) => [row.publishableKey, keyRecordOf(row)]))
+  return publishableKeys.map((key) => found.get(key))
+}
+
+/** Pairs that were not deleted, of projects that are there. */
+export function selectKeyRecords(db: Db) {
+  return db
     .selectFrom('key_pairs as k')
     .innerJoin('projects as p', 'p.id', 'k.project_id')
     .innerJoin('publishers as u', 'u.id', 'p.publisher_id')
@@ -46,6 +55,7 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
       'k.expires_at as expiresAt',
       'u.activated_at',
       'd.verified_at',
+      'd.name as domain',
       'p.allowed_models as allowedModels',
       'p.content_retention_days as contentRetentionDays',
       'k.purpose',
@@ -53,24 +63,23 @@ export async function findKeyRecords(db: Db, publishableKeys: readonly string[])
     ])
     .select(sql<string>`coalesce(k.counted_as, k.id)`.as('countedAs'))
     .select(sql<MonetizationRow | null>`case when m.mode <> 'off' then to_json(m) end`.as('monetization'))
-    .where('k.publishable_key', 'in', publishableKeys)
     .where('k.deleted_at', 'is', null)
     .where('p.archived_at', 'is', null)
-    .execute()
-  const found = new Map(
-    rows.map(({ activated_at, verified_at, purpose, monetization, balance_nanos, ...row }) => [
-      row.publishableKey,
-      {
-        ...row,
-        isAccountActivated: activated_at !== null,
-        isDomainVerified: verified_at !== null,
-        isPlayground: purpose === 'playground',
-        monetization: monetization ? settingsOf(monetization) : undefined,
-        isWalletEmpty: (balance_nanos ?? 0n) <= 0n,
-      },
-    ]),
-  )
-  return publishableKeys.map((key) => found.get(key))
+}
+
+type KeyRecordRow = Awaited<ReturnType<ReturnType<typeof selectKeyRecords>['execute']>>[number]
+
+export function keyRecordOf(row: KeyRecordRow): KeyRecord {
+  const { activated_at, verified_at, domain, purpose, monetization, balance_nanos, ...rest } = row
+  return {
+    ...rest,
+    isAccountActivated: activated_at !== null,
+    isDomainVerified: verified_at !== null,
+    domain: domain ?? '',
+    isPlayground: purpose === 'playground',
+    monetization: monetization ? settingsOf(monetization) : undefined,
+    isWalletEmpty: (balance_nanos ?? 0n) <= 0n,
+  }
 }
 
 export interface NewKeyPair {

@@ -2,6 +2,7 @@ import type { Metrics } from '../../metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { KEPT_MS } from '../../rules/retention.ts'
 import {
+  eraseLeftovers,
   forgetConversations,
   forgetDeletedIds,
   forgetLostSums,
@@ -44,6 +45,15 @@ export function forgetMessagesJob({ db, metrics }: Omit<ForgetConversationsOptio
     metrics.rowsErased.labels('messages'),
   )
   return { name: 'forget messages', everyMs: HOUR_MS, run: walk }
+}
+
+/** Erases metadata and openings of conversations that were deleted by a version that leaves them. */
+export function eraseLeftoversJob({ db, metrics }: Omit<ForgetConversationsOptions, 'kept'>): Job {
+  const walk = createWalk<ConversationPlace>(
+    (after, most) => eraseLeftovers(db, after, most),
+    metrics.rowsErased.labels('call_metadata'),
+  )
+  return { name: 'erase leftovers', everyMs: HOUR_MS, run: walk }
 }
 
 /** Erases sums of conversations that are not there. */

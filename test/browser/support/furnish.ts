@@ -15,6 +15,7 @@ import { DAY_MS } from '../../../src/rules/durations.ts'
 import { must, newPerson, type ConsoleWorld, type Person } from '../../support/console.ts'
 import { addDeployment } from '../../support/world.ts'
 import { furnishLimits } from './furnish-limits.ts'
+import { furnishSessions } from './furnish-sessions.ts'
 import { furnishMonetization } from './furnish-monetization.ts'
 import { TALK, TALKS } from './talk.ts'
 
@@ -54,6 +55,7 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   )
   await furnishMonetization(db, projectId)
   await furnishLimits(db, person, projectId)
+  await furnishSessions(db, projectId)
   const callId = await newestCall(db, projectId, 'completed')
   await sendAlong(db, projectId, callId)
   const failedCallId = await newestCall(db, projectId, 'upstream_failed')
@@ -212,5 +214,5 @@ async function newestCall(db: Db, projectId: string, outcome: string): Promise<s
     .where('outcome', '=', outcome)
     .orderBy('id', 'desc')
     .executeTakeFirstOrThrow()
-  return completionIdOf(id)
+  return completionIdOf(id, 'chat')
 }

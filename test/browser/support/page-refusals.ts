@@ -118,6 +118,7 @@ const REFUSED: [name: string, path: string, replies: Replies][] = [
   ['a domain', at('/domain'), { 'GET /api/projects/:project/domain': refused }],
   ['keys', at('/keys'), { 'GET /api/projects/:project/keys': refused }],
   ['limits', at('/limits'), { 'GET /api/projects/:project/limits': refused }],
+  ['browser sessions', at('/browser-sessions'), { 'GET /api/projects/:project/browser-sessions': refused }],
   ['end users', at('/end-users'), { 'GET /api/projects/:project/end-users': refused }],
   ['monetization', at('/monetization'), { 'GET /api/projects/:project/monetization': refused }],
   ['outcomes', at('/monetization'), { 'GET /api/projects/:project/monetization/outcomes': refused }],

@@ -3,7 +3,7 @@ import type { Replies } from './canned-console.ts'
 import type { Scene } from './page-picture.ts'
 import { ME, meWith } from './replies/account.ts'
 import { BROKEN, TALK } from './replies/calls.ts'
-import { ago, CONVERSATION, OTHER_PROJECT, PROJECT, PUBLISHER } from './replies/ids.ts'
+import { ago, CONVERSATION, OTHER_PROJECT, PROJECT, PUBLISHER, id } from './replies/ids.ts'
 import { PROJECT_LIMITS, UNLIMITED } from './replies/limits.ts'
 import { COSTS, HOME, ONBOARDING, usageOf, WALLET } from './replies/money.ts'
 import { DOMAIN, PROJECT_DETAILS, SETTINGS } from './replies/project.ts'
@@ -87,6 +87,15 @@ export const EMPTY_PAGES: Record<string, Scene> = {
     path: at('/limits'),
     replies: { ...VIEWER, 'GET /api/projects/:project/limits': { ...PROJECT_LIMITS, account: null } },
   },
+  'no browser sessions': {
+    path: at('/browser-sessions'),
+    replies: { 'GET /api/projects/:project/browser-sessions': EMPTY },
+  },
+  'no browser sessions of a pair': {
+    path: at(`/browser-sessions?key=${id(71)}`),
+    replies: { 'GET /api/projects/:project/browser-sessions': EMPTY },
+  },
+  'browser sessions for a viewer': { path: at('/browser-sessions'), replies: VIEWER },
   'no end users': { path: at('/end-users'), replies: { 'GET /api/projects/:project/end-users': EMPTY } },
   'end users for a viewer': { path: at('/end-users'), replies: VIEWER },
   'no calls': { path: at('/calls'), replies: { 'GET /api/projects/:project/calls': { ...EMPTY, searchedTo: null } } },

@@ -105,6 +105,9 @@ function Facts({ call, projectId }: { call: CallDetail; projectId: string }) {
       <Fact label="Settled">
         <Time iso={call.settledAt} />
       </Fact>
+      <Fact label="Endpoint">
+        <code className="font-mono">{call.endpoint}</code>
+      </Fact>
       <Fact label="Model">{call.model}</Fact>
       <Fact label="Key">{call.keyName ?? 'Deleted'}</Fact>
       <Fact label="Streamed">{call.streamed ? 'Yes' : 'No'}</Fact>

@@ -238,6 +238,7 @@ function columnsFor(projectId: string): Column<CallItem>[] {
     },
     { label: 'Outcome', cell: (call) => <CallStatus call={call} /> },
     { label: 'Model', cell: ({ model }) => <span className="block max-w-52 truncate">{model}</span> },
+    { label: 'Endpoint', cell: ({ endpoint }) => endpoint.replace('/v1/', '') },
     {
       label: 'Key',
       cell: ({ keyName }) =>

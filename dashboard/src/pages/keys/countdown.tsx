@@ -3,13 +3,13 @@ import { SECOND_MS } from '../../durations.ts'
 import { formatTime } from '../../formats.ts'
 import { timeLeft } from './time-left.ts'
 
-/** `ends in 23 h 12 min`, and in the last minutes with its seconds. */
-export function Countdown({ until }: { until: string }) {
+/** `ends in 23 h 12 min`, and in the last minutes with its seconds. `isBare`: without the words, where something else says them. */
+export function Countdown({ until, isBare = false }: { until: string; isBare?: boolean }) {
   const now = useSyncExternalStore(everySecond, currentSecond)
   const left = timeLeft(Date.parse(until), now)
   return (
     <time dateTime={until} title={formatTime(until)} className="tabular whitespace-nowrap">
-      {left === undefined ? 'ends now' : `ends in ${left}`}
+      {left === undefined ? 'ends now' : isBare ? left : `ends in ${left}`}
     </time>
   )
 }

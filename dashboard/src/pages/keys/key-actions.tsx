@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { CircleOff, CirclePlay, Ellipsis, Gauge, RefreshCcw, Trash2 } from 'lucide-react'
+import { AppWindow, CircleOff, CirclePlay, Ellipsis, Gauge, RefreshCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { api } from '../../api.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -29,6 +29,9 @@ export function KeyActions({ pair, onRolled }: { pair: KeyPair; onRolled(pair: N
   function showLimits(): void {
     void navigate({ to: `/projects/${project.id}/limits`, search: { key: pair.id } } as never)
   }
+  function showSessions(): void {
+    void navigate({ to: `/projects/${project.id}/browser-sessions`, search: { key: pair.id } } as never)
+  }
   return (
     <>
       <Menu trigger={<IconButton label={`Actions for ${pair.name}`} icon={<Ellipsis aria-hidden />} />}>
@@ -40,6 +43,11 @@ export function KeyActions({ pair, onRolled }: { pair: KeyPair; onRolled(pair: N
         {pair.replacedBy === null && !isOver && (
           <MenuItem icon={<Gauge aria-hidden />} onSelect={showLimits}>
             Limits…
+          </MenuItem>
+        )}
+        {!isOver && (
+          <MenuItem icon={<AppWindow aria-hidden />} onSelect={showSessions}>
+            Browser sessions…
           </MenuItem>
         )}
         {!isOver && pair.status !== 'inactive' && (

@@ -85,25 +85,32 @@ interface BarProps {
 const NEARLY = 0.8
 
 function Bar({ label, share, text, figures, children }: BarProps) {
-  const fill = share >= 1 ? 'bg-bad-fill' : share >= NEARLY ? 'bg-warn' : 'bg-accent'
   return (
     <div className="min-w-0 text-sm">
       <p className="flex flex-wrap items-baseline justify-between gap-x-3">
         <span className="font-medium">{label}</span>
         <span className="tabular text-muted">{figures}</span>
       </p>
-      <div
-        role="meter"
-        aria-label={label}
-        aria-valuemin={0}
-        aria-valuemax={100}
-        aria-valuenow={Math.round(share * 100)}
-        aria-valuetext={text}
-        className="mt-1.5 h-1.5 overflow-hidden rounded-full bg-sunken ring-1 ring-line ring-inset"
-      >
-        <div className={classes('h-full rounded-full', fill)} style={{ width: `${share * 100}%` }} />
-      </div>
+      <Meter label={label} share={share} text={text} />
       <p className="mt-1 text-xs text-muted">{children}</p>
+    </div>
+  )
+}
+
+/** The bar alone. */
+export function Meter({ label, share, text }: Pick<BarProps, 'label' | 'share' | 'text'>) {
+  const fill = share >= 1 ? 'bg-bad-fill' : share >= NEARLY ? 'bg-warn' : 'bg-accent'
+  return (
+    <div
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(share * 100)}
+      aria-valuetext={text}
+      className="mt-1.5 h-1.5 overflow-hidden rounded-full bg-sunken ring-1 ring-line ring-inset"
+    >
+      <div className={classes('h-full rounded-full', fill)} style={{ width: `${share * 100}%` }} />
     </div>
   )
 }

@@ -24,6 +24,7 @@ export function applyWith({ pool, gatewayId, onBatch }: ApplyOptions): ApplyBatc
     return items.map((item) => {
       const answer = answers.get(item.part + (item.part === 'settle' ? item.settlement : item.request).callId)
       if (!answer) throw new Error('the ledger did not answer an item')
+      if (isSessionIgnored(item, answers)) return { ...answer, refusal: SESSION_IGNORED }
       if (item.part !== 'hold' || rows.length === items.length) return answer
       return {
         ...answer,
@@ -32,6 +33,15 @@ export function applyWith({ pool, gatewayId, onBatch }: ApplyOptions): ApplyBatc
       }
     })
   }
+}
+
+/** No code of an error: the call is told 503, and the log says this. */
+const SESSION_IGNORED = 'session_ignored'
+
+/** An older ledger_hold, to which nothing would bound a session, does not acknowledge one. It has granted nothing, either. */
+function isSessionIgnored(item: LedgerItem, answers: ReadonlyMap<string, LedgerAnswer>): boolean {
+  if (item.part !== 'hold' || item.request.sessionId === undefined) return false
+  return !answers.has(`session${item.request.callId}`)
 }
 
 /** A list of PostgreSQL's, as text: `{60,59,NULL,NULL}`. */
@@ -73,15 +83,20 @@ function jsonOf(rows: readonly unknown[]): string | null {
 // `n` is the order of arrival. Amounts travel as text: a JSON number is a double.
 
 function holdRow(n: number, request: HoldRequest) {
+  const { sessionId } = request
+  const want = request.want.toString()
   return {
     n,
     id: request.callId,
     project_id: request.projectId,
     key_pair_id: request.keyPairId,
     ...(request.endUserId !== undefined && { end_user_id: request.endUserId }),
+    ...(sessionId !== undefined && { session_id: sessionId, session_want_nanos: want }),
+    ...(request.endpoint !== undefined && { endpoint: request.endpoint }),
     model_id: request.modelId,
     price_version_id: request.priceVersion.toString(),
-    want_nanos: request.want.toString(),
+    // A function that does not know of sessions grants nothing to one.
+    want_nanos: sessionId === undefined ? want : '0',
     min_nanos: request.min.toString(),
     has_key: request.hasIdempotencyKey,
   }

@@ -1,4 +1,5 @@
 import type { Rates } from '../../../rules/billing/limits.ts'
+import type { CallEndpointName } from '../../../rules/endpoints.ts'
 import type { Nanos } from '../../../rules/money.ts'
 import type { Settlement } from '../settlement.ts'
 
@@ -10,6 +11,10 @@ export interface HoldRequest {
   keyPairId: string
   /** Whom the call is for, if the caller says so. */
   endUserId?: string | undefined
+  /** Of a call that was made with the secret of a browser session. */
+  sessionId?: string | undefined
+  /** Where it was asked, for whoever settles it should this process die. */
+  endpoint?: CallEndpointName
   modelId: string
   priceVersion: bigint
   want: Nanos

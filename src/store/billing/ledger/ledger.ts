@@ -3,7 +3,7 @@ import { isErrorCode, ParleyError, storeUnavailable, type ErrorCode } from '../.
 import { EXTEND_WAIT_MS, SETTLE_WAIT_MS, STORE_WAIT_MS } from '../../../rules/limits.ts'
 import { rateHeadersOf, ratesOf, secondsToNextMinute, sentenceOfLimit } from '../../../rules/billing/limits.ts'
 import type { Nanos } from '../../../rules/money.ts'
-import { isUnavailable } from '../../database.ts'
+import { isTooSlow, isUnavailable } from '../../database.ts'
 import type { ApplyBatch, ExtensionRequest, Grant, HoldRequest, LedgerAnswer, LedgerItem } from './ledger-items.ts'
 import type { Settlement } from '../settlement.ts'
 import { createWriteState, type LedgerEvents } from './ledger-write-state.ts'
@@ -28,6 +28,8 @@ export interface Ledger {
 }
 
 const BATCH_MAX = 256
+/** Of stored answers in one statement: everybody's holds wait while it is written. */
+const BATCH_CHARACTERS_MAX = 1024 * 1024
 /** At 5,000 calls/s this is two seconds of holds and settles; more waiting than that would only end in timeouts. */
 const QUEUE_MAX = 20_000
 const RETRY_EVERY_MS = 200
@@ -44,8 +46,11 @@ export function createLedger(apply: ApplyBatch, options: LedgerOptions = {}): Le
   const laneOptions: LaneOptions<LedgerItem, LedgerAnswer> = {
     run: apply,
     batchMax: BATCH_MAX,
+    sizeMax: BATCH_CHARACTERS_MAX,
+    sizeOf: (item) => (item.part === 'settle' ? (item.settlement.result?.length ?? 0) : 0),
     queueMax: QUEUE_MAX,
     isTransient: isUnavailable,
+    isTooLong: isTooSlow,
     retryEveryMs: RETRY_EVERY_MS,
     onPutOff: state.putOff,
     onAnswered: state.answered,

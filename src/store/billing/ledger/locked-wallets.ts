@@ -81,13 +81,14 @@ export function createWalletLanes(options: LedgerLaneOptions, side: SideRoad): L
 }
 
 /** Lanes of single projects. Each is there only while something is queued in it. */
-function createAsides({ run, isTransient, batchMax, queueMax, retryEveryMs }: LedgerLaneOptions) {
+function createAsides(common: LedgerLaneOptions) {
+  const { onPutOff: _, onAnswered: __, ...options } = common
   const all = new Map<string, LedgerLane>()
   return {
     all,
     submit(item: LedgerItem, waitMs: number): Promise<LedgerAnswer> {
       const projectId = projectOf(item)
-      const lane = all.get(projectId) ?? createLane({ run, isTransient, batchMax, queueMax, retryEveryMs })
+      const lane = all.get(projectId) ?? createLane(options)
       all.set(projectId, lane)
       const answer = lane.submit(item, waitMs)
       void lane.idle().then(() => all.get(projectId) === lane && all.delete(projectId))

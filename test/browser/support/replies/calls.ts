@@ -11,6 +11,7 @@ type Message = Given<'GET /api/projects/:project/conversations/:conversation/mes
 function callOf(outcome: Call['outcome'], n: number, more: Partial<Call> = {}): Call {
   return {
     id: `chatcmpl-${outcome}`,
+    endpoint: n % 3 === 1 ? '/v1/responses' : '/v1/chat/completions',
     requestId: `req_${n}${outcome}`,
     beganAt: ago({ hours: n, minutes: n * 3 }),
     model: ['small-1', 'large-2', 'odd-3'][n % 3] ?? '',

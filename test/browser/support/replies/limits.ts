@@ -84,12 +84,47 @@ const NAMELESS: EndUser = {
 
 const DONE = { done: true } as const
 
+const GRACES_SESSION: Given<'GET /api/projects/:project/browser-sessions'>['items'][number] = {
+  id: id(95),
+  secretHint: 'ply_es_00…k3Zq',
+  key: { id: id(71), name: 'web server', publishableKey: 'ply_pk_71webserver', obstacle: null },
+  endUser: { id: id(91), label: 'Grace of Yale' },
+  models: ['sim-small', 'sim-large'],
+  origins: ['https://app.example.com'],
+  maxTokens: 801,
+  callsMade: 19,
+  callsMax: 20,
+  moneyNanos: 250_000_000n,
+  spentNanos: 231_000_000n,
+  heldNanos: 4_000_000n,
+  createdAt: ago({ minutes: 9 }),
+  expiresAt: ago({ minutes: -51 }),
+}
+
+const NOBODYS_SESSION = {
+  ...GRACES_SESSION,
+  id: id(96),
+  secretHint: 'ply_es_00…Tt8d',
+  key: { ...GRACES_SESSION.key, obstacle: 'Refused: its key pair is inactive.' },
+  endUser: null,
+  models: null,
+  origins: null,
+  maxTokens: null,
+  callsMade: 0,
+  spentNanos: 0n,
+  heldNanos: 0n,
+}
+
 export const LIMITS: Replies = {
   'GET /api/projects/:project/limits': PROJECT_LIMITS,
   'PUT /api/publishers/:publisher/limits': DONE,
   'PUT /api/projects/:project/limits': DONE,
   'PUT /api/projects/:project/end-user-limits': DONE,
   'PUT /api/projects/:project/keys/:key/limits': DONE,
+  'GET /api/projects/:project/browser-sessions': ({ query }) =>
+    query.after === undefined ? { items: [GRACES_SESSION], next: 'further' } : { items: [NOBODYS_SESSION], next: null },
+  'DELETE /api/projects/:project/browser-sessions/:session': DONE,
+  'DELETE /api/projects/:project/keys/:key/browser-sessions': { ended: 3 },
   'GET /api/projects/:project/end-users': ({ query }) =>
     query.after === undefined ? { items: [GRACE], next: 'further' } : { items: [NAMELESS], next: null },
   'POST /api/projects/:project/end-users/search': { items: [NAMELESS] },

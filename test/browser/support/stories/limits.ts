@@ -1,8 +1,9 @@
 import type { Scene } from '../page-picture.ts'
-import { at, fill, inDialog, pick, press, wrong } from './steps.ts'
+import { at, choose, fill, inDialog, pick, press, wrong } from './steps.ts'
 
 const LIMITS_PAGE = at('/limits')
 const END_USERS_PAGE = at('/end-users')
+const SESSIONS_PAGE = at('/browser-sessions')
 
 export const LIMIT_STORIES: Record<string, Scene> = {
   'limits of the account': {
@@ -47,6 +48,26 @@ export const LIMIT_STORIES: Record<string, Scene> = {
       await pick(page, 'Actions for web server', 'Limits…')
       await inDialog(page, 'Save limits', { 'Monthly budget': '8' })
     },
+  },
+  'more browser sessions': { path: SESSIONS_PAGE, act: (page) => press(page, 'Load more') },
+  'a browser session that is ended': {
+    path: SESSIONS_PAGE,
+    act: async (page) => {
+      await press(page, 'End the session of Grace of Yale')
+      await inDialog(page, 'End session')
+    },
+  },
+  'all browser sessions of a pair, from its menu': {
+    path: at('/keys'),
+    act: async (page) => {
+      await pick(page, 'Actions for web server', 'Browser sessions…')
+      await press(page, 'End all of web server')
+      await inDialog(page, 'End all sessions')
+    },
+  },
+  'browser sessions of another pair': {
+    path: SESSIONS_PAGE,
+    act: (page) => choose(page, 'Key pair', 'nightly import'),
   },
   'more end users': { path: END_USERS_PAGE, act: (page) => press(page, 'Load more') },
   'an end user who is looked for': {

@@ -1,0 +1,20 @@
+import type { UpstreamTimers } from '../rules/limits.ts'
+import type { UpstreamErrorKind } from './provider.ts'
+
+/** One POST to a provider. */
+export interface UpstreamRequest {
+  url: string
+  headers: Record<string, string>
+  body: string
+  timers: UpstreamTimers
+  /** That is asked for, and expected. */
+  contentType: string
+  /** What a status means at this provider, where it differs from what it means everywhere. `body`: of a 400, cut at 16 KiB. */
+  kindOfRefusal?(status: number, body: string): UpstreamErrorKind | undefined
+  /** Told when all of it has been handed to the connection. */
+  onSent?: (() => void) | undefined
+}
+
+export function wireHeadersOf({ headers, contentType }: Pick<UpstreamRequest, 'headers' | 'contentType'>) {
+  return { ...headers, 'content-type': 'application/json', accept: contentType, 'accept-encoding': 'identity' }
+}

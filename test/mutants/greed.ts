@@ -1,0 +1,86 @@
+import type { Mutant } from './mutant.ts'
+
+/** What somebody could take that others pay for. */
+export const GREED: Mutant[] = [
+  {
+    bug: 'sound is read at Vertex at the price of text',
+    file: 'src/providers/gemini/vertex.ts',
+    from: 'readsAudio: z.boolean().default(false)',
+    to: 'readsAudio: z.boolean().default(true)',
+    test: 'test/corpora.test.ts',
+    title: 'each request is sent, or refused for the field that the list names',
+  },
+  {
+    bug: 'a recording is held for as a document',
+    file: 'src/rules/calls/tokens.ts',
+    from: '    others.file * prompt.recordings +',
+    to: '    (figures.file ?? others.file) * prompt.recordings +',
+    test: 'src/rules/calls/tokens.test.ts',
+    title: 'a recording is held for as the longest, whatever a document of the model comes to',
+  },
+  {
+    bug: 'every route is asked in turn for what each of them bills',
+    file: 'src/gateway/upstreams/answer.ts',
+    from: '      if (isSecond) return undefined\n',
+    to: '',
+    test: 'src/gateway/upstreams/answer.test.ts',
+    title:
+      'after an answer that nobody can use there is one further try, whatever comes of it, and the last such answer counts',
+  },
+  {
+    bug: 'other routes are asked for what nobody could use beyond the budget for repeats',
+    file: 'src/gateway/upstreams/answer.ts',
+    from: '      if (waitMs === undefined) return undefined\n      if (!isOnly) break\n',
+    to: '      if (!isOnly) break\n      if (waitMs === undefined) return undefined\n',
+    test: 'src/gateway/upstreams/answer.test.ts',
+    title: 'the further try is one of the budget, also at another deployment',
+  },
+  {
+    bug: 'whoever asks for long thoughts closes a route to others',
+    file: 'src/gateway/upstreams/answer.ts',
+    from: ' || isSilenceAskedFor(error.kind, ask.effort)',
+    to: '',
+    test: 'src/gateway/upstreams/answer.test.ts',
+    title: 'a call that asks for thoughts waits for them, and its silence closes no deployment',
+  },
+  {
+    bug: 'thoughts are waited for beyond the total timer',
+    file: 'src/rules/calls/reasoning.ts',
+    from: 'Math.min(firstTokenMs + thinkingMs, totalMs)',
+    to: 'firstTokenMs + thinkingMs',
+    test: 'src/rules/calls/reasoning.test.ts',
+    title: "the total timer ends the wait for thoughts, and a deployment's own timer is the least",
+  },
+  {
+    bug: 'arguments of a tool may have any number of items',
+    file: 'src/providers/tool-input.ts',
+    from: '      itemsMax: Math.min(JSON_LIMITS.itemsMax, left.items),\n',
+    to: '',
+    test: 'src/providers/tool-input.test.ts',
+    title: 'arguments with more fields or items than a request may have are shown as they were written',
+  },
+  {
+    bug: 'arguments that were of no use cost nothing to parse',
+    file: 'src/providers/tool-input.ts',
+    from: '    } finally {\n      left.keys -= scan.seen.keys\n      left.items -= scan.seen.items\n    }\n',
+    to: '    }\n',
+    test: 'src/providers/tool-input.test.ts',
+    title: 'what all tools of a request were called with is bounded together, also where it was of no use',
+  },
+  {
+    bug: 'a proof of thoughts is parsed, however large',
+    file: 'src/providers/reasoning-signature.ts',
+    from: "    return parseJson(Buffer.from(signature.slice(format.length + 1), 'base64url'), LIMITS)\n",
+    to: "    return JSON.parse(Buffer.from(signature.slice(format.length + 1), 'base64url').toString())\n",
+    test: 'src/providers/reasoning-signature.test.ts',
+    title: 'a proof that is larger than any answer has is not even parsed',
+  },
+  {
+    bug: 'stored answers are opened at everybody’s cost',
+    file: 'src/gateway/idempotency.ts',
+    from: 'return share(call, result.length, () => replayOf(callId, result))',
+    to: 'return replayOf(callId, result)',
+    test: 'src/gateway/idempotency.test.ts',
+    title: 'a stored answer is opened and parsed in its account’s share of the work, and a large one in turn',
+  },
+]

@@ -1,0 +1,125 @@
+import type { Mutant } from './mutant.ts'
+
+/** Bad days of operators: two versions at once, rotations, full disks. */
+export const OPERATIONS: Mutant[] = [
+  {
+    bug: 'a database that takes no connections looks like a mistake of ours',
+    file: 'src/store/database.ts',
+    from: "severity === 'FATAL' && ",
+    to: "severity === 'PANIC' && ",
+    test: 'src/store/database.test.ts',
+    title: 'who waits for a store that is away is told so and when to come back, however it shows',
+  },
+  {
+    bug: 'a statement that is refused with 55000 is sent again and again',
+    file: 'src/store/database.ts',
+    from: "severity === 'FATAL' && ",
+    to: "severity !== '' && ",
+    test: 'src/store/database.test.ts',
+    title: 'what the store refuses is not taken for its absence',
+  },
+  {
+    bug: 'who gives up waiting for the store is not told why',
+    file: 'src/platform/batch.ts',
+    from: ', { cause: reasonOf() }',
+    to: '',
+    test: 'test/integration/metadata-locks.test.ts',
+    title: 'metadata that is given up is counted, and the log says why: a lock that stays, or what the store answered',
+  },
+  {
+    bug: 'the store is blamed for what it had put off before it answered again',
+    file: 'src/platform/batch.ts',
+    from: '      putOffBy = undefined\n',
+    to: '',
+    test: 'src/platform/batch.test.ts',
+    title: 'who gives up is told why the store had put them off, unless it has answered since',
+  },
+  {
+    bug: 'metadata of conversations that are there is erased as a leftover',
+    file: 'functions/erase_conversation_leftovers.sql',
+    from: 'where s.is_deleted limit most',
+    to: 'where true limit most',
+    test: 'test/integration/worker-retention.test.ts',
+    title: 'a conversation that an older version has deleted loses its metadata and its opening, and no other does',
+  },
+  {
+    bug: 'the opening of a conversation that an older version deleted stays',
+    file: 'functions/erase_conversation_leftovers.sql',
+    from: ' and s.is_deleted and s.has_opening',
+    to: ' and false',
+    test: 'test/integration/worker-retention.test.ts',
+    title: 'a conversation that an older version has deleted loses its metadata and its opening, and no other does',
+  },
+  {
+    bug: 'of a deleted conversation with many calls, only the first leftovers are erased',
+    file: 'src/store/calls/conversation-retention.ts',
+    from: '  if (erased === most) return { reached: from, erased }\n',
+    to: '',
+    test: 'test/integration/worker-retention.test.ts',
+    title: 'a conversation that an older version has deleted loses its metadata and its opening, and no other does',
+  },
+  {
+    bug: 'a gateway cannot use a provider that has a setting of a newer version',
+    file: 'src/providers/create-provider.ts',
+    from: 'if (unknown.length === 0) throw error',
+    to: 'if (unknown.length >= 0) throw error',
+    test: 'test/integration/newer-settings.test.ts',
+    title:
+      'a gateway goes on with a provider that has a new setting, and says so once, however often the catalogue changes',
+    isStory: true,
+  },
+  {
+    bug: 'settings that are ignored are told of with every change of the catalogue',
+    file: 'src/gateway/upstreams/unknown-settings.ts',
+    from: "      if ((told.get(id) ?? '') === all) return\n",
+    to: '',
+    test: 'test/integration/newer-settings.test.ts',
+    title:
+      'a gateway goes on with a provider that has a new setting, and says so once, however often the catalogue changes',
+    isStory: true,
+  },
+  {
+    bug: 'the command line writes settings that it does not know',
+    file: 'src/cli/catalogue/providers.ts',
+    from: '  if (settings !== undefined) return expectUsable({ name, kind, baseUrl, settings })\n',
+    to: '',
+    test: 'test/integration/newer-settings.test.ts',
+    title: 'the command line asks such a provider and changes its address, and writes no setting that it does not know',
+    isStory: true,
+  },
+  {
+    bug: 'an import replaces the fields that an operator has listed',
+    file: 'src/store/catalogue/price-import.ts',
+    from: 'd.unsupported_fields || a.fields',
+    to: 'a.fields',
+    test: 'test/integration/unsupported-fields.test.ts',
+    title:
+      'the doctor hints at a route that lacks what the price file says of its model, and its command mends that and nothing else',
+  },
+  {
+    bug: 'an import that was asked for fields changes prices',
+    file: 'src/cli/catalogue/price-import.ts',
+    from: '  if (options.unsupportedOnly) return { ...NOTHING, fields }\n',
+    to: '',
+    test: 'test/integration/unsupported-fields.test.ts',
+    title:
+      'the doctor hints at a route that lacks what the price file says of its model, and its command mends that and nothing else',
+  },
+  {
+    bug: 'fields of the preset are hinted at although the provider’s settings have them',
+    file: 'src/rules/catalogue/unsupported-fields.ts',
+    from: ', ...provider.ofSettings',
+    to: '',
+    test: 'test/integration/unsupported-fields.test.ts',
+    title: 'a provider made from the preset of today, one of no preset and a route that was taken away are no hint',
+  },
+  {
+    bug: 'a provider is taken for a preset by its name alone',
+    file: 'src/cli/catalogue/missing-fields.ts',
+    from: 'preset.kind === kind && preset.baseUrl === base_url',
+    to: 'preset.name === name',
+    test: 'test/integration/unsupported-fields.test.ts',
+    title:
+      'a provider of another name is known by its address, and what its preset says is added where its settings do not say it',
+  },
+]
