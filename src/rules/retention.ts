@@ -23,6 +23,8 @@ export const KEPT_MS = {
   usageHours: 105 * DAY_MS,
   /** After an end user's last call, and of each day's sums: publishers see a month. One with limits of its own stays. */
   endUsers: 90 * DAY_MS,
+  /** Longer than a worker lags behind with adding up calls, and a call may take. */
+  erasures: 7 * DAY_MS,
   /** The console shows a month at most; a quarter can still be compared by hand. */
   recommendationOutcomes: 90 * DAY_MS,
   /** What the console shows: a field that nobody sent for a month is mended. */

@@ -239,6 +239,12 @@ export interface EndUserDays {
   charged_nanos: bigint
 }
 
+export interface EndUserErasures {
+  project_id: string
+  end_user_id: string
+  erased_at: Date
+}
+
 export interface EndUsers {
   project_id: string
   id: string
@@ -873,6 +879,7 @@ export interface Database {
   deployments: Deployments
   domains: Domains
   end_user_days: EndUserDays
+  end_user_erasures: EndUserErasures
   end_users: EndUsers
   feed_runs: FeedRuns
   feeds: Feeds

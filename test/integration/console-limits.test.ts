@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { DAY_MS } from '../../src/rules/durations.ts'
+import { findEndUser, forgetErasures, noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { chatBody, complete, credit, until } from '../support/world.ts'
@@ -312,6 +313,28 @@ test('an end user who is erased leaves no label, no sums, no limits and no count
   assert.equal((await call(site.pair, { id: 'customer-17' })).status, 200)
   const [again] = await seen(site)
   assert.deepEqual([again?.id, again?.label], [id, null])
+})
+
+test('an end user who was erased is not brought back by what was seen before', async () => {
+  const site = await newSite()
+  const { db } = world.store
+  await call(site.pair, { id: 'customer-17', label: 'Grace' })
+  const [user] = await seen(site)
+  const key = { projectId: site.project, id: String(user?.id) }
+  const seenBefore = new Date()
+  await must(site.person.send(`DELETE ${site.path}/end-users/${key.id}`))
+  const isListed = async () => (await findEndUser(db, key)) !== undefined
+  await noteEndUsers(db, [{ ...key, label: 'Grace', at: seenBefore }])
+  assert.equal(await isListed(), false)
+  // As an older gateway does, which knows of no erasures: until the next round of the worker.
+  await db
+    .insertInto('end_users')
+    .values({ project_id: key.projectId, id: key.id, first_seen_at: seenBefore, last_seen_at: seenBefore })
+    .execute()
+  assert.equal(await forgetErasures(db, DAY_MS, 1_000), 0)
+  assert.equal(await isListed(), false)
+  await noteEndUsers(db, [{ ...key, label: undefined, at: new Date() }])
+  assert.equal(await isListed(), true, 'a later call')
 })
 
 test('counts of an end user whose call runs stay until it has ended', async () => {

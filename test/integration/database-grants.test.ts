@@ -31,6 +31,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   deployments: { console: 'S', gateway: 'S', tenant: 's' },
   domains: { console: 's', gateway: 's', tenant: 'SIU', worker: 'Su' },
   end_user_days: { tenant: 'SD', worker: 'SIUD' },
+  end_user_erasures: { gateway: 'S', tenant: 'SIU', worker: 'SD' },
   end_users: { gateway: 'SIu', tenant: 'SD', worker: 'SD' },
   feed_runs: { worker: 'sD' },
   feeds: { console: 'S', matcher: 'S' },

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { MINUTE_MS } from '../../src/rules/durations.ts'
 import { deleteConversation } from '../../src/store/calls/conversations.ts'
 import { deleteEndUser } from '../../src/store/calls/end-users.ts'
 import { insertPrice, upsertModel } from '../../src/store/catalogue/models.ts'
 import { inTransaction, type Store } from '../../src/store/database.ts'
 import { rollUpUsage } from '../../src/worker/roll-up-usage.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
+import { addSettledCall } from '../support/ledger.ts'
 import { fillSite, newSite, SHARED } from '../support/sites.ts'
 import { PRICE, until } from '../support/world.ts'
 
@@ -24,6 +26,7 @@ const KEPT: Record<Column, Record<string, string>> = {
   end_user_id: {
     browser_sessions: 'a digest; forgotten with the session, a day after its hour at the latest',
     calls: 'append-only; it is a digest, which leads to nobody',
+    end_user_erasures: 'for some days: what keeps them from coming back',
     holds: 'until the call has ended',
   },
 }
@@ -97,4 +100,19 @@ test('nothing that is to go is left of a conversation or an end user that was er
     assert.ok(await erase())
     assert.deepEqual(await tablesNaming(column, id), [])
   }
+})
+
+test('a call that was made before an erasure and is added up after it is added up for nobody', async () => {
+  const { db } = store
+  const { name, projectId, keyPairId, endUserId } = sites.end_user_id
+  const call = { projectId, keyPairId, modelId: `model-of-${name}` }
+  await addSettledCall(db, { ...call, id: uuidv7(Date.now() - MINUTE_MS), endUserId })
+  const somebodyElse = uuidv7()
+  await addSettledCall(db, { ...call, id: uuidv7(), endUserId: somebodyElse })
+  const days = db.selectFrom('end_user_days').select('end_user_id').where('project_id', '=', projectId)
+  await until(async () => {
+    await rollUpUsage({ db, signal: new AbortController().signal, marginMs: 0 })
+    return (await days.execute()).length > 0
+  })
+  assert.deepEqual(await days.execute(), [{ end_user_id: somebodyElse }])
 })

@@ -115,6 +115,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   deployments: 'same',
   domains: 'same',
   end_user_days: forDays(daysOf(KEPT_MS.endUsers)),
+  end_user_erasures: forDays(daysOf(KEPT_MS.erasures)),
   end_users: forDays(daysOf(KEPT_MS.endUsers)),
   feed_runs: forDays(daysOf(KEPT_MS.feedRuns)),
   feeds: 'same',

@@ -185,4 +185,20 @@ export const RETENTION: Mutant[] = [
     test: 'src/rules/billing/usage-spans.test.ts',
     title: 'what is older than the hours that are kept is shown by day, and is refused by hour',
   },
+  {
+    bug: 'an end user who was erased comes back with what a gateway saw before',
+    file: 'src/store/calls/end-users.ts',
+    from: 'e.end_user_id = seen.id and e.erased_at >= at)',
+    to: 'e.end_user_id = seen.id and e.erased_at < at)',
+    test: 'test/integration/console-limits.test.ts',
+    title: 'an end user who was erased is not brought back by what was seen before',
+  },
+  {
+    bug: 'calls of before an erasure are added up for who was erased',
+    file: 'src/store/billing/usage-roll-up.ts',
+    from: 'and e.erased_at >= f.began_at)',
+    to: 'and e.erased_at < f.began_at)',
+    test: 'test/integration/erasure.test.ts',
+    title: 'a call that was made before an erasure and is added up after it is added up for nobody',
+  },
 ]

@@ -50,6 +50,7 @@ export interface SettledCall {
   modelId?: string
   priceVersion?: bigint
   settledAt?: Date
+  endUserId?: string
 }
 
 /** A call that was made and paid for, written past the ledger: its wallet does not know of it. */
@@ -77,6 +78,7 @@ export async function addSettledCall(db: Db, call: SettledCall): Promise<void> {
     .values({
       ...who,
       conversation_id: s.conversationId ?? null,
+      end_user_id: call.endUserId ?? null,
       request_id: s.requestId,
       endpoint: s.endpoint ?? null,
       streamed: s.streamed,

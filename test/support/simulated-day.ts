@@ -7,12 +7,12 @@ import { upsertInvitation } from '../../src/store/accounts/invitations.ts'
 import { insertMail } from '../../src/store/accounts/mails.ts'
 import { countAttempts } from '../../src/store/accounts/throttles.ts'
 import { beat } from '../../src/store/billing/gateways.ts'
-import { noteEndUsers } from '../../src/store/calls/end-users.ts'
+import { deleteEndUser, noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { countIgnoredFields } from '../../src/store/calls/ignored-fields.ts'
 import { insertMetadata } from '../../src/store/calls/metadata.ts'
 import { claimKey } from '../../src/store/calls/idempotency.ts'
 import { deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
-import type { Store } from '../../src/store/database.ts'
+import { inTransaction, type Store } from '../../src/store/database.ts'
 import { endFeedRun, startFeedRun } from '../../src/store/offers/feeds.ts'
 import { insertVectors } from '../../src/store/offers/text-vectors.ts'
 import { beatMatcher } from '../../src/store/recommendations/matchers.ts'
@@ -60,6 +60,9 @@ async function call({ store, project, modelId, priceVersion, nowMs }: DayOptions
   // Somebody new each day.
   const endUserId = uuidv7(nowMs)
   await noteEndUsers(store.db, [{ projectId: project.id, id: endUserId, label: undefined, at: new Date(nowMs) }])
+  const erased = { projectId: project.id, id: uuidv7(nowMs) }
+  await noteEndUsers(store.db, [{ ...erased, label: undefined, at: new Date(nowMs) }])
+  await inTransaction(store.db, (tx) => deleteEndUser(tx, erased))
   const hold = async () => {
     const callId = uuidv7(nowMs)
     await ledger.hold({ ...asked, callId, endUserId, want: 60_000n, min: 60_000n, hasIdempotencyKey: false })

@@ -67,6 +67,7 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'forgetDeletedIds',
     'forgetEndUserDays',
     'forgetEndUsers',
+    'forgetErasures',
     'forgetIgnoredFields',
     'forgetLostSums',
     'forgetOldMessages',

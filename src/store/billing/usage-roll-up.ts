@@ -69,6 +69,7 @@ export function addToConversations(facts: RawBuilder<unknown>): RawBuilder<unkno
       charged_nanos = s.charged_nanos + excluded.charged_nanos`
 }
 
+/** Calls of before an erasure are counted for nobody. */
 function addToEndUsers(facts: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`insert into end_user_days as d (project_id, end_user_id, starts_at, calls, tokens, charged_nanos)
     select project_id, end_user_id, date_trunc('day', began_at, 'UTC'), count(*),
@@ -76,7 +77,10 @@ function addToEndUsers(facts: RawBuilder<unknown>): RawBuilder<unknown> {
         TOKENS.map((column) => sql`${sql.ref(column)}::int8`),
         sql` + `,
       )}), sum(charged_nanos)
-    from ${facts} where end_user_id is not null group by 1, 2, 3 order by 1, 2, 3
+    from ${facts} f where end_user_id is not null
+      and not exists (select from end_user_erasures e where e.project_id = f.project_id
+        and e.end_user_id = f.end_user_id and e.erased_at >= f.began_at)
+    group by 1, 2, 3 order by 1, 2, 3
     on conflict (project_id, end_user_id, starts_at) do update set calls = d.calls + excluded.calls,
       tokens = d.tokens + excluded.tokens, charged_nanos = d.charged_nanos + excluded.charged_nanos`
 }

@@ -16,29 +16,22 @@ export interface SeenEndUser {
   at: Date
 }
 
-/** A label that is sent once stays until another one is sent. */
+/** A label that is sent once stays until another one is sent. Who was erased since is not noted. */
 export async function noteEndUsers(db: Db, seen: readonly SeenEndUser[]): Promise<void> {
   if (seen.length === 0) return
   // In the order of their keys: two gateways that write the same rows never wait for each other in a circle.
   const rows = seen.toSorted((a, b) => (a.projectId + a.id < b.projectId + b.id ? -1 : 1))
-  await db
-    .insertInto('end_users')
-    .values(
-      rows.map(({ projectId, id, label = null, at }) => ({
-        project_id: projectId,
-        id,
-        label,
-        first_seen_at: at,
-        last_seen_at: at,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['project_id', 'id']).doUpdateSet({
-        label: sql`coalesce(excluded.label, end_users.label)`,
-        last_seen_at: sql`greatest(excluded.last_seen_at, end_users.last_seen_at)`,
-      }),
-    )
-    .execute()
+  await sql`
+    insert into end_users (project_id, id, label, first_seen_at, last_seen_at)
+    select project_id, id, label, at, at
+    from unnest(${rows.map(({ projectId }) => projectId)}::uuid[], ${rows.map(({ id }) => id)}::uuid[],
+      ${rows.map(({ label = null }) => label)}::text[], ${rows.map(({ at }) => at)}::timestamptz[])
+      with ordinality as seen (project_id, id, label, at, place)
+    where not exists (select from end_user_erasures e
+      where e.project_id = seen.project_id and e.end_user_id = seen.id and e.erased_at >= at)
+    order by place
+    on conflict (project_id, id) do update set label = coalesce(excluded.label, end_users.label),
+      last_seen_at = greatest(excluded.last_seen_at, end_users.last_seen_at)`.execute(db)
 }
 
 /** Forgets end users who were not seen for so long, except those with limits of their own. Returns how many. */
@@ -52,6 +45,20 @@ export async function forgetEndUsers(db: Db, keptMs: number, most: number): Prom
           and not exists (select from limits l where l.scope = 'end_user' and l.subject = e.id)
         limit ${most}) e
       limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/**
+ * Forgets who was erased so long ago, and erases again who came back all the same: an older version does not know of
+ * erasures, and one that was committed a moment ago may not have been seen. Returns how many erasures were forgotten.
+ */
+export async function forgetErasures(db: Db, keptMs: number, most: number): Promise<number> {
+  await sql`delete from end_users u using end_user_erasures e
+    where u.project_id = e.project_id and u.id = e.end_user_id and u.last_seen_at <= e.erased_at`.execute(db)
+  const { numAffectedRows } = await sql`
+    delete from end_user_erasures where (project_id, end_user_id) in (
+      select project_id, end_user_id from end_user_erasures
+      where erased_at < now() - ${keptMs} * interval '1 ms' limit ${most})`.execute(db)
   return Number(numAffectedRows ?? 0n)
 }
 
@@ -110,5 +117,7 @@ export async function deleteEndUser(tx: Tx, { projectId, id }: EndUserKey): Prom
   if (numDeletedRows === 0n && !hadMetadata) return false
   await tx.deleteFrom('end_user_days').where('project_id', '=', projectId).where('end_user_id', '=', id).execute()
   await sql`select limits_erase(${projectId}, ${id})`.execute(tx)
+  await sql`insert into end_user_erasures (project_id, end_user_id, erased_at) values (${projectId}, ${id}, now())
+    on conflict (project_id, end_user_id) do update set erased_at = excluded.erased_at`.execute(tx)
   return true
 }

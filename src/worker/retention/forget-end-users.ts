@@ -5,6 +5,7 @@ import {
   forgetEndUserCounts,
   forgetEndUserDays,
   forgetEndUsers,
+  forgetErasures,
   listProjectsOfCountedEndUsers,
 } from '../../store/calls/end-users.ts'
 import type { Db } from '../../store/database.ts'
@@ -19,6 +20,7 @@ export function forgetEndUsersJob({ db, metrics }: { db: Db; metrics: Pick<Metri
     async run() {
       await untilNoneIsLeft((most) => forgetEndUsers(db, KEPT_MS.endUsers, most), erased('end_users'))
       await untilNoneIsLeft((most) => forgetEndUserDays(db, KEPT_MS.endUsers, most), erased('end_user_days'))
+      await untilNoneIsLeft((most) => forgetErasures(db, KEPT_MS.erasures, most), erased('end_user_erasures'))
       for (const project of await listProjectsOfCountedEndUsers(db)) {
         await untilNoneIsLeft((most) => forgetEndUserCounts(db, project, most), erased('limit_counts'))
       }
