@@ -6,6 +6,7 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { freePort } from '../test/support/free-port.ts'
+import { seedLedger } from './audit-seed.ts'
 import { BARS, HELD_CASE, verdictOf, type Sample, type Verdict } from './calls/bars.ts'
 import { bare } from './calls/bare.ts'
 import { CASES, type Case } from './calls/cases.ts'
@@ -28,12 +29,15 @@ interface Entrant {
 }
 
 const BEFORE = '638a0bb'
+/** What the database of `full` has. It takes minutes to write, so it is measured only when it is asked for. */
+const HISTORY = { calls: 10_000_000, wallets: 100_000, days: 90 }
+const USUAL = SUBJECTS.filter((name) => name !== 'full')
 /** Who can be asked to hold streams: the others are not what the memory of a gateway is compared to. */
 const HOLDERS: ReadonlySet<SubjectName> = new Set(['bare', 'parley', 'before'])
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: SUBJECTS.join(',') },
+    only: { type: 'string', default: USUAL.join(',') },
     cases: { type: 'string', default: [...CASES.map(({ name }) => name), HELD_CASE].join(',') },
     rounds: { type: 'string', default: '3' },
     calls: { type: 'string' },
@@ -110,8 +114,9 @@ async function startAll(surroundings: Surroundings): Promise<Entrant[]> {
   const known: Record<SubjectName, () => Subject> = {
     direct: () => direct(surroundings),
     bare: () => bare(surroundings),
-    parley: () => gateway('parley', surroundings, async () => ROOT),
-    before: () => gateway('before', surroundings, () => checkoutOf(values.before, surroundings)),
+    parley: () => gateway('parley', surroundings, { checkout: async () => ROOT }),
+    before: () => gateway('before', surroundings, { checkout: () => checkoutOf(values.before, surroundings) }),
+    full: () => gateway('full', surroundings, { checkout: async () => ROOT, fill: (url) => seedLedger(url, HISTORY) }),
     portkey: () => portkey(surroundings),
   }
   const entrants: Entrant[] = []

@@ -1,46 +1,54 @@
-/** The callers of the streams benchmark: opens all streams at a steady rate and reads each to its end. */
+/**
+ * The callers of the streams benchmark. Opens streams at a steady rate when it is told to, reads what comes, and says what
+ * became of them. It hangs up on all of them at once when it is killed.
+ */
 import { Agent, request } from 'node:http'
 
-interface Order {
+export interface Callers {
   urls: string[]
   headers: Record<string, string>
-  streams: number
+  /** Of a hundred streams, as many are of the first model, and the rest of the second. */
+  activePercent: number
+  models: [active: string, idle: string]
+}
+
+/** How the streams opened so far are doing. */
+export interface StreamsSoFar {
+  open: number
+  ended: number
+  p50: number
+  p99: number
 }
 
 const OPENED_PER_SECOND = 1_000
+const TICK_MS = 50
 
-const { urls, headers, streams } = JSON.parse(process.argv[2] ?? '{}') as Order
+const { urls, headers, activePercent, models } = JSON.parse(process.argv[2] ?? '{}') as Callers
 const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY })
-const body = JSON.stringify({ model: 'bench', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
 const firstTokens: number[] = []
-let open = 0
-let most = 0
-let completed = 0
-let broken = 0
+let opened = 0
+let ended = 0
 
-function runStream(url: string): Promise<void> {
+/** Resolves with its first token, or when it has ended without one. */
+function open(url: string, model: string): Promise<void> {
   const startedMs = performance.now()
-  open += 1
-  most = Math.max(most, open)
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
   return new Promise((resolve) => {
-    let isDone = false
-    let hasToken = false
     const end = () => {
-      if (isDone) completed += 1
-      else broken += 1
-      open -= 1
+      ended += 1
       resolve()
     }
     const req = request(
       `${url}/v1/chat/completions`,
       { method: 'POST', agent, headers: { ...headers, 'content-type': 'application/json' } },
       (res) => {
-        res.on('data', (bytes: Buffer) => {
-          if (!hasToken) firstTokens.push(performance.now() - startedMs)
-          hasToken = true
-          isDone ||= bytes.includes('data: [DONE]')
+        res.once('data', () => {
+          firstTokens.push(performance.now() - startedMs)
+          resolve()
         })
+        res.resume()
         res.once('close', end)
+        res.once('error', () => undefined)
       },
     )
     req.once('error', end)
@@ -48,13 +56,21 @@ function runStream(url: string): Promise<void> {
   })
 }
 
-const running: Promise<void>[] = []
-for (let i = 0; i < streams; i++) {
-  running.push(runStream(urls[i % urls.length] ?? ''))
-  if (i % (OPENED_PER_SECOND / 20) === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+async function openMore(streams: number): Promise<void> {
+  const opening: Promise<void>[] = []
+  for (let n = 0; n < streams; n++) {
+    const i = opened++
+    const model = i % 100 < activePercent ? models[0] : models[1]
+    opening.push(open(urls[i % urls.length] ?? '', model))
+    if (n % ((OPENED_PER_SECOND * TICK_MS) / 1_000) === 0) await new Promise((resolve) => setTimeout(resolve, TICK_MS))
+  }
+  await Promise.all(opening)
 }
-await Promise.all(running)
-const sorted = firstTokens.toSorted((a, b) => a - b)
-const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
-process.send?.({ completed, broken, most, p50: at(0.5), p99: at(0.99) })
-process.disconnect()
+
+function soFar(): StreamsSoFar {
+  const sorted = firstTokens.toSorted((a, b) => a - b)
+  const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
+  return { open: opened - ended, ended, p50: at(0.5), p99: at(0.99) }
+}
+
+process.on('message', (streams: number) => void openMore(streams).then(() => process.send?.(soFar())))

@@ -1,10 +1,12 @@
 /**
- * How many streams gateways hold at once, what each costs, and whether any breaks. A simulator, N gateway processes and
- * one client process, all on this machine: what is printed includes all of them fighting for the same cores.
+ * How many streams gateways hold at once, what one more takes of their memory, and what happens when all callers hang up in the
+ * same moment. A simulator, N gateway processes and one client process, all on this machine: what is printed includes all of
+ * them fighting for the same cores.
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { openStore } from '../src/store/database.ts'
@@ -12,61 +14,143 @@ import { createTestDatabase } from '../test/support/database.ts'
 import { databaseEnv } from '../test/support/logins.ts'
 import { addModel, addProject, addProvider, untilReady, walletOf } from '../test/support/world.ts'
 import { cpuMsOf, residentKbOf } from './calls/processes.ts'
+import type { Callers, StreamsSoFar } from './streams-client.ts'
+
+/** What must hold. */
+const BARS = { kbPerStream: 50, goneWithinMs: 2_000, lagMs: 500 }
+const ACTIVE_EVERY_MS = 1_000
+/** Half a minute of silence ends an answer. */
+const IDLE_EVERY_MS = 20_000
+const TOKENS = 10_000
+const SETTLE_MS = 5_000
+const POLL_MS = 100
+const GONE_POLLS_MAX = 300
 
 const { values } = parseArgs({
   options: {
     streams: { type: 'string', default: '10000' },
     processes: { type: 'string', default: '2' },
-    tokens: { type: 'string', default: '20' },
-    'gap-ms': { type: 'string', default: '1000' },
+    'active-percent': { type: 'string', default: '20' },
+    seconds: { type: 'string', default: '30' },
   },
 })
 const streams = Number(values.streams)
 const processes = Number(values.processes)
+const activePercent = Number(values['active-percent'])
+const seconds = Number(values.seconds)
 const secret = Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7)).toString('base64')
+
+interface Gateway {
+  pid: number
+  url: string
+  opsUrl: string
+}
 
 const database = await createTestDatabase()
 const store = openStore({ url: database.url, applicationName: 'parley bench' })
 const children: ChildProcess[] = []
 try {
-  const simulatorUrl = await startSimulator()
-  const secrets = createSecrets([{ version: 1, bytes: Buffer.from(secret, 'base64') }])
-  await addProvider(store, secrets, 'simulator', `${simulatorUrl}/v1`)
-  await addModel(store, {
-    id: 'bench',
-    provider: 'simulator',
-    upstreamModel: `sim?tokens=${values.tokens}&gap=${values['gap-ms']}`,
-  })
-  const project = await addProject(store, secrets)
+  const project = await setUp(await startSimulator())
   const gateways = await Promise.all(Array.from({ length: processes }, (_, i) => startGateway(18_080 + i, 19_090 + i)))
-
-  console.log(
-    `${streams} streams of ${values.tokens} chunks, one every ${values['gap-ms']} ms, over ${processes} gateways`,
-  )
-  const client = fork(new URL('streams-client.ts', import.meta.url), [
-    JSON.stringify({ urls: gateways.map(({ url }) => url), headers: project.headers, streams }),
-  ])
-  const peak = watchMemory(gateways.map(({ child }) => child.pid ?? 0))
-  const cpuBefore = gateways.map(({ child }) => cpuMsOf(child.pid ?? 0))
-  const [report] = (await once(client, 'message')) as [Record<string, number>]
-  const cpu = gateways.reduce((sum, { child }, i) => sum + cpuMsOf(child.pid ?? 0) - (cpuBefore[i] ?? 0), 0)
+  console.log(`${streams} streams, ${activePercent} % of them active, over ${processes} gateways`)
+  const client = startClient(gateways, project.headers)
+  const isAllRight = [await hold(client, gateways), await hangUp(client, gateways)]
   const { held, openHolds } = await walletOf(store, project.id)
-  console.log(
-    `completed ${report.completed}, broken ${report.broken}, most at once ${report.most}, holds left ${openHolds} (${held} nanos)`,
-  )
-  console.log(
-    `first token p50 ${report.p50} ms p99 ${report.p99} ms; gateway CPU ${((cpu * 1e3) / (streams * Number(values.tokens))).toFixed(0)} µs per chunk`,
-  )
-  console.log(
-    `gateway memory at the peak ${peak()
-      .map((mb) => `${mb} MB`)
-      .join(' + ')}, ${((peak().reduce((a, b) => a + b, 0) * 1024) / streams).toFixed(0)} KB per stream`,
-  )
+  isAllRight.push(tell(`${openHolds} holds left (${held} nanos)`, openHolds === 0))
+  if (isAllRight.includes(false)) process.exitCode = 1
 } finally {
   for (const child of children) child.kill('SIGTERM')
-  await Promise.all(children.map(async (child) => child.exitCode ?? once(child, 'exit')))
+  await Promise.all(children.map(async (child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')))
   await store.close()
   await database.drop()
+}
+
+/** Opens half of them, then the other half, and keeps them open for a while. */
+async function hold(client: ChildProcess, gateways: readonly Gateway[]): Promise<boolean> {
+  await open(client, streams / 2)
+  const half = await residentKb(gateways)
+  const { p50, p99 } = await open(client, streams / 2)
+  const kbPerStream = ((await residentKb(gateways)) - half) / (streams / 2)
+  const cpu = () => gateways.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0)
+  const cpuBefore = cpu()
+  await sleep(seconds * 1_000)
+  const chunks =
+    streams *
+    seconds *
+    ((activePercent / 100) * (1_000 / ACTIVE_EVERY_MS) + (1 - activePercent / 100) * (1_000 / IDLE_EVERY_MS))
+  const cpuPerChunk = ((cpu() - cpuBefore) * 1_000) / chunks
+  const { open: stillOpen, ended } = await open(client, 0)
+  console.log(`first token p50 ${p50} ms, p99 ${p99} ms; gateway CPU ${cpuPerChunk.toFixed(0)} µs per chunk`)
+  const isWhole = tell(`${stillOpen} held for ${seconds} s, ${ended} cut`, ended === 0 && stillOpen === streams)
+  const isSmall = kbPerStream <= BARS.kbPerStream
+  return (
+    tell(`${kbPerStream.toFixed(0)} KB resident for one more stream, at most ${BARS.kbPerStream}`, isSmall) && isWhole
+  )
+}
+
+/** All callers are gone at once. */
+async function hangUp(client: ChildProcess, gateways: readonly Gateway[]): Promise<boolean> {
+  await Promise.all(gateways.map(stateOf))
+  const startedMs = performance.now()
+  client.kill('SIGKILL')
+  let lagMs = 0
+  let running = streams
+  for (let n = 0; n < GONE_POLLS_MAX && running > 0; n++) {
+    const states = await Promise.all(gateways.map(stateOf))
+    running = states.reduce((sum, state) => sum + state.running, 0)
+    lagMs = Math.max(lagMs, ...states.map((state) => state.lagMs))
+    if (running > 0) await sleep(POLL_MS)
+  }
+  const goneMs = performance.now() - startedMs
+  const isGone = running === 0 && goneMs <= BARS.goneWithinMs
+  return [
+    tell(
+      `${running} left ${(goneMs / 1_000).toFixed(1)} s after all hung up, at most ${BARS.goneWithinMs / 1_000} s`,
+      isGone,
+    ),
+    tell(`event loop at most ${lagMs.toFixed(0)} ms late meanwhile, at most ${BARS.lagMs}`, lagMs <= BARS.lagMs),
+  ].every(Boolean)
+}
+
+function tell(what: string, isReached: boolean): boolean {
+  console.log(`${what}: ${isReached ? 'ok' : 'falls short'}`)
+  return isReached
+}
+
+async function open(client: ChildProcess, count: number): Promise<StreamsSoFar> {
+  client.send(count)
+  const [soFar] = (await once(client, 'message')) as [StreamsSoFar]
+  return soFar
+}
+
+async function residentKb(gateways: readonly Gateway[]): Promise<number> {
+  await sleep(SETTLE_MS)
+  return gateways.reduce((sum, { pid }) => sum + residentKbOf(pid), 0)
+}
+
+/** How many calls run, and how late the event loop was since this was last asked. */
+async function stateOf({ opsUrl }: Gateway): Promise<{ running: number; lagMs: number }> {
+  const text = await (await fetch(`${opsUrl}/metrics`)).text()
+  const valueOf = (name: string) => Number(new RegExp(`^parley_${name} (\\S+)`, 'm').exec(text)?.[1])
+  return { running: valueOf('calls_running'), lagMs: valueOf('nodejs_eventloop_lag_max_seconds') * 1_000 }
+}
+
+async function setUp(simulatorUrl: string) {
+  const secrets = createSecrets([{ version: 1, bytes: Buffer.from(secret, 'base64') }])
+  await addProvider(store, secrets, 'simulator', `${simulatorUrl}/v1`)
+  for (const [id, gapMs] of [
+    ['active', ACTIVE_EVERY_MS],
+    ['idle', IDLE_EVERY_MS],
+  ] as const)
+    await addModel(store, { id, provider: 'simulator', upstreamModel: `sim?tokens=${TOKENS}&gap=${gapMs}` })
+  return addProject(store, secrets)
+}
+
+function startClient(gateways: readonly Gateway[], headers: Record<string, string>): ChildProcess {
+  const callers: Callers = { urls: gateways.map(({ url }) => url), headers, activePercent, models: ['active', 'idle'] }
+  const client = fork(new URL('streams-client.ts', import.meta.url), [JSON.stringify(callers)])
+  children.push(client)
+  return client
 }
 
 async function startSimulator(): Promise<string> {
@@ -79,7 +163,7 @@ async function startSimulator(): Promise<string> {
   throw new Error('the simulator did not start')
 }
 
-async function startGateway(port: number, opsPort: number) {
+async function startGateway(port: number, opsPort: number): Promise<Gateway> {
   const env = {
     ...process.env,
     ...databaseEnv(database.url),
@@ -98,28 +182,14 @@ async function startGateway(port: number, opsPort: number) {
   }
   const child = spawn('bin/parley', ['serve', 'gateway'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   children.push(child)
-  const url = `http://127.0.0.1:${port}`
+  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
   for (let i = 0; ; i++) {
-    const ready = await untilReady(`http://127.0.0.1:${opsPort}`).then(
+    const ready = await untilReady(opsUrl).then(
       () => true,
       () => false,
     )
-    if (ready) return { child, url }
+    if (ready) return { pid: child.pid ?? 0, url, opsUrl }
     if (i > 20) throw new Error('a gateway did not become ready')
-    await new Promise((resolve) => setTimeout(resolve, 250))
-  }
-}
-
-/** Samples the resident memory of processes; the returned function gives the highest values seen. */
-function watchMemory(pids: number[]): () => number[] {
-  const most = pids.map(() => 0)
-  const sampling = setInterval(() => {
-    pids.forEach((pid, i) => {
-      most[i] = Math.max(most[i] ?? 0, Math.round(residentKbOf(pid) / 1024))
-    })
-  }, 250)
-  return () => {
-    clearInterval(sampling)
-    return most
+    await sleep(250)
   }
 }

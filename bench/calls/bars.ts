@@ -22,6 +22,8 @@ export interface Sample {
 export type Measure = Exclude<keyof Sample, 'round' | 'case' | 'subject'>
 
 export interface Bar {
+  /** Left out: this checkout. */
+  readonly of?: SubjectName
   readonly case: string
   readonly measure: Measure
   /** How it is compared: as a share of another's, as what it is above another's, or by itself. */
@@ -55,6 +57,16 @@ export const BARS: readonly Bar[] = [
   ...cpu('bare', { burst: 2.5, paced: 1.4 }),
   { case: 'json', measure: 'firstByteMs', as: 'excess', against: 'bare', most: 2 },
   { case: 'burst', measure: 'firstByteMs', as: 'excess', against: 'bare', most: 2 },
+  ...(['json', 'burst'] as const).flatMap((name) =>
+    (['cpuMs', 'postgresMs'] as const).map((measure): Bar => ({
+      of: 'full',
+      case: name,
+      measure,
+      as: 'ratio',
+      against: 'parley',
+      most: 1.1,
+    })),
+  ),
   { case: HELD_CASE, measure: 'kbPerStream', as: 'value', most: 50 },
 ]
 
@@ -73,7 +85,7 @@ export function valuesOf(
 
 /** Both of a comparison are of the same round, a minute apart: what the machine did otherwise is in both. */
 export function verdictOf(bar: Bar, samples: readonly Sample[]): Verdict {
-  const own = valuesOf(samples, { ...bar, subject: 'parley' })
+  const own = valuesOf(samples, { ...bar, subject: bar.of ?? 'parley' })
   const others = bar.against && valuesOf(samples, { ...bar, subject: bar.against })
   const compared = [...own].flatMap(([round, value]) => {
     if (bar.as === 'value') return [value]

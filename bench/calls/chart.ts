@@ -19,6 +19,7 @@ const COLOURS: Record<SubjectName, string> = {
   parley: '#2f81f7',
   before: '#a371f7',
   portkey: '#d4813b',
+  full: '#3fa37c',
 }
 
 /** Text follows the reader's scheme; there is no background, so that of the page shows. */

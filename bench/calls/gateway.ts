@@ -36,8 +36,14 @@ const ONE_CALLER = {
 const ENDS_AT_ONCE = { PARLEY_DRAIN_DELAY_MS: '0', PARLEY_DRAIN_GRACE_MS: '1000' }
 const CREDITS = '1000000'
 
-/** `checkout` names the folder of that version, installed. */
-export function gateway(name: SubjectName, surroundings: Surroundings, checkout: () => Promise<string>): Subject {
+interface Version {
+  /** Names the folder of that version, installed. */
+  checkout(): Promise<string>
+  /** Fills its database before anything else is in it. */
+  fill?(databaseUrl: string): Promise<void>
+}
+
+export function gateway(name: SubjectName, surroundings: Surroundings, { checkout, fill }: Version): Subject {
   const { ending, say } = surroundings
   let installing: Promise<Installation> | undefined
   return {
@@ -45,7 +51,7 @@ export function gateway(name: SubjectName, surroundings: Surroundings, checkout:
     async start() {
       const root = await checkout()
       if (!installing) say(`setting up ${name}`)
-      installing ??= install(root, surroundings)
+      installing ??= install(root, surroundings, fill)
       const { env, headers, postgres } = await installing
       const [port, opsPort] = [String(await freePort()), String(await freePort())]
       const { pid, stop } = await startServer(ending, [join(root, 'bin/parley'), 'serve', 'gateway'], {
@@ -57,7 +63,11 @@ export function gateway(name: SubjectName, surroundings: Surroundings, checkout:
   }
 }
 
-async function install(root: string, { ending, providerUrl }: Surroundings): Promise<Installation> {
+async function install(
+  root: string,
+  { ending, providerUrl }: Surroundings,
+  fill: Version['fill'],
+): Promise<Installation> {
   const { url, postgres } = await startPostgres(ending)
   const env = {
     DATABASE_URL: url,
@@ -67,6 +77,7 @@ async function install(root: string, { ending, providerUrl }: Surroundings): Pro
   }
   const command = join(root, 'bin/parley')
   await runProgram(ending, [command, 'migrate'], { env })
+  await fill?.(url)
   const parley: Parley = async (...args) =>
     JSON.parse(await runProgram(ending, [command, ...args, '--json'], { env })) as Record<string, unknown>
   const logins = await newer(parley('database', 'logins'))

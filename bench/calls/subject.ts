@@ -1,6 +1,6 @@
 /** Who answers calls in the benchmark. Each is one small module beside this one that exports how it is started. */
 
-export const SUBJECTS = ['direct', 'bare', 'parley', 'before', 'portkey'] as const
+export const SUBJECTS = ['direct', 'bare', 'parley', 'before', 'portkey', 'full'] as const
 export type SubjectName = (typeof SUBJECTS)[number]
 
 export interface Subject {

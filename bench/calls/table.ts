@@ -36,9 +36,15 @@ export function barsTable(verdicts: readonly Verdict[]): string {
   return tableOf(['case', 'Parley', 'bar', 'measured', 'verdict'], rows)
 }
 
-function wordsOf({ measure, as, against }: Verdict): string {
+const WORDS: Partial<Record<Measure, string>> = {
+  cpuMs: 'CPU',
+  postgresMs: 'CPU of PostgreSQL',
+  firstByteMs: 'first byte',
+}
+
+function wordsOf({ of, measure, as, against }: Verdict): string {
   if (measure === 'kbPerStream') return 'KB of one more held stream'
-  const what = measure === 'cpuMs' ? 'CPU' : 'first byte'
+  const what = of ? `${WORDS[measure]} of \`${of}\`` : WORDS[measure]
   return as === 'ratio' ? `${what} as a share of ${against}’s` : `${what}, ms over ${against}’s`
 }
 

@@ -1,5 +1,5 @@
 import type { ContentChunk } from '../../rules/calls/chunk.ts'
-import { shouldExtend } from '../../rules/billing/holds.ts'
+import { shouldExtend, tokensBeforeExtending } from '../../rules/billing/holds.ts'
 import type { Nanos } from '../../rules/money.ts'
 import { costOf, dearestPrompt, type Price } from '../../rules/billing/pricing.ts'
 import type { Script } from '../../rules/calls/scripts.ts'
@@ -56,10 +56,17 @@ export function createMeter(options: MeterOptions): Meter {
   const promptCost = costWith({ output: 0, reasoning: 0 })
   const growth = createGrowth(options.extend)
   let largest = { text: '', tokens: 0 }
-  let spentAtMost = 0n
+  let plenty = { held: -1n, tokens: 0 }
 
   function costWith(tokens: AnswerTokens): Nanos {
     return costOf({ ...promptAtMost, ...tokens }, price)
+  }
+
+  /** Few enough that what is held needs no second look. It is worked out anew when the hold has grown. */
+  function tokensOfPlenty(): number {
+    const now = held()
+    if (plenty.held !== now) plenty = { held: now, tokens: tokensBeforeExtending(now - promptCost, price) }
+    return plenty.tokens
   }
 
   /** The prompt is paid for from the start: what is left is for the answer. */
@@ -69,7 +76,6 @@ export function createMeter(options: MeterOptions): Meter {
 
   function admitCounted(tokens: AnswerTokens): boolean | Promise<boolean> {
     const spentNow = costWith(tokens)
-    spentAtMost = spentNow
     if (options.isBounded) return spentNow <= held() * BOUNDED_LEEWAY
     const fits = spentNow <= held()
     if (!isNearlyUsed(spentNow) || !growth.isPossible) return growth.isEnough(fits)
@@ -80,15 +86,15 @@ export function createMeter(options: MeterOptions): Meter {
   function fitsAnother(): boolean {
     largest.tokens ||= tokensOfChunk(largest.text)
     const cost = costOf({ ...NO_USAGE, output: largest.tokens }, price)
-    return largest.tokens <= SMALL_CHUNK_TOKENS || spentAtMost + cost <= held()
+    return largest.tokens <= SMALL_CHUNK_TOKENS || costWith(answer.atMost()) + cost <= held()
   }
 
   return {
     admit(chunk) {
       const text = answer.add(chunk)
       if (text.length > largest.text.length) largest = { text, tokens: 0 }
-      spentAtMost = costWith(answer.atMost())
-      if (!isNearlyUsed(spentAtMost)) return true
+      const atMost = answer.atMost()
+      if (atMost.output + atMost.reasoning <= tokensOfPlenty() || !isNearlyUsed(costWith(atMost))) return true
       // The upper bound says that the hold may be nearly used: now it is counted.
       return answer.isLong ? answer.count().then(admitCounted) : admitCounted(answer.exactly())
     },

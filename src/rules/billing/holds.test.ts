@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { TYPICAL_OUTPUT_MAX, TYPICAL_OUTPUT_MIN, quote, shouldExtend, type QuoteOptions } from './holds.ts'
+import {
+  TYPICAL_OUTPUT_MAX,
+  TYPICAL_OUTPUT_MIN,
+  quote,
+  shouldExtend,
+  tokensBeforeExtending,
+  type QuoteOptions,
+} from './holds.ts'
 import { costOf, type Price } from './pricing.ts'
 import { NO_USAGE } from './usage.ts'
 
@@ -92,4 +99,33 @@ test('more is asked for when 70 % of a hold is used, and not before', () => {
   assert.equal(shouldExtend(1n, 0n), true)
   assert.equal(shouldExtend(700_000_000_000_000_001n, 1_000_000_000_000_000_001n), true)
   assert.equal(shouldExtend(700_000_000_000_000_000n, 1_000_000_000_000_000_001n), false)
+})
+
+test('as many tokens as need no extension never need one, and nearly all that need none are among them', () => {
+  const rates = fc.record({ output: fc.bigInt(0n, 10n ** 10n), reasoning: fc.bigInt(0n, 10n ** 10n) })
+  const calls = fc.record({
+    rates,
+    input: fc.nat(10_000),
+    held: fc.bigInt(0n, 10n ** 8n),
+    share: fc.double({ min: 0, max: 1 }),
+  })
+  fc.assert(
+    fc.property(
+      calls.filter(({ share }) => !Number.isNaN(share)),
+      ({ rates, input, held, share }) => {
+        const price = { ...PRICE, ...rates }
+        const prompt = { ...NO_USAGE, input }
+        const isDue = (output: number, reasoning: number) =>
+          shouldExtend(costOf({ ...prompt, output, reasoning }, price) - costOf(prompt, price), held)
+        const tokens = tokensBeforeExtending(held, price)
+        if (tokens === Number.POSITIVE_INFINITY) return assert.deepEqual(rates, { output: 0n, reasoning: 0n })
+        const output = Math.floor(tokens * share)
+        assert.equal(isDue(output, tokens - output), false)
+        const [dearest, which] = rates.output > rates.reasoning ? [rates.output, 0] : [rates.reasoning, 1]
+        // Of three nanos at most, nobody can say how they are rounded.
+        const more = tokens + 1 + Number(3_000_000n / dearest)
+        assert.ok(which === 0 ? isDue(more, 0) : isDue(0, more))
+      },
+    ),
+  )
 })

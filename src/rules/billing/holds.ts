@@ -1,5 +1,5 @@
 import type { Nanos } from '../money.ts'
-import { costOf, dearestPrompt, type Price } from './pricing.ts'
+import { costOf, dearestPrompt, TOKENS_PER_PRICE, type Price } from './pricing.ts'
 
 /** What a call asks the wallet for. */
 export interface Quote {
@@ -58,4 +58,16 @@ function costOfCall(promptTokens: number, outputTokens: number, price: Price): N
 /** What costs nothing needs no more credit, also where all that was held is for the prompt. */
 export function shouldExtend(spent: Nanos, held: Nanos): boolean {
   return spent > 0n && spent * 100n >= held * EXTEND_AT_PERCENT
+}
+
+/**
+ * With so many answer tokens at most, an answer is not yet due to be extended, whatever they are: what is asked for every chunk
+ * is answered by a comparison. `held` is what is held for the answer.
+ */
+export function tokensBeforeExtending(held: Nanos, price: Price): number {
+  const dearest = price.output > price.reasoning ? price.output : price.reasoning
+  if (dearest === 0n) return Number.POSITIVE_INFINITY
+  // The cost with the answer is rounded up, and that of the prompt, which is taken off it, was as well.
+  const spendable = (held * EXTEND_AT_PERCENT) / 100n - 2n
+  return spendable > 0n ? Number((spendable * TOKENS_PER_PRICE) / dearest) : 0
 }
