@@ -74,6 +74,8 @@ const NOT_SIMULATED = {
   stop: () => Promise.reject(new Error('the simulation has its own way to end')),
 }
 
+/** A cache takes its memory when it is made, and a simulation makes thousands of gateways that live for seconds. */
+const REMEMBERED_MAX = 100
 export const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
 
 export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gateway; lease: Lease } {
@@ -94,7 +96,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     const { projectId, plan } = recordOf(item.request.callId)
     return { ...item, request: { ...item.request, keyPairId: nameIn(projectId, plan.keyPair) } }
   }
-  const work = createWork({ accountPercent: 100, restFor: (_ms, then) => then() })
+  const work = createWork({ accountPercent: 100, restFor: (_ms, then) => then(), rememberedMax: REMEMBERED_MAX })
   const idempotency = createIdempotency({
     db: NO_DATABASE,
     secrets: SECRETS,
@@ -132,7 +134,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     idempotency,
     ledger,
     statistics: createModelStatistics(),
-    tokenMemory: createTokenMemory(),
+    tokenMemory: createTokenMemory(REMEMBERED_MAX),
     // The simulation's own chance.
     chance: () => Math.random(),
     running,

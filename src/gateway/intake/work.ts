@@ -26,6 +26,7 @@ export interface WorkOptions {
   /** What this thread has worked so far, in milliseconds. */
   workedMs?(): number
   restFor?(ms: number, then: () => void): void
+  rememberedMax?: number
 }
 
 const REMEMBERED_MAX = 50_000
@@ -33,7 +34,7 @@ const REMEMBERED_MAX = 50_000
 export function createWork(options: WorkOptions): Work {
   const { now = () => performance.now(), workedMs = threadMs, restFor = restInBackground } = options
   const rate = rateOf((options.accountPercent / 100) * 1_000)
-  const spent = new LRUCache<string, Bucket>({ max: REMEMBERED_MAX })
+  const spent = new LRUCache<string, Bucket>({ max: options.rememberedMax ?? REMEMBERED_MAX })
   const queue = createQueue()
 
   function charge(publisherId: string, ms: number): void {

@@ -15,8 +15,8 @@ const REMEMBERED_MAX = 20_000
 /** Counting a shorter text takes about as long as its digest. */
 const CHARACTERS_MIN = 64
 
-export function createTokenMemory(): TokenMemory {
-  const counted = new LRUCache<string, CountedText>({ max: REMEMBERED_MAX })
+export function createTokenMemory(rememberedMax = REMEMBERED_MAX): TokenMemory {
+  const counted = new LRUCache<string, CountedText>({ max: rememberedMax })
   return {
     of(publisherId) {
       const keyOf = (text: string) => `${publisherId} ${hash('sha256', text, 'base64')}`
