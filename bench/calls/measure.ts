@@ -15,10 +15,10 @@ export interface Extent {
 
 /** What is still done after the last byte of an answer belongs to the call. */
 const SETTLE_MS = 500
-const WARM_UP_CALLS_MAX = 1_000
 
+/** A whole round: what a process compiles in its first thousands of calls, it does not compile again in weeks of serving. */
 export async function warmUp(target: Running, work: Case, extent: Extent): Promise<void> {
-  const calls = Math.min(extent.calls ?? work.calls, WARM_UP_CALLS_MAX)
+  const calls = extent.calls ?? work.calls
   await runLoad(target, work, { calls, atOnce: work.atOnce, seconds: extent.seconds })
 }
 

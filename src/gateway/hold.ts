@@ -11,7 +11,8 @@ import type { MeteredRoute, MeteredRoutes } from './metering/prompt.ts'
 
 /** Credit set aside for one call, until it is settled. */
 export interface Hold {
-  readonly amount: Nanos
+  /** It grows with a long answer. */
+  amount(): Nanos
   /** Where the provider must be told to end. Undefined: it stops by itself where the hold ends, or the meter can stop it. */
   maxTokensFor(route: MeteredRoute): number | undefined
   /** Resolves to whether the hold has grown by all that was asked for. Rejects when the store is away: that is no word on
@@ -57,9 +58,7 @@ export async function holdFor(
   let extension = 0
 
   return {
-    get amount() {
-      return amount
-    },
+    amount: () => amount,
     maxTokensFor: (route) => maxTokensFor(first, terms, route, quoteOf(route)),
     async extend(route) {
       extension += 1

@@ -114,7 +114,7 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
     const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
     const stored = isAnswered && used ? storedAnswerOf(call, plan.reply.stored(), placed, used) : undefined
     const result = gateway.idempotency.seal(call, stored)
-    const settled = hold.settle(route, { outcome, used, held: hold.amount }, failure?.status, result)
+    const settled = hold.settle(route, { outcome, used, held: hold.amount() }, failure?.status, result)
     // Also when the charge could not be written: the recommendation was already sent.
     await settled.finally(() => recommendation?.end(isPlaced && !call.signal.aborted))
     plan.record?.(isAnswered)
@@ -181,7 +181,7 @@ function meterFor({ statistics }: Gateway, { terms }: CallPlan, route: MeteredRo
     isBounded: told !== undefined || isHiding,
     isHiding,
     ratioOf: (script) => statistics.tokenRatio(model, script, 'usual'),
-    held: () => hold.amount,
+    held: () => hold.amount(),
     extend: () => hold.extend(route),
   })
 }
@@ -189,14 +189,14 @@ function meterFor({ statistics }: Gateway, { terms }: CallPlan, route: MeteredRo
 /** How long the answer of a caller that is gone is read on. */
 function readOnMsOf({ statistics }: Gateway, { facts, progress }: Call, { model }: MeteredRoute, meter: Meter): number {
   if (facts.deploymentId === undefined) return 0
-  if (meter.isInTheDark || statistics.noteLeaving(model)) return READ_ON_MS.unknown
+  if (meter.isInTheDark() || statistics.noteLeaving(model)) return READ_ON_MS.unknown
   // What the provider wrote while the caller did not read waits in the buffers on the way.
   return progress.isStalled ? READ_ON_MS.stalled : 0
 }
 
 /** Whether a provider has done anything that somebody must pay for. */
 function isWorkedOn({ facts }: Call, meter: Meter, outcome: CallOutcome): boolean {
-  if (outcome === 'completed' || meter.isStarted) return true
+  if (outcome === 'completed' || meter.isStarted()) return true
   return outcome === 'hung_up' && facts.deploymentId !== undefined
 }
 

@@ -29,7 +29,7 @@ const CLOSE_ARRAY = 0x5d
 export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
   if (!isUtf8(bytes)) throw new JsonError('The body is not valid UTF-8.')
   const scan = scanJson(bytes, limits)
-  while (!scan.isOver) scan.next()
+  while (!scan.isOver()) scan.next()
   return parseText(bytes.toString('utf8'))
 }
 
@@ -41,7 +41,7 @@ export async function parseJsonInTurns(
 ): Promise<unknown> {
   if (!isUtf8(bytes)) throw new JsonError('The body is not valid UTF-8.')
   const scan = scanJson(bytes, limits)
-  while (!scan.isOver) {
+  while (!scan.isOver()) {
     scan.next()
     await giveWay()
   }
@@ -123,13 +123,9 @@ export function scanJson(bytes: Buffer, limits: JsonLimits) {
       }
       position = i
     },
-    get isOver() {
-      return position >= bytes.length
-    },
+    isOver: () => position >= bytes.length,
     /** What there was so far, also where it was too much. */
-    get seen() {
-      return { keys, items }
-    },
+    seen: () => ({ keys, items }),
   }
 }
 

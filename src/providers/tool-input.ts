@@ -24,14 +24,14 @@ export function createToolInputs(): ToolInputOf {
       itemsMax: Math.min(JSON_LIMITS.itemsMax, left.items),
     })
     try {
-      while (!scan.isOver) scan.next()
+      while (!scan.isOver()) scan.next()
       const input: unknown = JSON.parse(bytes.toString())
       if (isRecord(input)) return input
     } catch {
       // Shown as it was written.
     } finally {
-      left.keys -= scan.seen.keys
-      left.items -= scan.seen.items
+      left.keys -= scan.seen().keys
+      left.items -= scan.seen().items
     }
     return { arguments: written }
   }

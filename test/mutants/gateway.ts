@@ -54,8 +54,8 @@ const CREDIT: Mutant[] = [
   {
     bug: 'a completed answer that said nothing is free',
     file: 'src/gateway/paid-call.ts',
-    from: "if (outcome === 'completed' || meter.isStarted) return true",
-    to: 'if (meter.isStarted) return true',
+    from: "if (outcome === 'completed' || meter.isStarted()) return true",
+    to: 'if (meter.isStarted()) return true',
     test: 'test/e2e/odd-endings.test.ts',
     title: 'an odd end without a word is an empty answer, and what the provider reported for it is paid',
   },

@@ -62,7 +62,7 @@ export const GREED: Mutant[] = [
   {
     bug: 'arguments that were of no use cost nothing to parse',
     file: 'src/providers/tool-input.ts',
-    from: '    } finally {\n      left.keys -= scan.seen.keys\n      left.items -= scan.seen.items\n    }\n',
+    from: '    } finally {\n      left.keys -= scan.seen().keys\n      left.items -= scan.seen().items\n    }\n',
     to: '    }\n',
     test: 'src/providers/tool-input.test.ts',
     title: 'what all tools of a request were called with is bounded together, also where it was of no use',

@@ -101,7 +101,7 @@ export const INTAKE: Mutant[] = [
   {
     bug: 'a store that is away is taken for an empty wallet',
     file: 'src/gateway/metering/meter.ts',
-    from: '      if (!isPaidFor && unknown) throw unknown.cause\n',
+    from: '    if (!isPaidFor && this.#unknown) throw this.#unknown.cause\n',
     to: '',
     test: 'src/gateway/metering/meter.test.ts',
     title:

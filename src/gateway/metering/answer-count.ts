@@ -30,40 +30,58 @@ export interface AnswerTokens {
 
 const LONG_BYTES = 16 * 1024
 
+type RatioOf = (script: Script) => number | undefined
+
 /** `ratioOf`: how many tokens the model's tokenizer makes of one of ours, as far as it is known. */
-export function createAnswerCount(ratioOf: (script: Script) => number | undefined): AnswerCount {
-  const text = createTextCount(ratioOf)
-  const thoughts = createTextCount(ratioOf)
-  const toolCalls = new Set<number>()
-  let isStarted = false
-  return {
-    add(chunk) {
-      isStarted = true
-      // Nothing that the model wrote.
-      if (chunk.type === 'reasoning_signature' || chunk.type === 'embedding') return ''
-      if (chunk.type === 'tool_call') toolCalls.add(chunk.index)
-      const said = chunk.type === 'tool_call' ? (chunk.name ?? '') + chunk.arguments : chunk.text
-      const part = chunk.type === 'reasoning' ? thoughts : text
-      part.add(said)
-      return said
-    },
-    atMost: () => ({ output: text.atMost(), reasoning: thoughts.atMost() }),
-    exactly: () => ({ output: text.exactly(), reasoning: thoughts.exactly() }),
-    async count() {
-      return { output: await text.count(), reasoning: await thoughts.count() }
-    },
-    get isLong() {
-      return text.uncountedBytes + thoughts.uncountedBytes > LONG_BYTES
-    },
-    get isStarted() {
-      return isStarted
-    },
-    get isUnknown() {
-      return text.isUnknown || thoughts.isUnknown
-    },
-    get seen() {
-      return { bytes: text.bytes, thoughtBytes: thoughts.bytes, toolCalls: toolCalls.size }
-    },
+export function createAnswerCount(ratioOf: RatioOf): AnswerCount {
+  return new CountedAnswer(ratioOf)
+}
+
+/** Classes, because every call makes them: getters of an object literal take microseconds to make. */
+class CountedAnswer implements AnswerCount {
+  readonly #text: CountedText
+  readonly #thoughts: CountedText
+  readonly #toolCalls = new Set<number>()
+  isStarted = false
+
+  constructor(ratioOf: RatioOf) {
+    this.#text = new CountedText(ratioOf)
+    this.#thoughts = new CountedText(ratioOf)
+  }
+
+  add(chunk: ContentChunk): string {
+    this.isStarted = true
+    // Nothing that the model wrote.
+    if (chunk.type === 'reasoning_signature' || chunk.type === 'embedding') return ''
+    if (chunk.type === 'tool_call') this.#toolCalls.add(chunk.index)
+    const said = chunk.type === 'tool_call' ? (chunk.name ?? '') + chunk.arguments : chunk.text
+    const part = chunk.type === 'reasoning' ? this.#thoughts : this.#text
+    part.add(said)
+    return said
+  }
+
+  atMost(): AnswerTokens {
+    return { output: this.#text.atMost(), reasoning: this.#thoughts.atMost() }
+  }
+
+  exactly(): AnswerTokens {
+    return { output: this.#text.exactly(), reasoning: this.#thoughts.exactly() }
+  }
+
+  async count(): Promise<AnswerTokens> {
+    return { output: await this.#text.count(), reasoning: await this.#thoughts.count() }
+  }
+
+  get isLong(): boolean {
+    return this.#text.uncountedBytes + this.#thoughts.uncountedBytes > LONG_BYTES
+  }
+
+  get isUnknown(): boolean {
+    return this.#text.isUnknown || this.#thoughts.isUnknown
+  }
+
+  get seen(): SeenAnswer {
+    return { bytes: this.#text.bytes, thoughtBytes: this.#thoughts.bytes, toolCalls: this.#toolCalls.size }
   }
 }
 
@@ -71,46 +89,54 @@ export function createAnswerCount(ratioOf: (script: Script) => number | undefine
  * The tokenizer is too slow to run on every chunk. A token has at least one byte, so bytes are a safe upper bound, and
  * the exact count is made only when that bound comes near a limit: a handful of times per answer.
  */
-function createTextCount(ratioOf: (script: Script) => number | undefined) {
-  const scripts = createScriptCount()
-  let uncounted: string[] = []
-  let uncountedBytes = 0
-  let counted = 0
-  let bytes = 0
-  const take = () => {
-    const taken = uncounted.join('')
-    uncounted = []
-    uncountedBytes = 0
+class CountedText {
+  readonly #ratioOf: RatioOf
+  readonly #scripts = createScriptCount()
+  #uncounted: string[] = []
+  #counted = 0
+  uncountedBytes = 0
+  bytes = 0
+
+  constructor(ratioOf: RatioOf) {
+    this.#ratioOf = ratioOf
+  }
+
+  add(text: string): void {
+    const added = Buffer.byteLength(text)
+    this.#scripts.add(text)
+    this.#uncounted.push(text)
+    this.uncountedBytes += added
+    this.bytes += added
+  }
+
+  atMost(): number {
+    return this.#scaled() + this.uncountedBytes
+  }
+
+  exactly(): number {
+    if (this.uncountedBytes > 0) this.#counted += countTextTokens(this.#take())
+    return this.#scaled()
+  }
+
+  async count(): Promise<number> {
+    if (this.uncountedBytes > 0) this.#counted += await countTextsInTurns([this.#take()], turn)
+    return this.#scaled()
+  }
+
+  get isUnknown(): boolean {
+    const { script } = this.#scripts
+    return script !== PLAIN && this.#ratioOf(script) === undefined
+  }
+
+  #take(): string {
+    const taken = this.#uncounted.join('')
+    this.#uncounted = []
+    this.uncountedBytes = 0
     return taken
   }
-  // Most answers are never counted: then nothing is looked up, which would be once for each chunk.
-  const scaled = () => (counted === 0 ? 0 : Math.ceil(counted * (ratioOf(scripts.script) ?? 1)))
-  return {
-    add(text: string): void {
-      const added = Buffer.byteLength(text)
-      scripts.add(text)
-      uncounted.push(text)
-      uncountedBytes += added
-      bytes += added
-    },
-    atMost: () => scaled() + uncountedBytes,
-    exactly(): number {
-      if (uncountedBytes > 0) counted += countTextTokens(take())
-      return scaled()
-    },
-    async count(): Promise<number> {
-      if (uncountedBytes > 0) counted += await countTextsInTurns([take()], turn)
-      return scaled()
-    },
-    get isUnknown() {
-      const { script } = scripts
-      return script !== PLAIN && ratioOf(script) === undefined
-    },
-    get uncountedBytes() {
-      return uncountedBytes
-    },
-    get bytes() {
-      return bytes
-    },
+
+  /** Most answers are never counted: then nothing is looked up, which would be once for each chunk. */
+  #scaled(): number {
+    return this.#counted === 0 ? 0 : Math.ceil(this.#counted * (this.#ratioOf(this.#scripts.script) ?? 1))
   }
 }

@@ -111,9 +111,8 @@ export function createConclusion(options: ConclusionOptions) {
       return concluded
     },
     /** What the call has come to so far cannot be known without its provider. */
-    get isInTheDark() {
-      return mayHaveThought() || (!isFinal && answer.isUnknown) || (prompt.isUnknown && reported === undefined)
-    },
+    isInTheDark: () =>
+      mayHaveThought() || (!isFinal && answer.isUnknown) || (prompt.isUnknown && reported === undefined),
   }
 }
 

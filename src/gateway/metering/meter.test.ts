@@ -168,22 +168,22 @@ test('an answer counts as the model counts its script; how it counts an unknown 
   const known = meterOver(1_000, { ratioOf: (script) => (script === 'plain' ? undefined : 4) })
   const unknown = meterOver(1_000)
   for (const { meter } of [known, unknown]) await meter.admit(text(georgian))
-  assert.equal(known.meter.isInTheDark, false)
-  assert.equal(unknown.meter.isInTheDark, true)
+  assert.equal(known.meter.isInTheDark(), false)
+  assert.equal(unknown.meter.isInTheDark(), true)
   const ours = (await unknown.meter.conclude('cancelled')).usage.output
   assert.equal((await known.meter.conclude('cancelled')).usage.output, 4 * ours)
   unknown.meter.report({ ...NO_USAGE, input: 10, output: 4 * ours }, false)
-  assert.equal(unknown.meter.isInTheDark, false)
+  assert.equal(unknown.meter.isInTheDark(), false)
   const plain = meterOver(1_000)
   await plain.meter.admit(text('hello world'))
-  assert.equal(plain.meter.isInTheDark, false)
+  assert.equal(plain.meter.isInTheDark(), false)
 })
 
 test('a tool call is counted with its name, and is the answer from its first chunk on', async () => {
   const { meter } = meterOver(100)
-  assert.equal(meter.isStarted, false)
+  assert.equal(meter.isStarted(), false)
   await meter.admit({ type: 'tool_call', index: 0, id: 'call_1', name: 'look up the word', arguments: '' })
-  assert.equal(meter.isStarted, true)
+  assert.equal(meter.isStarted(), true)
   await meter.admit({ type: 'tool_call', index: 0, id: undefined, name: undefined, arguments: ' word word' })
   assert.equal((await meter.conclude('cancelled')).usage.output, 6)
 })
@@ -200,7 +200,7 @@ test('who cancels a model that thinks unseen pays for what was set aside, unless
   const hiding = { isHiding: true, isBounded: true, figures: { ...NO_FIGURES, reasoning: 50 } }
   const unknown = meterOver(100, hiding)
   await unknown.meter.admit(text(' word'))
-  assert.ok(unknown.meter.isInTheDark)
+  assert.ok(unknown.meter.isInTheDark())
   const { usage } = await unknown.meter.conclude('cancelled')
   // 99 tokens of answer are left of the hold. Thoughts are dearer: 79 of them.
   assert.deepEqual(usage, { ...NO_USAGE, input: 10, output: 1, reasoning: 79 })
@@ -208,7 +208,7 @@ test('who cancels a model that thinks unseen pays for what was set aside, unless
   const told = meterOver(100, hiding)
   await told.meter.admit(text(' word'))
   told.meter.report({ ...NO_USAGE, input: 10, output: 1, reasoning: 7 }, true)
-  assert.equal(told.meter.isInTheDark, false)
+  assert.equal(told.meter.isInTheDark(), false)
   assert.deepEqual((await told.meter.conclude('cancelled')).usage, { ...NO_USAGE, input: 10, output: 1, reasoning: 7 })
 
   const broken = meterOver(100, hiding)
@@ -240,9 +240,9 @@ test('an image that its provider has not counted costs the most for who cancelle
 
 test('what images and files come to is unknown until their provider says it', () => {
   const { meter } = meterOver(100, { prompt: MEDIA })
-  assert.ok(meter.isInTheDark)
+  assert.ok(meter.isInTheDark())
   meter.report({ ...NO_USAGE, input: 900, output: 1 }, true)
-  assert.equal(meter.isInTheDark, false)
+  assert.equal(meter.isInTheDark(), false)
 })
 
 test('a report so far that cannot be right is flagged; one that knows nothing of the answer yet is not', async () => {
@@ -278,12 +278,12 @@ test('vectors add nothing to what the prompt costs: no hold grows for them, and 
   const price = { ...PRICE, output: 0n, reasoning: 0n }
   const held = () => costOf({ ...NO_USAGE, input: PROMPT.tokens }, price)
   const { meter, hold } = meterOver(0, { price, held, isReportDue: false })
-  assert.equal(meter.isStarted, false)
+  assert.equal(meter.isStarted(), false)
   for (let index = 0; index < 100; index++) {
     assert.equal(await meter.admit({ type: 'embedding', index, vector: 'AAAAAAAAAAAA' }), true)
     assert.equal(await meter.hasRoom(), true)
   }
-  assert.equal(meter.isStarted, true)
+  assert.equal(meter.isStarted(), true)
   assert.equal(hold.extensions, 0)
   const { usage, source, anomalies } = await meter.conclude('whole')
   assert.deepEqual([usage, source, anomalies], [{ ...NO_USAGE, input: 10 }, 'estimated', []])

@@ -22,9 +22,9 @@ export interface Meter {
   /** Whether the hold pays for another chunk like those before. If not, the answer ends here, too. */
   hasRoom(): boolean | Promise<boolean>
   /** Something of the answer is there. */
-  readonly isStarted: boolean
+  isStarted(): boolean
   /** What the call has come to so far cannot be known without its provider. */
-  readonly isInTheDark: boolean
+  isInTheDark(): boolean
 }
 
 export interface MeterOptions extends Omit<ConclusionOptions, 'answer'> {
@@ -54,7 +54,7 @@ export function createMeter(options: MeterOptions): Meter {
   const conclusion = createConclusion({ ...options, answer })
   const promptAtMost = dearestPrompt(prompt.tokens, price)
   const promptCost = costWith({ output: 0, reasoning: 0 })
-  const growth = createGrowth(options.extend)
+  const growth = new Growth(options.extend)
   let largest = { text: '', tokens: 0 }
   let plenty = { held: -1n, tokens: 0 }
 
@@ -106,47 +106,43 @@ export function createMeter(options: MeterOptions): Meter {
       if (fitsAnother()) return true
       return running ? running.then(() => growth.isEnough(growth.isPossible || fitsAnother())) : growth.isEnough(false)
     },
-    get isStarted() {
-      return answer.isStarted
-    },
-    get isInTheDark() {
-      return conclusion.isInTheDark
-    },
+    isStarted: () => answer.isStarted,
+    isInTheDark: () => conclusion.isInTheDark(),
   }
 }
 
 /** The extensions of one hold, one after the other. */
-function createGrowth(extend: () => Promise<boolean>) {
-  let running: Promise<void> | undefined
-  let isPossible = true
+class Growth {
+  readonly #extend: () => Promise<boolean>
   /** Why nobody knows what the wallet has: that is ours, and not the wallet's end. */
-  let unknown: { cause: unknown } | undefined
+  #unknown: { cause: unknown } | undefined
+  running: Promise<void> | undefined
+  /** Once the wallet had less than was asked for, nothing more is asked: the answer then lives on what it has. */
+  isPossible = true
 
-  /** Never rejects: what is held may still do for the whole answer. */
-  async function extendOnce(): Promise<void> {
-    try {
-      isPossible = await extend()
-    } catch (error) {
-      isPossible = false
-      unknown = { cause: error }
-    }
-    running = undefined
+  constructor(extend: () => Promise<boolean>) {
+    this.#extend = extend
   }
 
-  return {
-    start: () => (running ??= extendOnce()),
-    /** Throws where "no" would be a guess. */
-    isEnough(isPaidFor: boolean): boolean {
-      if (!isPaidFor && unknown) throw unknown.cause
-      return isPaidFor
-    },
-    get running() {
-      return running
-    },
-    /** Once the wallet had less than was asked for, nothing more is asked: the answer then lives on what it has. */
-    get isPossible() {
-      return isPossible
-    },
+  start(): Promise<void> {
+    return (this.running ??= this.#extendOnce())
+  }
+
+  /** Throws where "no" would be a guess. */
+  isEnough(isPaidFor: boolean): boolean {
+    if (!isPaidFor && this.#unknown) throw this.#unknown.cause
+    return isPaidFor
+  }
+
+  /** Never rejects: what is held may still do for the whole answer. */
+  async #extendOnce(): Promise<void> {
+    try {
+      this.isPossible = await this.#extend()
+    } catch (error) {
+      this.isPossible = false
+      this.#unknown = { cause: error }
+    }
+    this.running = undefined
   }
 }
 

@@ -85,7 +85,7 @@ export function createChatBody(): BodyWriter {
       else reply.add(chunk)
     },
     body({ id, created, model }) {
-      const { sponsored, logprobs } = reply
+      const [sponsored, logprobs] = [reply.sponsored(), reply.logprobs()]
       const choice = {
         index: 0,
         message: reply.message(),

@@ -56,6 +56,6 @@ test('thoughts stand beside the text; a recommendation is the end of the text, a
     { type: 'recommendation', text: '\n\nBuy!', sponsored },
   )
   assert.deepEqual(reply.message(), { role: 'assistant', content: 'Yes.\n\nBuy!', reasoning_content: 'Hm.' })
-  assert.equal(reply.sponsored, sponsored)
-  assert.equal(folded({ type: 'text', text: 'Yes.' }).sponsored, undefined)
+  assert.equal(reply.sponsored(), sponsored)
+  assert.equal(folded({ type: 'text', text: 'Yes.' }).sponsored(), undefined)
 })

@@ -38,12 +38,8 @@ export function replyOf({ keepsLogprobs = false } = {}) {
       }
     },
     /** Whether it ends with a recommendation, and what that is. */
-    get sponsored(): Sponsored | undefined {
-      return sponsored
-    },
-    get logprobs(): readonly unknown[] | undefined {
-      return logprobs.length === 0 ? undefined : logprobs
-    },
+    sponsored: (): Sponsored | undefined => sponsored,
+    logprobs: (): readonly unknown[] | undefined => (logprobs.length === 0 ? undefined : logprobs),
     message,
     /** As it is kept for retries. */
     stored: () => ({ message: message(), ...order.ifUnusual() }),

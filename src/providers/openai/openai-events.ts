@@ -31,7 +31,7 @@ export function createReader(): EventReader {
 
   function endChunks(): Chunk[] {
     // Some give no reason, and say with the end marker that this was all.
-    if (hasBegun) finish ??= oddFinish(calls.count > 0 ? 'tool_calls' : 'stop', 'missing')
+    if (hasBegun) finish ??= oddFinish(calls.count() > 0 ? 'tool_calls' : 'stop', 'missing')
     if (finish === undefined) throw new UpstreamError('truncated')
     isDone = true
     const empty = finish.reason === 'length' ? [] : calls.withoutArguments()
@@ -207,9 +207,7 @@ function createCalls() {
   }
 
   return {
-    get count() {
-      return known.size
-    },
+    count: () => known.size,
     chunkOf(call: UpstreamToolCall): Chunk {
       const index = indexOf(call)
       last = index
