@@ -1,7 +1,7 @@
 /** Parley of another revision, installed in a folder of the cache. */
 import { ROOT } from '../../test/support/commands.ts'
 import { cached } from './cache.ts'
-import { runProgram } from './processes.ts'
+import { runNpm, runProgram } from './processes.ts'
 import { NotHere, type Surroundings } from './subject.ts'
 
 export { ROOT }
@@ -17,6 +17,6 @@ export async function checkoutOf(revision: string, { ending, say }: Surroundings
     say(`installing revision ${revision}, once`)
     await runProgram(ending, ['git', 'clone', '--quiet', '--no-checkout', ROOT, folder])
     await runProgram(ending, ['git', '-C', folder, 'checkout', '--quiet', '--detach', commit])
-    await runProgram(ending, ['npm', 'ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: folder })
+    await runNpm(ending, ['ci', '--omit=dev'], folder)
   })
 }

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../test/support/free-port.ts'
 import { cached } from './cache.ts'
-import { runProgram, startServer } from './processes.ts'
+import { runNpm, startServer } from './processes.ts'
 import { ANY_KEY, NotHere, type Subject, type Surroundings } from './subject.ts'
 
 export const PORTKEY_VERSION = '1.15.2'
@@ -19,8 +19,7 @@ export function portkey({ providerUrl, ending, say }: Surroundings): Subject {
   async function install(folder: string): Promise<void> {
     say(`installing @portkey-ai/gateway ${PORTKEY_VERSION}, once`)
     await writeFile(join(folder, 'package.json'), JSON.stringify(MANIFEST))
-    const command = ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund']
-    await runProgram(ending, command, { cwd: folder }).catch((error: unknown) => {
+    await runNpm(ending, ['install', '--ignore-scripts'], folder).catch((error: unknown) => {
       throw new NotHere(`it cannot be installed (${String(error)})`)
     })
   }

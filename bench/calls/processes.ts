@@ -6,7 +6,7 @@ import { delimiter, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface ProcessOptions {
-  readonly env?: Record<string, string>
+  readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
 }
 
@@ -53,6 +53,11 @@ export async function runProgram(
   await once(child, 'close')
   if (child.exitCode !== 0) throw new Error(`${command.join(' ')} failed: ${complaint()}`)
   return printed
+}
+
+/** npm has all of the environment: how packages are reached is said there. */
+export function runNpm(ending: AsyncDisposableStack, args: readonly string[], cwd: string): Promise<string> {
+  return runProgram(ending, ['npm', ...args, '--no-audit', '--no-fund'], { cwd, env: process.env })
 }
 
 /** Nothing of this process' environment leaks into it but where programs and home are. */
