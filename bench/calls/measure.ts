@@ -16,7 +16,7 @@ export interface Extent {
 /** What is still done after the last byte of an answer belongs to the call. */
 const SETTLE_MS = 500
 
-/** A whole round: what a process compiles in its first thousands of calls, it does not compile again in weeks of serving. */
+/** A whole round. Node compiles in its first thousands of calls, and hardly in the weeks of serving after them. */
 export async function warmUp(target: Running, work: Case, extent: Extent): Promise<void> {
   const calls = extent.calls ?? work.calls
   await runLoad(target, work, { calls, atOnce: work.atOnce, seconds: extent.seconds })
