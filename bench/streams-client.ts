@@ -20,7 +20,7 @@ export interface StreamsSoFar {
   p99: number
 }
 
-const OPENED_PER_SECOND = 1_000
+const OPENED_PER_SECOND = 400
 const TICK_MS = 50
 
 const { urls, headers, activePercent, models } = JSON.parse(process.argv[2] ?? '{}') as Callers
