@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS } from '../../src/rules/durations.ts'
 import { findEndUser, forgetErasures, noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
@@ -250,15 +251,19 @@ test('an end user is listed by when they were seen, found by the publisher’s o
   assert.equal((await site.person.send(`GET ${site.path}/end-users?after=x`)).status, 422)
 
   const today = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
-  const day = { project_id: site.project, end_user_id: String(oldest?.id), calls: 2n, tokens: 30n, charged_nanos: 4n }
+  // Without calls of their own, which the worker would add up meanwhile.
+  const quiet = { projectId: site.project, id: uuidv7() }
+  await noteEndUsers(world.store.db, [{ ...quiet, label: undefined, at: new Date() }])
+  const day = { project_id: site.project, end_user_id: quiet.id, calls: 2n, tokens: 30n, charged_nanos: 4n }
   await world.store.db
     .insertInto('end_user_days')
     .values([29, 30].map((ago) => ({ ...day, starts_at: new Date(today.getTime() - ago * DAY_MS) })))
     .execute()
   await must(put(site, '/end-user-limits', { dayNanos: '1000000000', requestsPerMinute: 5 }))
   await must(put(site, `/end-users/${oldest?.id}/limits`, { dayNanos: '3000000000' }))
+  const { body: sums } = await must(site.person.send(`GET ${site.path}/end-users/${quiet.id}`))
+  assert.deepEqual([sums.calls30d, sums.tokens30d, sums.spent30dNanos], ['2', '30', '4'])
   const { body: one } = await must(site.person.send(`GET ${site.path}/end-users/${oldest?.id}`))
-  assert.deepEqual([one.calls30d, one.tokens30d, one.spent30dNanos], ['2', '30', '4'])
   assert.deepEqual(one.limits.values, { ...NONE, dayNanos: '3000000000' })
   assert.deepEqual(
     [one.limits.budgets[0].limitNanos, one.limits.rates[0].limit],
