@@ -187,6 +187,8 @@ async function insertLimits(db: Db, { publisherId, projectId, endUserId: id, cou
   await noteEndUsers(db, [{ projectId, id, label: undefined, at }])
   await replaceLimits(db, subject, { ...NO_LIMITS, day_nanos: BigInt(count) })
   await db.insertInto('limit_counts').values({ scope: 'end_user', subject: id, project_id: projectId }).execute()
+  const erasure = { project_id: projectId, end_user_id: id, erased_at: new Date(0) }
+  await db.insertInto('end_user_erasures').values(erasure).execute()
   const sums = { calls: BigInt(count), tokens: 1n, charged_nanos: 1n }
   await db
     .insertInto('end_user_days')
