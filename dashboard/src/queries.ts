@@ -104,6 +104,12 @@ export function useApiList<K extends Lists>(endpoint: K, call: Call<K>, options:
   }
 }
 
+/** How a list goes on: everything that a DataTable asks of it but its rows. */
+export function pagingOf(list: Pick<List<unknown>, 'error' | 'hasMore' | 'isLoadingMore' | 'loadMore' | 'retry'>) {
+  const { error, hasMore, isLoadingMore, loadMore: onLoadMore, retry: onRetry } = list
+  return { error, onRetry, hasMore, isLoadingMore, onLoadMore }
+}
+
 /** A change. When it has succeeded, everything read from the endpoints in `changes` is read again. */
 export function useChange<K extends Exclude<Endpoint, Reads>>(
   endpoint: K,

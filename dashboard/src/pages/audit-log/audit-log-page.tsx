@@ -7,7 +7,7 @@ import { FilterBar, FilterInput, FilterSelect } from '../../components/filter-ba
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFilters } from '../../filters.ts'
-import { useApi, useApiList } from '../../queries.ts'
+import { pagingOf, useApi, useApiList } from '../../queries.ts'
 import { usePublisher } from '../../session.ts'
 
 type Entry = Item<'GET /api/publishers/:publisher/audit-log'>
@@ -67,11 +67,7 @@ export function AuditLogPage() {
         // Not before the addresses are known, or known to be missing: they change the height of a row and the width of a column.
         rows={team.isPending ? undefined : log.items}
         keyOf={({ seq }) => seq}
-        error={log.error}
-        onRetry={log.retry}
-        hasMore={log.hasMore}
-        isLoadingMore={log.isLoadingMore}
-        onLoadMore={log.loadMore}
+        {...pagingOf(log)}
         empty={
           <EmptyState icon={ScrollText} title={isFiltered ? 'Nothing fits these filters' : 'Nothing has happened yet'}>
             Signing in, keys, domains, payments and team changes are written down here and cannot be altered.

@@ -5,7 +5,7 @@ import { FilterBar, FilterSelect } from '../../components/filter-bar.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFilters } from '../../filters.ts'
-import { useApi, useApiList } from '../../queries.ts'
+import { pagingOf, useApi, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { curlForSession } from './browser-session.ts'
 import { EndAllButton } from './end-sessions.tsx'
@@ -49,11 +49,7 @@ export function BrowserSessionsPage() {
         columns={sessionColumns({ mayChange: project.may('developer'), domain: project.domain })}
         rows={isReady ? list.items : undefined}
         keyOf={({ id }) => id}
-        error={list.error}
-        onRetry={list.retry}
-        hasMore={list.hasMore}
-        isLoadingMore={list.isLoadingMore}
-        onLoadMore={list.loadMore}
+        {...pagingOf(list)}
         note="Newest first. What has ended is not listed: its calls are under Calls."
         empty={
           isNobody ? (

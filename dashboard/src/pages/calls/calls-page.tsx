@@ -13,7 +13,7 @@ import { EmptyState } from '../../components/states.tsx'
 import { DAY_MS, HOUR_MS } from '../../durations.ts'
 import { useFilters, type Filters as Chosen } from '../../filters.ts'
 import { formatTime } from '../../formats.ts'
-import { useApi } from '../../queries.ts'
+import { pagingOf, useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { CallStatus } from './call-status.tsx'
 import { IgnoredFieldsButton, IgnoredFieldsList, useIgnoredFields } from './ignored-fields.tsx'
@@ -79,11 +79,8 @@ export function CallsPage() {
         columns={columnsFor(project.id)}
         rows={calls.items}
         keyOf={({ id }) => id}
-        error={calls.error}
-        onRetry={calls.retry}
+        {...pagingOf(calls)}
         hasMore={calls.hasMore && calls.searchedTo === null}
-        isLoadingMore={calls.isLoadingMore}
-        onLoadMore={calls.loadMore}
         onRowClick={({ id }) => void navigate({ to: `/projects/${project.id}/calls/${id}` } as never)}
         empty={calls.searchedTo === null ? <NoCalls isFiltered={isFiltered} /> : <NotYet />}
       />

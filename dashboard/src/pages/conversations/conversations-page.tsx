@@ -10,7 +10,7 @@ import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFilters } from '../../filters.ts'
 import { formatCount, formatCountExactly } from '../../formats.ts'
-import { useApi, useApiList } from '../../queries.ts'
+import { pagingOf, useApi, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { Count } from '../usage/count.tsx'
 
@@ -41,11 +41,7 @@ export function ConversationsPage() {
         columns={columnsFor(pathOf)}
         rows={list.items}
         keyOf={({ id }) => id}
-        error={list.error}
-        onRetry={list.retry}
-        hasMore={list.hasMore}
-        isLoadingMore={list.isLoadingMore}
-        onLoadMore={list.loadMore}
+        {...pagingOf(list)}
         onRowClick={(row) => void navigate({ to: pathOf(row) } as never)}
         empty={
           <EmptyState icon={MessagesSquare} title={filters.id ? 'No conversation has this id' : 'No conversations yet'}>

@@ -4,7 +4,7 @@ import { DataTable } from '../../components/data-table.tsx'
 import { Link } from '../../components/link.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
-import { useApi, useApiList, useChange } from '../../queries.ts'
+import { pagingOf, useApi, useApiList, useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { endUserColumns } from './end-user-columns.tsx'
 import { curlForEndUser } from './end-user.ts'
@@ -63,11 +63,7 @@ export function EndUsersPage() {
           columns={columns}
           rows={isReady ? list.items : undefined}
           keyOf={({ id }) => id}
-          error={list.error}
-          onRetry={list.retry}
-          hasMore={list.hasMore}
-          isLoadingMore={list.isLoadingMore}
-          onLoadMore={list.loadMore}
+          {...pagingOf(list)}
           note={NOTE}
           empty={<NobodyYet curl={curl} projectId={project.id} />}
         />

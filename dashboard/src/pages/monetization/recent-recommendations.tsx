@@ -5,7 +5,7 @@ import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Money, Time } from '../../components/figures.tsx'
 import { Link } from '../../components/link.tsx'
 import { EmptyState } from '../../components/states.tsx'
-import { useApiList } from '../../queries.ts'
+import { pagingOf, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import type { Mode, Recommendation } from './monetization.ts'
 import { useBlocking, type Blocking } from './use-blocking.ts'
@@ -31,11 +31,7 @@ export function RecentRecommendations({ mode }: { mode: Mode }) {
         columns={columnsFor(project.id, project.may('admin') ? blocking : undefined)}
         rows={list.items}
         keyOf={({ id }) => id}
-        error={list.error}
-        onRetry={list.retry}
-        hasMore={list.hasMore}
-        isLoadingMore={list.isLoadingMore}
-        onLoadMore={list.loadMore}
+        {...pagingOf(list)}
         skeletonRows={5}
         empty={
           <EmptyState icon={Sparkles} title="Nothing was recommended yet">

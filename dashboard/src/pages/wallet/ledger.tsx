@@ -10,7 +10,7 @@ import { Link } from '../../components/link.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFilters } from '../../filters.ts'
 import { formatCount } from '../../formats.ts'
-import { useApiList } from '../../queries.ts'
+import { pagingOf, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { dayOf, spanOfDay } from './days.ts'
 import { fromOf, PERIODS } from './periods.ts'
@@ -75,11 +75,7 @@ export function Ledger() {
         columns={columnsFor(project.id)}
         rows={ledger.items}
         keyOf={({ id }) => id}
-        error={ledger.error}
-        onRetry={ledger.retry}
-        hasMore={ledger.hasMore}
-        isLoadingMore={ledger.isLoadingMore}
-        onLoadMore={ledger.loadMore}
+        {...pagingOf(ledger)}
         empty={
           <EmptyState icon={ReceiptText} title={isFiltered ? 'Nothing fits these filters' : 'Nothing has moved yet'}>
             Every top-up, grant and refund appears here, and what calls cost, summed for each day in UTC.
