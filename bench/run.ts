@@ -31,7 +31,7 @@ interface Entrant {
 const BEFORE = '638a0bb'
 /** What the database of `full` has. It takes minutes to write, so it is measured only when it is asked for. */
 const HISTORY = { calls: 10_000_000, wallets: 100_000, days: 90 }
-/** As many as it takes until another one changes nothing. */
+/** Most of what Node compiles, it has compiled after these. */
 const WARM_UP_ROUNDS = 2
 const USUAL = SUBJECTS.filter((name) => name !== 'full')
 /** Who can be asked to hold streams: the others are not what the memory of a gateway is compared to. */

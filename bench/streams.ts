@@ -13,15 +13,14 @@ import { openStore } from '../src/store/database.ts'
 import { createTestDatabase } from '../test/support/database.ts'
 import { databaseEnv } from '../test/support/logins.ts'
 import { addModel, addProject, addProvider, untilReady, walletOf } from '../test/support/world.ts'
+import { ONE_CALLER } from './calls/gateway.ts'
 import { cpuMsOf, residentKbOf } from './calls/processes.ts'
 import type { Callers, StreamsSoFar } from './streams-client.ts'
 
-const MODELS = ['active', 'idle'] as const
 /** What must hold. */
 const BARS = { kbPerStream: 50, goneWithinMs: 2_000, lagMs: 500 }
-const ACTIVE_EVERY_MS = 1_000
-/** Half a minute of silence ends an answer. */
-const IDLE_EVERY_MS = 20_000
+/** How often each model says something. Half a minute of silence would end an answer. */
+const EVERY_MS = { active: 1_000, idle: 20_000 }
 const TOKENS = 10_000
 const SETTLE_MS = 5_000
 const POLL_MS = 100
@@ -39,7 +38,7 @@ const streams = Number(values.streams)
 const processes = Number(values.processes)
 const activePercent = Number(values['active-percent'])
 const seconds = Number(values.seconds)
-const readOn = MODELS.length * processes
+const readOn = Object.keys(EVERY_MS).length * processes
 const secret = Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7)).toString('base64')
 
 interface Gateway {
@@ -79,7 +78,7 @@ async function hold(client: ChildProcess, gateways: readonly Gateway[]): Promise
   const chunks =
     streams *
     seconds *
-    ((activePercent / 100) * (1_000 / ACTIVE_EVERY_MS) + (1 - activePercent / 100) * (1_000 / IDLE_EVERY_MS))
+    ((activePercent / 100) * (1_000 / EVERY_MS.active) + (1 - activePercent / 100) * (1_000 / EVERY_MS.idle))
   const cpuPerChunk = ((cpu() - cpuBefore) * 1_000) / chunks
   const { open: stillOpen, ended } = await open(client, 0)
   console.log(`first token p50 ${p50} ms, p99 ${p99} ms; gateway CPU ${cpuPerChunk.toFixed(0)} µs per chunk`)
@@ -143,16 +142,13 @@ async function stateOf({ opsUrl }: Gateway): Promise<{ running: number; lagMs: n
 async function setUp(simulatorUrl: string) {
   const secrets = createSecrets([{ version: 1, bytes: Buffer.from(secret, 'base64') }])
   await addProvider(store, secrets, 'simulator', `${simulatorUrl}/v1`)
-  for (const [id, gapMs] of [
-    ['active', ACTIVE_EVERY_MS],
-    ['idle', IDLE_EVERY_MS],
-  ] as const)
+  for (const [id, gapMs] of Object.entries(EVERY_MS))
     await addModel(store, { id, provider: 'simulator', upstreamModel: `sim?tokens=${TOKENS}&gap=${gapMs}` })
   return addProject(store, secrets)
 }
 
 function startClient(gateways: readonly Gateway[], headers: Record<string, string>): ChildProcess {
-  const callers: Callers = { urls: gateways.map(({ url }) => url), headers, activePercent, models: [...MODELS] }
+  const callers: Callers = { urls: gateways.map(({ url }) => url), headers, activePercent, models: ['active', 'idle'] }
   const client = fork(new URL('streams-client.ts', import.meta.url), [JSON.stringify(callers)])
   children.push(client)
   return client
@@ -173,12 +169,7 @@ async function startGateway(port: number, opsPort: number): Promise<Gateway> {
     ...process.env,
     ...databaseEnv(database.url),
     PARLEY_SECRET: secret,
-    // All of the load is one project's, from one address.
-    PARLEY_PROJECT_CALLS_PERCENT: '100',
-    PARLEY_KEY_PAIR_CALLS_PERCENT: '100',
-    PARLEY_ACCOUNT_WORK_PERCENT: '100',
-    PARLEY_ADDRESS_REQUESTS_PER_SECOND: '1000000',
-    PARLEY_KEY_PAIR_REQUESTS_PER_SECOND: '1000000',
+    ...ONE_CALLER,
     PARLEY_PORT: String(port),
     PARLEY_OPS_PORT: String(opsPort),
     PARLEY_LOG_LEVEL: 'warn',

@@ -7,7 +7,10 @@ import { once } from 'node:events'
 import { globalSetup, globalTeardown } from '../test/support/global-setup.ts'
 import { failedFilesIn } from './failed-tests.ts'
 
-/** One after the other; without the first one, no other. Those of one stage run beside each other, each lane in its own order: they leave a core idle. */
+/**
+ * One after the other; without the first one, no other. Those of one stage run beside each other, each lane in its own order:
+ * they leave a core idle.
+ */
 const STAGES = [
   [['format:check', 'lint'], ['typecheck']],
   [['db:types:check', 'test']],
@@ -21,7 +24,8 @@ const STAGES = [
   [['chaos -- --seconds 45'], ['mutants -- --sample 20 --jobs 2']],
 ]
 
-/** More than these, and it is not the machine. */
+/** Those whose failures are tried once more, alone. With more files than these, nobody learns anything from it. */
+const TESTS: ReadonlySet<string> = new Set(['test', 'test:browser:core'])
 const TRIED_ALONE_MAX = 3
 
 const times: string[] = []
@@ -56,18 +60,15 @@ async function passLane(scripts: readonly string[]): Promise<boolean[]> {
 async function passes(script: string): Promise<boolean> {
   const startedAt = performance.now()
   const { code, output } = await run(`npm run --silent ${script}`)
-  const failed = code === 0 ? [] : failedFilesIn(output)
-  const isLoads = failed.length > 0 && failed.length <= TRIED_ALONE_MAX && (await passAlone(failed))
+  const failed = code === 0 || !TESTS.has(script) ? [] : failedFilesIn(output)
+  const passesAlone = failed.length > 0 && failed.length <= TRIED_ALONE_MAX && (await passAlone(failed))
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
-  const verdict = isLoads ? `  passed alone, failed beside others: ${failed.join(' ')}` : `  FAILED with ${code}`
+  const verdict = `  FAILED with ${code}${passesAlone ? `, only beside others: ${failed.join(' ')}` : ''}`
   times.push(`${String(seconds).padStart(5)} s  ${script}${code === 0 ? '' : verdict}`)
-  return code === 0 || isLoads
+  return code === 0
 }
 
-/**
- * Some tests are about time, and the machine may be busy with the others: what fails beside them is tried once more, alone. It
- * is told in the end, because a test that needs this more than once wants mending.
- */
+/** Says where to look, and changes no verdict: what fails only beside others is a race, in the test or in what it tests. */
 async function passAlone(files: readonly string[]): Promise<boolean> {
   console.log(`\ncheck: once more, alone: ${files.join(' ')}`)
   const options = '--import ./test/support/test-process.ts --test --test-concurrency=1'

@@ -26,7 +26,7 @@ interface Installation {
 type Parley = (...args: string[]) => Promise<Record<string, unknown>>
 
 /** All of the load is one project's, from one address. A version that does not know one of these does not look at it. */
-const ONE_CALLER = {
+export const ONE_CALLER = {
   PARLEY_PROJECT_CALLS_PERCENT: '100',
   PARLEY_KEY_PAIR_CALLS_PERCENT: '100',
   PARLEY_ACCOUNT_WORK_PERCENT: '100',

@@ -11,12 +11,12 @@ const MIB = 1024 * 1024
 /**
  * In a long run the slope of the heap is known to a tenth of this. In a short one it is not: what is left after a collection
  * differs by some hundred kilobytes from sample to sample, and code and caches that are used for the first time still come in,
- * which over forty seconds is a slope of one to three megabytes a minute. Five is more than that, and at forty calls a second it
- * is what a leak of two kilobytes for each call comes to: an entry of a map that is forgotten, with a request in it.
+ * which over forty seconds is a slope of about one megabyte a minute. Three is more than that, and at fifty calls a second it is
+ * what a leak of one kilobyte for each call comes to: an entry of a map that is forgotten, with a request in it.
  */
 export const LONG_RUN_SECONDS = 300
 export function slopeMaxOf(seconds: number): number {
-  return seconds >= LONG_RUN_SECONDS ? 1 : 5
+  return seconds >= LONG_RUN_SECONDS ? 1 : 3
 }
 
 /** What is loaded, compiled and remembered on the way to a steady state: a third, and two minutes at most. */
