@@ -11,6 +11,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
 
 COPY tsconfig.json ./
+# The web app has the guides in it.
+COPY docs docs
 COPY dashboard dashboard
 RUN npm run build
 

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { LEASE_MS } from '../src/rules/limits.ts'
-import { checkLedger } from '../src/store/billing/ledger-check.ts'
+import { checkLedger } from '../src/store/billing/ledger-check/ledger-check.ts'
 import { openStore, type Store } from '../src/store/database.ts'
 import { createTestDatabase } from '../test/support/database.ts'
 import { loginUrl } from '../test/support/logins.ts'

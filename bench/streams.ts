@@ -21,7 +21,8 @@ import type { Callers, StreamsSoFar } from './streams-client.ts'
 const BARS = { kbPerStream: 50, goneWithinMs: 2_000, lagMs: 500 }
 /** How often each model says something. Half a minute of silence would end an answer. */
 const EVERY_MS = { active: 1_000, idle: 20_000 }
-const TOKENS = 10_000
+/** Longer than the whole run. The simulator writes an answer before it sends it: much longer ones would fill its memory. */
+const ANSWER_MS = 600_000
 const SETTLE_MS = 5_000
 const POLL_MS = 100
 const GONE_POLLS_MAX = 300
@@ -143,7 +144,7 @@ async function setUp(simulatorUrl: string) {
   const secrets = createSecrets([{ version: 1, bytes: Buffer.from(secret, 'base64') }])
   await addProvider(store, secrets, 'simulator', `${simulatorUrl}/v1`)
   for (const [id, gapMs] of Object.entries(EVERY_MS))
-    await addModel(store, { id, provider: 'simulator', upstreamModel: `sim?tokens=${TOKENS}&gap=${gapMs}` })
+    await addModel(store, { id, provider: 'simulator', upstreamModel: `sim?tokens=${ANSWER_MS / gapMs}&gap=${gapMs}` })
   return addProject(store, secrets)
 }
 

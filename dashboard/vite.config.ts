@@ -5,17 +5,19 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
+import { GUIDES } from './src/pages/docs/guides.ts'
+import { llmsText, publishedText } from './src/pages/docs/published.ts'
 
 /** Where `npm run dev:dashboard` finds the console's API; the defaults are those of `npm run dev`. */
 const CONSOLE_URL = process.env.PARLEY_CONSOLE_URL ?? 'http://127.0.0.1:8081'
 
-const COMPRESSIBLE = /\.(?:js|css|html|svg|json)$/
+const COMPRESSIBLE = /\.(?:js|css|html|svg|json|md|txt)$/
 const COMPRESS_FROM_BYTES = 1_024
 
 // Vite reads its configuration from a default export.
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwindcss(), preloadedFonts(), precompressed()],
+  plugins: [react(), tailwindcss(), preloadedFonts(), guides(), precompressed()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -26,6 +28,8 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 400,
     rolldownOptions: {
+      // The app, and the pages that the server fills in for everybody else. Those load nothing of it.
+      input: ['index', 'front', 'status'].map((page) => join(import.meta.dirname, `${page}.html`)),
       output: {
         // What every page needs comes in few files; a file per icon would cost more in requests than it saves.
         codeSplitting: {
@@ -39,7 +43,10 @@ export default defineConfig({
     },
   },
   server: {
-    proxy: { '/api': { target: CONSOLE_URL, changeOrigin: true, headers: { origin: CONSOLE_URL } } },
+    proxy: {
+      '/api': { target: CONSOLE_URL, changeOrigin: true, headers: { origin: CONSOLE_URL } },
+      '/openapi.json': { target: CONSOLE_URL, changeOrigin: true },
+    },
   },
 })
 
@@ -57,6 +64,38 @@ function preloadedFonts(): Plugin {
             attrs: { rel: 'preload', as: 'font', type: 'font/woff2', href: `/${file}`, crossorigin: '' },
             injectTo: 'head-prepend' as const,
           })),
+    },
+  }
+}
+
+const REPOSITORY = resolve(import.meta.dirname, '..')
+
+/** The guides as plain Markdown, and the list of them: docs/ is the one place where they are written. */
+function guides(): Plugin {
+  const files = async (): Promise<[path: string, text: string][]> => [
+    ['llms.txt', llmsText()],
+    ...(await Promise.all(
+      GUIDES.map(async (guide): Promise<[string, string]> => {
+        const markdown = await readFile(join(REPOSITORY, guide.file), 'utf8')
+        return [`docs/${guide.name}.md`, publishedText(markdown, guide)]
+      }),
+    )),
+  ]
+  return {
+    name: 'parley:guides',
+    async generateBundle() {
+      for (const [fileName, source] of await files()) this.emitFile({ type: 'asset', fileName, source })
+    },
+    configureServer(server) {
+      server.middlewares.use((request, response, next) => {
+        const answer = async () => {
+          const [, text] = (await files()).find(([path]) => `/${path}` === request.url) ?? []
+          if (text === undefined) return next()
+          response.setHeader('content-type', 'text/plain; charset=utf-8')
+          return response.end(text)
+        }
+        void answer()
+      })
     },
   }
 }

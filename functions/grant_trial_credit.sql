@@ -2,7 +2,7 @@
 -- is for a verified domain, once for each of its claims: the domain that was paid for, of the site and of the address,
 -- or the mailbox (src/rules/billing/trial-credit.ts). The key of trial_claims is what lets one of many at once win.
 -- Runs with its owner's rights, because the console's tenant role moves no money; a tenant's own login gets credit for
--- its own publisher only. A console from before domains were asked for names the publisher alone, with each new
+-- its own publisher only. Whoever has, or had, a sandbox gets it there and nowhere else. A console from before domains were asked for names the publisher alone, with each new
 -- project: it is granted nothing, and the worker grants it for the domain.
 create or replace function grant_trial_credit(publisher uuid, project uuid default null, claims text[] default null)
 returns boolean language plpgsql security definer set search_path = public, pg_temp as $$
@@ -16,7 +16,8 @@ begin
     where p.id = publisher and p.activated_at is not null and p.trial_credit_nanos > 0 for update;
   if not found or not exists (
     select from projects j join domains d on d.project_id = j.id
-    where j.id = project and j.publisher_id = publisher and j.archived_at is null and d.verified_at is not null) then
+    where j.id = project and j.publisher_id = publisher and j.archived_at is null and d.verified_at is not null
+      and (j.is_sandbox or not exists (select from projects s where s.publisher_id = publisher and s.is_sandbox))) then
     return false;
   end if;
   update publishers set trial_credit_nanos = 0 where id = publisher;

@@ -1,5 +1,5 @@
--- Credits a payment that was made, once. It is all that the console may add to a wallet, so it takes the amount and the
--- project from the payment's row: a hostile statement in the console can name no other.
+-- Credits a payment that was made, once. It is all that the console may add to a wallet, and a worker that has charged a saved
+-- card, so it takes the amount and the project from the payment's row: a hostile statement there can name no other.
 create or replace function ledger_credit_payment(id uuid, payment text, reason text) returns boolean language plpgsql
 security definer set search_path = public, pg_temp as $$
 #variable_conflict use_variable
@@ -14,4 +14,4 @@ begin
 end $$;
 
 revoke execute on function ledger_credit_payment from public;
-grant execute on function ledger_credit_payment to parley_console;
+grant execute on function ledger_credit_payment to parley_console, parley_worker;

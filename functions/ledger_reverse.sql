@@ -13,6 +13,11 @@ begin
     raise exception 'transfer % is a reversal', original
       using errcode = 'check_violation', constraint = 'a_reversal_is_final';
   end if;
+  if exists (select from accounts a where a.id in (o.debit_account, o.credit_account) and a.kind in ('advertiser', 'earnings')
+    and o.kind in ('click', 'ad_revenue')) then
+    raise exception 'transfer % is of clicks, which are reversed one by one', original
+      using errcode = 'check_violation', constraint = 'clicks_are_reversed_whole';
+  end if;
   if not ledger_transfer(id, o.credit_account, o.debit_account, o.amount_nanos, 'reversal', reference, reason, original) then
     return false;
   end if;

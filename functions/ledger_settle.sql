@@ -16,7 +16,7 @@ begin
       cache_write_tokens int, output_tokens int, reasoning_tokens int, usage_source text, outcome text,
       deployment_id uuid, conversation_id text, request_id text, streamed boolean, status int2, finish_reason text,
       error_code text, first_token_ms int, duration_ms int, attempts json, has_key boolean, result text, anomalies text[], provider text, reported json,
-      endpoint text, answered_model_id text, answered_price_version_id int8)
+      endpoint text, answered_model_id text, answered_price_version_id int8, recommendation_outcome text)
   ), closed as (
     -- Returns both sides, so that nothing below has to join them again: with a whole batch that would be quadratic.
     delete from holds h using asked s where h.id = s.id
@@ -48,10 +48,10 @@ begin
   ), call as (
     insert into calls (id, project_id, key_pair_id, model_id, deployment_id, conversation_id, request_id, streamed,
       status, outcome, finish_reason, error_code, first_token_ms, duration_ms, attempts, created_at, end_user_id,
-      endpoint, session_id)
+      endpoint, session_id, recommendation_outcome)
     select p.id, p.project_id, p.key_pair_id, p.model_id, p.deployment_id, p.conversation_id, p.request_id, p.streamed,
       p.status, p.outcome, p.finish_reason, p.error_code, p.first_token_ms, p.duration_ms, p.attempts, p.held_at,
-      p.end_user_id, coalesce(p.endpoint, p.held_endpoint), p.session_id
+      p.end_user_id, coalesce(p.endpoint, p.held_endpoint), p.session_id, p.recommendation_outcome
     from paid p
   ), anomaly as (
     insert into usage_anomalies (call_id, project_id, model_id, provider, anomalies, reported)

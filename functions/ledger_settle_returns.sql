@@ -2,7 +2,9 @@
 -- payment what is left after all returns that stand, and never less than nothing. Gives back first, so that what
 -- another return could not take then is taken now, and not kept by the wallet. What an operator has reversed by hand
 -- stays as it is.
--- Runs with its owner's rights: with ledger_credit_payment it is what the console may do to a wallet, and no more.
+-- What goes back has its share of the tax in it, which never was credit: of a payment with tax, a return takes in proportion.
+-- Runs with its owner's rights: with ledger_credit_payment it is what console and worker may do to a wallet by
+-- payments, and no more.
 create or replace function ledger_settle_returns(payment text, out taken int8, out owed int8, out absorbed int8,
   out given_back int8) language plpgsql security definer set search_path = public, pg_temp as $$
 declare p payments; credited uuid; r payment_returns; t record; took record; missing int8; posted int;
@@ -20,7 +22,7 @@ begin
   for r in
     select * from payment_returns where payment_intent = payment order by reinstated desc, created_at, id
   loop
-    missing := r.amount_nanos;
+    missing := div(r.amount_nanos::numeric * p.amount_nanos, p.amount_nanos + p.tax_nanos)::int8;
     posted := 0;
     for t in
       select b.id, b.kind, b.amount_nanos, u.reference as undone_by
@@ -51,11 +53,11 @@ begin
     end if;
   end loop;
   update payment_returns set settled_nanos = amount_nanos where payment_intent = payment;
-  update payments set state = case when amount_nanos <= (
+  update payments set state = case when amount_nanos + tax_nanos <= (
       select coalesce(sum(b.amount_nanos), 0) from payment_returns b
       where b.payment_intent = payment and not b.reinstated) then 'refunded' else 'paid' end
     where session_id = p.session_id;
 end $$;
 
 revoke execute on function ledger_settle_returns from public;
-grant execute on function ledger_settle_returns to parley_console;
+grant execute on function ledger_settle_returns to parley_console, parley_worker;

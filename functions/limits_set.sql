@@ -2,7 +2,7 @@
 -- budget counts what was spent in its day, week or month before it was set, and holds that are open; for end users, it counts
 -- from their first call under any limit.
 -- Runs with its owner's rights, because the console's tenant role may not lock wallets; a tenant's own login sets limits of
--- its own publisher only.
+-- its own publisher only, and not those of its sandbox: they are the operator's.
 create or replace function limits_set(asked limits) returns void language plpgsql
 security definer set search_path = public, pg_temp as $$
 declare counted int8;
@@ -11,6 +11,11 @@ begin
     and asked.publisher_id is distinct from tenant_publisher() then
     raise exception 'publisher % is not the tenant of this transaction', asked.publisher_id
       using errcode = 'insufficient_privilege';
+  end if;
+  if asked.scope = 'project' and pg_has_role(session_user, 'parley_tenant', 'member')
+    and not pg_has_role(session_user, current_user, 'member')
+    and exists (select from projects p where p.id = asked.subject and p.is_sandbox) then
+    raise exception 'the limits of sandbox % are the operator''s', asked.subject using errcode = 'insufficient_privilege';
   end if;
   if not (
     case asked.scope

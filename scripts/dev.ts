@@ -17,6 +17,7 @@ import { curlFor } from '../src/cli/curl.ts'
 import { LOGIN_VARIABLES, readConfig, type Config } from '../src/config.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
+import { keysFor } from '../src/rules/calls/snippets.ts'
 import { serve, type Running } from '../src/serve.ts'
 import { openStore } from '../src/store/database.ts'
 import { createLogins, loginNameOf, LOGINS, newPassword, urlWith } from '../src/store/database-logins.ts'
@@ -98,6 +99,7 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
     PARLEY_MATCHER_URL: `http://127.0.0.1:${matcherPort}`,
     PARLEY_MATCHER_DIR: join(stateDir, 'matcher'),
     PARLEY_SMTP_URL: mailbox.url,
+    PARLEY_SANDBOX_DOMAIN: 'sandbox.parley.test',
     PARLEY_OPS_PORT: String(await reservePort(OPS_PORT)),
   }
   const config = readConfig({
@@ -106,6 +108,9 @@ async function start(): Promise<{ running: Running; demo: Demo }> {
     PARLEY_DRAIN_DELAY_MS: '0',
     PARLEY_DRAIN_GRACE_MS: '2000',
     PARLEY_TRIAL_CREDIT: '1',
+    PARLEY_PUBLIC_FIGURES: 'true',
+    PARLEY_STATUS_PAGE: 'true',
+    PARLEY_STATUS_PROVIDERS: 'true',
     ...env,
   })
   const demo = await seed(config, databaseUrl, simulator.url)
@@ -139,7 +144,7 @@ async function seed(config: Config, databaseUrl: string, simulatorUrl: string): 
   await seedDemoUser(store.db, demo.publisherId)
   await seedOffers(store.db, demo.projectId)
   await store.close()
-  say('seeded: models, an advertiser with a few offers, and a project with $10.00')
+  say('seeded: models, two advertisers with offers, and a project with $10.00')
   return demo
 }
 
@@ -175,11 +180,15 @@ A reply that ends with a recommendation (the matcher is ready after some seconds
 
 ${curlFor({ ...call, model: demo.guide, question: 'Which headphones are good for long flights?' })}
 
+The keys for a shell of your own, in which the examples of README.md and ${running.consoleUrl}/docs run:
+
+${keysFor(demo)}
+
 Its console, where the playground and the quick start of the same project are:
 
 ${running.consoleUrl}
 sign in as ${DEMO_USER.email} with the password ${DEMO_USER.password}
-(or sign up: mails are not sent, their links are printed here)
+(or sign up: mails are not sent, their links are printed here; you land in a sandbox that answers without any DNS)
 
 Operate it, in another terminal and this folder:
 

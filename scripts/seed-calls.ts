@@ -9,6 +9,7 @@ import { readConfig } from '../src/config.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
 import { openStore, type Db } from '../src/store/database.ts'
 import { insertProject } from '../src/store/projects/projects.ts'
+import { addToAvailability } from '../src/store/billing/availability-roll-up.ts'
 import { addTo, bucketOf, selectRolledUp } from '../src/store/billing/usage-roll-up.ts'
 import { DAY_MS } from '../src/rules/durations.ts'
 
@@ -170,7 +171,7 @@ async function loadCalls(db: Db, { start, stop, from, to }: Chunk, projectIds: s
       select *, case when outcome in ('completed', 'hung_up', 'hold_used_up') then usage_nanos else 0 end as charged_nanos,
         case outcome when 'completed' then 200 when 'hung_up' then case when h % 2 = 0 then 499 else 200 end
           when 'hold_used_up' then 200 when 'upstream_failed' then 502 when 'gateway_died' then 0 else 504 end::int2 as status,
-        h % 3 > 0 as streamed
+        h % 3 > 0 as streamed, ${attemptsOf('first_token_ms', 'answer_ms')} as attempts
       from worth
     ), charged as (
       insert into charges (id, project_id, key_pair_id, model_id, price_version_id, gateway_id, held_nanos, usage_nanos,
@@ -187,11 +188,7 @@ async function loadCalls(db: Db, { start, stop, from, to }: Chunk, projectIds: s
         ${idOf(sql`began_at`, sql`reverse(hex)`)}::text, streamed, status, outcome,
         case outcome when 'completed' then 'stop' when 'hold_used_up' then 'length' end,
         case when status >= 500 then 'upstream_failed' end, case when status < 500 and status > 0 then first_token_ms end,
-        first_token_ms + answer_ms,
-        case when status >= 500 then '[{"deployment":"d","provider":"p","ms":' || first_token_ms + answer_ms - 60 || ',"failed":"server_error"}]'
-          when g % 37 = 0
-          then '[{"deployment":"d","provider":"p","ms":90,"failed":"rate_limited"},{"deployment":"d","provider":"p","ms":170}]'
-          else '[{"deployment":"d","provider":"p","ms":170}]' end::json, began_at
+        first_token_ms + answer_ms, attempts, began_at
       from made
     ), told as (
       insert into call_metadata (project_id, call_id, key, value, expires_at)
@@ -201,8 +198,26 @@ async function loadCalls(db: Db, { start, stop, from, to }: Chunk, projectIds: s
       select *, ${bucketOf('reached_ms')} as first_token_bucket, ${bucketOf('duration_ms')} as duration_bucket
       from (select *, case when status < 500 and status > 0 then first_token_ms end as reached_ms,
         first_token_ms + answer_ms as duration_ms from made) m
-    ), hours as (${addTo('usage_hours', selectRolledUp('hour', sql`facts`))})
+    ), ${addToAvailability(sql`facts`)}, hours as (${addTo('usage_hours', selectRolledUp('hour', sql`facts`))})
     ${addTo('usage_days', selectRolledUp('day', sql`facts`))}`.execute(db)
+}
+
+/** What Parley itself takes of a call: its providers take all the rest. */
+const OWN_MS = 4
+
+/** Most are answered by the first try; some by the second, and those that fail have failed at the provider. */
+function attemptsOf(firstToken: string, answer: string): RawBuilder<unknown> {
+  const [first, all] = [sql.ref(firstToken), sql`${sql.ref(firstToken)} + ${sql.ref(answer)}`]
+  return sql`case when outcome in ('upstream_failed', 'timed_out', 'truncated')
+      then json_build_array(${triedFor(sql`${all} - ${OWN_MS}::int`, 'server_error')})
+    when outcome = 'gateway_died' then '[]'::json
+    when g % 37 = 0 then json_build_array(${triedFor(sql`90`, 'rate_limited')}, ${triedFor(sql`${first} - 90 - ${OWN_MS}::int`)})
+    else json_build_array(${triedFor(sql`${first} - ${OWN_MS}::int`)}) end`
+}
+
+function triedFor(ms: RawBuilder<unknown>, failed?: string): RawBuilder<unknown> {
+  const failure = failed === undefined ? sql`` : sql`, 'failed', ${sql.lit(failed)}`
+  return sql`json_build_object('deployment', 'd', 'provider', split_part(model_id, '-', 1), 'ms', ${ms}${failure})`
 }
 
 /** The same uuid of version 4 for the same project and number. */

@@ -1,5 +1,5 @@
 /**
- * Fills a database so that the first answer needs no account anywhere: a provider, two models, and a project with
+ * Fills a database so that the first answer needs no account anywhere: a provider, a few models, and a project with
  * credit and a key pair. `node scripts/seed.ts --upstream-url http://127.0.0.1:9100/v1` does it for the database in
  * DATABASE_URL.
  */
@@ -12,6 +12,7 @@ import { readConfig } from '../src/config.ts'
 import { createPasswords } from '../src/platform/passwords.ts'
 import { createSecrets, type Secrets } from '../src/platform/secrets.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
+import type { ModelKind } from '../src/rules/catalogue/model-kinds.ts'
 import { parseCredits } from '../src/rules/money.ts'
 import { openStore, type Db, type Store } from '../src/store/database.ts'
 import { setDomainVerified } from '../src/store/projects/domains.ts'
@@ -21,6 +22,7 @@ import {
   insertPrice,
   listDeployments,
   listPrices,
+  setDeploymentEnabled,
   upsertModel,
 } from '../src/store/catalogue/models.ts'
 import { insertProject, listProjects } from '../src/store/projects/projects.ts'
@@ -42,17 +44,20 @@ const NAME = 'Demo'
 const PROVIDER = 'simulator'
 const CELL = '00'
 const KEY_PAIR = 'demo'
+/** Each answers what it is asked, as far as the simulator can: simulator/talk.ts has the words. */
 const MODELS = [
-  { id: 'parley-small', upstreamModel: 'sim-mini', price: priceOf('0.15', '0.075', '0.60') },
-  { id: 'parley-large', upstreamModel: 'sim', price: priceOf('2.50', '1.25', '10') },
+  { id: 'parley-small', upstreamModel: 'sim-mini?talk=1', price: priceOf('0.15', '0.075', '0.60') },
+  { id: 'parley-large', upstreamModel: 'sim?talk=1', price: priceOf('2.50', '1.25', '10') },
 ]
-/** Always says the same, about something that a recommendation can follow: simulated models say nothing in particular. */
-const GUIDE = {
-  id: 'parley-guide',
-  upstreamModel: `sim?text=${encodeURIComponent(
-    'For long flights, over-ear headphones with active noise cancelling are the most comfortable choice. Look for at least 30 hours of battery, a case that folds flat, and a cable for the seat’s own screen.',
-  )}`,
-  price: priceOf('0.15', '0.075', '0.60'),
+/** For questions about things to buy, which a recommendation can follow. */
+const GUIDE = { id: 'parley-guide', upstreamModel: 'sim-guide?talk=1', price: priceOf('0.30', '0.15', '1.20') }
+
+/** What the examples of the documentation ask for vectors. */
+const EMBEDDING = {
+  id: 'parley-embedding',
+  kind: 'embedding' as const,
+  upstreamModel: 'sim',
+  price: priceOf('0.02', '0.02', '0'),
 }
 
 /** In dollars per million tokens. */
@@ -68,7 +73,7 @@ const SEED: Operator = { kind: 'operator', id: 'seed', reason: 'demo' }
 export async function seedDemo(store: Store, secrets: Secrets, upstreamBaseUrl: string): Promise<Demo> {
   const { db } = store
   const providerId = await seedProvider(db, secrets, upstreamBaseUrl)
-  for (const model of [...MODELS, GUIDE]) await seedModel(db, providerId, model)
+  for (const model of [...MODELS, GUIDE, EMBEDDING]) await seedModel(db, providerId, model)
   const { publisherId, projectId } = await seedProject(db)
   const former = (await listKeyPairs(db, projectId)).filter((pair) => pair.active && pair.name === KEY_PAIR)
   const project = { id: projectId, name: NAME, publisherId }
@@ -99,13 +104,25 @@ async function seedProvider(db: Db, secrets: Secrets, baseUrl: string): Promise<
   return id
 }
 
-async function seedModel(db: Db, providerId: string, model: (typeof MODELS)[number]): Promise<void> {
-  await upsertModel(db, { id: model.id, ownedBy: PROVIDER, contextWindow: 128_000, maxOutputTokens: 16_384 })
+type SeededModel = (typeof MODELS)[number] & { kind?: ModelKind }
+
+async function seedModel(db: Db, providerId: string, model: SeededModel): Promise<void> {
+  await upsertModel(db, {
+    id: model.id,
+    kind: model.kind,
+    ownedBy: PROVIDER,
+    contextWindow: 128_000,
+    maxOutputTokens: 16_384,
+  })
   if ((await listPrices(db, model.id, 1)).length === 0) {
     await insertPrice(db, { modelId: model.id, ...model.price, effectiveFrom: new Date() })
   }
-  const routes = (await listDeployments(db)).filter((route) => route.model_id === model.id && route.enabled)
-  if (routes.some((route) => route.provider === PROVIDER)) return
+  const routes = (await listDeployments(db)).filter(
+    (route) => route.model_id === model.id && route.enabled && route.provider === PROVIDER,
+  )
+  if (routes.some((route) => route.upstream_model === model.upstreamModel)) return
+  // Of an older version, which had other words for it.
+  for (const { id } of routes) await setDeploymentEnabled(db, id, false)
   await insertDeployment(db, {
     id: uuidv7(),
     modelId: model.id,

@@ -15,6 +15,7 @@ import type { Reply } from './reply.ts'
 import { parseScript } from './script.ts'
 import type { Script } from './script.ts'
 import { send } from './send.ts'
+import { talkAbout } from './talk.ts'
 import { DIMENSIONS, vectorFor } from './vectors.ts'
 import { PeerGone, createWire } from './wire.ts'
 
@@ -253,7 +254,7 @@ function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply 
     seed,
     prompt: chatRequest.messages.map((message) => message.text).join('\n'),
     tokens: script.tokens,
-    text: script.echo ? lastUserTextOf(chatRequest) : script.text,
+    text: textFor(chatRequest, script),
     thoughts: script.thoughts,
     utf8: script.utf8,
     tool,
@@ -262,6 +263,13 @@ function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply 
     // A model that thinks spends its allowance before it says a word.
     tokensMax: tokensMax === undefined ? undefined : Math.max(0, tokensMax - script.reasoningTokens),
   })
+}
+
+/** What it says word for word, if a script has words for it. */
+function textFor(chatRequest: ChatRequest, { text, echo, talk, tokens, utf8 }: Script): string | undefined {
+  if (echo) return lastUserTextOf(chatRequest)
+  if (text !== undefined || !talk || tokens !== undefined || utf8 || chatRequest.vectors) return text
+  return talkAbout(lastUserTextOf(chatRequest))
 }
 
 function usageOf(

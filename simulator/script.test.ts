@@ -33,6 +33,7 @@ test('without a script the reply is ordinary', () => {
     thoughts: undefined,
     asked: false,
     text: undefined,
+    talk: false,
     echo: false,
     utf8: false,
     tool: undefined,

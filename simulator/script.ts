@@ -18,6 +18,7 @@
  * | thoughts  | what the model thinks before it answers, URL-encoded                   | little, if asked to |
  * | asked     | think only if the request asks for it                                  |                     |
  * | text      | the whole reply, URL-encoded                                           |                     |
+ * | talk      | reply to what was asked: greetings, headlines, advice (talk.ts)         |                     |
  * | echo      | reply with the last user message                                       |                     |
  * | utf8      | reply with emoji, CJK and combining characters                         |                     |
  * | tool      | call this tool of the request, unless a result of it was just given    |                     |
@@ -52,6 +53,7 @@ export interface Script {
   readonly thoughts: string | undefined
   readonly asked: boolean
   readonly text: string | undefined
+  readonly talk: boolean
   readonly echo: boolean
   readonly utf8: boolean
   readonly tool: string | undefined
@@ -102,6 +104,7 @@ const OPTIONS = [
   'thoughts',
   'asked',
   'text',
+  'talk',
   'echo',
   'utf8',
   'untold',
@@ -139,6 +142,7 @@ export function parseScript(from: Sources): Script {
     thoughts,
     asked: flagIn(options, 'asked'),
     text: options.get('text'),
+    talk: flagIn(options, 'talk'),
     echo: flagIn(options, 'echo'),
     utf8: flagIn(options, 'utf8'),
     tool: options.get('tool'),

@@ -5,7 +5,9 @@ import { isAddressOrNetwork, isEveryAddress } from './rules/accounts/addresses.t
 import { HOUR_MS, MINUTE_MS } from './rules/durations.ts'
 import { CLIENT_REQUEST_TIMEOUT_MS, INTAKE_LIMITS, LEASE_MS, type IntakeLimits } from './rules/limits.ts'
 import { parseCredits } from './rules/money.ts'
+import { domainNameOf } from './rules/projects/domains.ts'
 import { KEPT_DAYS } from './rules/retention.ts'
+import { SANDBOX_DOMAIN_CHARACTERS_MAX } from './rules/sandbox.ts'
 
 /**
  * The only reader of the environment. Every problem is listed at once, with what to do about it. A variable NAME can
@@ -65,6 +67,7 @@ const schema = z.object({
   PARLEY_ENCODER_DIR: z.string().optional(),
   PARLEY_MATCHER_URL: origin.default('http://127.0.0.1:8082'),
   PARLEY_TRUSTED_PROXIES: z.string().default('').transform(networksOf),
+  PARLEY_DATA_CENTRE_NETWORKS: z.string().optional(),
   PARLEY_SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://, for example smtps://user:password@mail.example.com')
@@ -75,6 +78,10 @@ const schema = z.object({
     .default('Parley <parley@localhost>'),
   PARLEY_REQUIRE_APPROVAL: yesOrNo.default(false),
   PARLEY_TRIAL_CREDIT: z.string().default('0').transform(creditsOf),
+  PARLEY_SANDBOX_DOMAIN: z.string().transform(sandboxDomainOf).optional(),
+  PARLEY_PUBLIC_FIGURES: yesOrNo.default(false),
+  PARLEY_STATUS_PAGE: yesOrNo.default(false),
+  PARLEY_STATUS_PROVIDERS: yesOrNo.default(false),
   PARLEY_DNS_SERVERS: z
     .string()
     .transform((text) => text.split(',').map((server) => server.trim()))
@@ -90,6 +97,7 @@ const schema = z.object({
     .regex(/^whsec_\S{16,}$/, "must be the signing secret of Stripe's endpoint, which begins with whsec_")
     .optional(),
   PARLEY_STRIPE_API_BASE: webAddress.optional(),
+  PARLEY_STRIPE_TAX: yesOrNo.default(false),
   PARLEY_CHECKOUT_SUCCESS_URL: webAddress.optional(),
   PARLEY_CHECKOUT_CANCEL_URL: webAddress.optional(),
   PARLEY_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
@@ -222,6 +230,13 @@ function networksOf(text: string, context: z.RefinementCtx): string[] {
         : `must be addresses or networks, such as 10.0.0.5,10.8.0.0/16, and "${network}" is neither`,
     )
   return networks
+}
+
+function sandboxDomainOf(text: string, context: z.RefinementCtx): string {
+  const name = domainNameOf(text)
+  if (name !== undefined && name.length <= SANDBOX_DOMAIN_CHARACTERS_MAX) return name
+  context.addIssue('must be a domain of yours, below which sandboxes have their names, for example sandbox.example.com')
+  return z.NEVER
 }
 
 function creditsOf(text: string, context: z.RefinementCtx): bigint {

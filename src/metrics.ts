@@ -28,6 +28,8 @@ export function createMetrics() {
     ...ledgerMetrics({ counter, gauge, histogram }),
     requests: counter('requests_total', 'Answered requests.', 'route', 'status'),
     errors: counter('errors_total', 'Refusals and failures, by error code.', 'code'),
+    refusedNoted: counter('refused_noted_total', 'Refused requests that publishers can see under Refused requests.'),
+    refusedDropped: counter('refused_dropped_total', 'Refused requests of publishers that were not noted.', 'why'),
     intakeRefusals: counter('intake_refusals_total', 'Requests refused before their body was read.', 'reason'),
     bodyBytes: gauge('body_bytes', 'Memory reserved for the bodies of calls in flight.'),
     callsRunning: gauge('calls_running', 'Completions in progress.'),
@@ -48,7 +50,7 @@ export function createMetrics() {
     keyDisabled: gauge('provider_key_disabled', '1 while a provider refuses this key.', 'provider', 'key'),
     concurrencyLimit: gauge(
       'upstream_concurrency_limit',
-      'Calls at the same time that a provider bears. Absent: no limit was met.',
+      'Concurrent calls that a provider bears. Absent: no limit was met.',
       'provider',
       'key',
       'deployment',
@@ -103,6 +105,8 @@ function ledgerMetrics({ counter, gauge, histogram }: Instruments) {
 function recommendationMetrics({ counter, gauge, histogram }: Instruments) {
   return {
     recommendations: counter('recommendations_total', 'Why a reply had a recommendation or had none.', 'outcome'),
+    clicks: counter('clicks_total', 'Clicks on recommendations.', 'outcome'),
+    clicksDropped: counter('clicks_dropped_total', 'Clicks that were redirected and not stored.', 'why'),
     recommendationsDropped: counter('recommendations_dropped_total', 'Records given up because the store was away.'),
     matcherReplies: counter('matcher_replies_total', 'What gateways heard when they asked a matcher.', 'outcome'),
     matches: counter('matches_total', 'What a matcher decided.', 'outcome'),

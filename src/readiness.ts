@@ -19,8 +19,10 @@ const TENANTS = ['tenant_context', 'tenant_publisher', 'tenant_project', 'audit_
 const CONSOLE: SchemaNeeds = {
   functions: [
     ...TENANTS,
+    'create_sandbox',
     'limits_set',
     'limits_erase',
+    'search_messages',
     'ledger_credit_payment',
     'ledger_settle_returns',
     'first_id_of',
@@ -36,6 +38,7 @@ const WORKER: SchemaNeeds = {
     'limits_forget',
     'browser_sessions_forget',
     'erase_conversation_leftovers',
+    'add_missing_words',
     'add_counts',
     'time_of_id',
   ],

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { encoderDirectoryOf, intakeLimitsOf, type Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
 import { createCheckDomain } from './actions/projects/domain-check/check.ts'
+import { createDomainResolver } from './actions/projects/domain-check/resolver.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer } from './gateway/ops.ts'
 import { createServer } from './gateway/server.ts'
@@ -15,6 +16,7 @@ import { matcherTokensOf } from './recommend/wire.ts'
 import type { Db } from './store/database.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
 import { openStores, refuseTooNew, type Stores } from './stores.ts'
+import { createPostWebhook } from './worker/post-webhook.ts'
 import { createWorker, type Worker } from './worker/worker.ts'
 
 export const ROLES = ['gateway', 'worker', 'console', 'matcher'] as const
@@ -68,7 +70,7 @@ export async function serve(
       })
     : undefined
   const checkDomain = createCheckDomain({ dnsServers: config.PARLEY_DNS_SERVERS })
-  const app = gateway && createServer(gateway, { trustedProxies: config.PARLEY_TRUSTED_PROXIES })
+  const app = gateway && createServer(gateway, serverSettingsOf(config))
   const consoleApp = roles.includes('console')
     ? await createConsole({
         db: stores.of('console').db,
@@ -98,6 +100,7 @@ export async function serve(
         metrics,
         secrets,
         checkDomain,
+        postWebhook: createPostWebhook({ resolver: createDomainResolver(config.PARLEY_DNS_SERVERS) }),
         ...workerSettingsOf(config),
       })
     : undefined
@@ -121,7 +124,9 @@ function consoleSettingsOf(config: Config) {
     secretVersions: config.PARLEY_SECRET.map(({ version }) => version),
     installation: installationOf(config),
     trustedProxies: config.PARLEY_TRUSTED_PROXIES,
-    ...paymentsOf(config),
+    matcherUrl: config.PARLEY_MATCHER_URL,
+    stripe: stripeOf(config),
+    webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET,
   }
 }
 
@@ -132,9 +137,15 @@ function gatewaySettingsOf(config: Config, { answerWaitMs, storeWaitMs }: ServeO
     intakeLimits: intakeLimitsOf(config),
     publicUrl: config.PARLEY_PUBLIC_URL,
     matcherUrl: config.PARLEY_MATCHER_URL,
+    dataCentreNetworks: config.PARLEY_DATA_CENTRE_NETWORKS,
     answerWaitMs,
     storeWaitMs,
   }
+}
+
+function serverSettingsOf(config: Config) {
+  const addresses = { publicUrl: config.PARLEY_PUBLIC_URL, consoleUrl: config.PARLEY_CONSOLE_URL }
+  return { trustedProxies: config.PARLEY_TRUSTED_PROXIES, addresses }
 }
 
 function workerSettingsOf(config: Config) {
@@ -142,6 +153,8 @@ function workerSettingsOf(config: Config) {
     leaseMs: config.PARLEY_LEASE_MS,
     mail: { smtpUrl: config.PARLEY_SMTP_URL, from: config.PARLEY_MAIL_FROM },
     consoleUrl: config.PARLEY_CONSOLE_URL,
+    stripe: stripeOf(config),
+    tellsFigures: config.PARLEY_PUBLIC_FIGURES,
     kept: { conversations: config.PARLEY_CONVERSATIONS_KEPT_DAYS, mails: config.PARLEY_MAILS_KEPT_DAYS },
   }
 }
@@ -202,15 +215,18 @@ function installationOf(config: Config): ConsoleOptions['installation'] {
     canPay: config.PARLEY_STRIPE_SECRET_KEY !== undefined && config.PARLEY_STRIPE_WEBHOOK_SECRET !== undefined,
     requiresApproval: config.PARLEY_REQUIRE_APPROVAL,
     trialCredit: config.PARLEY_TRIAL_CREDIT,
+    sandboxDomain: config.PARLEY_SANDBOX_DOMAIN,
+    publicPages: {
+      figures: config.PARLEY_PUBLIC_FIGURES,
+      status: config.PARLEY_STATUS_PAGE,
+      providers: config.PARLEY_STATUS_PROVIDERS,
+    },
   }
 }
 
-function paymentsOf(config: Config): Pick<ConsoleOptions, 'stripe' | 'webhookSecret'> {
-  const { PARLEY_STRIPE_SECRET_KEY: secretKey, PARLEY_STRIPE_API_BASE: apiBase } = config
-  return {
-    stripe: secretKey === undefined ? undefined : { secretKey, apiBase },
-    webhookSecret: config.PARLEY_STRIPE_WEBHOOK_SECRET,
-  }
+function stripeOf(config: Config): ConsoleOptions['stripe'] {
+  const { PARLEY_STRIPE_SECRET_KEY: secretKey, PARLEY_STRIPE_API_BASE: apiBase, PARLEY_STRIPE_TAX: hasTax } = config
+  return secretKey === undefined ? undefined : { secretKey, apiBase, hasTax }
 }
 
 /** Loaded only where it runs: Stripe's package takes time to load, and memory that gateways have better use for. */

@@ -97,7 +97,9 @@ function commandsIn(path: string): Shown[] {
 }
 
 test('every command in the documentation is one that the program takes', () => {
-  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  )
   const paths = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...pages.map((name) => `docs/${name}`)]
   const all = paths.flatMap(commandsIn)
   assert.ok(all.filter(({ isWhole }) => isWhole).length > 40 && all.length > 70, `${all.length} were found`)

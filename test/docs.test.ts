@@ -15,7 +15,9 @@ import {
   VECTOR_DIMENSIONS_MAX,
 } from '../src/rules/limits.ts'
 import { EMBEDDING_FIELDS, ROUTE_FIELDS } from '../src/rules/calls/route-fields.ts'
+import { REFUSAL_EXPLANATIONS } from '../src/rules/refused-requests.ts'
 import { ERRORS, type ParleyError } from '../src/rules/errors.ts'
+import { VERDICT_LABELS } from '../src/rules/clicks/verdict.ts'
 import { pageOf } from './fields/docs.ts'
 import { TABLE } from './fields/table.ts'
 import { PERIODS_MS } from './support/worker-world.ts'
@@ -42,6 +44,29 @@ test('docs/errors.md lists exactly the errors of the catalogue, with their statu
   const documented = rowsOf(await read('docs/errors.md')).map(([code, status]) => [code, Number(status)])
   const catalogue = Object.entries(ERRORS).map(([code, { status }]) => [code, status])
   assert.deepEqual(documented, catalogue)
+})
+
+test('the console explains refused requests in the words of docs/errors.md, and every code that there can be', async () => {
+  const rows = rowsOf(await read('docs/errors.md'))
+  // What is never said to a known caller before a model is asked: not HTTP, the console's own, and what comes after that.
+  const others = /^(?:malformed|headers_too_large|read_too_slowly)$|^console:/
+  const said = rows.filter(([code = '', status, what = '']) => {
+    return Number(status) < 500 && !others.test(code) && !others.test(what)
+  })
+  const plain = (text = '') => text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll("'", '’')
+  assert.deepEqual(
+    said.map(([code, , what, advice]) => [code, { what: plain(what), advice: plain(advice) }]),
+    Object.entries(REFUSAL_EXPLANATIONS),
+  )
+})
+
+test('docs/clicks.md lists the verdicts with the words that publishers and advertisers see', async () => {
+  const rows = rowsOf(sectionOf(await read('docs/clicks.md'), '## Verdicts'))
+  const curly = (text = '') => text.replaceAll("'", '’')
+  assert.deepEqual(
+    rows.map(([verdict, label, explanation]) => [verdict, { label: curly(label), explanation: curly(explanation) }]),
+    Object.entries(VERDICT_LABELS),
+  )
 })
 
 test('docs/fields.md is what the table of `npm run fields` says: write it with `npm run fields -- --docs`', async () => {

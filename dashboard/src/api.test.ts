@@ -42,7 +42,7 @@ test('a change is sent as JSON with the cookies of this site, and its reply is r
 })
 
 test('a refusal keeps its sentence, its name, the fields, the request and when to try again', async (t) => {
-  const fields = [{ path: 'name', message: 'Write a name.' }]
+  const fields = [{ path: 'name', message: 'Enter a name.' }]
   const headers = { 'x-request-id': 'r-1', 'retry-after': '7' }
   answering(t, Response.json({ message: 'Slowly.', code: 'too_many_attempts', fields }, { status: 429, headers }))
   const {

@@ -17,6 +17,12 @@ export function useFilters<Name extends string>(
   return [filters, change]
 }
 
+/** A dialog that is open because the address says so (`?open=…`): it can be linked to, and the command palette does. */
+export function useDialogInAddress(name: string): [boolean, (isOpen: boolean) => void] {
+  const [{ open }, change] = useFilters(['open'] as const)
+  return [open === name, (isOpen) => change({ open: isOpen ? name : '' })]
+}
+
 /** Plain text both ways: the router's own format would turn `q=123` into a number and quote it again. */
 export function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search))

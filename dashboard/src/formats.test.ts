@@ -23,6 +23,19 @@ test('an amount shows cents, and below a dollar enough digits to see what a call
   ])
 })
 
+test('prices that are compared have cents, and what is less than one says so', () => {
+  table(formats.formatCents, [
+    ['0', '$0.00'],
+    ['1', '<$0.01'],
+    ['9999999', '<$0.01'],
+    ['10000000', '$0.01'],
+    ['120000001', '$0.12'],
+    ['125000000', '$0.13'],
+    ['400000000', '$0.40'],
+    ['1234567890000', '$1,234.57'],
+  ])
+})
+
 test('the exact amount loses no nano', () => {
   table(formats.formatMoneyExactly, [
     ['4200001', '$0.004200001'],
@@ -92,10 +105,10 @@ test('a duration is written in the unit in which people think of it', () => {
 
 test('a share that is not nothing is not shown as nothing', () => {
   table(formats.formatShare, [
-    [0, '0 %'],
-    [0.0001, '< 0.1 %'],
-    [0.124, '12.4 %'],
-    [1, '100 %'],
+    [0, '0%'],
+    [0.0001, '<0.1%'],
+    [0.124, '12.4%'],
+    [1, '100%'],
   ])
 })
 
@@ -119,4 +132,35 @@ test('an age is rough, looks both ways, and gives way to the date after a month'
       ['2026-09-01T12:00:00Z', '1 Sept 2026'],
     ],
   )
+})
+
+test('a number stands with its noun, which is one of one', () => {
+  assert.deepEqual(
+    [0, 1, 2, 12_400].map((count) => formats.formatCounted(count, 'call')),
+    ['0 calls', '1 call', '2 calls', '12.4 K calls'],
+  )
+  assert.equal(formats.formatCounted('1', 'call is', 'calls are'), '1 call is')
+  assert.equal(formats.formatCounted(2n, 'call is', 'calls are'), '2 calls are')
+})
+
+test('amounts of a column have the same decimals: four at most, unless even the largest needs more', () => {
+  assert.equal(formats.decimalsOf([]), 2)
+  assert.equal(formats.decimalsOf(['0', '5000000000']), 2)
+  assert.equal(formats.decimalsOf(['1234567890000', '42000000']), 3)
+  assert.equal(formats.decimalsOf(['1234567890000', '4200']), 4)
+  assert.equal(formats.decimalsOf(['42', '4200']), 7)
+  assert.equal(formats.decimalsOf(['-4200000']), 4)
+  assert.equal(formats.exactDecimalsOf(['3000000000', '3375000000', '42']), 9)
+  assert.equal(formats.exactDecimalsOf(['3000000000', '3375000000']), 3)
+  assert.equal(formats.exactDecimalsOf(['0']), 2)
+  const fixed = (nanos: string) => formats.formatMoneyFixed(nanos, 4)
+  assert.deepEqual(['0', '42', '50000', '4250000', '1234567890000', '-4200000', '-42'].map(fixed), [
+    '$0.0000',
+    '<$0.0001',
+    '$0.0001',
+    '$0.0043',
+    '$1,234.5679',
+    '−$0.0042',
+    '<−$0.0001',
+  ])
 })

@@ -12,7 +12,7 @@ export function formatMoney(nanos: string | bigint): string {
   const amount = BigInt(nanos)
   const size = amount < 0n ? -amount : amount
   const sign = amount < 0n ? '−' : ''
-  const decimals = size >= NANOS_PER_DOLLAR || size === 0n ? 2 : decimalsFor(size)
+  const decimals = size === 0n ? 2 : decimalsFor(size)
   const unit = 10n ** BigInt(DECIMALS - decimals)
   const rounded = (size + unit / 2n) / unit
   const scale = 10n ** BigInt(decimals)
@@ -20,9 +20,55 @@ export function formatMoney(nanos: string | bigint): string {
   return `${sign}$${grouped(rounded / scale)}.${fraction}`
 }
 
-/** `$0.004200000`: all nine decimals, as they were charged. */
+/** Of amounts that stand below each other at least this is shown, even where the largest would need less. */
+const COLUMN_DECIMALS = 4
+
+/**
+ * How many decimals a column of amounts has, so that their points stand below each other: as many as the one that needs most,
+ * but no more than four unless even the largest needs more.
+ */
+export function decimalsOf(amounts: readonly (string | bigint)[]): number {
+  const needed = amounts
+    .map(BigInt)
+    .map((nanos) => (nanos < 0n ? -nanos : nanos))
+    .filter((nanos) => nanos > 0n)
+    .map(decimalsFor)
+  return Math.min(Math.max(2, ...needed), Math.max(COLUMN_DECIMALS, needed.length === 0 ? 0 : Math.min(...needed)))
+}
+
+/** The same for prices, of which no digit may be lost. */
+export function exactDecimalsOf(amounts: readonly string[]): number {
+  const fractions = amounts.map((nanos) => nanos.padStart(DECIMALS, '0').slice(-DECIMALS).replace(/0+$/, ''))
+  return Math.max(2, ...fractions.map((digits) => digits.length))
+}
+
+/** `$12.0042`, `$0.0400`: with so many decimals. What is less than the last of them is `<$0.0001`, and never nothing. */
+export function formatMoneyFixed(nanos: string | bigint, decimals: number): string {
+  const amount = BigInt(nanos)
+  const size = amount < 0n ? -amount : amount
+  const sign = amount < 0n ? '−' : ''
+  const unit = 10n ** BigInt(DECIMALS - decimals)
+  const scale = 10n ** BigInt(decimals)
+  const rounded = (size + unit / 2n) / unit
+  const isLess = size > 0n && rounded === 0n
+  const shown = isLess ? 1n : rounded
+  return `${isLess ? '<' : ''}${sign}$${grouped(shown / scale)}.${(shown % scale).toString().padStart(decimals, '0')}`
+}
+
+const NANOS_PER_CENT = NANOS_PER_DOLLAR / 100n
+
+/** `$1,234.50`, `$0.42`, `<$0.01`: whole cents, for prices that stand below each other. What is not free is never `$0.00`. */
+export function formatCents(nanos: string | bigint): string {
+  const amount = BigInt(nanos)
+  if (amount > 0n && amount < NANOS_PER_CENT) return '<$0.01'
+  const cents = (amount + NANOS_PER_CENT / 2n) / NANOS_PER_CENT
+  return `$${grouped(cents / 100n)}.${(cents % 100n).toString().padStart(2, '0')}`
+}
+
+/** `$0.004200000`: all nine decimals, as they were charged. Nothing is `$0.00`, which is as exact. */
 export function formatMoneyExactly(nanos: string | bigint): string {
   const amount = BigInt(nanos)
+  if (amount === 0n) return '$0.00'
   const size = amount < 0n ? -amount : amount
   const fraction = (size % NANOS_PER_DOLLAR).toString().padStart(DECIMALS, '0')
   return `${amount < 0n ? '−' : ''}$${grouped(size / NANOS_PER_DOLLAR)}.${fraction}`
@@ -62,6 +108,11 @@ const COUNT_UNITS: [number, string][] = [
   [1e9, 'B'],
 ]
 
+/** `1 call`, `12.4 K calls`: a number with its noun. What has another plural than an s says it. */
+export function formatCounted(count: number | string | bigint, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${Number(count) === 1 ? noun : plural}`
+}
+
 export function formatCountExactly(count: number | string | bigint): string {
   return grouped(BigInt(count))
 }
@@ -79,11 +130,11 @@ export function formatDuration(ms: number): string {
   return joined([Math.floor(hours / 24), 'd'], [hours % 24, 'h'])
 }
 
-/** `12.4 %`; what is not nothing is never shown as `0 %`. */
+/** `12.4%`; what is not nothing is never shown as `0%`. */
 export function formatShare(share: number): string {
   const percent = share * 100
-  if (percent > 0 && percent < 0.1) return '< 0.1 %'
-  return `${trimmed(percent.toFixed(1))} %`
+  if (percent > 0 && percent < 0.1) return '<0.1%'
+  return `${trimmed(percent.toFixed(1))}%`
 }
 
 /** In the reader's zone: `14 Nov 2026, 09:41`. */
@@ -96,6 +147,17 @@ export function formatTime(iso: string, zone?: string): string {
     minute: '2-digit',
     ...(zone !== undefined && { timeZone: zone }),
   }).format(new Date(iso))
+}
+
+/** A moment among many: `09:41:07` on the day that it is, and `14 Nov, 09:41:07` on another; with the year of another year. */
+export function formatMoment(iso: string, nowMs: number, zone?: string): string {
+  const [at, now] = [new Date(iso), new Date(nowMs)]
+  const timeZone = zone === undefined ? {} : { timeZone: zone }
+  const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', ...timeZone }).format(at)
+  const [day, today] = [formatDate(at.toISOString(), zone), formatDate(now.toISOString(), zone)]
+  if (day === today) return time
+  const year = today.slice(today.lastIndexOf(' '))
+  return `${day.endsWith(year) ? day.slice(0, -year.length) : day}, ${time}`
 }
 
 export function formatDate(iso: string, zone?: string): string {
@@ -132,6 +194,7 @@ function ageOf(seconds: number): string {
 
 /** Cents for amounts that have them; otherwise enough decimals to see two digits. */
 function decimalsFor(size: bigint): number {
+  if (size >= NANOS_PER_DOLLAR) return 2
   const leadingZeros = DECIMALS - size.toString().length
   return Math.max(2, Math.min(DECIMALS, leadingZeros + SIGNIFICANT))
 }

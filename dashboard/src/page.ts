@@ -16,6 +16,8 @@ export interface Page {
   path: string
   label: string
   component: RouteComponent
+  /** Other words that people look for it by, in lower case. */
+  keywords?: string
   /** Absent for pages that are reached from another page; offered only to those with the role. */
   nav?: { group: NavGroup; order: number; icon: LucideIcon; role?: Role }
 }
@@ -29,6 +31,17 @@ export function mayActAs(role: Role, needed: Role): boolean {
 
 export function definePage(page: Page): Page {
   return page
+}
+
+/** Whether the page is about something that is there, and its role allows it. */
+export function isOffered({ scope, nav }: Page, place: OfferedIn): boolean {
+  if (scope !== 'account' && place[scope] === undefined) return false
+  return nav?.role === undefined || (place.publisher !== undefined && mayActAs(place.publisher.role, nav.role))
+}
+
+interface OfferedIn {
+  project: object | undefined
+  publisher: { role: Role } | undefined
 }
 
 const PREFIXES: Record<Scope, string> = {

@@ -1,6 +1,6 @@
 /**
- * Three kinds of pages: before the sign-in, behind it but without the navigation (creating a project), and inside the
- * shell. Those inside the shell describe themselves in pages/<noun>/page.ts.
+ * Four kinds of pages: before the sign-in, the documentation, behind the sign-in but without the navigation (creating a
+ * project), and inside the shell. Those inside the shell describe themselves in pages/<noun>/page.ts.
  */
 import type { QueryClient } from '@tanstack/react-query'
 import {
@@ -40,6 +40,19 @@ const signPages = {
   '/activate': lazyRouteComponent(() => import('./pages/sign/confirm-page.tsx'), 'ConfirmPage'),
   '/forgot-password': lazyRouteComponent(() => import('./pages/sign/forgot-password-page.tsx'), 'ForgotPasswordPage'),
   '/reset-password': lazyRouteComponent(() => import('./pages/sign/reset-password-page.tsx'), 'ResetPasswordPage'),
+}
+
+/** The documentation: for everybody, so nothing is asked of the API. */
+const docsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/docs',
+  component: lazyRouteComponent(() => import('./pages/docs/docs-layout.tsx'), 'DocsLayout'),
+})
+
+const docsPages = {
+  '/': lazyRouteComponent(() => import('./pages/docs/docs-page.tsx'), 'DocsPage'),
+  reference: lazyRouteComponent(() => import('./pages/docs/reference-page.tsx'), 'ReferencePage'),
+  $guide: lazyRouteComponent(() => import('./pages/docs/guide-page.tsx'), 'GuidePage'),
 }
 
 /** Everything below it knows who is signed in. */
@@ -100,11 +113,15 @@ export function createConsoleRouter(queryClient: QueryClient) {
   const signRoutes = Object.entries(signPages).map(([path, component]) =>
     createRoute({ getParentRoute: () => frameRoute, path, component }),
   )
+  const docsRoutes = Object.entries(docsPages).map(([path, component]) =>
+    createRoute({ getParentRoute: () => docsRoute, path, component }),
+  )
   const focusedRoutes = Object.entries(focusedPages).map(([path, component]) =>
     createRoute({ getParentRoute: () => focusedRoute, path, component }),
   )
   const routeTree = rootRoute.addChildren([
     frameRoute.addChildren(signRoutes),
+    docsRoute.addChildren(docsRoutes),
     guardedRoute.addChildren([
       homeRoute,
       focusedRoute.addChildren(focusedRoutes),

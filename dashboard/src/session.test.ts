@@ -58,3 +58,13 @@ test('a page is about what its address names, then about what was looked at last
   assert.deepEqual(place({ publisher: 'b' }), ['b', 'b1'])
   assert.deepEqual(place({ publisher: 'empty' }), ['empty', undefined])
 })
+
+test('a sandbox is opened by itself only where there is nothing else', (t) => {
+  Object.assign(globalThis, { localStorage: { getItem: () => null } })
+  t.after(() => Reflect.deleteProperty(globalThis, 'localStorage'))
+  const opened = (...projects: { id: string; isSandbox: boolean }[]) =>
+    placeOf({ publishers: [{ id: 'a', projects }] } as unknown as Me, {}).project?.id
+  const sandbox = { id: 'sandbox', isSandbox: true }
+  assert.equal(opened(sandbox), 'sandbox')
+  assert.equal(opened(sandbox, { id: 'site', isSandbox: false }), 'site')
+})

@@ -56,7 +56,12 @@ export function placeOf(me: Me, params: { project?: string; publisher?: string }
     me.publishers.find(({ projects }) => projects.some(({ id }) => id === projectId)) ??
     me.publishers.find(({ projects }) => projects.length > 0) ??
     me.publishers[0]
-  return { publisher: owner, project: owner?.projects.find(({ id }) => id === projectId) ?? owner?.projects[0] }
+  return { publisher: owner, project: owner?.projects.find(({ id }) => id === projectId) ?? firstOf(owner) }
+}
+
+/** Whoever has gone live is there for that, and not for the sandbox. */
+function firstOf(owner: Membership | undefined): ProjectOfMine | undefined {
+  return owner?.projects.find(({ isSandbox }) => !isSandbox) ?? owner?.projects[0]
 }
 
 export function rememberProject(id: string): void {

@@ -1,6 +1,7 @@
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import type { MailData, MailTemplate } from '../rules/accounts/mails.ts'
+import { includesRole, type MemberRole } from '../rules/accounts/roles.ts'
 import { insertMail } from '../store/accounts/mails.ts'
 import { listMembers } from '../store/accounts/members.ts'
 import type { Db, Tx } from '../store/database.ts'
@@ -27,6 +28,24 @@ export async function mailOwners<Template extends MailTemplate>(
   secrets: Secrets,
   mail: Mail<Template>,
 ): Promise<void> {
-  const owners = (await listMembers(tx)).filter(({ role }) => role === 'owner')
-  for (const { email } of owners) await postMail(tx, secrets, { ...mail, recipient: String(email) })
+  await mailMembers(tx, secrets, 'owner', mail)
+}
+
+/** The same for each of its owners and admins. */
+export async function mailAdmins<Template extends MailTemplate>(
+  tx: Tx,
+  secrets: Secrets,
+  mail: Mail<Template>,
+): Promise<void> {
+  await mailMembers(tx, secrets, 'admin', mail)
+}
+
+async function mailMembers<Template extends MailTemplate>(
+  tx: Tx,
+  secrets: Secrets,
+  least: MemberRole,
+  mail: Mail<Template>,
+): Promise<void> {
+  const members = (await listMembers(tx)).filter(({ role }) => includesRole(role as MemberRole, least))
+  for (const { email } of members) await postMail(tx, secrets, { ...mail, recipient: String(email) })
 }

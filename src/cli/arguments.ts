@@ -79,7 +79,7 @@ export function listOf(text: string): string[] {
 export function timeOf(text: string): Date {
   const time = new Date(text)
   if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(time.getTime())) {
-    throw new InvalidArgumentError('Write a time like 2026-01-31T00:00:00Z.')
+    throw new InvalidArgumentError('Use a time like 2026-01-31T00:00:00Z.')
   }
   return time
 }
@@ -110,7 +110,7 @@ export function domainOf(text: string): string {
   // A form takes what is pasted from the address bar; whoever types a command means what they type.
   const name = text.includes('/') ? undefined : domainNameOf(text)
   if (name !== undefined) return name
-  throw new InvalidArgumentError('Write a domain like example.com: one that somebody can own, without a path.')
+  throw new InvalidArgumentError('Enter a domain like example.com: one that somebody can own, without a path.')
 }
 
 export function upstreamModelOf(text: string): string {

@@ -30,7 +30,7 @@ const LISTS = {
 type Noun = keyof typeof LISTS
 
 export function unknownId(noun: Noun, id: string): CliError {
-  return new CliError(`There is no ${noun} ${id}. List what there is with: ${LISTS[noun]}`)
+  return new CliError(`There is no ${noun} ${id}. List them with: ${LISTS[noun]}`)
 }
 
 /** For what an action did not find: the command knows what was typed. */
@@ -132,7 +132,7 @@ function unwillingOf(state: string, at: string): string | undefined {
 
 function unreachable(state: string, at: string): string {
   if (LETS_NOBODY_IN.has(state)) {
-    return `The database${at} takes no connections at present (${state}): nothing was changed. It may be starting, a standby, or closed to everybody (allow_connections).`
+    return `The database${at} takes no connections at present (${state}): nothing was changed. It may be starting, a standby, or closed to everyone (allow_connections).`
   }
   return `The database${at} cannot be reached. Check that it runs and that DATABASE_URL is right.`
 }

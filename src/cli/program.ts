@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { ConfigError, type LoginOf } from '../config.ts'
 import { visibleText } from '../rules/visible-text.ts'
+import { addAdvertiserCreditCommands } from './offers/advertiser-credit.ts'
 import { addAdvertiserCommands } from './offers/advertisers.ts'
 import { addAnomalyCommand } from './billing/usage-anomalies.ts'
 import { addArchiveCommand } from './operations/archive.ts'
@@ -26,6 +27,7 @@ import { addProviderCommands } from './catalogue/providers.ts'
 import { addAuditLogCommand } from './accounts/audit-log.ts'
 import { addPublisherCommands } from './accounts/publishers.ts'
 import { addReceiptCommand } from './billing/receipts.ts'
+import { addRefusalsCommand } from './calls/refused-requests.ts'
 import { addRecommendationCommands } from './offers/recommendations.ts'
 import { addSecretsCommands } from './operations/secrets.ts'
 import { addServeCommand, type Serving } from './operations/serve.ts'
@@ -79,7 +81,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addLimitCommands(program)
   addProviderCommands(program)
   addModelCommands(program)
-  addAdvertiserCommands(program)
+  addAdvertiserCreditCommands(program, addAdvertiserCommands(program))
   addCampaignCommands(program)
   addOfferCommands(program)
   addRecommendationCommands(program)
@@ -88,6 +90,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addConversationCommands(program)
   addEndUserCommands(program)
   addIgnoredFieldsCommand(program)
+  addRefusalsCommand(program)
   addReceiptCommand(program)
   return program
 }

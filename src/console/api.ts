@@ -6,14 +6,19 @@ import { addressProofRoutes } from './accounts/address-proofs.ts'
 import { auditRoutes } from './accounts/audit-log.ts'
 import { callRoutes } from './calls/calls.ts'
 import { conversationRoutes } from './calls/conversations.ts'
+import { messageSearchRoutes } from './calls/message-search.ts'
 import { endUserRoutes } from './calls/end-users.ts'
+import { refusedRequestRoutes } from './calls/refused-requests.ts'
+import { alertRoutes } from './projects/alerts.ts'
 import { browserSessionRoutes } from './projects/browser-sessions.ts'
 import { domainRoutes } from './projects/domain.ts'
 import { homeRoutes } from './projects/home.ts'
 import { keyRoutes } from './projects/keys.ts'
 import { limitRoutes } from './billing/limits.ts'
 import { monetizationRoutes } from './recommendations/monetization.ts'
+import { modelRoutes } from './projects/models.ts'
 import { projectSettingsRoutes } from './projects/settings.ts'
+import { savedPromptRoutes } from './projects/saved-prompts.ts'
 import { passkeyRoutes } from './accounts/passkeys.ts'
 import { playgroundRoutes } from './calls/playground.ts'
 import { projectRoutes } from './projects/projects.ts'
@@ -22,6 +27,7 @@ import { secondFactorRoutes } from './accounts/second-factors.ts'
 import { signInRoutes } from './accounts/sign-in.ts'
 import { teamRoutes } from './accounts/team.ts'
 import { usageRoutes } from './billing/usage.ts'
+import { topUpRoutes } from './billing/top-ups.ts'
 import { walletRoutes } from './billing/wallet.ts'
 import type { World } from './world.ts'
 
@@ -48,6 +54,8 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   homeRoutes(scope, world)
   quickStartRoutes(scope, world)
   playgroundRoutes(scope, world)
+  savedPromptRoutes(scope, world)
+  modelRoutes(scope, world)
   domainRoutes(scope, world)
   keyRoutes(scope, world)
   browserSessionRoutes(scope, world)
@@ -59,9 +67,13 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   passkeyRoutes(scope, world)
   usageRoutes(scope, world)
   callRoutes(scope, world)
+  refusedRequestRoutes(scope, world)
   conversationRoutes(scope, world)
+  messageSearchRoutes(scope, world)
   endUserRoutes(scope, world)
   walletRoutes(scope, world)
+  topUpRoutes(scope, world)
+  alertRoutes(scope, world)
   monetizationRoutes(scope, world)
   projectSettingsRoutes(scope, world)
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
-import { account } from './contract/account.ts'
-import { auditLog } from './contract/audit-log.ts'
+import { account } from './contract/accounts/account.ts'
+import { auditLog } from './contract/accounts/audit-log.ts'
+import { alerts } from './contract/alerts.ts'
 import { browserSessions } from './contract/browser-sessions.ts'
 import { calls } from './contract/calls.ts'
 import { conversations } from './contract/conversations.ts'
@@ -11,13 +12,13 @@ import { home } from './contract/home.ts'
 import { keys } from './contract/keys.ts'
 import { limits } from './contract/limits.ts'
 import { monetization } from './contract/monetization.ts'
-import { passkeys } from './contract/passkeys.ts'
+import { passkeys } from './contract/accounts/passkeys.ts'
 import { playground } from './contract/playground.ts'
 import { projectSettings } from './contract/project-settings.ts'
 import { projects } from './contract/projects.ts'
 import { quickStart } from './contract/quick-start.ts'
-import { signIn } from './contract/sign-in.ts'
-import { team } from './contract/team.ts'
+import { signIn } from './contract/accounts/sign-in.ts'
+import { team } from './contract/accounts/team.ts'
 import { usage } from './contract/usage.ts'
 import { wallet } from './contract/wallet.ts'
 
@@ -45,6 +46,7 @@ export const contract = {
   ...conversations,
   ...endUsers,
   ...wallet,
+  ...alerts,
   ...monetization,
   ...projectSettings,
 }

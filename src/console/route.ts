@@ -213,7 +213,7 @@ function isFresh(provenAt: Date): boolean {
 }
 
 function notConfirmed(): ParleyError {
-  return new ParleyError('conflict', { message: 'Confirm your address first. The link is in the mail to you.' })
+  return new ParleyError('conflict', { message: 'Confirm your address first. The link is in the email we sent you.' })
 }
 
 function checked(schema: z.ZodType | undefined, value: unknown, part: 'query' | 'body'): unknown {

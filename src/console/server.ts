@@ -8,14 +8,20 @@ import { createPasswords, type PasswordCost } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { proofOf } from '../recommend/gates/proof.ts'
+import { createMatcherClient } from '../recommend/matcher-client.ts'
+import { matcherTokenOf } from '../recommend/wire.ts'
 import { ParleyError, storeUnavailable } from '../rules/errors.ts'
 import type { SafetyProof } from '../rules/recommendations/monetization.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
 import { apiRoutes } from './api.ts'
-import { createAuth } from './accounts/auth.ts'
+import { createAuth, sessionCookieOf } from './accounts/auth.ts'
+import { openApiRoute } from './openapi.ts'
 import type { StripeAccount } from '../actions/billing/stripe.ts'
+import { findFigures } from './public/front.ts'
+import { publicPages } from './public/pages.ts'
+import { measure } from './public/status.ts'
 import { isNavigation, protectPages, sendFirstPage, serveWeb, WEB_ROOT } from './web.ts'
 import { WEBHOOK_PATH, webhookRoute } from './billing/stripe-webhook.ts'
 import { createShares } from './shares.ts'
@@ -37,6 +43,8 @@ export interface ConsoleOptions {
   /** Addresses and networks of the proxies that are believed about who is calling. */
   trustedProxies: readonly string[]
   checkDomain: CheckDomain
+  /** Where a matcher answers. */
+  matcherUrl: string
   /** Without it, nothing can be paid. */
   stripe?: StripeAccount | undefined
   /** Without it nothing can be proven to come from Stripe, so then the endpoint does not exist. */
@@ -74,14 +82,24 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
     isNavigation(request) ? sendFirstPage(reply, webRoot) : refuse(noSuchEndpoint(), request, reply),
   )
   if (!serveWeb(app, webRoot)) log.warn({ mend: 'Run "npm run build", then start again.' }, 'the web app is not built')
+  openApiRoute(app, installation)
+  publicPages(app, {
+    installation,
+    webRoot,
+    log,
+    sessionCookie: sessionCookieOf(installation.consoleUrl),
+    findFigures: () => findFigures(db),
+    measure: (now) => measure(db, now),
+  })
   const world = worldOf(options)
+  app.addHook('onClose', () => world.matcher.close())
   void app.register((scope, _, done) => {
     apiRoutes(scope, world)
     done()
   })
   if (webhookSecret) {
     void app.register((scope, _, done) => {
-      webhookRoute(scope, { db, log, metrics, secret: webhookSecret })
+      webhookRoute(scope, { db, log, metrics, secret: webhookSecret, stripe: options.stripe })
       done()
     })
   }
@@ -106,10 +124,12 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
 function worldOf(options: ConsoleOptions): World {
   const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
   const { safetyProof = () => proofOf() } = options
+  const matcher = createMatcherClient({ url: options.matcherUrl, token: matcherTokenOf(secrets), metrics })
   const passwords = createPasswords(options.passwordCost)
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
   const shares = createShares(metrics)
-  return { db, tenants, log, metrics, secrets, passwords, shares, auth, installation, checkDomain, stripe, safetyProof }
+  const parts = { db, tenants, log, metrics, secrets, passwords, shares, auth, matcher }
+  return { ...parts, installation, checkDomain, stripe, safetyProof }
 }
 
 /** One of a bounded set, for metrics. */

@@ -48,9 +48,9 @@ export function serveWeb(app: FastifyInstance, root: string): boolean {
     index: false,
     // One route per file that was built: an address that is none of them goes to the first page or to 404.
     wildcard: false,
-    // The build leaves these beside the files; they are sent in their place and have no address of their own.
+    // What the build leaves beside the files is sent in their place, and what public/ fills in at another address.
     preCompressed: true,
-    globIgnore: ['**/*.br', '**/*.gz'],
+    globIgnore: ['**/*.br', '**/*.gz', 'front.html', 'status.html'],
     cacheControl: false,
     setHeaders: (reply, path) => {
       // The builder writes a digest into the names of what it puts there.

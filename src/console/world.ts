@@ -3,6 +3,7 @@ import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Passwords } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
+import type { MatcherClient } from '../recommend/matcher-client.ts'
 import type { SafetyProof } from '../rules/recommendations/monetization.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
@@ -25,8 +26,18 @@ export interface Installation {
   canPay: boolean
   /** Whether the operator activates each publisher, instead of the confirmed address. */
   requiresApproval: boolean
-  /** For the first verified domain of a publisher that signs up. */
+  /** For the sandbox of a publisher that signs up, or where there are none for its first verified domain. */
   trialCredit: Nanos
+  /** The operator's own, below which sandboxes have their names. Undefined: there are none. */
+  sandboxDomain: string | undefined
+  /** What strangers are shown. */
+  publicPages: {
+    /** Figures of the whole installation on the front page. */
+    figures: boolean
+    status: boolean
+    /** Whether the status page names providers beside models. */
+    providers: boolean
+  }
 }
 
 /** Everything that a console route can touch. */
@@ -43,6 +54,8 @@ export interface World {
   checkDomain: CheckDomain
   /** Undefined: nothing can be paid here. */
   stripe: StripeAccount | undefined
+  /** The matcher of this host, or wherever the settings say that it is. */
+  matcher: MatcherClient
   /** Whether this version may show recommendations to readers. */
   safetyProof: () => SafetyProof
   installation: Installation

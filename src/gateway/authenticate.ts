@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
-import { ParleyError } from '../rules/errors.ts'
+import { ParleyError, type KeyOwner } from '../rules/errors.ts'
 import { isPublishableKey, isSameDigest, isSecretKey, secretDigestOf } from '../rules/projects/keys.ts'
 import { STORE_WAIT_MS } from '../rules/limits.ts'
 import { orUnavailable, type Db } from '../store/database.ts'
@@ -21,6 +21,7 @@ export type Caller = Pick<
   | 'publisherId'
   | 'allowedModels'
   | 'contentRetentionDays'
+  | 'isSandbox'
   | 'isPlayground'
   | 'monetization'
   | 'isWalletEmpty'
@@ -35,6 +36,14 @@ export interface CallerSession {
   /** Whom its calls are for, whatever they say. Null: nobody. */
   endUserId: string | null
   maxTokens: number | null
+}
+
+export function ownerOf({
+  projectId,
+  keyPairId,
+  session,
+}: Pick<Caller, 'projectId' | 'keyPairId' | 'session'>): KeyOwner {
+  return { projectId, keyPairId, viaSession: session !== undefined }
 }
 
 export interface Keys {
@@ -86,6 +95,7 @@ export function createAuthenticate(options: AuthenticateOptions): (keys: Keys) =
       const isSame = isSameDigest(secretDigestOf(secret, pepper), record?.secretDigest ?? nobodysDigest)
       return record !== undefined && isSame
     },
+    ownerOf,
     pepper: currentPepper,
     waitMs,
   })
@@ -100,17 +110,19 @@ export function createAuthenticate(options: AuthenticateOptions): (keys: Keys) =
 }
 
 /** Of who has proven the pair, or a session of it. */
-export function expectUsable(record: KeyRecord): void {
+export function expectUsable(record: KeyRecord, keyOwner = ownerOf(record)): void {
   if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))
-    throw new ParleyError('key_inactive')
-  if (!record.isAccountActivated) throw new ParleyError('account_not_activated')
-  if (!record.isDomainVerified) throw new ParleyError('domain_not_verified')
+    throw new ParleyError('key_inactive', { keyOwner })
+  if (!record.isAccountActivated) throw new ParleyError('account_not_activated', { keyOwner })
+  if (!record.isDomainVerified) throw new ParleyError('domain_not_verified', { keyOwner })
 }
 
 interface ProofOptions<Found> {
   /** In the order asked; undefined where there is none. */
   find(names: readonly string[]): Promise<(Found | undefined)[]>
   isProven(found: Found | undefined, keys: BothKeys): boolean
+  /** Who is told of wrong keys beside a name that exists. */
+  ownerOf?(found: Found): KeyOwner
   /** Of the digests that wrong keys are remembered by. */
   pepper: Buffer
   waitMs: number | undefined
@@ -126,10 +138,11 @@ interface CachedRecord<Found> {
  * its secret. For everybody else a name that exists goes the way of one that does not: the same look-up, the same work, the same
  * wait, and 503 while the store is away.
  */
-export function createProof<Found extends {}>({ find, isProven, pepper, waitMs = STORE_WAIT_MS }: ProofOptions<Found>) {
+export function createProof<Found extends {}>(options: ProofOptions<Found>) {
+  const { find, isProven, ownerOf: ownerOfFound, pepper, waitMs = STORE_WAIT_MS } = options
   const known = new LRUCache<string, CachedRecord<Found>>({ max: CACHED_MAX, ttl: STALE_MS })
-  /** Whole pairs that are wrong. Not publishable keys: a stranger's wrong secret must not keep the owner out. */
-  const wrong = new LRUCache<string, true>({ max: CACHED_MAX, ttl: FRESH_MS })
+  /** Whole pairs that are wrong, with the refusal. Not publishable keys: a stranger's wrong secret must not keep the owner out. */
+  const wrong = new LRUCache<string, { keyOwner?: KeyOwner }>({ max: CACHED_MAX, ttl: FRESH_MS })
   const load = createLoad(find, known, waitMs)
 
   /** `believed` is what the keys were proven to be, not long ago. */
@@ -137,16 +150,18 @@ export function createProof<Found extends {}>({ find, isProven, pepper, waitMs =
     // Begun before anything that depends on the key: a wait for the rest of the time would still tell when it began.
     const refusal = sleep(REFUSED_AFTER_MS, undefined, { ref: false })
     const pair = secretDigestOf(keys.publishable + keys.secret, pepper).toString('base64')
-    if (!wrong.has(pair)) {
+    let refused = wrong.get(pair)
+    if (refused === undefined) {
       const record = await orUnavailable(load(name)).catch((error: unknown) => {
         if (believed) return believed
         throw error
       })
       if (isProven(record, keys) && record) return record
-      wrong.set(pair, true)
+      refused = record && ownerOfFound ? { keyOwner: ownerOfFound(record) } : {}
+      wrong.set(pair, refused)
     }
     await refusal
-    throw new ParleyError('keys_invalid')
+    throw new ParleyError('keys_invalid', refused)
   }
 
   return async (name: string, keys: BothKeys): Promise<Found> => {

@@ -14,6 +14,8 @@ export interface Call {
   readonly endpoint: CallEndpointName
   readonly requestId: string
   readonly caller: Caller
+  /** The network address that it came from. */
+  readonly address: string
   /** The parsed JSON as it was sent, which says more than what is left of it after checks. */
   readonly body: unknown
   readonly bodyBytes: number

@@ -1,5 +1,5 @@
 import { createChance } from '../platform/chance.ts'
-import { createJobs } from '../platform/every.ts'
+import { createJobs, type Repeat } from '../platform/every.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
@@ -28,8 +28,13 @@ import { createGatewayHealth, type GatewayHealth } from './gateway-health.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { createIgnoredFields, type IgnoredFields } from './intake/ignored-fields.ts'
 import { createIntake, type Intake } from './intake/intake.ts'
+import { createKeyOwners, type KeyOwners } from './intake/key-owners.ts'
+import { createRefusedRequests, type RefusedRequests } from './intake/refused-requests.ts'
 import { createWork, type Work } from './intake/work.ts'
 import { createLease } from './lease.ts'
+import { createClicks } from './recommendations/clicks.ts'
+import { createNetworkTags } from './recommendations/network-tags.ts'
+import { followDataCentres } from './recommendations/data-centres.ts'
 import { createLinks, type Links } from './recommendations/links.ts'
 import { createTokenMemory, type TokenMemory } from './metering/token-memory.ts'
 import { createModelStatistics, type ModelStatistics } from './metering/model-statistics.ts'
@@ -48,6 +53,8 @@ export interface Gateway {
   readonly endUsers: EndUsers
   readonly metadata: CallMetadata
   readonly ignoredFields: IgnoredFields
+  readonly refusedRequests: RefusedRequests
+  readonly keyOwners: KeyOwners
   readonly idempotency: Idempotency
   readonly recommendations: Recommendations
   readonly links: Links
@@ -89,6 +96,8 @@ export interface GatewayOptions {
   transport?: TransportOptions
   /** How often it looks for changes that it was not told of. */
   cataloguePollMs?: number
+  /** A folder with lists of networks of data centres: clicks from there are not paid for. */
+  dataCentreNetworks?: string | undefined
 }
 
 const CATALOGUE_POLL_MS = 1_000
@@ -111,7 +120,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const notes = notesOf(options, digestKeys)
   const conversations = createConversations({ db: store.db, digestKeys, log, metrics, storeWaitMs })
   const background = createJobs(options)
-  const recommendations = createRecommendations({ ...options, db: store.db, digestKeys, repeat: background.repeat })
+  const advertising = advertisingOf(options, digestKeys, background.repeat)
   const ledger = ledgerOf(options, id)
   const lease = createLease({ db: store.db, secrets, gatewayId: id, ledger, running, metrics, beatMs })
 
@@ -126,19 +135,22 @@ export function createGateway(options: GatewayOptions): Gateway {
     background.repeat(TOUCH_EVERY_MS, () => lastUsed.write(), 'last used keys'),
     background.repeat(SEEN_EVERY_MS, () => notes.endUsers.write(), 'end users'),
     background.repeat(SEEN_EVERY_MS, () => notes.ignoredFields.write(), 'ignored fields'),
+    background.repeat(SEEN_EVERY_MS, () => notes.refusedRequests.write(), 'refused requests'),
   ]
+  const authenticate = authenticateWith(options, lastUsed)
 
   return {
     db: store.db,
-    authenticate: authenticateWith(options, lastUsed),
+    authenticate,
+    keyOwners: createKeyOwners({ db: store.db, authenticate, waitMs: storeWaitMs }),
     mint: createMint(store.db, secrets),
     catalogue,
     upstreams,
     conversations,
     ...notes,
     idempotency: createIdempotency({ db: store.db, secrets, digestKeys, log, gatewayId: id, leaseMs, work }),
-    recommendations,
-    links: createLinks(store.db, secrets),
+    recommendations: advertising.recommendations,
+    links: advertising.links,
     ledger,
     statistics: createModelStatistics(),
     tokenMemory: createTokenMemory(),
@@ -156,10 +168,28 @@ export function createGateway(options: GatewayOptions): Gateway {
       await endCalls(running, graceMs)
       for (const job of jobs) job.stop()
       await changes.stop()
-      const writes = [lastUsed, notes.endUsers, notes.ignoredFields].map((each) => each.write().catch(() => {}))
-      await Promise.all([conversations.idle(), notes.metadata.idle(), ledger.idle(), recommendations.stop(), ...writes])
+      const writes = [lastUsed, notes.endUsers, notes.ignoredFields, notes.refusedRequests].map(writeLast)
+      await Promise.all([conversations.idle(), notes.metadata.idle(), ledger.idle(), advertising.stop(), ...writes])
       await removeGateway(store.db, id).catch(() => {})
       await transport.close()
+    },
+  }
+}
+
+/** What is shown below answers, and what becomes of it. */
+function advertisingOf(options: GatewayOptions, digestKeys: LoadedDigestKeys, repeat: Repeat) {
+  const { secrets, log, metrics, storeWaitMs } = options
+  const { db } = options.store
+  const dataCentres = followDataCentres({ directory: options.dataCentreNetworks, log, repeat })
+  const networkTags = createNetworkTags(db)
+  const recommendations = createRecommendations({ ...options, db, digestKeys, networkTags, repeat })
+  const clicks = createClicks({ db, networkTags, isDataCentre: dataCentres.has, metrics })
+  return {
+    recommendations,
+    links: createLinks({ db, secrets, clicks, storeWaitMs }),
+    stop() {
+      dataCentres.stop()
+      return Promise.all([recommendations.stop(), clicks.idle()])
     },
   }
 }
@@ -181,7 +211,13 @@ function authenticateWith(options: GatewayOptions, lastUsed: LastUsed): Gateway[
 function notesOf({ store: { db }, log, metrics }: GatewayOptions, digestKeys: LoadedDigestKeys) {
   const endUsers = createEndUsers(db, digestKeys)
   const metadata = createCallMetadata({ db, log, metrics })
-  return { endUsers, metadata, ignoredFields: createIgnoredFields(db) }
+  const refusedRequests = createRefusedRequests({ db, metrics })
+  return { endUsers, metadata, ignoredFields: createIgnoredFields(db), refusedRequests }
+}
+
+/** What cannot be written by now is given up. */
+function writeLast(notes: { write(): Promise<void> }): Promise<void> {
+  return notes.write().catch(() => {})
 }
 
 async function endCalls(running: RunningCalls, graceMs: number): Promise<void> {

@@ -3,6 +3,7 @@ import { CALL_ENDPOINTS, ROUTES } from '../rules/endpoints.ts'
 import type { ParleyError } from '../rules/errors.ts'
 import type { Call } from './call.ts'
 import type { Gateway } from './gateway.ts'
+import { noteRefusedCall, noteRefusedRequest } from './note-refusals.ts'
 
 /** One structured line per request, and its numbers. Fields are listed one by one: nothing of what was said, no key. */
 
@@ -11,11 +12,15 @@ const KNOWN_ENDPOINTS: ReadonlySet<string> = new Set(Object.values(ROUTES).flat(
 const ALWAYS = {}
 
 /** A request that ended before it became a call, or that asked for the models. */
-export function observeRequest({ log, metrics, refusalLines }: Gateway, request: FastifyRequest, status: number): void {
+export function observeRequest(gateway: Gateway, request: FastifyRequest, status: number): void {
+  const { log, metrics, refusalLines } = gateway
   const endpoint = KNOWN_ENDPOINTS.has(request.routeOptions.url ?? '') ? String(request.routeOptions.url) : 'other'
   metrics.requests.inc({ route: endpoint, status })
   const { refusal } = request
-  if (refusal) metrics.errors.inc({ code: refusal.code })
+  if (refusal) {
+    metrics.errors.inc({ code: refusal.code })
+    noteRefusedRequest(gateway, request, refusal, endpoint === 'other' ? undefined : endpoint)
+  }
   const line = refusal ? refusalLines.next(refusal.code) : ALWAYS
   if (!line) return
   log.info({
@@ -33,12 +38,8 @@ export function observeRequest({ log, metrics, refusalLines }: Gateway, request:
   })
 }
 
-export function observeCall(
-  { log, metrics, refusalLines }: Gateway,
-  call: Call,
-  status: number,
-  failure: ParleyError | undefined,
-): void {
+export function observeCall(gateway: Gateway, call: Call, status: number, failure: ParleyError | undefined): void {
+  const { log, metrics, refusalLines } = gateway
   const { facts, progress } = call
   const { model = 'none', bill, charged = 0n } = progress
   const route = CALL_ENDPOINTS[call.endpoint].path
@@ -58,6 +59,7 @@ export function observeCall(
     if (bill.usageSource === 'estimated') metrics.usageEstimated.inc({ model })
     for (const kind of facts.anomalies ?? []) metrics.usageAnomalies.inc({ provider, model, kind })
   }
+  if (failure && !bill) noteRefusedCall(gateway, call, failure)
   // Whatever costs money, or holds it, is logged.
   const line = failure && !bill ? refusalLines.next(failure.code) : ALWAYS
   if (!line) return

@@ -2,7 +2,9 @@ import { UpstreamError } from '../providers/provider.ts'
 import type { CallOutcome } from '../rules/billing/charging.ts'
 import { OUTPUT_TOKENS_MAX_UNKNOWN } from '../rules/billing/holds.ts'
 import { completionTokensOf, promptTokensOf } from '../rules/billing/usage.ts'
+import { FAILURES } from '../rules/billing/usage-counts.ts'
 import type { Chunk, ContentChunk, FinishReason, RecommendationChunk, ReplyChunk } from '../rules/calls/chunk.ts'
+import type { RecommendationOutcome } from '../rules/recommendations/matching.ts'
 import { ParleyError, asParleyError, type ErrorCode } from '../rules/errors.ts'
 import { CALLS_OVERFLOW, READ_ON_MS, TOOL_CALLS_MAX } from '../rules/limits.ts'
 import { HungUp, ShutDown, type Call } from './call.ts'
@@ -28,7 +30,7 @@ export interface CallPlan {
   reply: { add(chunk: ContentChunk): void; stored(): StoredReply }
   /** Why its answer cannot be kept for a retry: what a caller with an Idempotency-Key is told. */
   unstorable?: ParleyError | undefined
-  /** Starts when credit is held, beside the answer. */
+  /** Starts when credit is held, beside the answer, and is read after it: a slow matcher delays no chunk. */
   recommend?(): Epilogue
   /** Told in the end, when the charge is written or given up. */
   record?(isAnswered: boolean): void
@@ -38,8 +40,10 @@ export interface CallPlan {
 export interface Epilogue {
   /** Never rejects, and ends soon. */
   conclude(finishReason: FinishReason): Promise<RecommendationChunk | undefined>
-  /** Once, whatever happened: did what was concluded reach the caller? */
-  end(isDelivered: boolean): void
+  /** What it came to, as far as is known before the call is settled. Undefined: there was never to be one. */
+  outcome(isDelivered: boolean, hasFailed: boolean): RecommendationOutcome | undefined
+  /** Once, whatever happened: did what was concluded reach the caller, and did our side or the provider break the call? */
+  end(isDelivered: boolean, hasFailed: boolean): void
 }
 
 /**
@@ -57,7 +61,6 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
   const replay = await gateway.idempotency.claim(call, plan.unstorable) // 401, 403, 409, 422, 503
   if (replay) return yield replayChunks(call, replay)
   const hold = await holdFor(gateway, call, plan.terms, plan.routes) // 401, 403, 429, 503
-  // Starts beside the answer and is read after it: a slow matcher delays no chunk. It never rejects.
   const recommendation = plan.recommend?.()
   let meter = meterFor(gateway, plan, route, hold)
   const tryRoute = (next: MeteredRoute): Ask => {
@@ -77,8 +80,8 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
     call.signal.throwIfAborted()
     let finishReason: FinishReason | undefined
     let isPaidFor = true
-    const { signal } = upstream
-    for await (const chunks of await beginAnswerOfRoutes(gateway.upstreams, plan.routes, tryRoute, call, signal)) {
+    const answer = await beginAnswerOfRoutes(gateway.upstreams, plan.routes, tryRoute, call, upstream.signal)
+    for await (const chunks of answer) {
       const passed = await passThrough(meter, chunks)
       finishReason = passed.finishReason ?? finishReason
       if (passed.chunks.length > 0) {
@@ -114,9 +117,10 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
     const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
     const stored = isAnswered && used ? storedAnswerOf(call, plan.reply.stored(), placed, used) : undefined
     const result = gateway.idempotency.seal(call, stored)
+    const fate = () => [isPlaced && !call.signal.aborted, FAILURES.has(outcome)] as const
+    call.facts.recommendationOutcome = recommendation?.outcome(...fate())
     const settled = hold.settle(route, { outcome, used, held: hold.amount() }, failure?.status, result)
-    // Also when the charge could not be written: the recommendation was already sent.
-    await settled.finally(() => recommendation?.end(isPlaced && !call.signal.aborted))
+    await settled.finally(() => recommendation?.end(...fate())) // Also when no charge was written: it was sent already.
     plan.record?.(isAnswered)
   }
 }

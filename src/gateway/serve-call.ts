@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerResponse } from 'node:http'
 import { errorFields, framesOf } from '../platform/log.ts'
+import { withoutStacks } from '../platform/stacks.ts'
+import { createTurns } from '../platform/turns.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { rateHeadersOf } from '../rules/billing/limits.ts'
 import { completionIdOf } from '../rules/billing/receipts.ts'
@@ -23,6 +25,10 @@ export interface ServeOptions {
 
 /** Of an error that nobody foresaw; what lies deeper is Fastify's. */
 const FRAMES_LOGGED = 8
+
+const HANG_UPS_PER_ROUND = 32
+/** A load balancer that goes away takes thousands of callers with it in the same moment. The others do not wait for all of them. */
+const nextHangUp = createTurns(HANG_UPS_PER_ROUND)
 
 export async function serveCall(
   gateway: Gateway,
@@ -56,6 +62,7 @@ function callOf(
     endpoint: name,
     requestId: request.id,
     caller: request.caller,
+    address: request.ip,
     ...sent,
     conversationId: isStandalone ? undefined : headerOf(request, 'x-conversation-id'),
     endUser: endUserOf(request, sent.body),
@@ -82,8 +89,8 @@ async function answerCall(
   const res = takeOver(reply, call)
   // Not the request's `close`, which comes as soon as its body has been read.
   whenClosed(res, () => {
-    if (!res.writableFinished && call.idempotencyKey === undefined)
-      call.abort.abort(new HungUp('caller closed the connection'))
+    if (res.writableFinished || call.idempotencyKey !== undefined) return
+    void nextHangUp().then(() => withoutStacks(() => call.abort.abort(new HungUp('caller closed the connection'))))
   })
   gateway.running.set(call.id, call.abort)
   gateway.metrics.callsRunning.set(gateway.running.size)

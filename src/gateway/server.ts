@@ -4,12 +4,14 @@ import { uuidv7 } from '../platform/uuid.ts'
 import { CALL_ENDPOINTS, methodsOf } from '../rules/endpoints.ts'
 import { asParleyError, ParleyError } from '../rules/errors.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
+import type { DocumentOptions } from '../rules/openapi/document.ts'
 import type { Caller } from './authenticate.ts'
 import { chatCompletions } from './chat-completions.ts'
 import type { CallEndpoint } from './endpoint.ts'
 import { embeddings } from './endpoints/embeddings.ts'
 import { answerCredits } from './endpoints/credits.ts'
 import { answerModel, answerModels } from './endpoints/models.ts'
+import { answerOpenApi } from './endpoints/openapi.ts'
 import { answerReceipt } from './endpoints/receipts.ts'
 import { responses } from './endpoints/responses.ts'
 import type { Gateway } from './gateway.ts'
@@ -43,7 +45,11 @@ const ENDPOINTS: readonly CallEndpoint[] = [chatCompletions, responses, embeddin
 export interface ServerOptions extends ServeOptions {
   /** Addresses and networks of the proxies that are believed about who is calling. */
   trustedProxies?: readonly string[]
+  /** Where callers find this gateway, and people its documentation. */
+  addresses?: DocumentOptions
 }
+
+const LOCAL: DocumentOptions = { publicUrl: 'http://127.0.0.1:8080', consoleUrl: 'http://127.0.0.1:8081' }
 
 export function createServer(gateway: Gateway, options: ServerOptions = {}): FastifyInstance {
   const app = fastify({
@@ -92,7 +98,9 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
   app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
   app.setNotFoundHandler((request, reply) => {
     letPagesRead(request, reply)
-    const allow = methodsOf(request.url.split('?', 1)[0] ?? '')
+    const [path = ''] = request.url.split('?', 1)
+    if (path === '/') return refuse(new ParleyError('not_found', { message: greetingOf(options) }), request, reply)
+    const allow = methodsOf(path)
     return refuse(new ParleyError(allow ? 'method_not_allowed' : 'not_found', { allow }), request, reply)
   })
 
@@ -102,6 +110,11 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
   app.server.on('checkContinue', (req, res) => app.routing(req, res))
   addEndpoints(app, gateway, options)
   return app
+}
+
+/** For who opens the address itself: there is nothing at it, but there is where they want to go. */
+function greetingOf({ addresses: { publicUrl, consoleUrl } = LOCAL }: ServerOptions): string {
+  return `This is Parley, a gateway to language models: read ${consoleUrl}/docs, or let a program read ${publicUrl}/openapi.json.`
 }
 
 function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOptions): void {
@@ -119,6 +132,7 @@ function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOpt
     return answerSession(gateway, request, reply, body)
   })
   for (const path of SESSION_ENDPOINTS.keys()) app.options(path, answerPreflight(gateway))
+  app.get('/openapi.json', answerOpenApi(gateway, options.addresses ?? LOCAL))
   app.get('/r/:token', (request, reply) => gateway.links.offer(request, reply))
   app.get('/w/:token', (request, reply) => gateway.links.why(request, reply))
 }

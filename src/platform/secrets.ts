@@ -47,6 +47,7 @@ export type Purpose =
   | 'recommendations'
   | 'end-users'
   | 'prompt-caches'
+  | 'webhooks'
   | 'digest-keys'
   | 'check-value'
 

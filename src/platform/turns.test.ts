@@ -29,3 +29,19 @@ test('who asks after a time without any is not forgotten', async () => {
   await nextRound()
   await nextTurn()
 })
+
+test('several steps may share a round, and no more than were said', async () => {
+  const nextTurn = createTurns(3)
+  let done = 0
+  const all = Promise.all(Array.from({ length: 8 }, () => nextTurn().then(() => (done += 1))))
+  const seen: number[] = []
+  while (done < 8) {
+    await nextRound()
+    seen.push(done)
+  }
+  await all
+  assert.deepEqual(
+    seen.filter((count, n) => count !== seen[n - 1] && count > 0),
+    [3, 6, 8],
+  )
+})

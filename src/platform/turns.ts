@@ -1,12 +1,12 @@
 /**
- * Turns for long work that is done in steps: one step of one piece of work in each round of the event loop, in the order
- * in which they asked. However much of it there is, everything else waits for one step and not for all of them.
+ * Turns for long work that is done in steps: so many steps in each round of the event loop, in the order in which
+ * they were asked for. However much work there is, everything else waits for these steps and not for all of them.
  */
-export function createTurns(): () => Promise<void> {
+export function createTurns(stepsPerRound = 1): () => Promise<void> {
   const waiting: (() => void)[] = []
 
   function callNext(): void {
-    waiting.shift()?.()
+    for (const step of waiting.splice(0, stepsPerRound)) step()
     if (waiting.length > 0) setImmediate(callNext)
   }
 

@@ -65,5 +65,5 @@ test('when a uuid of version 7 was made can be read from it, and from no other',
     assert.ok(isUuidv7(id))
     assert.equal(timeOfUuid(id).getTime(), ms)
   }
-  for (const id of [FIRST_UUID, LAST_UUID, uuidv7().replace(/-7/, '-4')]) assert.ok(!isUuidv7(id))
+  for (const id of [FIRST_UUID, LAST_UUID, uuidv7().replace(/^(.{14})7/, '$14')]) assert.ok(!isUuidv7(id))
 })

@@ -18,7 +18,7 @@ export interface EventReader {
 const EVENT_STREAM = 'text/event-stream'
 
 /** Enough for what comes in one read of a model that writes fast, few enough that nobody waits for them. */
-const EVENTS_PER_STEP = 32
+const EVENTS_PER_STEP = 64
 
 export function readEvents(
   transport: Transport,

@@ -27,7 +27,15 @@ export const ID_EXAMPLES = ID_PREFIXES.map((prefix) => `${prefix}…`).join(', '
 /** All that the gateway answers, as its router has it, by its methods. */
 export const ROUTES = {
   POST: [...Object.values(CALL_ENDPOINTS).map(({ path }) => path), '/v1/sessions'],
-  'GET, HEAD': ['/v1/models', '/v1/models/*', '/v1/credits', '/v1/receipts/:id', '/r/:token', '/w/:token'],
+  'GET, HEAD': [
+    '/v1/models',
+    '/v1/models/*',
+    '/v1/credits',
+    '/v1/receipts/:id',
+    '/openapi.json',
+    '/r/:token',
+    '/w/:token',
+  ],
 } as const
 
 /** What a known path answers to, for telling 405 from 404. */
@@ -37,7 +45,7 @@ export function methodsOf(path: string): keyof typeof ROUTES | undefined {
 
 const PATTERNS = (Object.keys(ROUTES) as (keyof typeof ROUTES)[]).flatMap((methods) =>
   ROUTES[methods].map((route) => {
-    const pattern = new RegExp(`^${route.replace(/:\w+/, '[^/]+').replace('*', '.+')}$`)
+    const pattern = new RegExp(`^${route.replace('.', '\\.').replace(/:\w+/, '[^/]+').replace('*', '.+')}$`)
     return { methods, pattern }
   }),
 )

@@ -29,7 +29,7 @@ export const ERRORS = {
   },
   account_not_activated: {
     status: 403,
-    message: 'The publisher account is not active. Confirm your e-mail address in the console, or ask the operator.',
+    message: 'The publisher account is not active. Confirm your email address in the console, or ask the operator.',
   },
   domain_not_verified: {
     status: 403,
@@ -70,8 +70,8 @@ export const ERRORS = {
     message: "The prompt is longer than the model's context window. Shorten the messages.",
   },
   rate_limited: { status: 429, message: 'A limit per minute is reached. Retry after the stated time.' },
-  concurrency_limited: { status: 429, message: 'A limit of calls at the same time is reached. Retry shortly.' },
-  budget_used_up: { status: 403, message: 'A budget is used up. Raise it under Limits in the console to go on.' },
+  concurrency_limited: { status: 429, message: 'A limit of concurrent calls is reached. Retry shortly.' },
+  budget_used_up: { status: 403, message: 'A budget is used up. Raise it under Limits in the console to continue.' },
   budget_held: {
     status: 403,
     message: 'The rest of a budget is held by calls in flight. Retry when they have ended, or raise the budget.',
@@ -101,42 +101,51 @@ export const ERRORS = {
   credit_owed: {
     status: 403,
     message:
-      'A payment for a project of this account was taken back after its credit had been spent. Top up the wallet that owes: what is owed is paid first.',
+      'A payment for a project of this account was reversed after its credit had been spent. Top up the wallet that owes: the debt is paid first.',
   },
-  signed_out: { status: 401, message: 'Sign in to go on.' },
-  sign_in_failed: { status: 401, message: 'The address or the password is not right.' },
+  signed_out: { status: 401, message: 'Sign in to continue.' },
+  sign_in_failed: { status: 401, message: 'The email address or the password is incorrect.' },
   role_too_low: { status: 403, message: 'Your role does not allow this. Ask an owner or an admin of the account.' },
   proof_needed: {
     status: 403,
-    message: 'This needs a fresh proof that it is you. Write your password, and try again.',
+    message: 'Confirm that it is you: enter your password and try again.',
   },
   origin_refused: { status: 403, message: 'This request does not come from the console itself.' },
-  conflict: { status: 409, message: 'This is not possible as things are now.' },
+  conflict: { status: 409, message: 'This is not possible in the current state.' },
   too_many_at_once: {
     status: 429,
-    message: 'Too many requests of yours run at the same time. Wait a moment and try again.',
+    message: 'Too many of your requests are running at once. Wait a moment and try again.',
   },
   too_many_attempts: { status: 429, message: 'Too many attempts. Try again after the stated time.' },
   read_too_slowly: {
     status: 408,
-    message: 'The answer was not read for so long that the model provider gave it up. What it had written was charged.',
+    message: 'The answer was left unread for so long that the model provider gave up. What it had written was charged.',
   },
   upstream_failed: { status: 502, message: 'The model provider could not answer. Retry.' },
   provider_rate_limited: {
     status: 503,
-    message:
-      'The model provider limits how much it answers at present. Retry after the stated time, or use another model.',
+    message: 'The model provider is limiting requests. Retry after the stated time, or use another model.',
   },
   store_unavailable: { status: 503, message: 'Parley is temporarily unavailable. Retry with exponential backoff.' },
   overloaded: { status: 503, message: 'Parley is at capacity. Retry with exponential backoff.' },
   shutting_down: { status: 503, message: 'This instance is shutting down. Retry: another one will answer.' },
-  internal: { status: 500, message: 'Something went wrong inside Parley. Retry, and quote x-request-id if it stays.' },
+  internal: {
+    status: 500,
+    message: 'Something went wrong inside Parley. Retry, and quote x-request-id to support if it keeps happening.',
+  },
 } as const satisfies Record<string, { status: number; message: string }>
 
 export type ErrorCode = keyof typeof ERRORS
 
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code)
+}
+
+export interface KeyOwner {
+  projectId: string
+  keyPairId: string
+  /** By the secret of a browser session. */
+  viaSession: boolean
 }
 
 interface ErrorOptions {
@@ -150,6 +159,8 @@ interface ErrorOptions {
   allow?: string
   /** Further headers of the answer. */
   headers?: Record<string, string>
+  /** Whose key was sent, where that is known though it was refused: for its owner's list alone, in no answer and no log line. */
+  keyOwner?: KeyOwner
   /** For logs and metrics only. */
   details?: Record<string, string | number | boolean | undefined>
 }

@@ -21,6 +21,10 @@ export const KEPT_MS = {
   removedOffers: 30 * DAY_MS,
   /** What can be asked for by hour, and as much again as it is compared with: src/rules/billing/usage-spans.ts. */
   usageHours: 105 * DAY_MS,
+  /** The status page lists a week of incidents. */
+  availabilitySlots: 8 * DAY_MS,
+  /** What the status page shows, and today. */
+  availabilityDays: 91 * DAY_MS,
   /** After an end user's last call, and of each day's sums: publishers see a month. One with limits of its own stays. */
   endUsers: 90 * DAY_MS,
   /** Longer than a worker lags behind with adding up calls, and a call may take. */
@@ -29,6 +33,12 @@ export const KEPT_MS = {
   recommendationOutcomes: 90 * DAY_MS,
   /** What the console shows: a field that nobody sent for a month is mended. */
   ignoredFields: 30 * DAY_MS,
+  /** An integration is mended within days, and what is older says nothing of how it is now. */
+  refusedRequests: 14 * DAY_MS,
+  /** A month in which what an endpoint has missed can be sent again. */
+  webhookEvents: 30 * DAY_MS,
+  /** After they are over: a quarter to look back on. */
+  alerts: 90 * DAY_MS,
   /**
    * Of conversations that go on for years: what was said this long ago has lost its text, which is kept for a year at most.
    * A caller who still sends it back then is taken to say it anew.

@@ -165,11 +165,13 @@ function discardingBroken(pool: Pool, { urlFrom, poolWaitMs = 0 }: PoolOrigin): 
       let isBroken = false
       return {
         async query(text: string, values: unknown[]) {
+          // A lost connection has taken its transaction with it, and what lost it is the error to tell of.
+          if (isBroken && text === 'rollback') return { command: 'ROLLBACK', rowCount: null, rows: [] }
           try {
             return await client.query(text, values)
           } catch (error) {
             // What the server itself refused leaves its connection usable.
-            isBroken ||= !(error instanceof DatabaseError)
+            isBroken ||= !(error instanceof DatabaseError) || error.severity === 'FATAL'
             throw error
           }
         },

@@ -8,6 +8,11 @@ export interface Accounts {
   created_at: Generated<Date>
 }
 
+export interface AdvertiserWallets {
+  advertiser_id: string
+  balance_nanos: Generated<bigint>
+}
+
 export interface Advertisers {
   id: string
   name: string
@@ -15,6 +20,23 @@ export interface Advertisers {
   domain: string
   status: Generated<string>
   created_at: Generated<Date>
+}
+
+export interface AlertRules {
+  project_id: string
+  kind: string
+  enabled: boolean
+  threshold: bigint | null
+}
+
+export interface Alerts {
+  id: string
+  project_id: string
+  kind: string
+  subject: string
+  facts: unknown
+  opened_at: Generated<Date>
+  closed_at: Date | null
 }
 
 export interface AppliedFunctions {
@@ -51,6 +73,38 @@ export interface AuditLog {
 export interface AuditSums {
   account_id: string
   entries_nanos: string
+}
+
+export interface AutoTopUps {
+  project_id: string
+  threshold_nanos: bigint
+  amount_nanos: bigint
+  month_max_nanos: bigint
+  declines: Generated<number>
+  next_try_at: Date | null
+  paused_at: Date | null
+  untold_failure: string | null
+}
+
+export interface AvailabilityDays {
+  starts_at: Date
+  kind: string
+  name: string
+  calls: bigint
+  failures: bigint
+  callers: bigint
+  failed_for: bigint
+}
+
+export interface AvailabilitySlots {
+  starts_at: Date
+  kind: string
+  name: string
+  calls: bigint
+  failures: bigint
+  callers: bigint
+  failed_for: bigint
+  first_tokens: number[]
 }
 
 export interface BrowserSessions {
@@ -101,6 +155,19 @@ export interface Calls {
   end_user_id: string | null
   session_id: string | null
   endpoint: string | null
+  recommendation_outcome: string | null
+}
+
+export interface CampaignDays {
+  campaign_id: string
+  day: Date
+  spent_nanos: Generated<bigint>
+  clicks: Generated<number>
+}
+
+export interface CampaignTotals {
+  campaign_id: string
+  spent_nanos: Generated<bigint>
 }
 
 export interface Campaigns {
@@ -142,6 +209,25 @@ export interface Charges {
   outcome: string
   held_at: Date
   settled_at: Generated<Date>
+}
+
+export interface ClickSalts {
+  day: Date
+  salt: Buffer
+}
+
+export interface Clicks {
+  id: string
+  recommendation_id: string
+  project_id: string
+  advertiser_id: string
+  campaign_id: string
+  offer_id: string
+  verdict: string
+  price_nanos: Generated<bigint>
+  share_nanos: Generated<bigint>
+  state: Generated<string>
+  network_tag: Buffer | null
 }
 
 export interface ConversationRestraints {
@@ -228,6 +314,13 @@ export interface Domains {
   next_check_at: Generated<Date | null>
   misses: Generated<number>
   findings: unknown
+}
+
+export interface Earnings {
+  project_id: string
+  account_id: string
+  share_bps: Generated<number>
+  pending_nanos: Generated<bigint>
 }
 
 export interface EndUserDays {
@@ -455,6 +548,15 @@ export interface Memberships {
   created_at: Generated<Date>
 }
 
+export interface MessageWords {
+  project_id: string
+  conversation_id: string
+  digest: Buffer
+  occurrence: number
+  seq: bigint
+  words: bigint[]
+}
+
 export interface Messages {
   project_id: string
   conversation_id: string
@@ -574,6 +676,12 @@ export interface Payments {
   problem: string | null
   created_at: Generated<Date>
   paid_at: Date | null
+  is_automatic: Generated<boolean>
+  customer_id: string | null
+  payment_method_id: string | null
+  failure: string | null
+  saves_card: Generated<boolean>
+  tax_nanos: Generated<bigint>
 }
 
 export interface PriceVersions {
@@ -601,6 +709,7 @@ export interface Projects {
   created_at: Generated<Date>
   archived_at: Date | null
   onboarding_dismissed_at: Date | null
+  is_sandbox: Generated<boolean>
 }
 
 export interface ProviderKeys {
@@ -623,6 +732,14 @@ export interface Providers {
   enabled: Generated<boolean>
   created_at: Generated<Date>
   settings: Generated<unknown>
+  unsupported_fields: Generated<unknown>
+}
+
+export interface PublicFigures {
+  only_row: Generated<boolean>
+  calls: bigint | null
+  first_token_ms: number | null
+  added_up_at: Date
 }
 
 export interface Publishers {
@@ -663,6 +780,22 @@ export interface Recommendations {
   created_at: Generated<Date>
   link: string | null
   headline: string | null
+  network_tag: Buffer | null
+}
+
+export interface RefusedRequests {
+  id: string
+  project_id: string
+  key_pair_id: string
+  via_session: boolean
+  status: number
+  code: string
+  message: string
+  param: string | null
+  endpoint: string
+  model: string | null
+  times: bigint
+  last_at: Date
 }
 
 export interface RetentionCuts {
@@ -671,6 +804,16 @@ export interface RetentionCuts {
   reached: Generated<string>
   due_at: Generated<Date>
   is_last: Generated<boolean>
+}
+
+export interface SavedPrompts {
+  id: string
+  project_id: string
+  name: string
+  model: string
+  content: unknown
+  saved_by: string | null
+  saved_at: Generated<Date>
 }
 
 export interface SealedDays {
@@ -847,6 +990,18 @@ export interface WalletAlerts {
   told_at: Date | null
 }
 
+export interface WalletCards {
+  payment_method_id: string
+  project_id: string
+  customer_id: string
+  brand: string
+  last4: string
+  exp_month: number
+  exp_year: number
+  saved_at: Generated<Date>
+  removed_at: Date | null
+}
+
 export interface Wallets {
   project_id: string
   balance_nanos: Generated<bigint>
@@ -859,25 +1014,75 @@ export interface Wallets {
   has_limits: Generated<boolean>
 }
 
+export interface WebhookDeliveries {
+  id: string
+  seq: Generated<bigint>
+  event_id: string
+  endpoint_id: string
+  project_id: string
+  object_key: string
+  state: Generated<string>
+  attempts: Generated<number>
+  next_attempt_at: Generated<Date>
+  gives_up_at: Date
+  leased_until: Date | null
+  last_attempt_at: Date | null
+  last_status: number | null
+  last_error: string | null
+}
+
+export interface WebhookEndpoints {
+  id: string
+  project_id: string
+  url: string
+  event_types: string[]
+  sealed_secret: string
+  old_sealed_secret: string | null
+  old_secret_ends_at: Date | null
+  enabled: Generated<boolean>
+  off_because: string | null
+  failing_since: Date | null
+  created_at: Generated<Date>
+}
+
+export interface WebhookEvents {
+  id: string
+  project_id: string
+  type: string
+  body: string
+  created_at: Generated<Date>
+}
+
 export interface Database {
   accounts: Accounts
+  advertiser_wallets: AdvertiserWallets
   advertisers: Advertisers
+  alert_rules: AlertRules
+  alerts: Alerts
   applied_functions: AppliedFunctions
   audit_checkpoint: AuditCheckpoint
   audit_log: AuditLog
   audit_sums: AuditSums
+  auto_top_ups: AutoTopUps
+  availability_days: AvailabilityDays
+  availability_slots: AvailabilitySlots
   browser_sessions: BrowserSessions
   call_metadata: CallMetadata
   calls: Calls
+  campaign_days: CampaignDays
+  campaign_totals: CampaignTotals
   campaigns: Campaigns
   catalogue_version: CatalogueVersion
   charges: Charges
+  click_salts: ClickSalts
+  clicks: Clicks
   conversation_restraints: ConversationRestraints
   conversation_sums: ConversationSums
   conversations: Conversations
   credentials: Credentials
   deployments: Deployments
   domains: Domains
+  earnings: Earnings
   end_user_days: EndUserDays
   end_user_erasures: EndUserErasures
   end_users: EndUsers
@@ -897,6 +1102,7 @@ export interface Database {
   matchers: Matchers
   members: Members
   memberships: Memberships
+  message_words: MessageWords
   messages: Messages
   migrations: Migrations
   models: Models
@@ -909,11 +1115,14 @@ export interface Database {
   projects: Projects
   provider_keys: ProviderKeys
   providers: Providers
+  public_figures: PublicFigures
   publishers: Publishers
   recommendation_outcomes: RecommendationOutcomes
   recommendation_switch: RecommendationSwitch
   recommendations: Recommendations
+  refused_requests: RefusedRequests
   retention_cuts: RetentionCuts
+  saved_prompts: SavedPrompts
   sealed_days: SealedDays
   sealed_sums: SealedSums
   secret_versions: SecretVersions
@@ -931,5 +1140,9 @@ export interface Database {
   users: Users
   verifications: Verifications
   wallet_alerts: WalletAlerts
+  wallet_cards: WalletCards
   wallets: Wallets
+  webhook_deliveries: WebhookDeliveries
+  webhook_endpoints: WebhookEndpoints
+  webhook_events: WebhookEvents
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
-import { checkLedger } from '../store/billing/ledger-check.ts'
+import { checkLedger } from '../store/billing/ledger-check/ledger-check.ts'
 import type { Db } from '../store/database.ts'
 import type { Job } from './job.ts'
 

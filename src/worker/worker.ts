@@ -1,3 +1,4 @@
+import type { StripeAccount } from '../actions/billing/stripe.ts'
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import { createJobs, type every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
@@ -5,14 +6,18 @@ import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { Db } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
+import { addMessageWordsJob } from './add-message-words.ts'
+import { addUpFiguresJob } from './add-up-figures.ts'
 import { checkDomainsJob } from './check-domains.ts'
 import { checkLedgerJob } from './check-ledger.ts'
+import { deliverWebhooksJob } from './deliver-webhooks.ts'
 import { cutRetentionJob } from './retention/cut-retention.ts'
 import { expireAccessJob } from './retention/expire-access.ts'
 import { expireContentJob } from './retention/expire-content.ts'
 import { expireIdempotencyKeysJob } from './retention/expire-idempotency-keys.ts'
 import { forgetAnomaliesJob } from './retention/forget-anomalies.ts'
 import { forgetAttemptsJob } from './retention/forget-attempts.ts'
+import { forgetAvailabilityJob } from './retention/forget-availability.ts'
 import { forgetBrowserSessionsJob } from './retention/forget-browser-sessions.ts'
 import {
   eraseLeftoversJob,
@@ -28,18 +33,25 @@ import { forgetInvitationsJob } from './retention/forget-invitations.ts'
 import { forgetMailsJob } from './retention/forget-mails.ts'
 import { forgetOffersJob } from './retention/forget-offers.ts'
 import { forgetOutcomesJob } from './retention/forget-outcomes.ts'
+import { forgetRefusedRequestsJob } from './retention/forget-refused-requests.ts'
 import { forgetRestraintsJob } from './retention/forget-restraints.ts'
 import { forgetUsageHoursJob } from './retention/forget-usage-hours.ts'
 import { forgetVectorsJob } from './retention/forget-vectors.ts'
+import { forgetWebhooksJob } from './forget-webhooks.ts'
 import { grantTrialCreditsJob } from './grant-trial-credits.ts'
+import { destroyClickSaltsJob } from './destroy-click-salts.ts'
 import type { Job } from './job.ts'
-import type { KeptDays } from './retention/kept-days.ts'
+import type { KeptDays } from './kept-days.ts'
 import { makePartitionsJob } from './make-partitions.ts'
+import { releaseEarningsJob } from './release-earnings.ts'
+import type { PostWebhook } from './post-webhook.ts'
 import { reportAnomaliesJob } from './report-anomalies.ts'
 import { rollUpUsageJob } from './roll-up-usage.ts'
 import { sendMailsJob, type MailSettings } from './send-mails.ts'
 import { sweepHoldsJob } from './sweep-holds.ts'
 import { tellLowBalancesJob } from './tell-low-balances.ts'
+import { topUpWalletsJob } from './top-up-wallets.ts'
+import { watchAlertsJob } from './watch-alerts.ts'
 
 /** Background work: each job is a file beside this one, which says what it does, how often, and why so. */
 export interface Worker {
@@ -57,7 +69,12 @@ export interface WorkerOptions {
   leaseMs: number
   mail: MailSettings
   checkDomain: CheckDomain
+  postWebhook: PostWebhook
   kept: KeptDays
+  /** Whether the front page tells strangers what the installation does. */
+  tellsFigures: boolean
+  /** Undefined: no card is charged here. */
+  stripe: StripeAccount | undefined
   /** The console's address, for links in mails. */
   consoleUrl: string
   /** Tests have a clock of their own. */
@@ -76,9 +93,14 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     expireIdempotencyKeysJob(parts),
     forgetRestraintsJob(parts),
     grantTrialCreditsJob(parts),
+    releaseEarningsJob(parts),
+    destroyClickSaltsJob(parts),
     sendMailsJob(parts),
     checkDomainsJob(parts),
     tellLowBalancesJob(parts),
+    topUpWalletsJob(parts),
+    watchAlertsJob(parts),
+    deliverWebhooksJob(parts),
     checkLedgerJob({ ...parts, sweepHolds: sweepHolds.run }),
     reportAnomaliesJob(parts),
     rollUpUsageJob(parts),
@@ -90,8 +112,10 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetMessagesJob(parts),
     forgetSumsJob(parts),
     eraseLeftoversJob(parts),
+    addMessageWordsJob(parts),
     forgetEndUsersJob(parts),
     forgetIgnoredFieldsJob(parts),
+    forgetRefusedRequestsJob(parts),
     forgetMailsJob(parts),
     forgetInvitationsJob(parts),
     forgetFeedRunsJob(parts),
@@ -99,6 +123,9 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetVectorsJob(parts),
     forgetOutcomesJob(parts),
     forgetUsageHoursJob(parts),
+    forgetAvailabilityJob(parts),
+    forgetWebhooksJob(parts),
+    addUpFiguresJob(parts),
     makePartitionsJob(parts),
     forgetGatewaysJob(parts),
   ]

@@ -75,7 +75,7 @@ test('another domain is given by the keyboard alone, in any script, and has to b
   await dialog.getByLabel('New domain').focus()
   await page.keyboard.type('localhost')
   await page.keyboard.press('Enter')
-  await dialog.getByText('Write a domain that you own').waitFor()
+  await dialog.getByText('Enter a domain that you own').waitFor()
   await world.check(page)
   await page.keyboard.press('Control+A')
   await page.keyboard.type('küche.example')

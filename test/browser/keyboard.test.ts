@@ -45,7 +45,7 @@ test('with the keyboard alone somebody signs in, makes a key pair, stops an answ
   const link = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name })
 
   await page.goto('/sign-in')
-  await tabTo(page, page.getByRole('textbox', { name: 'E-mail' }))
+  await tabTo(page, page.getByRole('textbox', { name: 'Email' }))
   await page.keyboard.type(email)
   await tabTo(page, page.getByRole('textbox', { name: 'Password' }))
   await page.keyboard.type(PASSWORD)
@@ -71,7 +71,7 @@ test('with the keyboard alone somebody signs in, makes a key pair, stops an answ
   await page.getByRole('article', { name: 'Answer 1' }).locator('[data-answer]').waitFor()
   await page.keyboard.press('Escape')
   await until(() => world.simulator.openCalls() === 0)
-  await page.getByText('Stopped. What the model had read and written by then was charged.').waitFor()
+  await page.getByText('Stopped. You were charged for what the model had read and written by then.').waitFor()
 
   await press(page, link('API keys'))
   await press(page, button('Actions for Old laptop'))

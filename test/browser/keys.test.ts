@@ -41,7 +41,7 @@ async function choose(page: Page, name: string, item: string): Promise<void> {
 test('before the domain is verified there is no pair to be made, and the page leads to where that is done', async () => {
   const { page, project } = await world.signedUp()
   await page.goto(`/projects/${project.id}/keys`)
-  await page.getByText('Key pairs can be made once').waitFor()
+  await page.getByText('You can create key pairs once').waitFor()
   assert.ok(await page.getByRole('button', { name: 'New key pair' }).isDisabled())
   await world.check(page)
   await page.getByRole('link', { name: 'Verify the domain' }).click()
@@ -113,7 +113,7 @@ test('a rolled pair stands under the new one with its countdown, and can be ende
   await choose(page, 'Importer', 'Roll…')
   const roll = page.getByRole('dialog', { name: 'Roll Importer' })
   assert.deepEqual(await roll.getByLabel('The old pair works').getByRole('option').allTextContents(), [
-    'Not at all: end it at once',
+    'Not at all: end it now',
     '1 hour',
     '24 hours',
     '7 days',

@@ -43,7 +43,7 @@ test('a publisher sets budgets of a key pair and of every end user, uses them up
   assert.equal(refused.statusCode, 403)
   assert.match(
     refused.message,
-    /^The monthly budget of this key pair is used up\. It resets on 1 \w+ \d{4} at 00:00 UTC\. Raise it under Limits in the console to go on before\.$/,
+    /^The monthly budget of this key pair is used up\. It resets on 1 \w+ \d{4} at 00:00 UTC\. Raise it under Limits in the console to continue before then\.$/,
   )
   await table.getByText('Used up.').waitFor()
   assert.equal(await table.getByRole('meter').getAttribute('aria-valuenow'), '100')
@@ -53,7 +53,7 @@ test('a publisher sets budgets of a key pair and of every end user, uses them up
 
   // A day of one end user that is smaller than a second call.
   await page.getByRole('button', { name: 'Edit the limits of every end user' }).click()
-  await saveBudget(page, 'every end user', 'Daily budget', 'a lot', 'Write an amount like 25 or 12.50.')
+  await saveBudget(page, 'every end user', 'Daily budget', 'a lot', 'Enter an amount like 25 or 12.50.')
   await saveBudget(page, 'every end user', 'Daily budget', '0.00002')
   let answer = ''
   await until(async () => {
@@ -90,7 +90,7 @@ test('a publisher sets budgets of a key pair and of every end user, uses them up
   await page.getByRole('button', { name: 'Actions for Grace' }).click()
   await page.getByRole('menuitem', { name: 'Erase…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Erase end user' }).click()
-  await page.getByRole('heading', { name: 'Nobody found' }).waitFor()
+  await page.getByRole('heading', { name: 'No one found' }).waitFor()
   assert.deepEqual(await faultsOf(page), [])
   await context.close()
 })

@@ -3,21 +3,25 @@ import { after, before, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { addOutcomes } from '../../src/store/recommendations/records.ts'
 import { newPerson } from '../support/console.ts'
+import { addOffer, createFixedMatcher, type FixedMatcher } from '../support/fixed-matcher.ts'
 import { openConsoleWith } from '../support/proven-console.ts'
 import { createBrowserWorld, PHONE, type BrowserWorld } from './support/browser-world.ts'
 import { furnish, type Furnished } from './support/furnish.ts'
 
 let world: BrowserWorld
+let matcher: FixedMatcher
 let proven: Awaited<ReturnType<typeof openConsoleWith>>
 let busy: Furnished
 before(async () => {
-  world = await createBrowserWorld()
+  matcher = await createFixedMatcher()
+  world = await createBrowserWorld({ env: { PARLEY_MATCHER_URL: matcher.url } })
   proven = await openConsoleWith({ isProven: true, prompts: 500, shown: 0 }, world)
   busy = await furnish(world)
 })
 after(async () => {
   await proven.close()
   await world.close()
+  await matcher.close()
 })
 
 /** What depends on the proof is asked of a console for which the gates are proven. */
@@ -41,8 +45,8 @@ test('a publisher tries it, is told what switching on means, and only then do re
   const { page, context, project } = await world.signedUp()
   await askProven(context)
   await page.goto(`/projects/${project.id}/monetization`)
-  await page.getByText('Sample reply').waitFor()
-  await page.getByText('Replies are what the model wrote').waitFor()
+  await page.getByText('A made-up reply and an offer that fits it.').waitFor()
+  await page.getByText('Replies stay as the model wrote them').first().waitFor()
   assert.equal(await isPressed(page, 'Off'), 'true')
   await world.check(page)
 
@@ -52,7 +56,7 @@ test('a publisher tries it, is told what switching on means, and only then do re
 
   await mode(page, 'On').click()
   const dialog = page.getByRole('dialog', { name: /Show recommendations to the readers of Recipes/ })
-  await dialog.getByText('You answer for your audience').waitFor()
+  await dialog.getByText('You are responsible for your audience').waitFor()
   await world.check(page)
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   assert.equal(await isPressed(page, 'On'), 'false')
@@ -70,11 +74,15 @@ test('a publisher tries it, is told what switching on means, and only then do re
 })
 
 test('trying a label changes the preview at once, and saving keeps it', async () => {
+  const match = await addOffer(world.store.db, { advertiser: 'Northpan', headline: 'Proofing jar', relevance: 0.64 })
+  matcher.reply = { outcome: 'matched', match }
   const { page, context } = await world.visitAs(busy.person)
   await page.goto(`/projects/${busy.projectId}/monetization?view=preview`)
   const block = page.getByRole('region', { name: 'The recommendation' })
   await block.getByText('Sponsored', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'one of your conversations' }).waitFor()
+  await page.getByText('The offer of Northpan is the one that fits it best now, with a relevance of 0.64.').waitFor()
+  await block.getByText('Proofing jar').waitFor()
   await page.getByLabel('Label', { exact: true }).selectOption('Anzeige')
   await block.getByText('Anzeige', { exact: true }).waitFor()
   await block.getByRole('link', { name: /Zum Angebot/ }).click()
@@ -83,7 +91,7 @@ test('trying a label changes the preview at once, and saving keeps it', async ()
   await block.getByText(/^Anzeige · .*\/r\/preview/).waitFor()
   await world.check(page)
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('The label is saved.').waitFor()
+  await page.getByText('Label saved.').waitFor()
   await page.reload()
   await block.getByText(/^Anzeige · /).waitFor()
   await context.close()
@@ -94,7 +102,7 @@ test('the results say how many of all calls were recommended something and why t
   await page.goto(`/projects/${busy.projectId}/monetization`)
   const reasons = page.getByRole('table', { name: 'Calls by reason' })
   const sensitive = reasons.getByRole('row').filter({ hasText: 'Sensitive topic' })
-  await sensitive.getByText('the conversation stays free of recommendations').waitFor()
+  await sensitive.getByText('such conversations get no recommendations').waitFor()
   const week = await sensitive.getByRole('cell').nth(1).textContent()
   await page.getByLabel('Time range').selectOption('24h')
   await page.waitForURL(/range=24h/)
@@ -136,13 +144,13 @@ test('controls are checked beside their fields, survive a look elsewhere, and ar
   const { page, context, project } = await world.signedUp()
   await page.goto(`/projects/${project.id}/monetization?view=controls`)
   await page.getByLabel('Floor price per click in US dollars').fill('a lot')
-  await page.getByLabel('Most in a conversation').fill('21')
+  await page.getByLabel('Maximum per conversation').fill('21')
   const save = page.getByRole('button', { name: 'Save' })
   await save.click()
-  await page.getByText('Write an amount like 0.10.').waitFor()
+  await page.getByText('Enter an amount like 0.10.').waitFor()
   await page.getByText('A whole number from 1 to 20.').waitFor()
   await page.getByLabel('Floor price per click in US dollars').fill('0.125')
-  await page.getByLabel('Most in a conversation').fill('2')
+  await page.getByLabel('Maximum per conversation').fill('2')
   await page.getByLabel('Excluded topics').fill('Divorce, last will')
   await page.getByLabel('Blocked domains').fill('not a domain')
   await page.getByLabel('Blocked domains').press('Enter')
@@ -155,7 +163,7 @@ test('controls are checked beside their fields, survive a look elsewhere, and ar
   await page.getByRole('button', { name: 'Remove not a domain' }).click()
   await world.check(page)
   await save.click()
-  await page.getByText('The controls are saved.').waitFor()
+  await page.getByText('Controls saved.').waitFor()
   await page.reload()
   assert.equal(await page.getByLabel('Floor price per click in US dollars').inputValue(), '0.125')
   assert.equal(await page.getByLabel('Minimum relevance').inputValue(), '0.7')
@@ -174,12 +182,31 @@ test('somebody who may only look sees why nothing is recommended, and has nothin
   const { page, context } = await world.visitAs(viewer)
   await page.goto(`/projects/${busy.projectId}/monetization`)
   await page.getByText('Recommendations are paused by the operator.').waitFor()
-  await page.getByText('Only owners and admins change this.').first().waitFor()
+  await page.getByText('Only owners and admins can change this.').first().waitFor()
   for (const name of ['Off', 'Test']) assert.ok(await mode(page, name).isDisabled(), name)
   await page.getByRole('link', { name: 'See the call' }).first().waitFor()
   assert.equal(await page.getByRole('button', { name: /^(?:Block|Unblock) / }).count(), 0)
   await world.check(page)
   await page.getByRole('tab', { name: 'Controls' }).click()
   assert.ok(await page.getByLabel('Excluded topics').isDisabled())
+  await context.close()
+})
+
+test('what a reply carried is shown by its call and under the reply in its conversation, as sponsored', async () => {
+  const { page, context } = await world.visitAs(busy.person)
+  await page.goto(`/projects/${busy.projectId}/monetization`)
+  const first = page.getByRole('table', { name: 'Recommendations' }).getByRole('row').nth(1)
+  const price = await first.locator('data').innerText()
+  assert.match(price, /^\$0\.\d\d$/)
+  await first.getByRole('link', { name: 'See the call' }).click()
+  const card = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Recommendation' }) })
+  await card.getByText(price, { exact: true }).waitFor()
+  for (const label of ['Offer', 'Advertiser', 'Label', 'Matched', 'Per click', 'State'])
+    await card.getByText(label, { exact: true }).waitFor()
+  await world.check(page)
+  await page.goto(`/projects/${busy.projectId}/conversations/${busy.conversationId}`)
+  const under = page.getByRole('note', { name: 'Sponsored recommendation' }).first()
+  await under.getByText('Added by Parley after the reply, not written by the model.').waitFor()
+  await world.check(page)
   await context.close()
 })

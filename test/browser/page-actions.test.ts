@@ -6,6 +6,7 @@ import { LIMIT_STORIES } from './support/stories/limits.ts'
 import { MONEY_STORIES } from './support/stories/money.ts'
 import { OBSERVING } from './support/stories/observing.ts'
 import { PEOPLE } from './support/stories/people.ts'
+import { PLAYGROUND } from './support/stories/playground.ts'
 import { PROJECT_STORIES } from './support/stories/project.ts'
 import { SHELL_STORIES } from './support/stories/shell.ts'
 
@@ -20,7 +21,7 @@ before(async () => {
 })
 after(() => camera.close())
 
-const FILES = [ENTRANCE, PEOPLE, PROJECT_STORIES, MONEY_STORIES, LIMIT_STORIES, OBSERVING, SHELL_STORIES]
+const FILES = [ENTRANCE, PEOPLE, PROJECT_STORIES, MONEY_STORIES, LIMIT_STORIES, OBSERVING, SHELL_STORIES, PLAYGROUND]
 const STORIES = FILES.flatMap((stories) => Object.entries(stories))
 
 describe('after', { concurrency: STANDS }, () => {

@@ -32,7 +32,7 @@ async function grow(): Promise<void> {
 }
 
 function proofDialog(page: Page) {
-  return page.getByRole('dialog', { name: 'Is it you?' })
+  return page.getByRole('dialog', { name: 'Confirm it’s you' })
 }
 
 async function askForKey(page: Page, projectId: string): Promise<void> {
@@ -54,7 +54,7 @@ for (const viewport of [undefined, PHONE])
 
     await proofDialog(page).getByRole('button', { name: 'Cancel' }).click()
     await proofDialog(page).waitFor({ state: 'hidden' })
-    await page.getByText('This needs a fresh proof that it is you.').waitFor()
+    await page.getByText('Confirm that it is you: enter your password and try again.').waitFor()
     assert.equal(await page.getByRole('textbox', { name: 'Name' }).inputValue(), 'Web server')
 
     await page.getByRole('button', { name: 'Create key pair' }).click()

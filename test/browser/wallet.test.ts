@@ -27,7 +27,7 @@ after(async () => {
 test('an owner tops up through Stripe and sees the credit arrive without touching the page', async () => {
   const { page, context, project } = await world.signedUp()
   await page.goto(`/projects/${project.id}/wallet`)
-  await page.getByText('Nothing has moved yet').waitFor()
+  await page.getByText('No transactions yet').waitFor()
   await world.check(page)
   await page.getByRole('button', { name: 'Top up' }).click()
   const amount = page.getByRole('dialog').getByLabel('Amount in US dollars')
@@ -73,7 +73,7 @@ test('on a phone the wallet fits, filters are kept in the address, and a new ale
   const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   assert.ok(excess <= 0, `${excess} px too wide`)
   await page.getByLabel('Type', { exact: true }).selectOption('usage')
-  await page.getByText('Nothing fits these filters').waitFor()
+  await page.getByText('Nothing matches these filters').waitFor()
   assert.equal(new URL(page.url()).search, '?kind=usage')
   const warning = page.getByRole('status').filter({ hasText: '$12.50 is left.' })
   assert.equal(await warning.count(), 0)
@@ -88,7 +88,7 @@ test('what is owed is said above everything else, with what pays it', async () =
   const order = { id: uuidv7(), projectId: project.id, amount: 3_250_000_000n, reference: 'back', reason: 'disputed' }
   await refundWallet(world.store.db, order, true)
   await page.goto(`/projects/${project.id}/wallet`)
-  await page.getByText('$3.25 is owed: a payment was taken back after its credit had been spent.').waitFor()
+  await page.getByText('$3.25 is owed: a payment was reversed after its credit had been spent.').waitFor()
   await page.getByRole('row').filter({ hasText: 'Owed' }).getByText('+$3.25').waitFor()
   await world.check(page)
   await context.close()

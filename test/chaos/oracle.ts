@@ -25,7 +25,7 @@
  * what was collected, and every broken invariant of the ledger.
  */
 import { sql } from 'kysely'
-import { checkLedger } from '../../src/store/billing/ledger-check.ts'
+import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
 import type { Store } from '../../src/store/database.ts'
 import { auditOf } from '../support/ledger.ts'
 import type { Attempt } from './traffic.ts'

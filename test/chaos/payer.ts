@@ -87,7 +87,7 @@ export function startPayer(store: Store, projectId: string, seed: number, fundin
     const back = returnOf(payment, kind, random.int(8) === 0 ? nanosOfCents(1) : payment.amount)
     const isReturned = random.int(5) > 0
     if (isReturned && random.int(8) === 0) await tell({ type: 'returned', ...back }) // Told of before its payment.
-    await tell({ type: 'paid', ...payment, currency: PAYMENT_CURRENCY })
+    await tell({ type: 'paid', ...payment, tax: 0n, currency: PAYMENT_CURRENCY })
     counts.paid += 1
     keepBooks(payment, funding)
     if (!isReturned) return

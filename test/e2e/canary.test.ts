@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { FAULT_NAMES } from '../../simulator/faults.ts'
 import {
@@ -21,6 +22,8 @@ import {
 const PROMPT = 'CANARY-PROMPT-5f1d'
 const UNKEPT_PROMPT = 'CANARY-UNKEPT-91ac'
 const LOOSE_PROMPT = 'CANARY-LOOSE-77e0'
+/** What a model or a path is called by the caller: its publisher sees that among the refused requests. */
+const NAME = 'CANARY-NAME-51d3'
 const REPLY = 'CANARY-REPLY-c02b'
 const PROVIDER_KEY = 'sk-CANARY-PROVIDER-KEY-3a9e'
 
@@ -106,14 +109,14 @@ async function sendAround(): Promise<void> {
   }
   // Refusals of every kind, each with marked content.
   await say(LOOSE_PROMPT, '', { temperature: 9 })
-  await say(LOOSE_PROMPT, '', { model: `${LOOSE_PROMPT}-model` })
+  await say(LOOSE_PROMPT, '', { model: `${NAME}-model` })
   await say(LOOSE_PROMPT, '', {}, { 'x-conversation-id': `not valid ${LOOSE_PROMPT}` })
   await say(LOOSE_PROMPT, '', {}, { 'x-secret-key': `${world.project.secretKey.slice(0, -1)}x` })
   await say(LOOSE_PROMPT, '', {}, { 'x-publishable-key': LOOSE_PROMPT })
   await say(LOOSE_PROMPT, '', {}, {}, await addProject(world.store, world.secrets, { credits: '0' }))
   await (await complete(world, `{"model": "${LOOSE_PROMPT}"`)).text()
   await (
-    await fetch(`${world.url}/v1/${LOOSE_PROMPT}?key=${world.project.secretKey}`, { headers: world.project.headers })
+    await fetch(`${world.url}/v1/${NAME}?key=${world.project.secretKey}`, { headers: world.project.headers })
   ).text()
   const hangUp = new AbortController()
   const hungUp = complete(
@@ -153,6 +156,8 @@ test(
   async (t) => {
     await sendAround()
     await until(async () => (await columnsWith(REPLY)).length > 0)
+    const namedIn = ['refused_requests.endpoint', 'refused_requests.model']
+    await until(async () => isDeepStrictEqual((await columnsWith(NAME)).toSorted(), namedIn))
     const metrics = await (await fetch(`${world.opsUrl}/metrics`)).text()
     const logs = world.logs.join('')
     t.diagnostic(`${world.logs.length} log lines, ${metrics.split('\n').length} metric lines searched`)
@@ -163,6 +168,7 @@ test(
       PROMPT,
       UNKEPT_PROMPT,
       LOOSE_PROMPT,
+      NAME,
       REPLY,
       PROVIDER_KEY,
       secretKey,
@@ -200,5 +206,6 @@ test('the search itself finds what is there', async () => {
     'deployments.model_id',
     'models.id',
     'price_versions.model_id',
+    'refused_requests.model',
   ])
 })

@@ -201,7 +201,7 @@ test('a thousand parallel calls never charge more than its money, and a call mor
   assert.ok(spent <= money, `${spent} of ${money}`)
   assert.ok((statuses.get(200)?.length ?? 0) > 0)
   const messages = new Set(statuses.get(403)?.map(({ message }) => message))
-  for (const message of messages) assert.match(message ?? '', /money of this session is (?:held|used up)/)
+  for (const message of messages) assert.match(message ?? '', /session's money is (?:held|used up)/)
   // What is left pays for less than a call of this size.
   let last = await session.call()
   for (let n = 0; last.status === 200 && n < 60; n++) last = await session.call()
@@ -218,7 +218,7 @@ test('a thousand parallel calls are never more than its calls, and refused ones 
   assert.equal(answers.filter(({ status }) => status === 200).length, 7)
   assert.equal(
     answers.find(({ status }) => status === 403)?.message,
-    'This session has made all of its calls. Let your server make another one.',
+    'This session has made all of its calls. Have your server create another one.',
   )
 })
 

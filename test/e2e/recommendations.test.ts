@@ -107,10 +107,15 @@ async function outcomes(of = project): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ outcome, calls }) => [outcome, Number(calls)]))
 }
 
-async function untilCounted(expected: Record<string, number>, of = project): Promise<void> {
+async function untilCounted(expected: Record<string, number>, of = project, ofCalls = expected): Promise<void> {
   await until(async () => JSON.stringify(await outcomes(of)) === JSON.stringify(expected)).catch(async () =>
     assert.deepEqual(await outcomes(of), expected),
   )
+  // Every figure of the outcomes leads to its calls, so these must be the same ones.
+  const { rows } = await sql<{ outcome: string; calls: bigint }>`
+    select recommendation_outcome as outcome, count(*) as calls from calls
+    where project_id = ${of.id} and recommendation_outcome is not null group by 1 order by 1`.execute(world.store.db)
+  assert.deepEqual(Object.fromEntries(rows.map(({ outcome, calls }) => [outcome, Number(calls)])), ofCalls)
 }
 
 test('a fitting answer ends with one labelled recommendation, which is neither counted nor charged', async () => {
@@ -476,7 +481,8 @@ test('a caller that is gone before its whole answer was charged has not seen the
     // Whoever is hung up on closes its side, too: then it knows.
     await once(caller.resume().end(), 'close')
   })
-  await untilCounted({ aborted: 1 })
+  // It left after its call was to be settled with what had been decided: that stays in the call's row.
+  await untilCounted({ aborted: 1 }, project, { served: 1 })
   assert.deepEqual(await states(), ['aborted'])
 })
 
@@ -491,6 +497,23 @@ test('a caller that is gone before the recommendation has not seen it', async ()
   hangUp.abort()
   await untilCounted({ aborted: 1 })
   assert.deepEqual(await states(), [], 'nothing was matched for it')
+})
+
+test('a call that its provider breaks is counted as failed, before its first word and after it, and not as a reader who left', async () => {
+  const broken = await monetized({})
+  const messages = (script: string) => [
+    { role: 'user', content: `Which headphones are good for flights? [[sim ${script}]]` },
+  ]
+  for (const script of ['status=500', 'fault=U10']) {
+    const response = await complete(world, { model: 'sim-small', messages: messages(script) }, { project: broken })
+    assert.ok([502, 503].includes(response.status), script)
+    await response.text()
+  }
+  await untilCounted({ failed: 2 }, broken)
+  const cut = { model: 'sim-small', messages: messages('fault=U14-rst'), stream: true }
+  const response = await complete(world, cut, { project: broken })
+  assert.doesNotMatch(await response.text(), /\[DONE\]/)
+  await untilCounted({ failed: 3 }, broken)
 })
 
 test('what waits to be written when a gateway stops is written', async () => {

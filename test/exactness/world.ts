@@ -43,7 +43,7 @@ export const IMAGE_TOKENS = 1_105
 export const FILE_TOKENS = 30_000
 export const HIDDEN_TOKENS_MAX = 20_000
 /** Shorter than a slow reader takes, and several times what a busy machine needs to write the longest answer. */
-export const SHORT_TOTAL_MS = 15_000
+export const SHORT_TOTAL_MS = 18_000
 
 const FIGURES = { image: IMAGE_TOKENS, file: FILE_TOKENS, tool: 0, reasoning: 0 }
 

@@ -107,8 +107,7 @@ function badGateway(exchange: Exchange): string[] {
 }
 
 function limitedProvider(exchange: Exchange): string[] {
-  const message =
-    'The model provider limits how much it answers at present. Retry after the stated time, or use another model.'
+  const message = 'The model provider is limiting requests. Retry after the stated time, or use another model.'
   return refusal(exchange, 503, message, 'Service Unavailable')
 }
 

@@ -5,6 +5,7 @@ import { FeedError } from '../../src/recommend/feeds/feed-item.ts'
 import { openFeed } from '../../src/recommend/feeds/feed-items.ts'
 import { feedTextOf } from '../../src/recommend/feeds/feed-text.ts'
 import { judgeItem } from '../../src/rules/offers/feed-item.ts'
+import { isUnavailable } from '../../src/store/database.ts'
 import { createTestDatabase, openTestStore } from '../support/database.ts'
 import { addShop, importText, inPieces, itemOf, jsonLines } from '../support/feeds.ts'
 import type { Random } from '../support/random.ts'
@@ -108,10 +109,15 @@ async function readAll(
   return accepted > 0 ? 'accepted' : 'rejected'
 }
 
-async function outcomeOf(read: () => Promise<string>): Promise<{ ending: string; complaint: string | undefined }> {
+/** A lost connection is no fault of a feed, unless the same feed loses the next one as well. */
+async function outcomeOf(
+  read: () => Promise<string>,
+  isAgain = false,
+): Promise<{ ending: string; complaint: string | undefined }> {
   try {
     return { ending: await read(), complaint: undefined }
   } catch (error) {
+    if (!isAgain && isUnavailable(error)) return outcomeOf(read, true)
     if (error instanceof FeedError && error.message !== '') return { ending: 'refused', complaint: undefined }
     return { ending: 'threw', complaint: `it threw ${textOf(error)}` }
   }

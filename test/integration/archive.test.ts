@@ -7,7 +7,7 @@ import { callIdOf } from '../../src/rules/billing/receipts.ts'
 import type { Invariant } from '../../src/rules/billing/invariants.ts'
 import { STORE_WAIT_MS } from '../../src/rules/limits.ts'
 import { detachTable, listOldDays, NotArchived, sealDay, type OldDay } from '../../src/store/archive.ts'
-import { checkLedger } from '../../src/store/billing/ledger-check.ts'
+import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
 import { sweepHolds } from '../../src/store/billing/wallets.ts'
 import type { Db, Store } from '../../src/store/database.ts'
 import { openTestStore } from '../support/database.ts'
@@ -170,12 +170,10 @@ test('old days are sealed and detached while the ledger is checked again and aga
   const usage = await world.store.db.selectFrom('usage_days').selectAll().orderBy('starts_at').execute()
   let isOver = false
   const broken: Invariant[][] = []
-  const checking = (async () => {
+  const check = async () => {
     while (!isOver) broken.push(await brokenIn('full'))
-  })()
-  const done = await archive(25)
-  isOver = true
-  await checking
+  }
+  const [done] = await Promise.all([archive(25).finally(() => (isOver = true)), check()])
   assert.equal(done.code, 0, done.stderr)
   assert.ok(broken.length > 0)
   assert.deepEqual(broken.flat(), [])

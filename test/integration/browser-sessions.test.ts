@@ -113,7 +113,7 @@ test('of its money, not a nano more is granted to a thousand calls at once throu
   assert.deepEqual(await stateOf(id), used)
   await assert.rejects(site.hold(1n, id), {
     code: 'budget_used_up',
-    message: /^The money of this session is used up\./,
+    message: /^This session's money is used up\./,
   })
   await site.hold(1n, await site.session())
 })
@@ -121,7 +121,7 @@ test('of its money, not a nano more is granted to a thousand calls at once throu
 test('of its calls, not one more is granted, in one batch or in many, and what is refused does not count', async () => {
   const site = await createSite()
   const id = await site.session({ calls: 5 })
-  await assert.rejects(site.hold(2_000n, id), { code: 'budget_used_up', message: /money of this session/ })
+  await assert.rejects(site.hold(2_000n, id), { code: 'budget_used_up', message: /session's money/ })
   const granted = grantsIn(await Promise.allSettled(Array.from({ length: 300 }, () => site.hold(1n, id))))
   assert.equal(granted.length, 5)
   for (const { callId } of granted) await site.settle(callId, 1n)

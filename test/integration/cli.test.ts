@@ -233,7 +233,7 @@ test('what was wrong is corrected by movements that say what they correct, and e
   const reverse = ['wallet', 'reverse', String(refund?.id), ...because]
   assert.match(await told(...reverse, '--reference', 'undo'), /^\$0\.50 moved back\.\n\nreverses +refund\n/)
   assert.match(await told(...reverse, '--reference', 'undo'), /already posted, nothing changed/)
-  assert.match(await refused(...reverse), /was reversed before, nothing changed/)
+  assert.match(await refused(...reverse), /was already reversed; nothing changed/)
   const [reversal] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
   assert.partialDeepStrictEqual(reversal, { kind: 'reversal', corrects: refund?.id, delta_credits: '$0.50' })
   assert.match(await refused('wallet', 'reverse', String(reversal?.id), ...because), /is a reversal, which is final/)
@@ -347,7 +347,7 @@ const MISTAKES: [mistake: string, command: string[], sentence: RegExp][] = [
   ['an id that is none', ['project', 'show', '17'], /"17" is not the id of a project.*parley project list/],
   ['an unknown publisher', ['publisher', 'activate', NOBODY], /no publisher .*parley publisher list/],
   ['a project of nobody', ['project', 'create', 'x', '--publisher', NOBODY, '--domain', 'a.org'], /no publisher/],
-  ['a project without a change', ['project', 'set', NOBODY], /Nothing was said to change/],
+  ['a project without a change', ['project', 'set', NOBODY], /Nothing to change/],
   ['an unknown project', ['domain', 'verify', NOBODY], /no project .*parley project list/],
   ['keys for nobody', ['key', 'create', NOBODY], /no project .*parley project list/],
   ['the id of a key', ['key', 'deactivate', NOBODY], /is an id\. Name a pair by its publishable key: "parley key list/],

@@ -14,6 +14,8 @@ import { INSTALLATION } from '../../src/store/accounts/audit-log.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import { noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { addBrowserSession } from '../support/browser-sessions.ts'
+import { click, fund, show } from '../support/clicks.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { killDuringAudit } from '../support/kill-during-audit.ts'
 import { here } from '../support/operator.ts'
 import { changesBetween, openCamera } from '../support/picture.ts'
@@ -69,6 +71,11 @@ before(async () => {
   ])
   const { id: keyPairId } = await world.store.db.selectFrom('key_pairs').select('id').executeTakeFirstOrThrow()
   made.browserSession = await addBrowserSession(world.store.db, { projectId: world.project.id, keyPairId })
+  made.click = uuidv7()
+  const match = await addOffer(world.store.db)
+  await fund(world.store.db, match.advertiserId, BigInt(match.priceNanos))
+  const [shown = ''] = await show(world.store.db, match, world.project.id)
+  await click(world.store.db, shown, { id: made.click })
 })
 after(async () => {
   await world.close()
@@ -93,6 +100,11 @@ const shop = ['--advertiser', 'Pots']
 const STEPS: Step[] = [
   to('publisher create', () => ['Example News'], { keeps: { publisher: 'id' } }),
   to('publisher activate', () => [made.publisher!]),
+  to('publisher sandbox', () => [made.publisher!], {
+    keeps: { sandbox: 'id' },
+    env: () => ({ PARLEY_SANDBOX_DOMAIN: 'sandbox.example.org' }),
+  }),
+  to('project delete', () => [made.sandbox!]),
   to('publisher deactivate', () => [made.publisher!]),
   to('project create', () => ['Site', '--publisher', made.publisher!, '--domain', 'one.example.com'], {
     keeps: { project: 'id' },
@@ -133,6 +145,9 @@ const STEPS: Step[] = [
   to('advertiser create', () => ['Pots', '--domain', 'pots.example.com']),
   to('advertiser activate', () => ['Pots']),
   to('advertiser suspend', () => ['Pots']),
+  to('advertiser topup', () => ['Pots', '5', '--reference', 'sixth']),
+  to('advertiser grant', () => ['Pots', '1', '--reference', 'seventh']),
+  to('click reverse', () => [made.click!]),
   to('campaign create', () => ['All', ...shop, '--bid', '0.4']),
   to('campaign set', () => ['All', ...shop, '--bid', '0.5']),
   to('campaign pause', () => ['All', ...shop]),
@@ -155,7 +170,7 @@ function leavesOf(command: Command, path: string[] = []): [path: string, leaf: C
 
 /** They change nothing, or nothing that is somebody’s: the schema, the logins of the database, a file of the matcher. */
 const NOT_IN_THE_LOG =
-  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|ignored-fields|[\w-]+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list|matcher prepare)$/
+  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|ignored-fields|refusals|[\w-]+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list|matcher prepare)$/
 
 test('every command is known to change something or not to', () => {
   const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })
@@ -215,7 +230,7 @@ test('the log is shown with who and why, and says when somebody has altered it',
   const installation = await log('--limit', '3')
   assert.equal(installation.code, 0)
   assert.match(installation.stdout, /operator +secrets\.rewrapped +.*"reason":"asked by phone"/)
-  assert.match(installation.stdout, /\n\nThe log is whole\.$/m)
+  assert.match(installation.stdout, /\n\nThe log is intact\.$/m)
   const [, number, digest] = /\nThe digest of entry (\d+) is ([0-9a-f]{64})\.\n$/.exec(installation.stdout) ?? []
   const kept = await db
     .selectFrom('audit_log')
@@ -244,5 +259,5 @@ test('the log is shown with who and why, and says when somebody has altered it',
   assert.deepEqual([shorter.code, JSON.parse(shorter.stdout)], [0, JSON.parse(before.stdout)])
   assert.partialDeepStrictEqual(JSON.parse(shorter.stdout), { entries: [{ seq: String(newest - 1n) }] })
   await db.deleteFrom('audit_log').where('publisher_id', '=', INSTALLATION).execute()
-  assert.match((await log()).stdout, /^Nothing is logged yet\./)
+  assert.match((await log()).stdout, /^The log is empty\./)
 })

@@ -51,6 +51,7 @@ const CHANGE_NOTHING = [
   // What it finds is nobody's doing: the entry, if there is one, is Parley's.
   'POST /api/projects/:project/domain/check',
   'POST /api/projects/:project/end-users/search',
+  'POST /api/projects/:project/message-search',
   // They begin what another route ends.
   'POST /api/auth/passkey/options',
   'POST /api/me/passkeys/options',

@@ -156,7 +156,7 @@ test('somebody else’s sessions are not there, neither to see nor to end', asyn
 
 test('an operator lists and ends them at the command line', async () => {
   const site = await newSite()
-  assert.match(await told('sessions', 'list', site.project), /^There are none that are not over/)
+  assert.match(await told('sessions', 'list', site.project), /^There are no open sessions/)
   const pair = await newPair(site)
   const { id, keys } = await mint(pair, { end_user: 'u', calls: 3, money: '250000000' })
   await addBrowserSession(world.store.db, { projectId: site.project, keyPairId: pair.id })
@@ -179,9 +179,9 @@ test('an operator lists and ends them at the command line', async () => {
   assert.equal(first?.obstacle, 'Refused: its key pair is inactive.')
   assert.match(await told('sessions', 'list', site.project), /Refused: its key pair is inactive\.$/m)
   await activate(true)
-  assert.match(await told('sessions', 'end', id), /^Session .* is over/)
+  assert.match(await told('sessions', 'end', id), /^Session .* has ended/)
   assert.equal(await call(site, keys), 401)
-  assert.match(await refused('sessions', 'end', id), /^Session .* is over already/)
+  assert.match(await refused('sessions', 'end', id), /^Session .* has already ended/)
   assert.match(await refused('sessions', 'end', uuidv7()), /^There is no session .* parley sessions list PROJECT/)
   assert.deepEqual(await asked('sessions', 'end', '--key', pair.publishableKey), {
     publishable_key: pair.publishableKey,

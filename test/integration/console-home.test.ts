@@ -21,8 +21,8 @@ test('the first steps turn true one by one, and only all of them together can be
   const project = await newProject(person)
   const steps = async () => (await person.send(`GET /api/projects/${project}/onboarding`)).body
   const done = async () => {
-    const { isActivated, isDomainVerified, hasKeyPair, hasCredit, call } = await steps()
-    return [isActivated, isDomainVerified, hasKeyPair, call !== null, hasCredit]
+    const { isActivated, isDomainVerified, hasKeyPair, hasCredit, isAnswered } = await steps()
+    return [isActivated, isDomainVerified, hasKeyPair, isAnswered, hasCredit]
   }
   const dismiss = () => person.send(`POST /api/projects/${project}/onboarding/dismiss`)
   assert.deepEqual(await done(), [false, false, false, false, false])
@@ -43,11 +43,18 @@ test('the first steps turn true one by one, and only all of them together can be
   const early = await dismiss()
   assert.deepEqual(
     [early.status, early.body.message],
-    [409, 'The first steps can be put away when all of them are done.'],
+    [409, 'The first steps can be dismissed once all of them are done.'],
   )
 
-  const response = await complete({ ...world, project: { ...world.project, ...keys } }, chatBody('tokens=5'))
-  const { id } = (await response.json()) as { id: string }
+  const ask = (script: string) => complete({ ...world, project: { ...world.project, ...keys } }, chatBody(script))
+  await (await ask('status=500')).text()
+  const { call: broken } = await steps()
+  assert.deepEqual([broken.outcome, broken.title], ['upstream_failed', 'The model failed'])
+  assert.deepEqual(await done(), [true, true, true, false, true], 'a call that failed is no first step')
+  assert.equal((await dismiss()).status, 409)
+
+  const { id } = (await (await ask('tokens=5')).json()) as { id: string }
+  await (await ask('status=500')).text()
   const { call, isDismissed } = await steps()
   assert.deepEqual(
     [call.id, call.model, call.keyName, call.outputTokens, isDismissed],
@@ -81,31 +88,49 @@ test('home sums what was rolled up, compares it with the time before, and shows 
 
   const made = { projectId: project, keyPairId }
   await addSettledCall(db, { ...made, id: uuidv7(), charge: 5_000n })
-  await addSettledCall(db, { ...made, id: uuidv7(), charge: 7_000n })
+  const usage = { input: 1, cachedInput: 10, cacheWrite: 100, output: 1_000, reasoning: 10_000 }
+  await addSettledCall(db, { ...made, id: uuidv7(), charge: 7_000n, change: { usage } })
+  const { call: first } = (await person.send(`GET /api/projects/${project}/onboarding`)).body
+  assert.deepEqual([first.inputTokens, first.outputTokens], [111, 11_000])
   const failed = {
     outcome: 'upstream_failed' as const,
     status: 502,
     errorCode: 'upstream_failed',
     requestId: 'req_broken',
-    usage: { input: 1, cachedInput: 10, cacheWrite: 100, output: 1_000, reasoning: 10_000 },
   }
+  const limited = { ...failed, status: 503, errorCode: 'provider_rate_limited', requestId: 'req_limited' }
+  const hourAgo = Date.now() - HOUR_MS
+  await addSettledCall(db, { ...made, id: uuidv7(hourAgo), charge: 0n, change: failed })
+  await addSettledCall(db, { ...made, id: uuidv7(hourAgo + 1), charge: 0n, change: limited })
   await addSettledCall(db, { ...made, id: uuidv7(), charge: 0n, change: failed })
   await until(async () => {
     await rollUpUsage({ db, signal: new AbortController().signal, marginMs: 0 })
-    return (await person.send(`GET /api/projects/${project}/home`)).body.week.calls === 3
+    return (await person.send(`GET /api/projects/${project}/home`)).body.week.calls === 5
   })
   const { body: home } = await person.send(`GET /api/projects/${project}/home`)
   assert.deepEqual(home.spent.week, { nanos: '12000', previousNanos: '0' })
   assert.deepEqual(home.spent.month.nanos, '12000')
-  assert.deepEqual([home.week.calls, home.week.failed], [3, 1])
-  assert.deepEqual(home.models, [{ model: 'sim-small', calls: 3, chargedNanos: '12000' }])
+  assert.deepEqual([home.week.calls, home.week.failed], [5, 3])
+  assert.deepEqual(home.models, [{ model: 'sim-small', calls: 5, chargedNanos: '12000' }])
   assert.equal(
     home.days.reduce((sum: bigint, day: { chargedNanos: string }) => sum + BigInt(day.chargedNanos), 0n),
     12_000n,
   )
-  const [failure] = home.failures
-  assert.deepEqual([home.failures.length, failure.requestId, failure.title], [1, 'req_broken', 'The model failed'])
-  assert.deepEqual([failure.inputTokens, failure.outputTokens], [111, 11_000])
+  const [broken, busy] = home.failures
+  assert.equal(home.failures.length, 2, 'the same error is told once')
+  assert.deepEqual([broken.calls, broken.requestId, broken.title], [2, 'req_broken', 'The model failed'])
+  assert.equal(broken.firstAt, new Date(hourAgo).toISOString())
+  assert.ok(broken.lastAt > broken.firstAt)
+  assert.deepEqual([busy.calls, busy.title], [1, 'The provider is limiting requests'])
+  assert.match(busy.explanation, /not charged/)
+  const those = await must(
+    person.send(`GET /api/projects/${project}/calls?outcome=failed&error_code=${busy.errorCode}`),
+  )
+  assert.deepEqual(
+    those.body.items.map(({ id }: { id: string }) => id),
+    [busy.id],
+    'and leads to its calls',
+  )
 })
 
 test('today is compared with the same hours of yesterday, 7 days with the 7 before and 30 with the 30 before, to the last moment of a day', async (t) => {
@@ -188,5 +213,5 @@ test('the quick start names the public address, a model that is served to the pr
     .execute()
   const limited = (await person.send(path)).body
   assert.deepEqual([limited.model, limited.models], [null, []])
-  assert.deepEqual((await person.send(`GET /api/projects/${project}/models`)).body, { items: [] })
+  assert.deepEqual((await person.send(`GET /api/projects/${project}/models`)).body, { items: [], default: null })
 })

@@ -156,10 +156,7 @@ test('after a roll both pairs work until the overlap is over, and then the old o
   assert.ok(Date.now() >= Date.parse(fresh.oldEndsAt) - 50)
   assert.equal(await call(fresh), 200)
   assert.equal((await list(site))[1].status, 'expired')
-  await until(
-    () => world.mails.some(({ to, text }) => to === site.person.email && text.includes('has replaced')),
-    15_000,
-  )
+  await until(() => world.mails.some(({ to, text }) => to === site.person.email && text.includes('replaced')), 15_000)
 })
 
 test('the overlap is a day unless said otherwise, never longer than the old pair had, and can be ended', async () => {
@@ -258,7 +255,7 @@ test('a deleted pair is refused like one that never was, is in no list, and old 
   const row = await world.store.db.selectFrom('key_pairs').select('name').where('id', '=', pair.id).executeTakeFirst()
   assert.equal(row?.name, 'short lived')
   await until(
-    () => world.mails.some(({ to, text }) => to === site.person.email && text.includes('has deleted the key pair')),
+    () => world.mails.some(({ to, text }) => to === site.person.email && text.includes('deleted the key pair')),
     15_000,
   )
 })

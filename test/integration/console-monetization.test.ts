@@ -19,6 +19,9 @@ import {
 } from '../../src/store/recommendations/records.ts'
 import { HOUR_MS } from '../../src/rules/durations.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../support/catalogue.ts'
+import { addOffer as addMatchedOffer, createFixedMatcher } from '../support/fixed-matcher.ts'
+import { addSettledCall } from '../support/ledger.ts'
+import { addKeyPair } from '../support/world.ts'
 import {
   createConsoleWorld,
   must,
@@ -134,7 +137,7 @@ test('a project that has set nothing is off, with the values that the table has 
   assert.deepEqual(settings, { ...DEFAULT_SETTINGS, floorNanos: '0' })
   assert.ok(labels.some(({ label }: { label: string }) => label === settings.label))
   assert.equal(matcher, 'absent')
-  assert.equal(obstacle, obstacleToOn(DEFAULT_SETTINGS, proofOf()) ?? null)
+  assert.equal(obstacle, obstacleToOn({ ...DEFAULT_SETTINGS, isSandbox: false }, proofOf()) ?? null)
   const stored = await world.store.db.transaction().execute((tx) => lockMonetization(tx, project))
   assert.deepEqual(stored, DEFAULT_SETTINGS)
 })
@@ -292,41 +295,104 @@ test('a colleague without the role sees everything and changes nothing, and a st
   assert.equal((await switchTo('test', project, stranger)).status, 404)
 })
 
-test('the preview shows a kept reply and an offer that may be recommended, and says so when either is made up', async () => {
+test('the preview shows a kept reply and the offer that the matcher finds for it, and else a sample of both that says why', async () => {
   const project = await newProject(owner)
-  const empty = await read(project, '/preview')
-  assert.deepEqual([empty.conversation, empty.advertiser], [null, null])
-  assert.match(empty.block, /^\*\*Ad\*\* · Example Shop — /)
-  assert.match(empty.block, /\[See offer\]\(http[^)]+\/r\/preview0+\)/)
-
-  const answer = `Boil the water first, and salt it well. ${'Then wait until it is done. '.repeat(4)}`
-  const say = (id: string, content: string) =>
+  const matcher = await createFixedMatcher()
+  const { url, close } = await openConsoleWith(PROVEN, world, matcher.url)
+  const person = atConsole(owner, url)
+  const preview = (query = '') => read(project, `/preview${query}`, person)
+  const say = (id: string, ...messages: Message[]) =>
     recordTurn(world.store.db, {
       conversation: { projectId: project, id },
       callId: uuidv7(),
-      messages: numberOccurrences([{ role: 'assistant', content }] as Message[], Buffer.alloc(32, 2)),
+      messages: numberOccurrences(messages, Buffer.alloc(32, 2)),
       retentionDays: 1,
     })
-  await say('suits', answer)
-  await say('code', '```js\nconst a = 1\n```')
-  await say('brief', 'Yes.')
-  const fitting = await addShopOffer({ advertiser: 'Tent & Co', domain: 'tents.example.com' })
-  // The newest one is taken, except that these may not be recommended.
-  await addShopOffer({ advertiser: 'Toy Box', category: 'Toys > Games' })
-  await addShopOffer({ status: 'suspended' })
-  await addShopOffer({ availability: 'out_of_stock' })
-  await must(change(project, { blockedCategories: ['toys'], label: 'Sponsored' }))
-  const preview = await read(project, '/preview')
-  assert.equal(preview.reply, answer)
-  assert.equal(preview.conversation.id, 'suits')
-  assert.equal(preview.advertiser, 'Tent & Co')
-  assert.match(preview.block, /^\*\*Sponsored\*\* · Tent \\& Co — Thing \d+: does it well, \\\$12\.50\. \[See offer\]/)
+  const answer = `Take over-ear headphones with noise cancelling. ${'They are quiet on long flights. '.repeat(4)}`
+  const asked = { role: 'user', content: 'Which headphones are good for long flights?' } as const
+  try {
+    const empty = await preview()
+    assert.deepEqual([empty.match, empty.sampleBecause], [null, 'no_reply'])
+    assert.match(empty.block, /^\*\*Ad\*\* · Example Shop — Trail Two tent/)
+    assert.match(empty.reply, /tent/, 'the sample offer fits the sample reply')
+    assert.match(empty.block, /\[See offer\]\(http[^)]+\/r\/preview0+\)/)
 
-  const other = await read(project, '/preview?label=Anzeige&format=plain')
-  assert.match(other.block, /^Anzeige · Tent & Co — .* Zum Angebot: http/)
-  assert.equal((await owner.send(`GET /api/projects/${project}/monetization/preview?label=Tip`)).status, 422)
-  await must(setBlocked(project, fitting.advertiserId, true))
-  assert.notEqual((await read(project, '/preview')).advertiser, 'Tent & Co')
+    await say('suits', asked, { role: 'assistant', content: answer })
+    await say('code', asked, { role: 'assistant', content: '```js\nconst a = 1\n```' })
+    await say('brief', asked, { role: 'assistant', content: 'Yes.' })
+    await say('unasked', { role: 'assistant', content: answer })
+    await say('excluded', { role: 'user', content: 'And after a divorce?' }, { role: 'assistant', content: answer })
+    await must(change(project, { excludedTopics: ['divorce'], minRelevance: 0.6, floorNanos: '50000000' }))
+    assert.equal((await preview()).sampleBecause, 'no_match')
+    assert.equal(matcher.matches.length, 1, 'only what could have had a recommendation is asked for')
+    const [question] = matcher.matches
+    assert.deepEqual([question?.turns, question?.answer], [[{ role: 'user', text: asked.content }], answer])
+    assert.deepEqual([question?.minRelevance, question?.floorNanos], [0.6, '50000000'])
+
+    const match = await addMatchedOffer(world.store.db)
+    matcher.reply = { outcome: 'matched', match }
+    const found = await preview()
+    assert.equal(found.reply, answer)
+    assert.deepEqual([found.match.conversation.id, found.match.advertiser], ['suits', match.advertiser])
+    assert.equal(found.sampleBecause, null)
+    assert.ok(found.block.startsWith(`**Ad** · ${match.advertiser} — Hush 45`), found.block)
+    const other = await preview('?label=Anzeige&format=plain')
+    assert.match(other.block, /^Anzeige · Northwind Audio .* Zum Angebot: http/)
+    assert.equal((await person.send(`GET /api/projects/${project}/monetization/preview?label=Tip`)).status, 422)
+
+    matcher.judgeReply = { outcome: 'sensitive' }
+    assert.deepEqual([(await preview()).match, (await preview()).sampleBecause], [null, 'no_match'])
+  } finally {
+    await close()
+    await matcher.close()
+  }
+  // The other console has no matcher.
+  assert.equal((await read(project, '/preview')).sampleBecause, 'no_matcher')
+})
+
+test('a call and its conversation show what the reply carried, under the reply that carried it, and to nobody else', async () => {
+  const project = await newProject(owner)
+  const offer = await addShopOffer({ advertiser: 'Tent & Co', headline: 'Trail Two tent' })
+  await addKeyPair(world.store, world.secrets, project)
+  const { db } = world.store
+  const { id: keyPairId } = await db
+    .selectFrom('key_pairs')
+    .select('id')
+    .where('project_id', '=', project)
+    .executeTakeFirstOrThrow()
+  const turn = async (question: string, answer: string, history: Message[] = []) => {
+    const callId = uuidv7()
+    const said: Message[] = [...history, { role: 'user', content: question }, { role: 'assistant', content: answer }]
+    const messages = numberOccurrences(said, Buffer.alloc(32, 2))
+    await addSettledCall(db, { id: callId, projectId: project, keyPairId })
+    await recordTurn(db, { conversation: { projectId: project, id: 'trip' }, callId, messages, retentionDays: 1 })
+    return callId
+  }
+  const former: Message = { role: 'assistant', content: 'Said elsewhere.' }
+  const first = await turn('A tent?', 'A light one.', [former])
+  const second = await turn('And a stove?', 'A small one.')
+  const third = await turn('And a map?', 'On paper.')
+  await recommend(project, offer, { callId: first, priceNanos: 1n }, 'test')
+  await recommend(project, offer, { callId: second, turn: 2 })
+  await recommend(project, offer, { callId: third }, 'aborted')
+  const { body: page } = await must(owner.send(`GET /api/projects/${project}/conversations/trip/messages`))
+  const carried = page.items.map(({ recommendation }: { recommendation: { state: string } | null }) => {
+    return recommendation?.state ?? null
+  })
+  assert.deepEqual(carried, [null, null, 'test', null, 'delivered', null, null])
+  const { body: call } = await must(owner.send(`GET /api/projects/${project}/calls/${completionIdOf(second, 'chat')}`))
+  const { id: _id, at: _at, ...recommendation } = call.recommendation
+  assert.deepEqual(recommendation, {
+    headline: 'Trail Two tent',
+    advertiser: 'Tent & Co',
+    label: 'Ad',
+    turn: 2,
+    relevance: 0.75,
+    priceNanos: '250000000',
+    state: 'delivered',
+  })
+  const { body: last } = await must(owner.send(`GET /api/projects/${project}/calls/${completionIdOf(third, 'chat')}`))
+  assert.equal(last.recommendation, null, 'nobody was shown it')
 })
 
 test('each call is counted under one reason, in words, for the time that was asked for', async () => {
@@ -355,7 +421,7 @@ test('each call is counted under one reason, in words, for the time that was ask
       ['test', 1],
     ],
   )
-  assert.match(day.outcomes[0].explanation, /stays free of recommendations/)
+  assert.match(day.outcomes[0].explanation, /such conversations get no recommendations/)
   assert.deepEqual((({ calls, recommended }) => [calls, recommended])(await read(project, '/outcomes')), [22, 4])
   assert.equal((await read(project, '/outcomes?range=30d')).calls, 122)
   assert.equal((await owner.send(`GET /api/projects/${project}/monetization/outcomes?range=1y`)).status, 422)

@@ -45,7 +45,7 @@ async function pictureOf(key: string, person: Person, ids: TenantIds): Promise<u
     [ids.publisher.slice(-12), 'domain'],
     [new URL(world.url).host, 'gateway'],
   ] as const
-  const spans = key.endsWith('/outcomes') ? 'hours' : 'days'
+  const spans = /\/(?:outcomes|catalogue)$/.test(key) ? 'hours' : 'days'
   const plain = createPlainer({ known: ids, hidden, spans, sinceMs: startedMs })
   const before = await takePicture()
   const answer = await person.send(address, { body })

@@ -303,10 +303,11 @@ test('a download ends where its reader was removed', async () => {
 
 test('an operator’s decision stands: neither a confirmed address nor the old record undoes it', async () => {
   const late = await newPerson(world, { confirms: false })
+  const { publisherId } = late
   const decide = (isActivated: boolean) =>
     world.store.db
       .transaction()
-      .execute((tx) => setPublisherActivated(tx, OPERATOR, { publisherId: late.publisherId, isActivated }))
+      .execute((tx) => setPublisherActivated(tx, OPERATOR, { publisherId, isActivated, sandboxDomain: undefined }))
   await decide(true)
   await decide(false)
   const token = await mailedToken(world, late.email, 'activate')

@@ -265,7 +265,7 @@ test('spans that make no sense are refused with a sentence', async () => {
   for (const [search, field] of [
     ['from=2020-01-01', { path: 'from', message: 'At most 400 days at once.' }],
     ['from=2026-02-02&to=2026-01-01', { path: 'from', message: 'The beginning must be before the end.' }],
-    ['from=yesterday', { path: 'from', message: 'Write a date like 2026-11-15.' }],
+    ['from=yesterday', { path: 'from', message: 'Enter a date like 2026-11-15.' }],
     ['from=2025-01-01&to=2025-01-15&every=hour', { path: 'from', message: 'By hour, at most 14 days at once.' }],
   ] as const) {
     const { status, body } = await person.send(`GET /api/projects/${project}/usage?${search}`)

@@ -274,9 +274,9 @@ test('the matcher of the image has its engine and its encoder, and builds its in
   }
 })
 
-/** The first page with its policy, and a script of it as the build has compressed it. */
+/** A page of the app with its policy, and a script of it as the build has compressed it. */
 async function expectWebApp(consoleUrl: string): Promise<void> {
-  const page = await fetch(consoleUrl, { headers: { accept: 'text/html' } })
+  const page = await fetch(`${consoleUrl}/sign-in`, { headers: { accept: 'text/html' } })
   const [, script = ''] = /<script type="module"[^>]* src="(\/assets\/[^"]+\.js)"/.exec(await page.text()) ?? []
   assert.equal(page.status, 200)
   assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self';/)

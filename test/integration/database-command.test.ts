@@ -77,7 +77,7 @@ test('logins that are there keep their passwords unless new ones are asked for, 
     stderr,
     new RegExp(`${PREFIX}_gateway_login, .* are there already and may be in use \\(no connections\\)\\. `),
   )
-  assert.match(stderr, /--prefix \S+ makes a second set without a gap; --new-passwords gives these new ones/)
+  assert.match(stderr, /--prefix \S+ makes a second set without a gap; --new-passwords gives these new passwords/)
   const { stdout } = await logins('--new-passwords')
   const [, url = ''] = /^PARLEY_GATEWAY_DATABASE_URL=(\S+)$/m.exec(stdout) ?? []
   assert.notEqual(await kept('gateway'), before)

@@ -51,3 +51,11 @@ test('a connection that does not answer in time is not used again', async () => 
   assert.equal((await one()).rows[0]?.one, 1)
   await until(() => proxy.openConnections === 1) // the silent one is closed
 })
+
+test('a transaction that loses its connection tells why it was lost', async () => {
+  const endedItself = store.db
+    .transaction()
+    .execute((tx) => sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx))
+  await assert.rejects(endedItself, /terminating connection due to administrator command/)
+  assert.equal((await one()).rows[0]?.one, 1)
+})

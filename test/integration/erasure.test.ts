@@ -16,7 +16,7 @@ import { PRICE, until } from '../support/world.ts'
 /** What goes with a conversation or an end user that somebody erases: decide it here for a new table, too. */
 
 const ERASED = {
-  conversation_id: ['call_metadata', 'conversation_sums', 'idempotency_keys', 'messages'],
+  conversation_id: ['call_metadata', 'conversation_sums', 'idempotency_keys', 'message_words', 'messages'],
   end_user_id: ['call_metadata', 'end_user_days'],
 }
 type Column = keyof typeof ERASED

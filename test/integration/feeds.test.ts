@@ -149,7 +149,7 @@ describe('what a run does to the catalogue', () => {
       shop,
       jsonLines([...items('a b c d e'), itemOf('f', { price: 'x' }), itemOf('new')]),
     )
-    assert.match(refused.refusal ?? '', /would remove 4 of 10 offers \(40 %\).*--confirm-removal/)
+    assert.match(refused.refusal ?? '', /would remove 4 of 10 offers \(40%\).*--confirm-removal/)
     assert.equal(refused.isPublished, false)
     assert.equal(await idsOf(shop), 'a b c d e f g h i j')
     const [run] = await listFeedRuns(store.db, { limit: 1 })

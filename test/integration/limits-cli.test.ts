@@ -73,7 +73,7 @@ test('what names nobody, or more than one, is told so', async () => {
   assert.match(await refused('limits', 'show'), whose)
   assert.match(await refused('limits', 'show', '--project', project.id, '--end-users', project.id), whose)
   assert.match(await refused('limits', 'show', '--end-user', uuidv7()), whose)
-  assert.match(await refused('limits', 'set', '--project', project.id), /^Nothing was said to change/)
+  assert.match(await refused('limits', 'set', '--project', project.id), /^Nothing to change/)
   assert.match(await refused('limits', 'show', '--key', 'ply_pk_00none'), /^There is no key pair ply_pk_00none\./)
   assert.match(
     await refused('limits', 'set', '--project', project.id, '--end-user', uuidv7(), '--day', '1'),

@@ -21,7 +21,25 @@ const FUNCTIONS_BEFORE = join(ROOT, 'test/fixtures/functions-before')
 /** The newest migration of that version. */
 const NEWEST_BEFORE = '0033_extra_body.sql'
 /** Made since. */
-const NEW_FUNCTIONS = new Set(['browser_session_begin', 'browser_sessions_forget', 'limits_note'])
+const NEW_FUNCTIONS = new Set([
+  'add_missing_words',
+  'advertiser_account',
+  'browser_session_begin',
+  'browser_sessions_forget',
+  'click_reverse',
+  'click_salt',
+  'clicks_apply',
+  'clicks_decide',
+  'clicks_write',
+  'create_sandbox',
+  'earnings_account',
+  'earnings_release',
+  'keep_message_words',
+  'limits_note',
+  'message_text',
+  'message_word_keys',
+  'search_messages',
+])
 
 let database: TestDatabase
 let client: Client

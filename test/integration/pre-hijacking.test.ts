@@ -57,7 +57,7 @@ test('nobody adds a second factor or a passkey, or invites others, before the ad
   const stranger = await hijack('first@example.com')
   for (const key of NEEDS_CONFIRMED) {
     const { status, body } = await stranger.send(key.replace(':publisher', stranger.publisherId))
-    const sentence = 'Confirm your address first. The link is in the mail to you.'
+    const sentence = 'Confirm your address first. The link is in the email we sent you.'
     assert.deepEqual([status, body.message], [409, sentence], key)
   }
 })

@@ -155,7 +155,7 @@ test('a price that looks like a mistake is named and stops everything, until it 
   assert.equal(code, 1)
   assert.match(stdout, /^Refused: small: input is less than a tenth of what it was; /m)
   assert.match(stdout, /^Refused: free: output is free; /m)
-  assert.match(stdout, /If it is none: --allow small --allow free\n$/)
+  assert.match(stdout, /If it is correct: --allow small --allow free\n$/)
   assert.deepEqual(await rows(), before)
   const allowed = ['--only', 'f*', '--allow', 'free', '--yes']
   assert.partialDeepStrictEqual(await asked('model', 'import', '--file', file, ...FROM, ...allowed), { applied: true })

@@ -68,7 +68,7 @@ test('however many networks guess, a hundred passwords a day are tried; a device
   )
   const elsewhere = await signIn(openBrowser(world), email)
   assert.equal(elsewhere.status, 429, 'also the right password, on a device that nobody knows')
-  assert.match(elsewhere.body.message, /a device that you signed in on before, or have a link sent/)
+  assert.match(elsewhere.body.message, /a device you have used before, or reset your password/)
   await must(owner.send('POST /api/auth/sign-out'))
   await must(signIn(owner, email))
 

@@ -11,11 +11,15 @@ import * as conversations from '../../src/store/calls/conversations.ts'
 import * as endUserPages from '../../src/store/calls/end-user-pages.ts'
 import * as endUsers from '../../src/store/calls/end-users.ts'
 import * as ignoredFields from '../../src/store/calls/ignored-fields.ts'
+import * as refusedRequests from '../../src/store/calls/refused-requests.ts'
 import * as metadata from '../../src/store/calls/metadata.ts'
 import { findCountedLimits } from '../../src/store/billing/limits.ts'
 import type { Db, Store, Tx } from '../../src/store/database.ts'
 import * as browserSessions from '../../src/store/projects/browser-session-pages.ts'
 import { forgetSessions } from '../../src/store/projects/browser-sessions.ts'
+import * as alerts from '../../src/store/projects/alerts.ts'
+import * as deliveries from '../../src/store/projects/webhook-deliveries.ts'
+import * as endpoints from '../../src/store/projects/webhook-endpoints.ts'
 import * as domains from '../../src/store/projects/domains.ts'
 import { countCallers } from '../../src/store/health.ts'
 import { dismissOnboarding, findFirstSteps } from '../../src/store/projects/first-steps.ts'
@@ -26,8 +30,9 @@ import { insertKeyPair, listKeyPairs } from '../../src/store/projects/keys.ts'
 import * as members from '../../src/store/accounts/members.ts'
 import { insertPrice, upsertModel } from '../../src/store/catalogue/models.ts'
 import * as monetization from '../../src/store/recommendations/monetization.ts'
-import { findPayment, listPayments } from '../../src/store/billing/payments.ts'
+import { findPaid, findPayment, listPayments, listTopUps, markPaid } from '../../src/store/billing/payments.ts'
 import { lockPlaygroundKey, upsertPlaygroundKey } from '../../src/store/projects/playground-keys.ts'
+import * as savedPrompts from '../../src/store/projects/saved-prompts.ts'
 import * as projects from '../../src/store/projects/projects.ts'
 import { closePublisher, setPublisherActivated, setPublisherName } from '../../src/store/accounts/publishers.ts'
 import { countTurns, findRecommended, noteSensitive } from '../../src/store/recommendations/records.ts'
@@ -35,13 +40,17 @@ import * as recommendations from '../../src/store/recommendations/reports.ts'
 import { cutSome, requestCut, withdrawCut } from '../../src/store/calls/retention-cuts.ts'
 import { listAnomalies, sumAnomalies } from '../../src/store/billing/usage-anomalies.ts'
 import * as usage from '../../src/store/billing/usage.ts'
+import * as autoTopUps from '../../src/store/billing/top-ups/auto-top-ups.ts'
+import * as cards from '../../src/store/billing/top-ups/wallet-cards.ts'
 import * as walletAlerts from '../../src/store/billing/wallet-alerts.ts'
 import { listLedger, sumChargedSince } from '../../src/store/billing/wallet-ledger.ts'
 import * as wallets from '../../src/store/billing/wallets.ts'
 import { rollUpUsage } from '../../src/worker/roll-up-usage.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
-import { fillSite, newSite, rowsOfSite, SHARED, type Site } from '../support/sites.ts'
+import { refusalOf } from '../support/refused-requests.ts'
+import { addSavedPrompt } from '../support/saved-prompts.ts'
+import { fillSite, newSite, rowsOfSite, SHARED, topUpIdOf, type Site } from '../support/sites.ts'
 import { ownedTables, rowsAs } from '../support/tenancy.ts'
 import { PRICE, until } from '../support/world.ts'
 
@@ -160,6 +169,17 @@ const READS: Record<string, Read> = {
   findMetadata: (db, its, other) => metadata.findMetadata(db, its.projectId, [its.callId, other.callId]),
   listIgnoredFields: (db, { projectId }) =>
     ignoredFields.listIgnoredFields(db, projectId, { keptMs: 86_400_000, most: 10 }),
+  listRefusedRequests: (db, its) => refusedRequests.listRefusedRequests(db, search(its)),
+  'listRefusedRequests of a code': (db, its) =>
+    refusedRequests.listRefusedRequests(db, { ...search(its), codes: ['invalid_value', 'keys_invalid'] }),
+  'listRefusedRequests of a key': (db, its, other) =>
+    both(its, other, ({ keyPairId }) => refusedRequests.listRefusedRequests(db, { ...search(its), keyPairId })),
+  'listRefusedRequests of a code and a key': (db, its, other) =>
+    both(its, other, ({ keyPairId }) =>
+      refusedRequests.listRefusedRequests(db, { ...search(its), codes: ['invalid_value'], keyPairId }),
+    ),
+  findRefusedRequest: (db, its, other) =>
+    both(its, other, ({ refusedId }) => refusedRequests.findRefusedRequest(db, its.projectId, refusedId)),
   'findCallsById by request': (db, { projectId }) =>
     calls.findCallsById(db, projectId, { requestId: SHARED.requestId }),
   findEndpoints: (db, its, other) => both(its, other, ({ callId }) => calls.findEndpoints(db, its.projectId, [callId])),
@@ -212,10 +232,35 @@ const READS: Record<string, Read> = {
   listOwners: (db, { publisherId }) => members.listOwners(db, publisherId),
   holdRole: (db, { publisherId }) => members.holdRole(db, publisherId, userId),
   countMembers: (db, { publisherId }) => members.countMembers(db, publisherId),
+  listAlertRules: (db, { projectId }) => alerts.listAlertRules(db, projectId),
+  listOpenAlerts: (db, { projectId }) => alerts.listOpenAlerts(db, projectId),
+  listClosedAlerts: (db, { projectId }) => alerts.listClosedAlerts(db, projectId, { before: undefined, most: 10 }),
+  listEndpoints: (db, { projectId }) => endpoints.listEndpoints(db, projectId),
+  lockEndpoint: (db, its, other) =>
+    both(its, other, ({ endpointId }) => endpoints.lockEndpoint(db, its.projectId, endpointId)),
+  listDeliveries: (db, its, other) =>
+    both(its, other, ({ endpointId }) =>
+      deliveries.listDeliveries(db, endpointId, { projectId: its.projectId, before: undefined, most: 10 }),
+    ),
   findMonetization: (db, { projectId }) => monetization.findMonetization(db, projectId),
   lockMonetization: (db, { projectId }) => monetization.lockMonetization(db, projectId),
   listPayments: (db, { projectId }) => listPayments(db, projectId, 10),
+  findCard: (db, { projectId }) => cards.findCard(db, projectId),
+  findAutoTopUp: (db, { projectId }) => autoTopUps.findAutoTopUp(db, projectId),
+  sumThisMonth: (db, { projectId }) => autoTopUps.sumThisMonth(db, projectId),
+  listTopUps: (db, { projectId }) => listTopUps(db, projectId, { after: undefined, most: 10 }),
+  // The place of another's payment is no place in this list.
+  'listTopUps after one': (db, its, other) =>
+    both(its, other, ({ name }) => listTopUps(db, its.projectId, { after: topUpIdOf(name), most: 10 })),
+  findPaid: async (db, its, other) => {
+    for (const { sessionId } of [its, other]) await markPaid(db, sessionId, `pi-${sessionId}`, 0n)
+    return both(its, other, ({ sessionId }) => findPaid(db, its.projectId, sessionId))
+  },
   findPayment: (db, its, other) => both(its, other, ({ sessionId }) => findPayment(db, its.projectId, sessionId)),
+  listSavedPrompts: (db, { projectId }) => savedPrompts.listSavedPrompts(db, projectId, 10),
+  findSavedPrompt: (db, its, other) =>
+    both(its, other, ({ savedPromptId }) => savedPrompts.findSavedPrompt(db, its.projectId, savedPromptId)),
+  countSavedPrompts: (db, { projectId }) => savedPrompts.countSavedPrompts(db, projectId),
   lockPlaygroundKey: (db, { projectId }) => lockPlaygroundKey(db, projectId),
   listProjects: (db, { publisherId }) => projects.listProjects(db, publisherId),
   findProject: (db, { projectId }) => projects.findProject(db, projectId),
@@ -223,6 +268,8 @@ const READS: Record<string, Read> = {
   findRecommended: (db, its, other) =>
     findRecommended(db, its.projectId, [its.recommendationId, other.recommendationId]),
   listRecommendations: (db, { projectId }) => recommendations.listRecommendations(db, projectId, { most: 10 }),
+  findRecommendationsOfCalls: (db, its, other) =>
+    recommendations.findRecommendationsOfCalls(db, its.projectId, [its.callId, other.callId]),
   sumOutcomes: (db, { projectId }) => recommendations.sumOutcomes(db, projectId, EVER),
   listLatestReplies: (db, { projectId }) => recommendations.listLatestReplies(db, projectId, 1_000),
   sumAnomalies: (db, { projectId }) => sumAnomalies(db, { sinceMs: 3_600_000, projectId }),
@@ -291,6 +338,13 @@ const WRITES: Record<string, Read> = {
       { projectId, name: SHARED.ignoredField, times: 9, lastAt: new Date() },
       { projectId, name: 'new', times: 9, lastAt: new Date() },
     ]),
+  addRefusedRequests: (db, its, other) =>
+    refusedRequests.addRefusedRequests(db, [
+      refusalOf(its, { times: 9 }),
+      refusalOf(its, { id: its.refusedId, times: 9 }),
+      // One that says another's id adds nothing to it.
+      refusalOf(its, { id: other.refusedId, times: 9 }),
+    ]),
   setDomainVerified: (db, { projectId }) => domains.setDomainVerified(db, projectId, null),
   setDomainName: (db, { projectId }) => domains.setDomainName(db, projectId, 'new.example.com', 'new'),
   saveCheck: async (db, { projectId }) => {
@@ -299,6 +353,14 @@ const WRITES: Record<string, Read> = {
     const file = { outcome: 'absent' as const, reason: null, status: null }
     await domains.saveCheck(db, projectId, standing!, { dns, file })
   },
+  insertSavedPrompt: (db, { projectId }) => addSavedPrompt(db, projectId),
+  updateSavedPrompt: (db, its, other) =>
+    both(its, other, ({ savedPromptId: id }) =>
+      savedPrompts.updateSavedPrompt(db, its.projectId, { id, name: 'new' }, null),
+    ),
+  deleteSavedPrompt: (db, its, other) =>
+    both(its, other, ({ savedPromptId }) => savedPrompts.deleteSavedPrompt(db, its.projectId, savedPromptId)),
+  eraseSavedPrompts: (db, { projectId }) => savedPrompts.eraseSavedPrompts(db, projectId),
   dismissOnboarding: (db, { projectId }) => dismissOnboarding(db, projectId),
   upsertInvitation: (db, { publisherId }) =>
     invitations.upsertInvitation(db, {
@@ -347,6 +409,43 @@ const WRITES: Record<string, Read> = {
     await requestCut(db, projectId, 9)
     while (await cutSome(db, 1_000));
   },
+  setAutoTopUp: (db, { projectId }) =>
+    autoTopUps.setAutoTopUp(db, projectId, { threshold: 9n, amount: 20_000_000n, monthMax: 20_000_000n }),
+  deleteAutoTopUp: (db, { projectId }) => autoTopUps.deleteAutoTopUp(db, projectId),
+  setStanding: (db, { projectId }) =>
+    autoTopUps.setStanding(db, projectId, { declines: 1, nextTryAt: new Date(), pausedAt: null }),
+  takeUntold: async (db, its, other) => {
+    await sql`update auto_top_ups set untold_failure = 'declined' where project_id = ${its.projectId}`.execute(db)
+    assert.equal(await autoTopUps.takeUntold(db, other.projectId), undefined)
+    assert.equal((await autoTopUps.takeUntold(db, its.projectId))?.failure, 'declined')
+    await autoTopUps.setUntold(db, its.projectId, 'declined again')
+  },
+  markTopUpFailed: (db, { name }) => autoTopUps.markFailed(db, topUpIdOf(name), 'declined'),
+  setTax: (db, { name }) => autoTopUps.setTax(db, topUpIdOf(name), 9n),
+  removeCard: (db, { projectId }) => cards.removeCard(db, projectId),
+  forgetCard: (db, { name }) => cards.forgetCard(db, `pm-${name}`),
+  setAlertRule: (db, { projectId }) =>
+    alerts.setAlertRule(db, projectId, { kind: 'error_rate', enabled: false, threshold: null }),
+  closeAlert: (db, its, other) => both(its, other, ({ alertId }) => alerts.closeAlert(db, its.projectId, alertId)),
+  deleteAlerts: (db, { projectId }) => alerts.deleteAlerts(db, projectId),
+  changeEndpoint: (db, its, other) =>
+    both(its, other, ({ endpointId }) =>
+      endpoints.changeEndpoint(db, its.projectId, endpointId, {
+        url: 'https://new.example.com/',
+        eventTypes: ['key.created'],
+        offBecause: null,
+        isNew: true,
+      }),
+    ),
+  replaceEndpointSecret: async (db, its, other) => {
+    await endpoints.replaceEndpointSecret(db, its.projectId, its.endpointId, 'new')
+    await assert.rejects(endpoints.replaceEndpointSecret(db, its.projectId, other.endpointId, 'new'))
+  },
+  deleteEndpoint: (db, its, other) =>
+    both(its, other, ({ endpointId }) => endpoints.deleteEndpoint(db, its.projectId, endpointId)),
+  deleteWebhooks: (db, { projectId }) => endpoints.deleteWebhooks(db, projectId),
+  addEvent: (db, { projectId }) =>
+    deliveries.addEvent(db, { id: uuidv7(), projectId, type: 'key.created', objectKey: 'key', body: 'new' }),
   setAlert: (db, { projectId }) => walletAlerts.setAlert(db, projectId, 9n),
   deleteAlert: (db, { projectId }) => walletAlerts.deleteAlert(db, projectId),
   markTold: (db, { name, ...site }) =>
@@ -363,7 +462,7 @@ for (const [name, write] of Object.entries(WRITES))
     }))
 
 test('what is found, changed or deleted by its id is that and nothing beside it', async () => {
-  const { publisherId, projectId, invitationId, keyPairId, browserSessionId } = theirs
+  const { publisherId, projectId, invitationId, keyPairId, browserSessionId, savedPromptId: id } = theirs
   assert.equal(await invitations.findInvitation(store.db, publisherId, uuidv7()), undefined)
   assert.equal(await keyPairs.lockKeyPair(store.db, projectId, uuidv7()), undefined)
   const changes: Record<string, (tx: Db) => Promise<unknown>> = {
@@ -372,6 +471,8 @@ test('what is found, changed or deleted by its id is that and nothing beside it'
     endKeyPair: (tx) => keyPairs.endKeyPair(tx, projectId, keyPairId),
     switchKeyPair: (tx) => keyPairs.switchKeyPair(tx, projectId, keyPairId, false),
     deleteKeyPair: (tx) => keyPairs.deleteKeyPair(tx, projectId, keyPairId),
+    updateSavedPrompt: (tx) => savedPrompts.updateSavedPrompt(tx, projectId, { id, name: 'new' }, null),
+    deleteSavedPrompt: (tx) => savedPrompts.deleteSavedPrompt(tx, projectId, id),
     endBrowserSession: (tx) => browserSessions.endBrowserSessions(tx, projectId, { id: browserSessionId }),
   }
   for (const [name, change] of Object.entries(changes))
@@ -396,7 +497,7 @@ test('a project that has nothing yet has nothing of the others', () =>
     const { projectId: id, publisherId } = empty
     const domain = { domain: 'empty.example.com', verificationToken: 'empty', domainVerifiedAt: null }
     await projects.insertProject(tx, { id, publisherId, name: 'empty', ...domain })
-    const steps = { domainVerifiedAt: null, dismissedAt: null, hasKeyPair: false, hasCredit: false }
+    const steps = { domainVerifiedAt: null, dismissedAt: null, hasKeyPair: false, hasCredit: false, isSandbox: false }
     assert.deepEqual(await findFirstSteps(tx, id), steps)
     assert.equal(await walletAlerts.findAlert(tx, id), undefined)
     assert.deepEqual(await monetization.findMonetization(tx, id), DEFAULT_SETTINGS)

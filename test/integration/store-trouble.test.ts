@@ -228,9 +228,12 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
     metrics,
     secrets,
     leaseMs: 15_000,
+    stripe: undefined,
     mail: { smtpUrl: undefined, from: 'Parley <parley@example.com>' },
     checkDomain: () => Promise.reject(new Error('nothing is due')),
+    postWebhook: () => Promise.reject(new Error('nothing is due')),
     kept: KEPT_DAYS,
+    tellsFigures: false,
     consoleUrl: 'http://console.test',
   })
   await sleep(1_000)

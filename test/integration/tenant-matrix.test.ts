@@ -81,7 +81,7 @@ test('a route that needs a fresh proof is refused when the last one is eleven mi
   await sql`update sessions s set proven_at = now() - interval '11 minutes' from users u
     where u.id = s.user_id and u.email = ${person.email}`.execute(world.store.db)
   const needing = sampled.filter((key) => 'freshProof' in contract[key as keyof typeof contract])
-  assert.equal(needing.length, 17)
+  assert.equal(needing.length, 22)
   for (const key of needing) {
     const { status, body } = await send(person, key, idsFor(key, ids))
     assert.deepEqual([status, body.code], [403, 'proof_needed'], key)
@@ -150,6 +150,20 @@ const LEAST_ROLE: Record<string, MemberRole> = {
   'PATCH /api/projects/:project/domain': 'admin',
   'POST /api/projects/:project/checkouts': 'admin',
   'PUT /api/projects/:project/wallet-alert': 'admin',
+  'PUT /api/projects/:project/auto-top-up': 'admin',
+  'DELETE /api/projects/:project/auto-top-up': 'admin',
+  'DELETE /api/projects/:project/card': 'admin',
+  // It has the payer's name and address on it.
+  'GET /api/projects/:project/top-ups/:payment/invoice': 'admin',
+  'PUT /api/projects/:project/alert-rules': 'admin',
+  'GET /api/projects/:project/webhooks': 'admin',
+  'POST /api/projects/:project/webhooks': 'admin',
+  'POST /api/projects/:project/webhooks/:endpoint/secret': 'admin',
+  'PATCH /api/projects/:project/webhooks/:endpoint': 'admin',
+  'DELETE /api/projects/:project/webhooks/:endpoint': 'admin',
+  'POST /api/projects/:project/webhooks/:endpoint/test': 'admin',
+  'GET /api/projects/:project/webhooks/:endpoint/deliveries': 'admin',
+  'POST /api/projects/:project/webhook-deliveries/:delivery/replay': 'admin',
   'DELETE /api/projects/:project/conversations/:conversation': 'admin',
   'PUT /api/projects/:project/limits': 'admin',
   'PUT /api/projects/:project/end-user-limits': 'admin',
@@ -169,8 +183,13 @@ const LEAST_ROLE: Record<string, MemberRole> = {
   'DELETE /api/projects/:project/keys/:key/browser-sessions': 'developer',
   'POST /api/projects/:project/playground': 'developer',
   'POST /api/projects/:project/playground/code': 'developer',
+  'POST /api/projects/:project/saved-prompts': 'developer',
+  'PUT /api/projects/:project/saved-prompts/:prompt': 'developer',
+  'PATCH /api/projects/:project/saved-prompts/:prompt': 'developer',
+  'DELETE /api/projects/:project/saved-prompts/:prompt': 'developer',
   'POST /api/projects/:project/onboarding/dismiss': 'developer',
   'POST /api/projects/:project/end-users/search': 'viewer',
+  'POST /api/projects/:project/message-search': 'viewer',
   'POST /api/publishers/:publisher/leave': 'viewer',
 }
 /** Their samples are about an owner, whom nobody else may touch. */

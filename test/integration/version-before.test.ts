@@ -15,6 +15,8 @@ import type { Login } from '../../src/store/database-logins.ts'
 import { listFunctions } from '../../src/store/sql-functions.ts'
 import { ROOT } from '../support/commands.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
+import { click as clickOnce, fund, show } from '../support/clicks.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { settlementOf } from '../support/ledger.ts'
 import { loginUrl } from '../support/logins.ts'
 import { readTree } from '../support/source-tree.ts'
@@ -70,7 +72,7 @@ after(async () => {
   await database.drop()
 })
 
-/** A project that was topped up, with a call that was settled, one whose gateway is dead, and a payment that was made. */
+/** A project that was topped up, with a click that was paid for, a call that was settled, one whose gateway is dead, and a payment that was made. */
 async function seed(): Promise<Record<string, string>> {
   const { db } = store
   const secrets = createSecrets([{ version: 1, bytes: randomBytes(32) }])
@@ -92,7 +94,7 @@ async function seed(): Promise<Record<string, string>> {
 
   await creditWallet(db, { id: topup, projectId: project, amount: 100n, kind: 'topup', reference: 'x', reason: null })
   await insertPayment(db, { sessionId: 'cs_1', projectId: project, amount: 10_000_000n, currency: 'usd' })
-  await markPaid(db, 'cs_1', 'pi_1')
+  await markPaid(db, 'cs_1', 'pi_1', 0n)
   await sql`insert into payment_returns (id, payment_intent, kind, amount_nanos)
     values ('re_1', 'pi_1', 'refund', 4000000)`.execute(db)
   await sql`update publishers set trial_credit_nanos = 5`.execute(db)
@@ -103,6 +105,11 @@ async function seed(): Promise<Record<string, string>> {
     values (${project}, decode(repeat('01', 32), 'hex'), decode(repeat('02', 32), 'hex'), ${call}, ${gateway})`.execute(
     db,
   )
+  const match = await addOffer(db)
+  await fund(db, match.advertiserId, 1_000_000_000n)
+  const [recommendation = ''] = await show(db, match, project)
+  const click = uuidv7()
+  await clickOnce(db, recommendation, { id: click })
   const { key } = await db.selectFrom('tenant_key').select('key').executeTakeFirstOrThrow()
   const nowMs = Date.now()
   return {
@@ -114,6 +121,9 @@ async function seed(): Promise<Record<string, string>> {
     settled,
     gateway,
     topup,
+    advertiser: match.advertiserId,
+    recommendation,
+    click,
     id: uuidv7(),
     now: new Date(nowMs + 1_000).toISOString(),
     yesterday: new Date(nowMs - 24 * 3_600_000).toISOString(),

@@ -6,13 +6,15 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import { KEPT_DAYS, KEPT_MS } from '../../src/rules/retention.ts'
 import { deleteConversation, findConversations, recordTurn } from '../../src/store/calls/conversations.ts'
+import { addRefusedRequests } from '../../src/store/calls/refused-requests.ts'
 import type { Store } from '../../src/store/database.ts'
 import { archiveProject } from '../../src/store/projects/projects.ts'
-import { findRecommendation } from '../../src/store/recommendations/records.ts'
+import { findShown } from '../../src/store/recommendations/clicks.ts'
 import { listRecommendations } from '../../src/store/recommendations/reports.ts'
 import { addBrowserSession } from '../support/browser-sessions.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { addSettledCall } from '../support/ledger.ts'
+import { refusalOf } from '../support/refused-requests.ts'
 import { createSchedule } from '../support/schedule.ts'
 import { at, createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
@@ -320,7 +322,7 @@ test('what was recommended stays readable when its offer is erased, also what th
   const removed_at = at(-KEPT_MS.removedOffers - A_MOMENT_MS)
   await store.db.updateTable('offers').set({ removed_at }).where('id', '=', offer.offerId).execute()
   // The job of another worker, which has not looked at recommendations yet.
-  const linkBefore = await findRecommendation(store.db, recommendation)
+  const [linkBefore] = await findShown(store.db, [recommendation])
   const fresh = createWorkerOfItsOwn()
   await fresh('forget offers')
   const offers = store.db.selectFrom('offers').select('id').where('id', '=', offer.offerId)
@@ -330,7 +332,7 @@ test('what was recommended stays readable when its offer is erased, also what th
     listed.map(({ headline, advertiser }) => ({ headline, advertiser })),
     [{ headline: 'A red lamp', advertiser: 'Gone' }],
   )
-  assert.deepEqual(await findRecommendation(store.db, recommendation), linkBefore)
+  assert.deepEqual(await findShown(store.db, [recommendation]), [linkBefore])
 })
 
 const SHOWN = {
@@ -508,5 +510,21 @@ test('which fields were ignored is forgotten after 30 days', async () => {
     before: ['0 days ago', '30 days ago', '31 days ago'],
     after: ['0 days ago', '30 days ago'],
     counted: 1,
+  })
+})
+
+test('a refused request is forgotten after 14 days, and at once when its project is deleted', async () => {
+  const { id: projectId, keyPairId } = await world.newProject()
+  const { id: deletedId, keyPairId: deletedPairId } = await world.newProject()
+  const old = (ageMs: number) => ({ lastAt: new Date(Date.now() - ageMs) })
+  const past = refusalOf({ projectId, keyPairId }, old(KEPT_MS.refusedRequests + A_MOMENT_MS))
+  const kept = refusalOf({ projectId, keyPairId }, old(KEPT_MS.refusedRequests - A_MOMENT_MS))
+  const deleted = refusalOf({ projectId: deletedId, keyPairId: deletedPairId })
+  await addRefusedRequests(store.db, [past, kept, deleted])
+  await archiveProject(store.db, deletedId)
+  assert.deepEqual(await erasedBy('forget refused requests', 'refused_requests', 'id'), {
+    before: [past.id, kept.id, deleted.id],
+    after: [kept.id],
+    counted: 2,
   })
 })

@@ -8,7 +8,7 @@ const NEWER = 'test/integration/migrate-newer.test.ts'
 export const ARCHIVING: readonly Mutant[] = [
   {
     bug: 'the sums of archived days are left out of the full check',
-    file: 'src/store/billing/ledger-check-full.ts',
+    file: 'src/store/billing/ledger-check/full.ts',
     from: 'if (!charges) addCharges(entries',
     to: 'if (charges) addCharges(entries',
     test: ARCHIVE,
@@ -17,7 +17,7 @@ export const ARCHIVING: readonly Mutant[] = [
   },
   {
     bug: 'a day that is archived while the full check reads it ends the check',
-    file: 'src/store/billing/ledger-check-full.ts',
+    file: 'src/store/billing/ledger-check/full.ts',
     from: "const UNDEFINED_TABLE = '42P01'",
     to: "const UNDEFINED_TABLE = '42P00'",
     test: ARCHIVE,
@@ -36,7 +36,7 @@ export const ARCHIVING: readonly Mutant[] = [
   },
   {
     bug: 'a late charge of an archived call is believed whenever it was made',
-    file: 'src/store/billing/ledger-check-entries.ts',
+    file: 'src/store/billing/ledger-check/entries.ts',
     from: '(select t.created_at <= s.archived_at and t.reference',
     to: '(select t.reference',
     test: ARCHIVE,
@@ -82,7 +82,7 @@ export const ARCHIVING: readonly Mutant[] = [
   },
   {
     bug: 'the full check holds one snapshot while it reads everything',
-    file: 'src/store/billing/ledger-check.ts',
+    file: 'src/store/billing/ledger-check/ledger-check.ts',
     from: 'await readAll(reading, first.boundary)',
     to: 'await snapshot(db).execute(async (tx) => (await tx.selectFrom("wallets").select("project_id").execute(), readAll(reading, first.boundary)))',
     test: 'test/integration/audit-snapshots.test.ts',

@@ -62,8 +62,8 @@ export const CLI: Mutant[] = [
   {
     bug: 'the example of a new pair names a model that is refused',
     file: 'src/cli/projects/keys.ts',
-    from: ' && (allowed === null || allowed.includes(model.id))',
-    to: '',
+    from: 'defaultModelOf(await listServedModels(db), project.allowed_models)',
+    to: 'defaultModelOf(await listServedModels(db))',
     test: 'test/integration/cli.test.ts',
     title: 'the example of a new key pair names a model that the project may use',
   },

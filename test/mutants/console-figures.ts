@@ -38,9 +38,18 @@ export const CONSOLE_FIGURES: Mutant[] = [
       'the first steps turn true one by one, and only all of them together can be put away, once and for everybody',
   },
   {
+    bug: 'a call that failed is the first request',
+    file: 'src/console/projects/home.ts',
+    from: 'isAnswered: answered !== undefined }',
+    to: 'isAnswered: row !== undefined }',
+    test: 'test/integration/console-home.test.ts',
+    title:
+      'the first steps turn true one by one, and only all of them together can be put away, once and for everybody',
+  },
+  {
     bug: 'the first steps can be put away before a call was made',
     file: 'src/console/projects/home.ts',
-    from: 'if (!isDone || (await newestCall(db, project.id)) === null)',
+    from: 'if (!isDone || !(await firstCallOf(db, project.id)).isAnswered)',
     to: 'if (!isDone)',
     test: 'test/integration/console-home.test.ts',
     title:
@@ -262,5 +271,56 @@ export const CONSOLE_FIGURES: Mutant[] = [
     to: 'String(rows.at(-1)?.seq) : null',
     test: 'test/integration/console-conversations.test.ts',
     title: 'the viewer gets readable messages: no image, tool calls apart, and whether the text is still there',
+  },
+  {
+    bug: 'the filter for any other status leaves all of them',
+    file: 'src/store/calls/calls.ts',
+    from: 'sql`c.status <> all (${status.not}::int2[])`',
+    to: 'sql`true`',
+    test: 'test/integration/console-explore.test.ts',
+    title:
+      'a status, an error code, a price, caching and the reason of a recommendation each leave exactly their calls',
+  },
+  {
+    bug: 'the reason of a recommendation filters nothing',
+    file: 'src/store/calls/calls.ts',
+    from: 'sql`c.recommendation_outcome = ${filters.recommendationOutcome}`',
+    to: 'sql`true`',
+    test: 'test/integration/console-explore.test.ts',
+    title:
+      'a status, an error code, a price, caching and the reason of a recommendation each leave exactly their calls',
+  },
+  {
+    bug: 'what a provider refuses is promised of its models',
+    file: 'src/console/projects/models.ts',
+    from: 'new Set([...unsupportedFields, ...provider.unsupportedFields])',
+    to: 'new Set(unsupportedFields)',
+    test: 'test/integration/console-explore.test.ts',
+    title: 'the catalogue has what a project may call, with what the provider honours and what its own calls measured',
+  },
+  {
+    bug: 'two keys with the same name are listed under it',
+    file: 'src/rules/projects/keys.ts',
+    from: '(named.get(name)?.length ?? 0) > 1',
+    to: '(named.get(name)?.length ?? 0) > 2',
+    test: 'src/rules/projects/keys.test.ts',
+    title:
+      'two keys with the same name are told apart by the end of their publishable keys, and others keep their names',
+  },
+  {
+    bug: 'an address with a user in it is taken for the domain after it',
+    file: 'src/rules/projects/domains.ts',
+    from: "return domainNameOf(host.replace(/:\\d{1,5}$/, ''))",
+    to: "return domainNameOf(host.replace(/^.*@/, '').replace(/:\\d{1,5}$/, ''))",
+    test: 'src/rules/projects/domains.test.ts',
+    title: 'of an address that was pasted the domain is taken, by the same rules as a name',
+  },
+  {
+    bug: 'a call is settled before it is known why it had no recommendation',
+    file: 'src/gateway/paid-call.ts',
+    from: 'call.facts.recommendationOutcome = recommendation?.outcome(...fate())',
+    to: 'call.facts.recommendationOutcome = undefined',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'a fitting answer ends with one labelled recommendation, which is neither counted nor charged',
   },
 ]

@@ -28,10 +28,12 @@ export const CONSOLE: Mutant[] = [
   {
     bug: 'every developer opens checkouts',
     file: 'src/console/contract/wallet.ts',
-    from: `    access: 'project',
+    from: `  'POST /api/projects/:project/checkouts': {
+    access: 'project',
     role: 'admin',
     freshProof: true`,
-    to: `    access: 'project',
+    to: `  'POST /api/projects/:project/checkouts': {
+    access: 'project',
     role: 'developer',
     freshProof: true`,
     test: 'test/integration/tenant-matrix.test.ts',
@@ -39,7 +41,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'every viewer reads the audit log',
-    file: 'src/console/contract/audit-log.ts',
+    file: 'src/console/contract/accounts/audit-log.ts',
     from: `'GET /api/publishers/:publisher/audit-log.csv': {
     access: 'publisher',
     role: 'admin'`,
@@ -76,7 +78,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a passkey is offered to who has not confirmed the address',
-    file: 'src/console/contract/passkeys.ts',
+    file: 'src/console/contract/accounts/passkeys.ts',
     from: 'freshProof: true, confirmed: true, reply: creationOptions',
     to: 'freshProof: true, reply: creationOptions',
     test: 'test/integration/pre-hijacking.test.ts',

@@ -259,7 +259,7 @@ export const DASHBOARD: Mutant[] = [
   {
     bug: "clearing the playground lets the answer run on, at the publisher's cost",
     file: 'dashboard/src/pages/playground/use-chat.ts',
-    from: `      running.current?.abort()
+    from: `    running.current?.abort()
 `,
     to: '',
     test: 'test/browser/page-actions.test.ts',
@@ -321,5 +321,21 @@ export const DASHBOARD: Mutant[] = [
     to: "query: { ...span, every: 'day' as const } }",
     test: 'test/browser/page-pictures.test.ts',
     title: 'costs for a day',
+  },
+  {
+    bug: 'a point that stands alone in a line is not drawn',
+    file: 'dashboard/src/components/chart-axes.ts',
+    from: 'has(n) && !has(n - 1) && !has(n + 1)',
+    to: 'has(n) && points.length === 1',
+    test: 'dashboard/src/components/chart-axes.test.ts',
+    title: 'a point of a line without a neighbour is found, each series for itself',
+  },
+  {
+    bug: 'the last days that a figure leads to are one too many',
+    file: 'dashboard/src/calls-address.ts',
+    from: 'Math.floor(nowMs / DAY_MS) - days + 1',
+    to: 'Math.floor(nowMs / DAY_MS) - days',
+    test: 'dashboard/src/calls-address.test.ts',
+    title: 'days up to now have today among them, and full days do not',
   },
 ]

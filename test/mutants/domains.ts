@@ -11,7 +11,7 @@ export const DOMAINS: Mutant[] = [
   },
   {
     bug: 'one public address among private ones lets them all be connected to',
-    file: 'src/actions/projects/domain-check/public-file.ts',
+    file: 'src/actions/public-connection.ts',
     from: 'if (!addresses.every(isAllowed))',
     to: 'if (!addresses.some(isAllowed))',
     test: 'test/integration/domain-check.test.ts',

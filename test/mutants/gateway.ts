@@ -166,8 +166,8 @@ const RETRIES: Mutant[] = [
   {
     bug: 'a caller with an Idempotency-Key that loses its connection cancels its call',
     file: 'src/gateway/serve-call.ts',
-    from: 'if (!res.writableFinished && call.idempotencyKey === undefined)',
-    to: 'if (!res.writableFinished)',
+    from: 'if (res.writableFinished || call.idempotencyKey !== undefined) return',
+    to: 'if (res.writableFinished) return',
     test: 'test/e2e/idempotency.test.ts',
     title: 'a caller that lost its connection midway gets the whole answer when it asks again, and pays once',
   },
@@ -258,8 +258,8 @@ const RECOMMENDATIONS: Mutant[] = [
   {
     bug: 'a caller who leaves while its answer is charged counts as one who saw the recommendation',
     file: 'src/gateway/paid-call.ts',
-    from: 'recommendation?.end(isPlaced && !call.signal.aborted)',
-    to: 'recommendation?.end(isPlaced)',
+    from: 'recommendation?.end(...fate())',
+    to: 'recommendation?.end(isPlaced, FAILURES.has(outcome))',
     test: 'test/e2e/recommendations.test.ts',
     title: 'a caller that is gone before its whole answer was charged has not seen the recommendation',
   },

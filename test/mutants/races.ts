@@ -123,7 +123,7 @@ export const RACES: Mutant[] = [
   },
   {
     bug: 'somebody may call themselves operator',
-    file: 'src/console/contract/account.ts',
+    file: 'src/console/contract/accounts/account.ts',
     from: 'body: z.object({ name: personName })',
     to: 'body: z.object({ name })',
     test: 'test/integration/console-races.test.ts',

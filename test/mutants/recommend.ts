@@ -105,4 +105,31 @@ export const RECOMMEND: Mutant[] = [
     test: 'test/e2e/recommendation-links.test.ts',
     title: 'a record that is sent again, because the answer to the first time was lost, is written once',
   },
+  {
+    bug: 'a call that its provider broke counts as a reader who left',
+    file: 'src/gateway/recommendations/recommendations.ts',
+    from: "const missed = hasFailed ? 'failed' : 'aborted'",
+    to: "const missed = 'aborted'",
+    test: 'test/e2e/recommendations.test.ts',
+    title:
+      'a call that its provider breaks is counted as failed, before its first word and after it, and not as a reader who left',
+  },
+  {
+    bug: 'a recommendation is shown under a former reply that came with the same call',
+    file: 'src/console/calls/conversations.ts',
+    from: '(replies.get(row.callId) === row ? carried.get(row.callId) : undefined)',
+    to: "(row.role === 'assistant' ? carried.get(row.callId) : undefined)",
+    test: 'test/integration/console-monetization.test.ts',
+    title:
+      'a call and its conversation show what the reply carried, under the reply that carried it, and to nobody else',
+  },
+  {
+    bug: 'the preview asks the matcher about topics that the publisher keeps free',
+    file: 'src/console/recommendations/preview.ts',
+    from: 'hasCrisisWords(text) || texts.some((each) => mentions(each, settings.excludedTopics))',
+    to: 'hasCrisisWords(text)',
+    test: 'test/integration/console-monetization.test.ts',
+    title:
+      'the preview shows a kept reply and the offer that the matcher finds for it, and else a sample of both that says why',
+  },
 ]

@@ -126,8 +126,8 @@ export const SHARES: Mutant[] = [
   {
     bug: 'all streams that come at once do a step in each round',
     file: 'src/platform/turns.ts',
-    from: 'waiting.shift()?.()',
-    to: 'for (const begin of waiting.splice(0)) begin()',
+    from: 'waiting.splice(0, stepsPerRound)',
+    to: 'waiting.splice(0)',
     test: 'src/platform/turns.test.ts',
     title: 'in each round of the event loop one step is done, by turns',
   },

@@ -200,7 +200,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
   {
     bug: 'A very small share is shown as nothing',
     file: 'dashboard/src/formats.ts',
-    from: `  if (percent > 0 && percent < 0.1) return '< 0.1 %'
+    from: `  if (percent > 0 && percent < 0.1) return '<0.1%'
 `,
     to: '',
     test: 'dashboard/src/formats.test.ts',

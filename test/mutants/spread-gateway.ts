@@ -14,7 +14,7 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'requests that are refused before they become a call (401, 403, 404, 413) are no longer counted among the errors',
     file: 'src/gateway/observe.ts',
-    from: `  if (refusal) metrics.errors.inc({ code: refusal.code })
+    from: `    metrics.errors.inc({ code: refusal.code })
 `,
     to: '',
     test: 'test/e2e/call-pictures.test.ts',
@@ -68,8 +68,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'A call with an Idempotency-Key is cancelled when its caller hangs up',
     file: 'src/gateway/serve-call.ts',
-    from: 'if (!res.writableFinished && call.idempotencyKey === undefined)',
-    to: 'if (!res.writableFinished)',
+    from: 'if (res.writableFinished || call.idempotencyKey !== undefined) return',
+    to: 'if (res.writableFinished) return',
     test: 'test/e2e/idempotency.test.ts',
     title: 'a caller that lost its connection midway gets the whole answer when it asks again, and pays once',
   },
@@ -206,6 +206,14 @@ export const SPREAD_GATEWAY: Mutant[] = [
     to: 'breaksMs = performance.now() - brokeOffAtMs',
     test: 'src/gateway/response/caller-stream.test.ts',
     title: 'a caller may take breaks, but all of them together have an end',
+  },
+  {
+    bug: 'a caller that stalled is forgotten to have stalled once it is gone, and what waits in the buffers is not read on',
+    file: 'src/gateway/response/caller-stream.ts',
+    from: 'return Promise.race([made.promise.then(() => onStall?.(false)), gone.promise])',
+    to: 'return Promise.race([made.promise, gone.promise]).finally(() => onStall?.(false))',
+    test: 'src/gateway/response/respond.test.ts',
+    title: 'a caller that does not read stops the upstream, and is cut off when it stays that way',
   },
   {
     bug: 'an answer that ended with the credit is missing in its conversation',

@@ -30,8 +30,8 @@ export const SPREAD_STORE: Mutant[] = [
   {
     bug: 'models whose first price takes effect only later count as served',
     file: 'src/store/catalogue/served-models.ts',
-    from: 'where p.model_id = m.id and p.effective_from <= now())',
-    to: 'where p.model_id = m.id)',
+    from: 'p.model_id = m.id and p.effective_from <= now()',
+    to: 'p.model_id = m.id',
     test: 'test/integration/console-project-settings.test.ts',
     title: 'a project may be narrowed to models that are served, and opened to all again',
   },

@@ -316,6 +316,14 @@ export const STORE_SCOPES: Mutant[] = [
     title: 'listRecommendations reads nothing of another site',
   },
   {
+    bug: 'findRecommendationsOfCalls reads what other sites have',
+    file: 'src/store/recommendations/reports.ts',
+    from: `select * from recommendations t where t.project_id = \${projectId} and t.call_id = c.id`,
+    to: `select * from recommendations t where t.call_id = c.id`,
+    test: TEST,
+    title: 'findRecommendationsOfCalls reads nothing of another site',
+  },
+  {
     bug: 'sumOutcomes reads what other sites have',
     file: 'src/store/recommendations/reports.ts',
     from: `where project_id = \${projectId} and hour >= \${from} group by outcome order by calls desc, outcome\`.execute(db)`,
@@ -358,8 +366,10 @@ export const STORE_SCOPES: Mutant[] = [
   {
     bug: 'listGroupNames of keys reads what other sites have',
     file: 'src/store/billing/usage.ts',
-    from: `? await sql<Named>\`select id, name from key_pairs where project_id = any (\${projectIds}::uuid[]) order by created_at\`.execute(`,
-    to: `? await sql<Named>\`select id, name from key_pairs where true order by created_at\`.execute(`,
+    from: `from key_pairs
+      where project_id = any (\${projectIds}::uuid[]) order by created_at`,
+    to: `from key_pairs
+      where true order by created_at`,
     test: TEST,
     title: 'listGroupNames of keys reads nothing of another site',
   },

@@ -370,7 +370,7 @@ export const STORE: Mutant[] = [
   },
   {
     bug: 'what an earlier audit found is forgotten by the one after the next',
-    file: 'src/store/billing/ledger-check.ts',
+    file: 'src/store/billing/ledger-check/ledger-check.ts',
     from: `      findings: settledFindings,
 `,
     to: `      findings: settled.findings,

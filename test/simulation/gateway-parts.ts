@@ -120,7 +120,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     upstreams: createUpstreams({ ...NOT_SIMULATED, noteKeyRefusal: () => Promise.resolve() }),
     recommendations: {
       strip: (_caller, request) => ({ request, history: { turns: 0, recommended: [] } }),
-      begin: () => ({ conclude: () => Promise.resolve(undefined), end: () => undefined }),
+      begin: () => ({ conclude: () => Promise.resolve(undefined), outcome: () => undefined, end: () => undefined }),
       stop: () => Promise.resolve(),
     },
     conversations: { check: () => Promise.resolve(undefined), record: () => undefined, idle: () => Promise.resolve() },
@@ -131,6 +131,8 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     },
     metadata: { record: () => undefined, idle: () => Promise.resolve() },
     ignoredFields: { note: () => undefined, write: () => Promise.resolve() },
+    refusedRequests: { note: () => undefined, write: () => Promise.resolve() },
+    keyOwners: { find: () => Promise.resolve(undefined) },
     idempotency,
     ledger,
     statistics: createModelStatistics(),

@@ -85,6 +85,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
   return {
     id: record.id,
     endpoint: 'chat',
+    address: '127.0.0.1',
     requestId: record.plan.name,
     caller: {
       // How the catalogue of the simulation knows whose request it is asked about.
@@ -96,6 +97,7 @@ function callOf(record: CallRecord, signal: AbortSignal, clock: Clock): Call {
       allowedModels: null,
       contentRetentionDays: 30,
       isPlayground: false,
+      isSandbox: false,
       isWalletEmpty: false,
       monetization: undefined,
       domain: 'example.com',

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { checkLedger } from '../../src/store/billing/ledger-check.ts'
+import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
 import type { Store } from '../../src/store/database.ts'
 import { globalSetup, globalTeardown } from '../support/global-setup.ts'
 import { auditOf } from '../support/ledger.ts'

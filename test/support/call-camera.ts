@@ -38,8 +38,15 @@ export async function openCallCamera(
   world: Pick<World, 'store' | 'secrets' | 'simulator' | 'opsUrl' | 'logs'>,
 ): Promise<CallCamera> {
   const { store, secrets, simulator, opsUrl, logs } = world
-  // Who was seen, what was ignored and what was sent along is written down at times of its own.
-  const takePicture = await openCamera(store.db, secrets, ['end_users', 'ignored_fields', 'call_metadata'])
+  // Who was seen, what was ignored, what was sent along and what was refused is written down at times of its own, and the digests of
+  // words differ from project to project.
+  const takePicture = await openCamera(store.db, secrets, [
+    'end_users',
+    'ignored_fields',
+    'call_metadata',
+    'message_words',
+    'refused_requests',
+  ])
   const count = () => countersOf(opsUrl)
   let patienceMs = WRITTEN_WITHIN_MS.first
 
@@ -123,7 +130,7 @@ async function countersOf(opsUrl: string): Promise<Counters> {
   const text = await (await fetch(`${opsUrl}/metrics`)).text()
   const lines = text
     .split('\n')
-    .filter((line) => /^parley_(?!nodejs|process|ledger|job)/.test(line) && !/_(sum|bucket)\b/.test(line))
+    .filter((line) => /^parley_(?!nodejs|process|ledger|job|refused_noted)/.test(line) && !/_(sum|bucket)\b/.test(line))
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
 }
 

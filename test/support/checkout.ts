@@ -17,8 +17,8 @@ export const AMOUNT = nanosOfCents(CENTS)
 export type Checkout = Awaited<ReturnType<typeof checkoutAt>>
 
 /** A console that takes Stripe's events. */
-export function createPaymentWorld(): Promise<World> {
-  const env = { PARLEY_CONSOLE_PORT: '0', PARLEY_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET }
+export function createPaymentWorld(settings: Record<string, string> = {}): Promise<World> {
+  const env = { PARLEY_CONSOLE_PORT: '0', PARLEY_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET, ...settings }
   return createWorld({ env, roles: ['console'] })
 }
 
@@ -76,7 +76,7 @@ export async function checkoutAt(world: World, stripe: StripeStandIn, change: Re
   const row = await findProject(db, projectId)
   const project = { id: projectId, name: String(row?.name), publisherId: String(row?.publisher_id) }
   const pages = { successUrl: 'https://a.example/', cancelUrl: undefined }
-  const account = { secretKey: STRIPE_KEY, apiBase: stripe.url }
+  const account = { secretKey: STRIPE_KEY, apiBase: stripe.url, hasTax: false }
   const inOne = <T>(work: (tx: Tx) => Promise<T>) => db.transaction().execute(work)
   const checkout = { project, amount: AMOUNT, stripe: account, ...pages }
   const { sessionId, url } = await openCheckout(inOne, PARLEY, checkout)

@@ -5,15 +5,23 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import { noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { countIgnoredFields } from '../../src/store/calls/ignored-fields.ts'
+import { addRefusedRequests } from '../../src/store/calls/refused-requests.ts'
 import { insertMetadata } from '../../src/store/calls/metadata.ts'
 import type { Db } from '../../src/store/database.ts'
+import { openAlert } from '../../src/store/projects/alerts.ts'
+import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
+import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
-import { insertPayment } from '../../src/store/billing/payments.ts'
+import { insertPayment, markPaid } from '../../src/store/billing/payments.ts'
+import { setAutoTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
+import { insertCard } from '../../src/store/billing/top-ups/wallet-cards.ts'
 import { addOutcomes } from '../../src/store/recommendations/records.ts'
 import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addSettledCall } from './ledger.ts'
+import { addSavedPrompt } from './saved-prompts.ts'
+import { refusalOf } from './refused-requests.ts'
 import { addRecommendation, said } from './sites.ts'
 import { addKeyPair, credit } from './world.ts'
 
@@ -53,6 +61,7 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'POST /api/projects/:project/onboarding/dismiss': {},
   'GET /api/projects/:project/home': {},
   'GET /api/projects/:project/models': {},
+  'GET /api/projects/:project/catalogue': {},
   'GET /api/projects/:project/quick-start': {},
   'POST /api/projects/:project/playground': {
     body: { model: 'sim-small', messages: [{ role: 'user', content: 'Sample' }] },
@@ -60,6 +69,17 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'POST /api/projects/:project/playground/code': {
     body: { model: 'sim-small', messages: [{ role: 'user', content: 'Sample' }] },
   },
+  'GET /api/projects/:project/saved-prompts': {},
+  'POST /api/projects/:project/saved-prompts': {
+    body: { name: 'Sample', model: 'sim-small', messages: [{ role: 'user', content: 'Sample' }] },
+  },
+  'GET /api/projects/:project/saved-prompts/:prompt': { params: { prompt: 'savedPrompt' } },
+  'PUT /api/projects/:project/saved-prompts/:prompt': {
+    params: { prompt: 'savedPrompt' },
+    body: { model: 'sim-small', messages: [{ role: 'user', content: 'Another' }] },
+  },
+  'PATCH /api/projects/:project/saved-prompts/:prompt': { params: { prompt: 'savedPrompt' }, body: { name: 'Other' } },
+  'DELETE /api/projects/:project/saved-prompts/:prompt': { params: { prompt: 'savedPrompt' } },
   'GET /api/projects/:project/domain': {},
   'POST /api/projects/:project/domain/check': {},
   'PATCH /api/projects/:project/domain': { body: { name: 'other.example.com' } },
@@ -96,7 +116,10 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/calls.csv': {},
   'GET /api/projects/:project/ignored-fields': {},
   'GET /api/projects/:project/call-filters': {},
+  'GET /api/projects/:project/refused-requests': {},
+  'GET /api/projects/:project/refused-request-filters': {},
   'GET /api/projects/:project/conversations': {},
+  'POST /api/projects/:project/message-search': { body: { text: 'sample' } },
   'GET /api/projects/:project/conversations/:conversation': { params: { conversation: 'conversation' } },
   'GET /api/projects/:project/conversations/:conversation/messages': { params: { conversation: 'conversation' } },
   'GET /api/projects/:project/conversations/:conversation/conversation.json': {
@@ -115,8 +138,29 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/ledger': {},
   'GET /api/projects/:project/ledger.csv': {},
   'PUT /api/projects/:project/wallet-alert': { body: { thresholdNanos: '5000000000' } },
+  'GET /api/projects/:project/alerts': {},
+  'GET /api/projects/:project/alert-history': {},
+  'PUT /api/projects/:project/alert-rules': { body: { kind: 'error_rate', enabled: true, threshold: 35 } },
+  'GET /api/projects/:project/webhooks': {},
+  'POST /api/projects/:project/webhooks': {
+    body: { url: 'https://hooks.example.com/new', eventTypes: ['alert.opened'] },
+  },
+  'POST /api/projects/:project/webhooks/:endpoint/secret': { params: { endpoint: 'endpoint' } },
+  'PATCH /api/projects/:project/webhooks/:endpoint': { params: { endpoint: 'endpoint' }, body: { enabled: false } },
+  'DELETE /api/projects/:project/webhooks/:endpoint': { params: { endpoint: 'endpoint' } },
+  'POST /api/projects/:project/webhooks/:endpoint/test': { params: { endpoint: 'endpoint' } },
+  'GET /api/projects/:project/webhooks/:endpoint/deliveries': { params: { endpoint: 'endpoint' } },
+  'POST /api/projects/:project/webhook-deliveries/:delivery/replay': { params: { delivery: 'delivery' } },
   'POST /api/projects/:project/checkouts': { body: { amountNanos: '25000000000' } },
   'GET /api/projects/:project/checkouts/:checkout': { params: { checkout: 'checkout' } },
+  'GET /api/projects/:project/auto-top-up': {},
+  'PUT /api/projects/:project/auto-top-up': {
+    body: { thresholdNanos: '10000000000', amountNanos: '25000000000', monthMaxNanos: '100000000000' },
+  },
+  'DELETE /api/projects/:project/auto-top-up': {},
+  'DELETE /api/projects/:project/card': {},
+  'GET /api/projects/:project/top-ups': {},
+  'GET /api/projects/:project/top-ups/:payment/invoice': { params: { payment: 'paidCheckout' } },
   'GET /api/projects/:project/monetization': {},
   'PUT /api/projects/:project/monetization/mode': { body: { mode: 'test' } },
   'PATCH /api/projects/:project/monetization': { body: { label: 'Sponsored', firstTurn: 2 } },
@@ -174,7 +218,48 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
       body: { email: `guest-${publisher}@example.com`, role: 'viewer' },
     }),
   )
-  // Somebody else, who is there only to be a member and to have invited this person. The publisher has two owners then.
+  const { member, invitationToMe } = await addSomebodyElse(db, person)
+  const { body } = await must(person.send('GET /api/me/sessions'))
+  await addKeyPair(world.store, world.secrets, project)
+  const key = await db.selectFrom('key_pairs').select('id').where('project_id', '=', project).executeTakeFirstOrThrow()
+  const rolledKey = await addRolledKey(world, project, key.id)
+  // Without it nobody makes a key pair.
+  await setDomainVerified(db, project, new Date())
+  const call = uuidv7()
+  await addSettledCall(db, { id: call, projectId: project, keyPairId: key.id })
+  await credit(world.store, project, 1_000_000_000n)
+  const conversation = `talk-${project}`
+  await addTraces(db, project, call, conversation)
+  await addRefusedRequests(db, [refusalOf({ projectId: project, keyPairId: key.id })])
+  const endUser = await addEndUser(db, project)
+  const browserSession = await addBrowserSession(db, { projectId: project, keyPairId: key.id }, { endUserId: endUser })
+  const savedPrompt = await addSavedPrompt(db, project)
+  const checkout = `cs_test_${project.replaceAll('-', '')}`
+  await insertPayment(db, { sessionId: checkout, projectId: project, amount: 25_000_000_000n, currency: 'usd' })
+  const paidCheckout = await addSavedCard(db, project)
+  return {
+    publisher,
+    project,
+    call,
+    conversation,
+    endUser,
+    browserSession,
+    savedPrompt,
+    checkout,
+    paidCheckout,
+    invitation: String(invited.body.id),
+    invitationToMe,
+    member,
+    session: String(body.items[0].id),
+    passkey: await addPasskey(db, person.email),
+    ...(await addWebhook(db, project)),
+    key: key.id,
+    rolledKey,
+  }
+}
+
+/** Who is there only to be a member and to have invited this person. The publisher has two owners then. */
+async function addSomebodyElse(db: Db, person: Person) {
   const member = uuidv7()
   const elsewhere = uuidv7()
   const invitationToMe = uuidv7()
@@ -182,7 +267,10 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     .insertInto('users')
     .values({ id: member, name: `${person.name} II`, email: `${member}@example.com` })
     .execute()
-  await db.insertInto('memberships').values({ publisher_id: publisher, user_id: member, role: 'owner' }).execute()
+  await db
+    .insertInto('memberships')
+    .values({ publisher_id: person.publisherId, user_id: member, role: 'owner' })
+    .execute()
   await db
     .insertInto('publishers')
     .values({ id: elsewhere, name: `${person.name} elsewhere` })
@@ -200,37 +288,20 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
       expires_at: sql`now() + interval '1 day'`,
     })
     .execute()
-  const { body } = await must(person.send('GET /api/me/sessions'))
-  await addKeyPair(world.store, world.secrets, project)
-  const key = await db.selectFrom('key_pairs').select('id').where('project_id', '=', project).executeTakeFirstOrThrow()
-  const rolledKey = await addRolledKey(world, project, key.id)
-  // Without it nobody makes a key pair.
-  await setDomainVerified(db, project, new Date())
-  const call = uuidv7()
-  await addSettledCall(db, { id: call, projectId: project, keyPairId: key.id })
-  await credit(world.store, project, 1_000_000_000n)
-  const conversation = `talk-${project}`
-  await addTraces(db, project, call, conversation)
-  const endUser = await addEndUser(db, project)
-  const browserSession = await addBrowserSession(db, { projectId: project, keyPairId: key.id }, { endUserId: endUser })
-  const checkout = `cs_test_${project.replaceAll('-', '')}`
-  await insertPayment(db, { sessionId: checkout, projectId: project, amount: 25_000_000_000n, currency: 'usd' })
-  return {
-    publisher,
-    project,
-    call,
-    conversation,
-    endUser,
-    browserSession,
-    checkout,
-    invitation: String(invited.body.id),
-    invitationToMe,
-    member,
-    session: String(body.items[0].id),
-    passkey: await addPasskey(db, person.email),
-    key: key.id,
-    rolledKey,
-  }
+  return { member, invitationToMe }
+}
+
+/** A card that a checkout has saved, and top-ups that are charged to it. */
+async function addSavedCard(db: Db, projectId: string): Promise<string> {
+  const name = projectId.replaceAll('-', '')
+  const sessionId = `cs_test_before_${name}`
+  await insertPayment(db, { sessionId, projectId, amount: 25_000_000_000n, currency: 'usd' })
+  await markPaid(db, sessionId, `pi_${name}`, 0n)
+  const card = { brand: 'visa', last4: '4242', expMonth: 12, expYear: 2030 }
+  await insertCard(db, projectId, { ...card, paymentMethod: `pm_${name}`, customer: `cus_${name}` })
+  const chosen = { threshold: 1_000_000n, amount: 25_000_000_000n, monthMax: 100_000_000_000n }
+  await setAutoTopUp(db, projectId, chosen)
+  return sessionId
 }
 
 /** What a call leaves behind, beside its charge. */
@@ -279,6 +350,23 @@ async function addPasskey(db: Db, email: string): Promise<string> {
   const passkey = { id, user_id: user.id, name: 'Laptop', credential_id: id, public_key: Buffer.alloc(1), counter: 0n }
   await db.insertInto('passkeys').values(passkey).execute()
   return id
+}
+
+/** An endpoint that has taken one event, and an alert that is open. */
+async function addWebhook(db: Db, projectId: string): Promise<{ endpoint: string; delivery: string }> {
+  const endpoint = uuidv7()
+  const url = 'https://hooks.example.com/parley'
+  await insertEndpoint(db, { id: endpoint, projectId, url, eventTypes: ['key.created'], sealedSecret: 'sealed' })
+  await addEvent(db, { id: uuidv7(), projectId, type: 'key.created', objectKey: 'key', body: '{}' })
+  const { id: delivery } = await db
+    .updateTable('webhook_deliveries')
+    .set({ state: 'delivered', attempts: 1, last_status: 204 })
+    .where('endpoint_id', '=', endpoint)
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const facts = { calls: 40, failures: 12, percent: 30, threshold: 20 }
+  await openAlert(db, { id: uuidv7(), projectId, kind: 'error_rate', subject: '', facts })
+  return { endpoint, delivery }
 }
 
 /** A pair whose place another has taken. */

@@ -15,7 +15,12 @@ export interface Shop {
 export async function addShop(db: Db, name: string, domain = 'nordlicht.example'): Promise<Shop> {
   const shop = { advertiserId: uuidv7(), campaignId: uuidv7(), name, domain }
   await insertAdvertiser(db, { id: shop.advertiserId, name, legalName: null, domain, status: 'active' })
-  await insertCampaign(db, { id: shop.campaignId, advertiser_id: shop.advertiserId, name: 'All', bid_nanos: 1n })
+  await insertCampaign(db, {
+    id: shop.campaignId,
+    advertiser_id: shop.advertiserId,
+    name: 'All',
+    bid_nanos: 400_000_000n,
+  })
   return shop
 }
 

@@ -86,6 +86,7 @@ export async function addSettledCall(db: Db, call: SettledCall): Promise<void> {
       outcome: s.outcome,
       finish_reason: s.finishReason ?? null,
       error_code: s.errorCode ?? null,
+      recommendation_outcome: s.recommendationOutcome ?? null,
       first_token_ms: s.firstTokenMs ?? null,
       duration_ms: s.durationMs,
       attempts: JSON.stringify(s.attempts),

@@ -13,6 +13,7 @@ import { openTestStore } from './database.ts'
 export async function openConsoleWith(
   proof: SafetyProof,
   { env, secrets, url }: ConsoleWorld,
+  matcherUrl = 'http://127.0.0.1:9',
 ): Promise<{ url: string; close(): Promise<void> }> {
   const store = openTestStore({
     url: env.PARLEY_CONSOLE_DATABASE_URL ?? '',
@@ -35,8 +36,11 @@ export async function openConsoleWith(
       canPay: false,
       requiresApproval: false,
       trialCredit: 0n,
+      sandboxDomain: undefined,
+      publicPages: { figures: false, status: false, providers: false },
     },
     checkDomain: () => assert.fail('no domain is checked here'),
+    matcherUrl,
     webhookSecret: undefined,
     safetyProof: () => proof,
   })

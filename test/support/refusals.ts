@@ -84,7 +84,7 @@ export const REFUSALS: Refusal[] = [
   {
     title: 'more calls at a time than the project may make',
     status: 429,
-    sentence: 'The project has reached its limit of calls at the same time. Retry shortly.',
+    sentence: 'The project has reached its limit of concurrent calls. Retry shortly.',
     arrange: async (world, t) => {
       const project = await addProject(world.store, world.secrets)
       await world.store.db

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Secrets } from '../../src/platform/secrets.ts'
+import { refusalOf } from './refused-requests.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { upsertInvitation } from '../../src/store/accounts/invitations.ts'
@@ -9,13 +10,17 @@ import { countAttempts } from '../../src/store/accounts/throttles.ts'
 import { beat } from '../../src/store/billing/gateways.ts'
 import { deleteEndUser, noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { countIgnoredFields } from '../../src/store/calls/ignored-fields.ts'
+import { addRefusedRequests } from '../../src/store/calls/refused-requests.ts'
 import { insertMetadata } from '../../src/store/calls/metadata.ts'
 import { claimKey } from '../../src/store/calls/idempotency.ts'
 import { deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
 import { inTransaction, type Store } from '../../src/store/database.ts'
 import { endFeedRun, startFeedRun } from '../../src/store/offers/feeds.ts'
 import { insertVectors } from '../../src/store/offers/text-vectors.ts'
+import { closeAlert, openAlert } from '../../src/store/projects/alerts.ts'
+import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
 import { beatMatcher } from '../../src/store/recommendations/matchers.ts'
+import { applyClicks, findClickSalt } from '../../src/store/recommendations/clicks.ts'
 import { addOutcomes, countTurns, insertRecommendations } from '../../src/store/recommendations/records.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addOffer } from './catalogue.ts'
@@ -23,7 +28,7 @@ import { createTestLedger, settlementOf } from './ledger.ts'
 
 /** What happens on a day, each as the planes write it, at the time that the database shows. */
 export const PER_DAY = { calls: 2, mails: 2, conversations: 1, messagesOfEach: 2, offers: 1 } as const
-/** How long an offer is there before its feed has it no more. */
+/** How long an offer is there before its feed no longer has it. */
 export const OFFERED_DAYS = 5
 /** Every so many days, a conversation is deleted. */
 export const DELETED_EVERY_DAYS = 10
@@ -49,6 +54,7 @@ export async function liveOneDay(options: DayOptions): Promise<void> {
   await talk(options)
   await advertise(options)
   await signIn(options)
+  await tell(options)
 }
 
 async function call({ store, project, modelId, priceVersion, nowMs }: DayOptions): Promise<void> {
@@ -78,6 +84,7 @@ async function call({ store, project, modelId, priceVersion, nowMs }: DayOptions
   await hold()
   await addBrowserSession(store.db, asked, { id: uuidv7(nowMs), endUserId })
   await countIgnoredFields(store.db, [{ projectId: project.id, name: 'top_k', times: 2, lastAt: new Date(nowMs) }])
+  await addRefusedRequests(store.db, [refusalOf(asked, { lastAt: new Date(nowMs) })])
   const claim = { ...asked, callId: uuidv7(nowMs), gatewayId, conversationId: undefined }
   await claimKey(store.db, { ...claim, keyDigest: randomBytes(32), bodyDigest: randomBytes(32) }, HOUR_MS, DAY_MS)
   const odd = { call_id: claim.callId, project_id: project.id, model_id: modelId, provider: 'simulator' }
@@ -119,9 +126,12 @@ async function advertise({ store, project, feed, day, nowMs }: DayOptions): Prom
     const { offerId, advertiserId, campaignId } = await addOffer(db, offer)
     const digest = createHash('sha256').update(offerId).digest()
     await insertVectors(db, 'model', [{ digest, vector: Buffer.alloc(384) }])
-    const shown = { turn: 1, priceNanos: 1n, relevance: 1, label: 'Ad', conversation: undefined }
+    const shown = { turn: 1, priceNanos: 10n, relevance: 1, label: 'Ad', conversation: undefined }
     const record = { id: uuidv7(nowMs), projectId: project.id, callId: uuidv7(nowMs), ...shown }
     await insertRecommendations(db, [{ ...record, advertiserId, campaignId, offerId }])
+    await findClickSalt(db, new Date(nowMs).toISOString().slice(0, 10))
+    const click = { id: uuidv7(nowMs), feeId: uuidv7(nowMs), recommendationId: record.id, verdict: 'valid' as const }
+    await applyClicks(db, [{ ...click, networkTag: randomBytes(16) }])
   }
   const hour = new Date(Math.floor(nowMs / HOUR_MS) * HOUR_MS)
   await addOutcomes(db, [{ projectId: project.id, hour, outcome: 'served', calls: 1 }])
@@ -158,6 +168,24 @@ async function signIn({ store, secrets, project, day, nowMs }: DayOptions): Prom
     const body = n === 0 ? secrets.seal(JSON.stringify(LOW), `mail/${id}`, 'mails') : 'lost'
     await insertMail(db, { id, recipient: 'owner@example.com', template: 'low_balance', sealedBody: body })
   }
+}
+
+/** An alert that is over by the evening, and an event for an endpoint that is there from the first day. */
+async function tell({ store, project, day, nowMs }: DayOptions): Promise<void> {
+  const { db } = store
+  const endpoint = { project_id: project.id, url: 'https://hooks.example.com/', sealed_secret: 'lost' }
+  if (day === 0)
+    await db
+      .insertInto('webhook_endpoints')
+      .values({ ...endpoint, id: uuidv7(nowMs), event_types: ['key.created'] })
+      .execute()
+  const event = { id: uuidv7(nowMs), projectId: project.id, type: 'key.created', objectKey: `key:${day}`, body: '{}' }
+  await addEvent(db, event)
+  // As if it had been delivered: this endpoint would be switched off, and nothing recorded for it.
+  await sql`update webhook_deliveries set state = 'delivered' where state = 'pending'`.execute(db)
+  const alert = { id: uuidv7(nowMs), projectId: project.id, kind: 'error_rate', subject: '', facts: {} } as const
+  await openAlert(db, alert)
+  await closeAlert(db, project.id, alert.id)
 }
 
 const LOW = { project: 'Year', balance: '1', threshold: '2', link: 'http://console.test' }

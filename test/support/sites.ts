@@ -5,6 +5,7 @@ import { appendAuditLog } from '../../src/store/accounts/audit-log.ts'
 import { NO_LIMITS, replaceLimits } from '../../src/store/billing/limits.ts'
 import { noteEndUsers } from '../../src/store/calls/end-users.ts'
 import { countIgnoredFields } from '../../src/store/calls/ignored-fields.ts'
+import { addRefusedRequests } from '../../src/store/calls/refused-requests.ts'
 import { insertMetadata } from '../../src/store/calls/metadata.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
 import type { Db } from '../../src/store/database.ts'
@@ -12,13 +13,20 @@ import { upsertInvitation } from '../../src/store/accounts/invitations.ts'
 import { insertKeyPair } from '../../src/store/projects/keys.ts'
 import { insertMembership } from '../../src/store/accounts/members.ts'
 import { insertPayment } from '../../src/store/billing/payments.ts'
+import { insertTopUp, setAutoTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
+import { insertCard } from '../../src/store/billing/top-ups/wallet-cards.ts'
 import { upsertPlaygroundKey } from '../../src/store/projects/playground-keys.ts'
+import { closeAlert, openAlert, setAlertRule } from '../../src/store/projects/alerts.ts'
 import { insertProject } from '../../src/store/projects/projects.ts'
+import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
+import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
 import { insertPublisher } from '../../src/store/accounts/publishers.ts'
 import { addOutcomes, countTurns, noteSensitive } from '../../src/store/recommendations/records.ts'
 import { creditWallet, refundWallet } from '../../src/store/billing/wallets.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addSettledCall } from './ledger.ts'
+import { refusalOf } from './refused-requests.ts'
+import { addSavedPrompt } from './saved-prompts.ts'
 
 /**
  * A publisher with a project that has something in every table. Whatever its publisher or its callers choose is the same
@@ -34,9 +42,13 @@ export interface Site {
   browserSessionId: string
   endUserId: string
   callId: string
+  refusedId: string
+  savedPromptId: string
   invitationId: string
   sessionId: string
   recommendationId: string
+  alertId: string
+  endpointId: string
   /** How many there are of what there is more than one of. */
   count: number
 }
@@ -63,9 +75,13 @@ export function newSite(name: string, userId: string, count: number): Site {
     browserSessionId: uuidv7(),
     endUserId: uuidv7(),
     callId: uuidv7(),
+    refusedId: uuidv7(),
+    savedPromptId: uuidv7(),
     invitationId: uuidv7(),
     sessionId: `session-${name}`,
     recommendationId: uuidv7(),
+    alertId: uuidv7(),
+    endpointId: uuidv7(),
   }
 }
 
@@ -97,10 +113,13 @@ export async function fillSite(db: Db, site: Site): Promise<void> {
   await insertMoney(db, site)
   await sql`update wallets set owed_nanos = ${count} where project_id = ${id}`.execute(db)
   for (let n = 0; n < count; n++) await insertCall(db, site, n === 0 ? site.callId : uuidv7())
+  await insertRefusals(db, site)
   await insertHold(db, site)
   await insertLimits(db, site)
   for (let n = 0; n < count; n++) await addBrowserSession(db, site, { id: n === 0 ? site.browserSessionId : uuidv7() })
   await insertRecommendations(db, site)
+  await insertPrompts(db, site)
+  await insertWebhooks(db, site)
   const retention = { project_id: id, days: count, due_at: new Date(Date.now() + 86_400_000) }
   await db.insertInto('retention_cuts').values(retention).execute()
 }
@@ -128,7 +147,21 @@ async function insertMoney(db: Db, { name, projectId, sessionId, count }: Site):
     await creditWallet(db, { ...movement, id: uuidv7(), amount: 1_000_000n, kind: 'topup', reference: `${name} ${n}` })
   await refundWallet(db, { ...movement, id: uuidv7(), amount: 10n, reference: `${name} refund` })
   await insertPayment(db, { sessionId, projectId, amount: BigInt(count) * 10_000_000n, currency: 'usd' })
+  const card = { brand: 'visa', last4: '4242', expMonth: 12, expYear: 2030 }
+  await insertCard(db, projectId, { ...card, paymentMethod: `pm-${name}`, customer: `cus-${name}` })
+  await setAutoTopUp(db, projectId, {
+    threshold: SHARED.threshold,
+    amount: 10_000_000n,
+    monthMax: BigInt(count) * 10_000_000n,
+  })
+  const pending = { id: topUpIdOf(name), projectId, amount: BigInt(count) * 10_000_000n }
+  await insertTopUp(db, { ...pending, paymentMethod: `pm-${name}`, customer: `cus-${name}` })
   await db.insertInto('wallet_alerts').values({ project_id: projectId, threshold_nanos: SHARED.threshold }).execute()
+}
+
+/** Of the one that is being charged. */
+export function topUpIdOf(name: string): string {
+  return `auto_${name}`
 }
 
 async function insertCall(
@@ -165,6 +198,29 @@ async function insertCall(
     .execute()
   const odd = { call_id: callId, project_id: projectId, model_id: 'm', provider: 'odd', anomalies: ['zero'] }
   await db.insertInto('usage_anomalies').values(odd).execute()
+}
+
+async function insertRefusals(db: Db, site: Site): Promise<void> {
+  const refused = refusalOf(site, { times: site.count, message: `said to ${site.name}` })
+  await addRefusedRequests(db, [{ ...refused, id: site.refusedId }])
+  if (site.count > 1) await addRefusedRequests(db, [refusalOf(site, { viaSession: true })])
+}
+
+async function insertPrompts(db: Db, { name, projectId, savedPromptId, count }: Site): Promise<void> {
+  for (let n = 0; n < count; n++)
+    await addSavedPrompt(db, projectId, { id: n === 0 ? savedPromptId : uuidv7(), name: `prompt of ${name}` })
+}
+
+async function insertWebhooks(db: Db, { name, projectId, alertId, endpointId, count }: Site): Promise<void> {
+  await setAlertRule(db, projectId, { kind: 'error_rate', enabled: true, threshold: BigInt(10 * count) })
+  await openAlert(db, { id: alertId, projectId, kind: 'error_rate', subject: '', facts: { calls: count } })
+  const over = { id: uuidv7(), projectId, kind: 'spend_spike', subject: '', facts: { name } } as const
+  await openAlert(db, over)
+  await closeAlert(db, projectId, over.id)
+  const endpoint = { projectId, url: `https://hooks.example.com/${name}`, sealedSecret: name }
+  await insertEndpoint(db, { ...endpoint, id: endpointId, eventTypes: ['key.created'] })
+  for (let n = 0; n < count; n++)
+    await addEvent(db, { id: uuidv7(), projectId, type: 'key.created', objectKey: 'key', body: name })
 }
 
 /** Of a call that still runs. */
@@ -226,7 +282,7 @@ export async function addRecommendation(
       campaign_id: uuidv7(),
       offer_id: uuidv7(),
       turn: 1,
-      price_nanos: 1n,
+      price_nanos: 250_000_000n,
       relevance: 1,
       label: 'Ad',
       state: 'delivered',

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Stripe } from 'stripe'
+import { StripeObjects, type Form, type Reply } from './stripe-objects.ts'
 
 export const STRIPE_KEY = 'sk_test_standInKeyOfTheTests0123456789'
 export const WEBHOOK_SECRET = 'whsec_standInSecretOfTheTests0123456789'
@@ -10,25 +11,28 @@ export const WEBHOOK_SECRET = 'whsec_standInSecretOfTheTests0123456789'
 export interface StripeStandIn {
   url: string
   /** The form fields of each checkout that was asked for. */
-  checkouts: Record<string, string>[]
+  checkouts: Form[]
   /** The next requests are answered with these statuses instead. */
   failures: number[]
+  /** What it knows: customers, cards, payments, and what was asked under which key. */
+  objects: StripeObjects
   close(): Promise<void>
 }
 
 const BODY_BYTES_MAX = 100_000
 
 export async function startStripe(): Promise<StripeStandIn> {
-  const checkouts: Record<string, string>[] = []
   const failures: number[] = []
   const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const objects = new StripeObjects(url)
   return {
     url,
-    checkouts,
+    checkouts: objects.checkouts,
     failures,
+    objects,
     async close() {
       server.close()
       server.closeAllConnections()
@@ -40,15 +44,18 @@ export async function startStripe(): Promise<StripeStandIn> {
     const form = Object.fromEntries(new URLSearchParams(await textOf(request)))
     const failure = failures.shift()
     if (request.headers.authorization !== `Bearer ${STRIPE_KEY}`) {
-      send(response, 401, { error: { type: 'invalid_request_error', message: `Invalid API Key: ${STRIPE_KEY}` } })
+      send(response, [401, { error: { type: 'invalid_request_error', message: `Invalid API Key: ${STRIPE_KEY}` } }])
     } else if (failure !== undefined) {
-      send(response, failure, { error: { type: 'api_error', message: `told to fail, ${STRIPE_KEY}` } })
-    } else if (request.method === 'POST' && request.url === '/v1/checkout/sessions') {
-      checkouts.push(form)
-      const id = `cs_test_${checkouts.length}`
-      send(response, 200, { id, object: 'checkout.session', url: `${url}/pay/${id}`, payment_status: 'unpaid' })
+      send(response, [failure, { error: { type: 'api_error', message: `told to fail, ${STRIPE_KEY}` } }])
     } else {
-      send(response, 404, { error: { type: 'invalid_request_error', message: 'Unrecognized request URL' } })
+      const { method = '', headers } = request
+      const key = headers['idempotency-key']
+      const { pathname, searchParams } = new URL(request.url ?? '/', url)
+      const asked = { method, path: pathname, query: Object.fromEntries(searchParams), form }
+      const reply = await objects.answer(asked, typeof key === 'string' ? key : undefined)
+      // Whoever asked has gone in the meantime, or is to believe that the network has.
+      if (reply === 'lost') response.destroy()
+      else send(response, reply)
     }
   }
 }
@@ -62,7 +69,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
+function send(response: ServerResponse, [status, body]: Reply): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 

@@ -8,7 +8,9 @@ import { createLog } from '../../src/platform/log.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/rules/durations.ts'
+import type { Findings } from '../../src/rules/projects/domains.ts'
 import { KEPT_DAYS } from '../../src/rules/retention.ts'
+import type { Posted, WebhookRequest } from '../../src/worker/post-webhook.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { createTestDatabase, openTestStore } from './database.ts'
 import { loginUrl } from './logins.ts'
@@ -25,9 +27,14 @@ export const PERIODS_MS = {
   'expire idempotency keys': MINUTE_MS,
   'forget restraints': MINUTE_MS,
   'grant trial credit': MINUTE_MS,
+  'release earnings': HOUR_MS,
+  'destroy click salts': HOUR_MS,
   'send mails': SECOND_MS,
   'check domains': 10 * SECOND_MS,
   'low balances': 10 * SECOND_MS,
+  'top up wallets': 10 * SECOND_MS,
+  'watch alerts': MINUTE_MS,
+  'deliver webhooks': SECOND_MS,
   audit: MINUTE_MS,
   'usage anomalies': MINUTE_MS,
   'roll up usage': 10 * SECOND_MS,
@@ -38,9 +45,11 @@ export const PERIODS_MS = {
   'forget messages': HOUR_MS,
   'forget conversation sums': HOUR_MS,
   'erase leftovers': HOUR_MS,
+  'add message words': MINUTE_MS,
   'forget end users': HOUR_MS,
   'forget browser sessions': HOUR_MS,
   'forget ignored fields': HOUR_MS,
+  'forget refused requests': HOUR_MS,
   'forget mails': HOUR_MS,
   'forget invitations': HOUR_MS,
   'forget feed runs': HOUR_MS,
@@ -48,6 +57,9 @@ export const PERIODS_MS = {
   'forget text vectors': HOUR_MS,
   'forget recommendation outcomes': HOUR_MS,
   'forget usage hours': HOUR_MS,
+  'forget availability': HOUR_MS,
+  'forget webhooks': HOUR_MS,
+  'add up figures': HOUR_MS,
   partitions: 10 * MINUTE_MS,
   'forget gateways': HOUR_MS,
 } as const
@@ -66,7 +78,7 @@ export interface WorkerWorldOptions {
   prepare?: (databaseUrl: string) => Promise<void>
 }
 
-const SETTINGS = { leaseMs: LEASE_MS, kept: KEPT_DAYS, consoleUrl: 'http://console.test' }
+const SETTINGS = { leaseMs: LEASE_MS, kept: KEPT_DAYS, consoleUrl: 'http://console.test', tellsFigures: true }
 
 export type WorkerWorld = Awaited<ReturnType<typeof createWorkerWorld>>
 
@@ -79,7 +91,8 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
   const logins = { url: loginUrl(database.url, 'worker'), tenantUrl: loginUrl(database.url, 'tenant') }
   const workerStore = openTestStore({ ...logins, applicationName: 'worker test worker' })
   const mails = await startMailServer()
-  const domains = { checked: [] as string[], outcome: 'match' as 'match' | 'absent', onCheck: () => {} }
+  const domains = takeDomains()
+  const webhooks = takeWebhooks()
   const lines: Record<string, unknown>[] = []
   const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
   const metrics = createMetrics()
@@ -92,13 +105,10 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
       metrics,
       secrets,
       ...SETTINGS,
+      stripe: undefined,
       mail: { smtpUrl: mails.url, from: 'Parley <parley@example.com>' },
-      checkDomain: ({ name }) => {
-        domains.checked.push(name)
-        domains.onCheck()
-        const dns = { outcome: domains.outcome, values: [], misplacedAt: null }
-        return Promise.resolve({ dns, file: { outcome: 'not_needed', reason: null, status: null } })
-      },
+      checkDomain: domains.check,
+      postWebhook: webhooks.post,
       repeat: schedule,
     })
   const worker = startWorker(repeat)
@@ -111,6 +121,7 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
     jobs,
     pass,
     domains,
+    webhooks,
     mailed: mails.mailed,
     startWorker,
     /** What there is to see a millisecond before the job's turn, and after it. */
@@ -139,6 +150,32 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
       await database.drop()
     },
   }
+}
+
+/** In the place of the DNS. */
+function takeDomains() {
+  const domains = {
+    checked: [] as string[],
+    outcome: 'match' as 'match' | 'absent',
+    onCheck: () => {},
+    check({ name }: { name: string }): Promise<Findings> {
+      domains.checked.push(name)
+      domains.onCheck()
+      const dns = { outcome: domains.outcome, values: [], misplacedAt: null }
+      return Promise.resolve({ dns, file: { outcome: 'not_needed', reason: null, status: null } })
+    },
+  }
+  return domains
+}
+
+/** In the place of publishers' servers. */
+function takeWebhooks() {
+  const sent: WebhookRequest[] = []
+  const post = (webhook: WebhookRequest): Promise<Posted> => {
+    sent.push(webhook)
+    return Promise.resolve({ status: 200 })
+  }
+  return { sent, post }
 }
 
 /** Takes every mail, but answers those to refused-500@ with 500. */

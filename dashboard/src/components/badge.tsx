@@ -25,6 +25,11 @@ export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: R
   )
 }
 
+/** Beside the name of a project that is for trying things out. */
+export function SandboxBadge() {
+  return <Badge tone="warn">Sandbox</Badge>
+}
+
 const ICONS: Record<Tone | 'waiting', LucideIcon> = {
   neutral: CircleDashed,
   good: CircleCheck,

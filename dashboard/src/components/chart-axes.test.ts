@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { momentOf, scaleOf, tickOf } from './chart-axes.ts'
+import type { ChartPoint } from './chart-data.ts'
+import { alone, momentOf, scaleOf, tickOf } from './chart-axes.ts'
 
 test('an axis goes in round, whole steps from nothing to just above the highest', () => {
   const ticks = (highest: number) => scaleOf(highest).ticks
@@ -31,4 +32,18 @@ test('what stands at an axis is in UTC, to the end of the day', () => {
   assert.equal(tickOf('2026-03-01T23:59:59.999Z', 'day'), '1 Mar')
   assert.equal(momentOf('2026-03-01T23:00:00.000Z', 'hour'), 'Sun 1 Mar, 23:00 UTC')
   assert.equal(momentOf('2026-03-01T00:00:00.000Z', 'day'), 'Sun 1 Mar (UTC)')
+})
+
+test('a point of a line without a neighbour is found, each series for itself', () => {
+  const points: ChartPoint[] = [
+    { at: 'a', values: { p50: 1 } },
+    { at: 'b', values: {} },
+    { at: 'c', values: { p50: 2, p95: 3 } },
+    { at: 'd', values: { p50: 4 } },
+    { at: 'e', values: {} },
+    { at: 'f', values: { p50: 5 } },
+  ]
+  assert.deepEqual([...alone(points, 'p50')], [0, 5])
+  assert.deepEqual([...alone(points, 'p95')], [2])
+  assert.deepEqual([...alone([{ at: 'a', values: { p50: 0 } }], 'p50')], [0])
 })

@@ -1,3 +1,5 @@
+import type { ChartPoint } from './chart-data.ts'
+
 const STEPS = [1, 2, 2.5, 5, 10]
 const INTERVALS_MAX = 5
 
@@ -11,6 +13,12 @@ export function scaleOf(highest: number): { domain?: [number, number]; ticks?: n
   const step = steps.find((each) => each >= rough) ?? 10 * power
   const count = Math.ceil(highest / step)
   return { domain: [0, count * step], ticks: Array.from({ length: count + 1 }, (_, n) => n * step) }
+}
+
+/** Which points of a line have no neighbour to be joined with: a line of one point is drawn by nobody. */
+export function alone(points: readonly ChartPoint[], series: string): Set<number> {
+  const has = (n: number) => points[n]?.values[series] !== undefined
+  return new Set(points.flatMap((_, n) => (has(n) && !has(n - 1) && !has(n + 1) ? [n] : [])))
 }
 
 /** Under the axis, in UTC: `14:00`, or `1 Mar`. */

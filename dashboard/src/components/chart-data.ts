@@ -19,4 +19,6 @@ export interface ChartProps {
   points: ChartPoint[]
   every: 'hour' | 'day'
   format(value: number): string
+  /** Somebody chose a bar of this series, or a moment of all of them. */
+  onPick?(at: string, series?: string): void
 }

@@ -18,7 +18,7 @@ export function CopyButton({ text, label, children }: { text: string; label: str
   function copy(): void {
     navigator.clipboard.writeText(text).then(
       () => setCopied(true),
-      () => toast('Your browser did not allow copying. Select the text and copy it by hand.', 'bad'),
+      () => toast('Your browser blocked copying. Select the text and copy it manually.', 'bad'),
     )
   }
 

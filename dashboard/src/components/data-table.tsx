@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { decimalsOf } from '../formats.ts'
 import { Button } from './button.tsx'
 import { classes } from './classes.ts'
 import { Skeleton } from './skeleton.tsx'
@@ -7,7 +8,10 @@ import { ErrorState } from './states.tsx'
 export interface Column<T> {
   /** The header; also the label in the card on a phone. */
   label: string
-  cell(row: T): ReactNode
+  /** `decimals`: how many all amounts of the column have, where it has `amountOf`. */
+  cell(row: T, decimals: number): ReactNode
+  /** The nanos of a row in a column of money: their points stand below each other. */
+  amountOf?(row: T): string | null
   align?: 'left' | 'right'
   /** A Tailwind width such as `w-40`: fixed columns do not move when rows arrive. */
   width?: string
@@ -15,6 +19,13 @@ export interface Column<T> {
   isTitle?: boolean
   /** Buttons: no header to the eye, last on the card. A single `menu` stands in the card's corner instead. */
   isActions?: boolean | 'menu'
+  /**
+   * Where it stands on a phone in a table whose rows take two lines there: left and right in the first, left and right in the
+   * second. Once a column has a place, those without one are left out there, and none has a label.
+   */
+  compact?: 1 | 2 | 3 | 4
+  /** What all rows come to, in a row below them. A table has one where any of its columns says so. */
+  total?: ReactNode
 }
 
 export interface DataTableProps<T> {
@@ -48,6 +59,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     )
   }
   if (rows?.length === 0) return <Frame>{empty}</Frame>
+  const decimals = new Map(props.columns.map((column) => [column, decimalsIn(column, rows)]))
   return (
     <Frame>
       <table aria-label={label} aria-busy={rows === undefined} className="w-full border-collapse max-sm:block">
@@ -62,9 +74,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
           {rows === undefined ? (
             <SkeletonRows {...props} />
           ) : (
-            rows.map((row) => <Row key={props.keyOf(row)} row={row} {...props} />)
+            rows.map((row) => <Row key={props.keyOf(row)} row={row} decimals={decimals} {...props} />)
           )}
         </tbody>
+        {rows && props.columns.some(({ total }) => total !== undefined) && <Totals columns={props.columns} />}
       </table>
       {props.hasMore && (
         <div className="flex justify-center border-t border-line p-2">
@@ -102,19 +115,29 @@ function HeaderCell<T>({ column }: { column: Column<T> }) {
 const CARD =
   'border-line not-last:border-b max-sm:relative max-sm:grid max-sm:grid-cols-2 max-sm:gap-x-4 max-sm:px-4 max-sm:py-3'
 
-function Row<T>({ row, columns, onRowClick }: DataTableProps<T> & { row: T }) {
+const COMPACT_CARD =
+  'border-line not-last:border-b max-sm:grid max-sm:grid-cols-[minmax(0,1fr)_auto] max-sm:items-center max-sm:gap-x-3 max-sm:px-4 max-sm:py-2'
+
+function isCompact<T>(columns: readonly Column<T>[]): boolean {
+  return columns.some(({ compact }) => compact !== undefined)
+}
+
+type Decimals<T> = ReadonlyMap<Column<T>, number>
+
+function decimalsIn<T>({ amountOf }: Column<T>, rows: readonly T[] = []): number {
+  return amountOf ? decimalsOf(rows.map((row) => amountOf(row) ?? '0')) : 2
+}
+
+function Row<T>({ row, columns, decimals, onRowClick }: DataTableProps<T> & { row: T; decimals: Decimals<T> }) {
+  const isTwoLines = isCompact(columns)
   return (
     <tr
       {...(onRowClick && { onClick: (event) => isControl(event.target) || onRowClick(row) })}
-      className={classes(
-        CARD,
-
-        onRowClick && 'cursor-pointer hover:bg-canvas',
-      )}
+      className={classes(isTwoLines ? COMPACT_CARD : CARD, onRowClick && 'cursor-pointer hover:bg-canvas')}
     >
       {columns.map((column) => (
-        <td key={column.label} className={cellClasses(column)}>
-          {!column.isTitle && !column.isActions && (
+        <td key={column.label} className={isTwoLines ? compactCellClasses(column) : cellClasses(column, columns)}>
+          {!column.isTitle && !column.isActions && !isTwoLines && (
             <span
               aria-hidden
               className={classes('shrink-0 text-muted sm:hidden', isNumber(column) ? 'text-xs' : 'text-sm')}
@@ -122,10 +145,35 @@ function Row<T>({ row, columns, onRowClick }: DataTableProps<T> & { row: T }) {
               {column.label}
             </span>
           )}
-          <div className={classes('min-w-0', column.isTitle && 'max-sm:font-medium')}>{column.cell(row)}</div>
+          <div className={classes('min-w-0', column.isTitle && 'max-sm:font-medium')}>
+            {column.cell(row, decimals.get(column) ?? 2)}
+          </div>
         </td>
       ))}
     </tr>
+  )
+}
+
+/** Its own colour stays inside of the frame's corners. */
+const TOTALS =
+  'border-t font-medium max-sm:rounded-b-lg max-sm:bg-canvas sm:[&>td]:bg-canvas sm:[&>td:first-child]:rounded-bl-lg sm:[&>td:last-child]:rounded-br-lg'
+
+function Totals<T>({ columns }: { columns: Column<T>[] }) {
+  return (
+    <tfoot className="max-sm:block">
+      <tr className={classes(CARD, TOTALS)}>
+        {columns.map((column) => (
+          <td key={column.label} className={cellClasses(column, columns)}>
+            {!column.isTitle && column.total !== undefined && (
+              <span aria-hidden className="shrink-0 text-xs font-normal text-muted sm:hidden">
+                {column.label}
+              </span>
+            )}
+            <div className="min-w-0">{column.isTitle ? 'Total' : (column.total ?? <span data-nothing />)}</div>
+          </td>
+        ))}
+      </tr>
+    </tfoot>
   )
 }
 
@@ -134,12 +182,18 @@ function isNumber<T>({ align, isTitle, isActions }: Column<T>): boolean {
   return align === 'right' && !isTitle && !isActions
 }
 
-function cellClasses<T>(column: Column<T>): string {
+/** The last of an odd number of them has the line for itself. */
+function isAlone<T>(column: Column<T>, columns: readonly Column<T>[]): boolean {
+  const numbers = columns.filter(isNumber)
+  return numbers.length % 2 === 1 && numbers.at(-1) === column
+}
+
+function cellClasses<T>(column: Column<T>, columns: readonly Column<T>[]): string {
   const { align, isTitle, isActions } = column
   return classes(
     'h-11 px-3 py-1.5 first:pl-4 last:pr-4',
     'max-sm:flex max-sm:h-auto max-sm:min-h-8 max-sm:items-center max-sm:justify-between max-sm:px-0 max-sm:py-1 max-sm:first:pl-0 max-sm:last:pr-0',
-    isNumber(column) ? 'max-sm:gap-1' : 'max-sm:col-span-2 max-sm:gap-4',
+    isNumber(column) && !isAlone(column, columns) ? 'max-sm:gap-1' : 'max-sm:col-span-2 max-sm:gap-4',
     // On a card, a label without a value only takes room.
     'max-sm:has-data-nothing:hidden',
     !isTitle && 'max-sm:text-right',
@@ -149,12 +203,29 @@ function cellClasses<T>(column: Column<T>): string {
   )
 }
 
+const PLACES = {
+  1: 'max-sm:order-1 max-sm:font-medium',
+  2: 'max-sm:order-2 max-sm:text-right max-sm:font-medium',
+  3: 'max-sm:order-3',
+  4: 'max-sm:order-4 max-sm:text-right max-sm:text-sm max-sm:text-muted',
+}
+
+function compactCellClasses<T>({ align, compact }: Column<T>): string {
+  return classes(
+    'h-11 px-3 py-1.5 first:pl-4 last:pr-4',
+    'max-sm:block max-sm:h-auto max-sm:min-h-6 max-sm:min-w-0 max-sm:p-0 max-sm:first:pl-0 max-sm:last:pr-0',
+    compact === undefined ? 'max-sm:hidden' : PLACES[compact],
+    align === 'right' ? 'text-right [&>div]:sm:ml-auto' : 'text-left',
+  )
+}
+
 /** As many as fit a screen: the page does not grow when the rows arrive. */
 function SkeletonRows<T>({ columns, skeletonRows = 8 }: DataTableProps<T>) {
+  const isTwoLines = isCompact(columns)
   return Array.from({ length: skeletonRows }, (_, n) => (
-    <tr key={n} className={CARD}>
+    <tr key={n} className={isTwoLines ? COMPACT_CARD : CARD}>
       {columns.map((column) => (
-        <td key={column.label} className={cellClasses(column)}>
+        <td key={column.label} className={isTwoLines ? compactCellClasses(column) : cellClasses(column, columns)}>
           <Skeleton
             className={classes('h-4', column.isTitle ? 'w-32' : 'w-20', column.align === 'right' && 'sm:ml-auto')}
           />

@@ -2,36 +2,50 @@
 import { useSyncExternalStore } from 'react'
 import {
   formatAge,
+  formatCents,
   formatCount,
+  formatCounted,
   formatCountExactly,
   formatDuration,
+  formatMoment,
   formatMoney,
   formatMoneyExactly,
+  formatMoneyFixed,
   formatTime,
   formatTimeInUtc,
 } from '../formats.ts'
 import { classes } from './classes.ts'
 
-/** `sign` writes the plus of money that came in, too. */
-export function Money({ nanos, sign = false, className }: { nanos: string; sign?: boolean; className?: string }) {
+export interface MoneyProps {
+  nanos: string
+  /** Writes the plus of money that came in, too. */
+  sign?: boolean
+  /** In whole cents, for amounts that are compared with each other: what is less is `<$0.01`. */
+  isCoarse?: boolean
+  /** As many as the others of its column have: `decimalsOf`. */
+  decimals?: number | undefined
+  className?: string
+}
+
+export function Money({ nanos, sign = false, isCoarse = false, decimals, className }: MoneyProps) {
   const plus = sign && BigInt(nanos) > 0n ? '+' : ''
   return (
     <data value={nanos} title={formatMoneyExactly(nanos)} className={classes('tabular', className)}>
       {plus}
-      {formatMoney(nanos)}
+      {isCoarse ? formatCents(nanos) : decimals === undefined ? formatMoney(nanos) : formatMoneyFixed(nanos, decimals)}
     </data>
   )
 }
 
-export function Tokens({ count, unit = '' }: { count: number | string; unit?: string }) {
+/** `isNamed`: says what they are, where nothing else does. */
+export function Tokens({ count, isNamed = false }: { count: number | string; isNamed?: boolean }) {
   return (
     <data
       value={String(count)}
-      title={`${formatCountExactly(count)} ${unit || 'tokens'}`}
+      title={`${formatCountExactly(count)} ${Number(count) === 1 ? 'token' : 'tokens'}`}
       className="tabular whitespace-nowrap"
     >
-      {formatCount(count)}
-      {unit && ` ${unit}`}
+      {isNamed ? formatCounted(count, 'token') : formatCount(count)}
     </data>
   )
 }
@@ -45,15 +59,15 @@ export function Duration({ ms }: { ms: number | null | undefined }) {
   )
 }
 
-/** In the reader's zone, or as an age; UTC on hover. */
-export function Time({ iso, as = 'time' }: { iso: string | null | undefined; as?: 'time' | 'age' }) {
+/** In the reader's zone, to the second among others of the day (`moment`), or as an age; UTC on hover. */
+export function Time({ iso, as = 'time' }: { iso: string | null | undefined; as?: 'time' | 'moment' | 'age' }) {
   const now = useSyncExternalStore(subscribeToClock, currentSecond)
   if (iso == null) return <Nothing />
   const local = formatTime(iso)
   const title = as === 'age' ? `${local} (${formatTimeInUtc(iso)})` : formatTimeInUtc(iso)
   return (
     <time dateTime={iso} title={title} className="tabular whitespace-nowrap">
-      {as === 'age' ? formatAge(iso, now) : local}
+      {as === 'age' ? formatAge(iso, now) : as === 'moment' ? formatMoment(iso, now) : local}
     </time>
   )
 }

@@ -10,7 +10,7 @@ export function FilterBar({ children, onClear }: { children: ReactNode; onClear?
   return (
     <div role="search" className="mb-4 flex flex-wrap items-center gap-2">
       {children}
-      <span className={onClear ? undefined : 'invisible'}>
+      <span className={onClear ? undefined : 'invisible max-sm:hidden'}>
         <IconButton label="Clear filters" icon={<X aria-hidden />} onClick={onClear || undefined} />
       </span>
     </div>

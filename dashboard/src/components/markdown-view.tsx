@@ -4,6 +4,7 @@ import Markdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { hostToShow, linkTarget } from '../safe-text.ts'
 import { CodeBlock } from './code-block.tsx'
+import { languageOf } from './highlight.ts'
 import { NotLoadedImage } from './plain-text.tsx'
 
 export function MarkdownView({ text }: { text: string }) {
@@ -98,7 +99,9 @@ function Code({ node }: { node: unknown }) {
   const [content] = (code?.children ?? []) as { value?: string }[]
   const [language = ''] = [code?.properties?.className ?? []].flat().map(String)
   const name = language.replace(/^language-/, '').slice(0, 30)
-  return <CodeBlock code={(content?.value ?? '').replace(/\n$/, '')} title={name || 'code'} />
+  return (
+    <CodeBlock code={(content?.value ?? '').replace(/\n$/, '')} title={name || 'code'} language={languageOf(name)} />
+  )
 }
 
 /** The words of a link may say anything, so its host stands beside it unless they begin with it. */

@@ -1,7 +1,9 @@
 import { ArrowDownRight, ArrowUpRight } from 'lucide-react'
+import { Link as RouterLink } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { formatShare } from '../formats.ts'
 import { classes } from './classes.ts'
+import type { Target } from './link.tsx'
 import { Skeleton } from './skeleton.tsx'
 
 export interface StatProps {
@@ -14,11 +16,18 @@ export interface StatProps {
   more?: 'good' | 'bad' | 'neutral'
   note?: ReactNode
   tone?: 'ink' | 'earn'
+  /** What the figure was made of: then all of it leads there. */
+  leadsTo?: Target | undefined
 }
 
-export function Stat({ label, value, delta, more = 'neutral', note, tone = 'ink' }: StatProps) {
+export function Stat({ label, value, delta, more = 'neutral', note, tone = 'ink', leadsTo }: StatProps) {
   return (
-    <div className="min-w-0 rounded-lg border border-line bg-surface px-4 py-3.5 shadow-card">
+    <div
+      className={classes(
+        'relative min-w-0 rounded-lg border border-line bg-surface px-4 py-3.5 shadow-card',
+        leadsTo && 'transition-colors hover:border-line-strong hover:bg-canvas',
+      )}
+    >
       <p className="truncate text-sm text-muted">{label}</p>
       <p
         className={classes(
@@ -26,7 +35,16 @@ export function Stat({ label, value, delta, more = 'neutral', note, tone = 'ink'
           tone === 'earn' && 'text-earn',
         )}
       >
-        {value ?? <Skeleton className="my-1 h-6 w-24" />}
+        {value === undefined ? (
+          <Skeleton className="my-1 h-6 w-24" />
+        ) : leadsTo === undefined ? (
+          value
+        ) : (
+          <RouterLink {...leadsTo} className="after:absolute after:inset-0 after:rounded-lg">
+            <span className="sr-only">{label}: </span>
+            {value}
+          </RouterLink>
+        )}
       </p>
       <p className="mt-1 flex h-5 items-center gap-1.5 truncate text-sm text-muted">
         {value !== undefined && delta != null && <Delta delta={delta} more={more} />}
@@ -36,7 +54,7 @@ export function Stat({ label, value, delta, more = 'neutral', note, tone = 'ink'
   )
 }
 
-function Delta({ delta, more }: { delta: number; more: 'good' | 'bad' | 'neutral' }) {
+export function Delta({ delta, more }: { delta: number; more: 'good' | 'bad' | 'neutral' }) {
   const Icon = delta < 0 ? ArrowDownRight : ArrowUpRight
   const isGood = more === (delta < 0 ? 'bad' : 'good')
   const ink = more === 'neutral' || delta === 0 ? 'text-muted' : isGood ? 'text-good' : 'text-bad'

@@ -27,16 +27,16 @@ export function ProofDialog() {
       isSticky
       isOnTop
       onClose={cancel}
-      title="Is it you?"
-      description="Parley asks before keys, people or money change, and then not again for ten minutes."
+      title="Confirm it’s you"
+      description="Parley asks before changes to keys, people or money, then not again for ten minutes."
     >
       <Form form={form} onSubmit={prove}>
         <input autoComplete="username" value={user.email} readOnly hidden />
-        <FormField form={form} name="password" label="Your password" rules={{ required: 'Write your password.' }}>
+        <FormField form={form} name="password" label="Your password" rules={{ required: 'Enter your password.' }}>
           {(field) => <PasswordInput {...field} autoComplete="current-password" />}
         </FormField>
         {user.twoFactorEnabled && (
-          <FormField form={form} name="code" label="Six digits from your app" rules={{ required: 'Write the code.' }}>
+          <FormField form={form} name="code" label="Six digits from your app" rules={{ required: 'Enter the code.' }}>
             {(field) => <CodeInput {...field} />}
           </FormField>
         )}

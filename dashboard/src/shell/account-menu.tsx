@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { LogOut, Monitor, Moon, Settings, Sun } from 'lucide-react'
+import { BookOpen, LogOut, Monitor, Moon, Settings, Sun } from 'lucide-react'
 import { api } from '../api.ts'
 import { Avatar } from '../components/avatar.tsx'
 import { Menu, MenuDivider, MenuItem, MenuLabel } from '../components/menu.tsx'
@@ -40,6 +40,9 @@ export function AccountMenu({ isSmall = false }: { isSmall?: boolean }) {
       <MenuItem icon={<Settings aria-hidden />} onSelect={() => void navigate({ to: '/account' })}>
         Account settings
       </MenuItem>
+      <MenuItem icon={<BookOpen aria-hidden />} onSelect={() => void navigate({ to: '/docs' })}>
+        Documentation
+      </MenuItem>
       <MenuDivider />
       <MenuLabel>Theme</MenuLabel>
       {THEMES.map(([value, label, Icon]) => (
@@ -60,7 +63,7 @@ export function AccountMenu({ isSmall = false }: { isSmall?: boolean }) {
   )
 }
 
-function useSignOut(): () => Promise<void> {
+export function useSignOut(): () => Promise<void> {
   const navigate = useNavigate()
   const client = useQueryClient()
   return async () => {

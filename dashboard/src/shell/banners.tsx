@@ -1,14 +1,15 @@
 import { useMutation } from '@tanstack/react-query'
-import { WifiOff } from 'lucide-react'
-import { useSyncExternalStore, type ReactNode } from 'react'
+import { WifiOff, X } from 'lucide-react'
+import { useState, useSyncExternalStore, type ReactNode } from 'react'
 import { api } from '../api.ts'
 import { Button } from '../components/button.tsx'
+import { IconButton } from '../components/icon-button.tsx'
 import { Link } from '../components/link.tsx'
 import { toast, toastError } from '../components/toast.tsx'
 import { formatMoney } from '../formats.ts'
+import { mayActAs } from '../page.ts'
 import { isLow } from '../pages/wallet/amounts.ts'
-import { registeredPages } from '../registered-pages.ts'
-import { useMe, usePlace } from '../session.ts'
+import { useMe, usePlace, type ProjectOfMine } from '../session.ts'
 
 /** What stands in the way, most important first; one at a time, or nobody reads any. */
 export function Banners() {
@@ -19,12 +20,13 @@ export function Banners() {
   if (!user.emailVerified) return <MailBanner email={user.email} />
   if (publisher !== undefined && publisher.activatedAt === null) {
     const sentence = installation.requiresApproval
-      ? 'This account waits for approval. You can set everything up; calls are answered once it is approved.'
-      : 'This account is not activated yet. Calls are answered once its owner has confirmed the e-mail address.'
+      ? 'This account is awaiting approval. You can set everything up; calls are answered once it is approved.'
+      : 'This account is not activated yet. Calls are answered once its owner confirms their email address.'
     return <Banner>{sentence}</Banner>
   }
+  if (project?.isSandbox) return BigInt(project.balanceNanos) > 0n ? null : <SandboxBanner />
   if (project?.domainVerifiedAt && isLow(project))
-    return <BalanceBanner projectId={project.id} balance={project.balanceNanos} />
+    return <BalanceBanner key={project.id} project={project} canPay={installation.canPay} />
   return null
 }
 
@@ -44,7 +46,7 @@ function OfflineBanner() {
   return (
     <Banner>
       <WifiOff className="mr-2 inline size-4 text-warn" aria-hidden />
-      You are offline. What you see is from before; changes cannot be saved.
+      You are offline. This page may be out of date, and changes cannot be saved.
     </Banner>
   )
 }
@@ -52,7 +54,7 @@ function OfflineBanner() {
 function MailBanner({ email }: { email: string }) {
   const resend = useMutation({
     mutationFn: () => api('POST /api/auth/send-verification-email', { body: { email } }),
-    onSuccess: () => toast(`Another mail is on its way to ${email}.`),
+    onSuccess: () => toast(`Another email is on its way to ${email}.`),
     onError: toastError,
   })
   const button = (
@@ -62,26 +64,59 @@ function MailBanner({ email }: { email: string }) {
   )
   return (
     <Banner action={button}>
-      Confirm your e-mail address to activate the account: follow the link that we sent to <strong>{email}</strong>.
+      Confirm your email address to activate the account: follow the link we sent to <strong>{email}</strong>.
     </Banner>
   )
 }
 
-function BalanceBanner({ projectId, balance }: { projectId: string; balance: string }) {
-  const hasWallet = registeredPages.some(({ path }) => path === 'wallet')
+function SandboxBanner() {
+  const { publisher } = usePlace()
   const link = (
-    <Link to={`/projects/${projectId}/wallet`} look="secondary">
-      Top up
+    <Link to="/new-project" look="secondary">
+      Create project
     </Link>
   )
   return (
-    <Banner action={hasWallet && link}>
-      {BigInt(balance) > 0n
-        ? `${formatMoney(balance)} is left. Calls are refused when the balance does not cover them.`
-        : 'The balance is used up, so calls are refused.'}
+    <Banner action={publisher && mayActAs(publisher.role, 'admin') && link}>
+      This sandbox has no trial credit, so its calls are refused. Create a project with your own domain to continue.
     </Banner>
   )
 }
+
+function BalanceBanner({ project, canPay }: { project: ProjectOfMine; canPay: boolean }) {
+  const key = `${DISMISSED}${project.id}`
+  const [isDismissed, setDismissed] = useState(() => sessionStorage.getItem(key) !== null)
+  const isEmpty = BigInt(project.balanceNanos) <= 0n
+  // An empty balance stays in sight: calls are being refused.
+  if (isDismissed && !isEmpty) return null
+  function dismiss(): void {
+    sessionStorage.setItem(key, 'yes')
+    setDismissed(true)
+  }
+  const left = isEmpty
+    ? 'The balance is used up, so calls are refused.'
+    : `${formatMoney(project.balanceNanos)} is left. Calls are refused when the balance does not cover them.`
+  return (
+    <Banner
+      action={
+        <span className="flex items-center gap-2">
+          {canPay && (
+            <Link to={`/projects/${project.id}/wallet`} look="secondary">
+              Top up
+            </Link>
+          )}
+          {!isEmpty && <IconButton label="Dismiss" icon={<X aria-hidden />} onClick={dismiss} />}
+        </span>
+      }
+    >
+      {left}
+      {!canPay && ' The operator of this installation adds credit.'}
+    </Banner>
+  )
+}
+
+/** For the session of this browser tab: who comes back tomorrow is told again. */
+const DISMISSED = 'parley.low-balance.'
 
 function subscribeToNetwork(listener: () => void): () => void {
   window.addEventListener('online', listener)

@@ -10,14 +10,14 @@ export function NotFoundPage() {
       <EmptyState
         icon={Compass}
         level={1}
-        title="There is no such page"
+        title="Page not found"
         action={
           <Link to="/" look="secondary">
             Back to the console
           </Link>
         }
       >
-        The address may be mistyped, or what it names is not yours or was deleted.
+        The address may be mistyped, or it leads to something that was deleted or is not yours.
       </EmptyState>
     </main>
   )

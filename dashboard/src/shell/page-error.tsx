@@ -11,7 +11,7 @@ export function PageError({ error, reset }: ErrorComponentProps) {
     reset()
     void router.invalidate()
   }
-  const shown = isOldCode ? new Error('The console was updated. Load the page again to go on.') : error
+  const shown = isOldCode ? new Error('The console was updated. Reload the page to continue.') : error
   return (
     <div className="mx-auto max-w-lg py-[8vh]">
       <DocumentTitle title="Error" />

@@ -2,6 +2,7 @@ import { useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { ChevronsUpDown, Plus } from 'lucide-react'
 import { Fragment } from 'react'
 import { Avatar } from '../components/avatar.tsx'
+import { SandboxBadge } from '../components/badge.tsx'
 import { Menu, MenuDivider, MenuItem, MenuLabel } from '../components/menu.tsx'
 import { mayActAs } from '../page.ts'
 import { useMe, usePlace } from '../session.ts'
@@ -20,7 +21,10 @@ export function ProjectSwitcher({ onChoose }: { onChoose?: () => void }) {
       <Avatar name={project?.name ?? publisher?.name ?? 'Parley'} shape="square" />
       <span className="sr-only">Switch project: </span>
       <span className="min-w-0 flex-1 leading-tight">
-        <span className="block truncate font-semibold">{project?.name ?? 'No project yet'}</span>
+        <span className="flex items-center gap-1.5">
+          <span className="truncate font-semibold">{project?.name ?? 'No project yet'}</span>
+          {project?.isSandbox && <SandboxBadge />}
+        </span>
         <span className="block truncate text-xs text-muted">{project?.domain ?? publisher?.name}</span>
       </span>
       <ChevronsUpDown className="size-4 shrink-0 text-faint" aria-hidden />
@@ -37,7 +41,7 @@ export function ProjectSwitcher({ onChoose }: { onChoose?: () => void }) {
           <MenuLabel>{name}</MenuLabel>
           {projects.map((each) => (
             <MenuItem key={each.id} isChecked={each.id === project?.id} onSelect={() => choose(each.id)}>
-              {each.name}
+              {each.name} {each.isSandbox && <SandboxBadge />}
             </MenuItem>
           ))}
         </Fragment>
@@ -55,7 +59,7 @@ export function ProjectSwitcher({ onChoose }: { onChoose?: () => void }) {
 }
 
 /** Stays on the same kind of page: who compares the calls of two projects wants to see calls. */
-function useOpenProject(): (id: string) => void {
+export function useOpenProject(): (id: string) => void {
   const navigate = useNavigate()
   const { pathname } = useLocation()
   const { project } = useParams({ strict: false }) as { project?: string }

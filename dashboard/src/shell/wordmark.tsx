@@ -1,6 +1,7 @@
-export function Wordmark() {
+/** Small: the sign alone, where a name stands beside it. */
+export function Wordmark({ isSmall = false }: { isSmall?: boolean }) {
   return (
-    <span className="inline-flex items-center gap-2 text-base font-semibold tracking-tight">
+    <span className="inline-flex shrink-0 items-center gap-2 text-base font-semibold tracking-tight">
       <svg viewBox="0 0 32 32" className="size-6" aria-hidden>
         <rect width="32" height="32" rx="8" className="fill-accent" />
         <path
@@ -12,7 +13,7 @@ export function Wordmark() {
         />
         <circle cx="23" cy="23" r="2.2" fill="#f2b872" />
       </svg>
-      Parley
+      <span className={isSmall ? 'sr-only' : undefined}>Parley</span>
     </span>
   )
 }

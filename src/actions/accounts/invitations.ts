@@ -37,7 +37,7 @@ export async function inviteMember(tx: Tx, person: Person, { publisher, email, r
   const earlier = await findInvitationTo(tx, publisher.id, email)
   if (earlier) requireRole(held, earlier.role as MemberRole)
   if ((await listMembers(tx)).some((member) => member.email === email))
-    throw wrongField('email', 'This person is a member already.')
+    throw wrongField('email', 'This person is already a member.')
   if ((await listInvitations(tx, publisher.id)).length >= INVITATIONS_MAX)
     throw conflict('There are too many open invitations. Withdraw some first.')
   const invitation = await upsertInvitation(tx, {
@@ -82,7 +82,7 @@ export async function acceptInvitation(tx: Tx, person: Person, invitation: Invit
   // What it offers now: it may have been changed, or withdrawn, since it was found.
   const role = await deleteInvitation(tx, publisherId, id)
   if (role === undefined) throw notThere('invitation')
-  if (!(await insertMembership(tx, publisherId, person.id, role))) throw conflict('You are a member already.')
+  if (!(await insertMembership(tx, publisherId, person.id, role))) throw conflict('You are already a member.')
   await audit(tx, person, { publisherId }, 'member.joined', { subject: email, details: { role } })
 }
 

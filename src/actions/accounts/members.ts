@@ -83,5 +83,5 @@ async function memberOf(tx: Tx, id: string): Promise<{ id: string; email: string
 async function expectAnotherOwner(tx: Tx, publisherId: string, userId: string): Promise<void> {
   const owners = await listOwners(tx, publisherId)
   if (owners.length > 1 || !owners.includes(userId)) return
-  throw conflict('This is the last owner. Make somebody else an owner first.')
+  throw conflict('This is the last owner. Make someone else an owner first.')
 }

@@ -10,10 +10,11 @@ import * as users from '../../store/accounts/users.ts'
 import { sumOwed } from '../../store/billing/wallets.ts'
 import type { Tx } from '../../store/database.ts'
 import { listProjects } from '../../store/projects/projects.ts'
-import type { Person } from '../actor.ts'
+import { PARLEY, type Person } from '../actor.ts'
 import { audit, auditEverywhere } from '../audit.ts'
 import { postMail } from '../mails.ts'
 import { conflict, notThere } from '../refusals.ts'
+import { createSandbox } from '../sandbox.ts'
 import { leavePublisher } from './members.ts'
 
 /** What people do with their own account. */
@@ -61,6 +62,14 @@ export async function endSessions(
   await auditEverywhere(tx, person, 'user.signed_out_everywhere')
 }
 
+/** What follows from a confirmed address. */
+interface Activation {
+  /** Unless the operator activates each publisher. */
+  isActivating: boolean
+  /** See createSandbox. */
+  sandboxDomain: string | undefined
+}
+
 interface NewPassword extends Mailing {
   account: Account
   passwordHash: string
@@ -73,11 +82,7 @@ export async function changePassword(tx: Tx, person: Person, input: NewPassword)
 }
 
 /** By a link to the person's address, which proves that it is theirs. */
-export async function resetPassword(
-  tx: Tx,
-  person: Person,
-  input: NewPassword & { isActivating: boolean },
-): Promise<void> {
+export async function resetPassword(tx: Tx, person: Person, input: NewPassword & Activation): Promise<void> {
   const { account, passwordHash } = input
   const details: Record<string, unknown> = {}
   // Its signature holds for the password that is being replaced: a link sets one password, also when used twice at once.
@@ -92,15 +97,16 @@ export async function resetPassword(
 }
 
 /** By such a link and the account's password. */
-export async function confirmAddress(tx: Tx, person: Person, input: { isActivating: boolean }): Promise<void> {
+export async function confirmAddress(tx: Tx, person: Person, input: Activation): Promise<void> {
   await credentials.signOutEverywhere(tx, person.id)
   await markConfirmed(tx, person, input)
 }
 
-async function markConfirmed(tx: Tx, person: Person, { isActivating }: { isActivating: boolean }): Promise<void> {
+async function markConfirmed(tx: Tx, person: Person, { isActivating, sandboxDomain }: Activation): Promise<void> {
   if (!(await credentials.confirmAddress(tx, person.id))) throw staleLink()
-  await users.confirmPublishers(tx, person.id, isActivating)
+  const activated = await users.confirmPublishers(tx, person.id, isActivating)
   await auditEverywhere(tx, person, 'user.address_confirmed')
+  for (const publisherId of activated) await createSandbox(tx, PARLEY, { publisherId, sandboxDomain })
 }
 
 export function staleLink(): ParleyError {
@@ -149,7 +155,7 @@ export async function deletePerson(tx: Tx, person: Person, { email }: { email: s
       continue
     }
     if ((await countMembers(tx, publisherId)) > 1)
-      throw conflict(`You are the last owner of ${publisherName}. Make somebody else an owner, or remove the others.`)
+      throw conflict(`You are the last owner of ${publisherName}. Make someone else an owner, or remove the others.`)
     await expectNothingLeft(tx, publisherId, publisherName)
     await audit(tx, person, { publisherId }, 'publisher.closed', { subject: publisherName })
     await closePublisher(tx, publisherId)
@@ -161,7 +167,9 @@ async function expectNothingLeft(tx: Tx, publisherId: string, publisherName: str
   const owed = await sumOwed(tx, publisherId)
   if (owed > 0n)
     throw conflict(`${publisherName} owes ${formatCredits(owed)} of credit. Top up the wallet that owes it first.`)
-  const balance = (await listProjects(tx, publisherId)).reduce((sum, project) => sum + project.balance_nanos, 0n)
+  // What is left in a sandbox was a gift, and goes with it.
+  const own = (await listProjects(tx, publisherId)).filter(({ is_sandbox: isSandbox }) => !isSandbox)
+  const balance = own.reduce((sum, project) => sum + project.balance_nanos, 0n)
   if (balance > 0n)
     throw conflict(`${publisherName} still has ${formatCredits(balance)} of credit. Use it, or ask for it back first.`)
 }

@@ -4,11 +4,13 @@ import { insertPayment } from '../../store/billing/payments.ts'
 import type { Tx } from '../../store/database.ts'
 import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
+import { refuseInSandbox } from '../sandbox.ts'
 import { createCheckoutSession, type StripeAccount } from './stripe.ts'
 
 export interface Checkout {
   project: ProjectAtHand
   amount: Nanos
+  savesCard?: boolean
   stripe: StripeAccount
   successUrl: string
   cancelUrl: string | undefined
@@ -21,13 +23,14 @@ export interface Checkout {
 export async function openCheckout(
   inTransaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>,
   actor: Actor,
-  { project, amount, stripe, successUrl, cancelUrl }: Checkout,
+  { project, amount, savesCard = false, stripe, successUrl, cancelUrl }: Checkout,
 ): Promise<{ sessionId: string; url: string }> {
-  const order = { projectId: project.id, amount, successUrl, cancelUrl }
+  await inTransaction((tx) => refuseInSandbox(tx, project, 'topUp'))
+  const order = { projectId: project.id, amount, savesCard, successUrl, cancelUrl }
   const session = await createCheckoutSession(stripe, order)
   await inTransaction(async (tx) => {
     const { sessionId } = session
-    await insertPayment(tx, { projectId: project.id, amount, sessionId, currency: PAYMENT_CURRENCY })
+    await insertPayment(tx, { projectId: project.id, amount, sessionId, savesCard, currency: PAYMENT_CURRENCY })
     const details = { amount: formatCredits(amount), checkout: sessionId }
     await auditProject(tx, actor, project, 'wallet.checkout_opened', { details })
   })

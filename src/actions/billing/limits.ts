@@ -15,6 +15,7 @@ import { lockProject } from '../../store/projects/projects.ts'
 import type { Actor } from '../actor.ts'
 import { audit, type ProjectAtHand } from '../audit.ts'
 import { notThere } from '../refusals.ts'
+import { refuseInSandbox } from '../sandbox.ts'
 
 /** Whose limits are set: of an account, a project, a key pair, every end user of a project, or one of them. */
 export type Limited =
@@ -27,7 +28,7 @@ export type Limited =
 export type LimitChanges = { [Name in keyof LimitValues]?: LimitValues[Name] | undefined }
 
 /**
- * They are the publisher's own. What an operator allows a project at most is in its row of projects, holds beside them, and is
+ * They are the publisher's own, but for those of a sandbox, which are the operator's. What an operator allows a project at most is in its row of projects, holds beside them, and is
  * changed by `changeLimits` alone.
  */
 export async function setLimits(
@@ -35,6 +36,7 @@ export async function setLimits(
   actor: Actor,
   { of, limits }: { of: Limited; limits: LimitChanges },
 ): Promise<void> {
+  if (of.scope === 'project' && actor.kind === 'person') await refuseInSandbox(tx, of.project, 'limits')
   const { name, ...subject } = await lockSubject(tx, of)
   const [before = NO_LIMITS] = await findLimits(tx, [subject])
   const after = { ...NO_LIMITS }

@@ -12,6 +12,8 @@ import {
   rememberReturn,
   settleReturns,
 } from '../../store/billing/payments.ts'
+import { setStanding } from '../../store/billing/top-ups/auto-top-ups.ts'
+import { postTopUp } from './wallets.ts'
 
 /**
  * Payments become credit here. Events come twice, late, and in any order, so each is applied to what is known and not to
@@ -37,6 +39,8 @@ export function isRejection(verdict: Verdict): verdict is Rejection {
   return (REJECTIONS as readonly Verdict[]).includes(verdict)
 }
 
+const NO_DECLINES = { declines: 0, nextTryAt: null, pausedAt: null }
+
 type EventOf<Type extends PaymentEvent['type']> = Extract<PaymentEvent, { type: Type }>
 
 export async function applyPaymentEvent(db: Db, event: PaymentEvent): Promise<Verdict> {
@@ -58,14 +62,19 @@ async function applyPaid(tx: Tx, event: EventOf<'paid'>): Promise<Verdict> {
   if (!payment) return 'unknown_session'
   if (payment.payment_intent === paymentIntent) return 'unchanged'
   const asked = { amount: payment.amount_nanos, currency: payment.currency }
-  const mismatch = payment.payment_intent === null ? mismatchOf(asked, event) : 'wrong_payment'
+  // Tax is not credit: it is the state's.
+  const tax = event.tax ?? payment.tax_nanos
+  const credit = { amount: event.amount - tax, currency: event.currency }
+  const mismatch = payment.payment_intent === null ? mismatchOf(asked, credit) : 'wrong_payment'
   if (mismatch !== undefined) {
     await noteProblem(tx, sessionId, `${mismatch}: ${paymentIntent} is of ${event.amount} nanos ${event.currency}`)
     return mismatch
   }
-  await markPaid(tx, sessionId, paymentIntent)
+  await markPaid(tx, sessionId, paymentIntent, tax)
   await creditPayment(tx, uuidv7(), sessionId)
   await settleReturns(tx, paymentIntent)
+  if (payment.is_automatic) await setStanding(tx, payment.project_id, NO_DECLINES)
+  await postTopUp(tx, payment.project_id, payment.amount_nanos, 'payment')
   return 'credited'
 }
 

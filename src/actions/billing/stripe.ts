@@ -18,6 +18,10 @@ const RETRIES = 2
 /** How old a signature may be: a recorded event cannot be sent again tomorrow. */
 const TOLERANCE_SECONDS = 300
 
+export const CREDIT_NAME = 'Prepaid credit'
+/** Under which a payment without a checkout says which it is. */
+export const PAYMENT_KEY = 'parley_payment'
+
 /** No page was made. Its message is a sentence for the operator. */
 export class CheckoutFailed extends Error {}
 
@@ -25,11 +29,15 @@ export interface StripeAccount {
   secretKey: string
   /** Where the API is; Stripe's own address when undefined. */
   apiBase: string | undefined
+  /** Whether Stripe works out tax and asks for it on top. */
+  hasTax: boolean
 }
 
 export interface CheckoutOrder {
   projectId: string
   amount: Nanos
+  /** The payer wants the card to be kept for automatic top-ups. */
+  savesCard: boolean
   successUrl: string
   cancelUrl: string | undefined
 }
@@ -38,18 +46,17 @@ export async function createCheckoutSession(account: StripeAccount, order: Check
   const cents = centsOf(order.amount)
   if (cents === undefined) throw new Error('nothing of that amount can be paid')
   const metadata = { parley_project: order.projectId }
+  const price = { currency: PAYMENT_CURRENCY, unit_amount: cents, product_data: { name: CREDIT_NAME } }
   try {
     const session = await clientOf(account).checkout.sessions.create({
       mode: 'payment',
-      line_items: [
-        {
-          quantity: 1,
-          price_data: { currency: PAYMENT_CURRENCY, unit_amount: cents, product_data: { name: 'Prepaid credit' } },
-        },
-      ],
+      line_items: [{ quantity: 1, price_data: account.hasTax ? { ...price, tax_behavior: 'exclusive' } : price }],
       client_reference_id: order.projectId,
       metadata,
-      payment_intent_data: { metadata },
+      payment_intent_data: { metadata, ...(order.savesCard && { setup_future_usage: 'off_session' as const }) },
+      invoice_creation: { enabled: true, invoice_data: { metadata } },
+      ...(order.savesCard && SAVED),
+      ...(account.hasTax && TAXED),
       success_url: order.successUrl,
       ...(order.cancelUrl !== undefined && { cancel_url: order.cancelUrl }),
     })
@@ -60,7 +67,20 @@ export async function createCheckoutSession(account: StripeAccount, order: Check
   }
 }
 
-function clientOf({ secretKey, apiBase }: StripeAccount): Stripe {
+/** What tax depends on: where the payer is, and whether they are a business. */
+const TAXED = {
+  automatic_tax: { enabled: true },
+  billing_address_collection: 'required',
+  tax_id_collection: { enabled: true },
+} satisfies Stripe.Checkout.SessionCreateParams
+
+/** A customer of Stripe's keeps the card. Nothing but a card: of others we could neither show which it is nor say when it ends. */
+const SAVED = {
+  customer_creation: 'always',
+  allowed_payment_method_types: ['card'],
+} satisfies Stripe.Checkout.SessionCreateParams
+
+export function clientOf({ secretKey, apiBase }: StripeAccount): Stripe {
   const base = apiBase === undefined ? undefined : new URL(apiBase)
   return new Stripe(secretKey, {
     timeout: TIMEOUT_MS,
@@ -75,12 +95,12 @@ function clientOf({ secretKey, apiBase }: StripeAccount): Stripe {
 }
 
 /** Never Stripe's own text: it quotes part of the key. */
-function sentenceOf(error: unknown): string {
+export function sentenceOf(error: unknown, what = 'the checkout'): string {
   if (error instanceof Stripe.errors.StripeAuthenticationError || error instanceof Stripe.errors.StripePermissionError)
     return 'Stripe refuses the key in PARLEY_STRIPE_SECRET_KEY'
   if (error instanceof Stripe.errors.StripeConnectionError) return 'Stripe cannot be reached'
   if (error instanceof Stripe.errors.StripeError)
-    return `Stripe refused the checkout (${error.code ?? error.type}${error.param === undefined ? '' : `: ${error.param}`})`
+    return `Stripe refused ${what} (${error.code ?? error.type}${error.param === undefined ? '' : `: ${error.param}`})`
   return 'Stripe gave an answer that makes no sense'
 }
 
@@ -114,7 +134,21 @@ const envelope = z.object({
   data: z.object({ object: z.unknown() }),
 })
 const checkout = z.object({ id, payment_status: z.string() })
-const paidCheckout = z.object({ id, payment_intent: id, amount_total: cents, currency })
+const paidCheckout = z.object({
+  id,
+  payment_intent: id,
+  amount_total: cents,
+  /** Before tax. */
+  amount_subtotal: cents.nullish(),
+  currency,
+})
+/** Only a payment that we began without a checkout has a name of ours. */
+const chargedCard = z.object({
+  id,
+  amount_received: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+  currency,
+  metadata: z.object({ [PAYMENT_KEY]: id.optional() }).nullish(),
+})
 const refundedCharge = z.object({ id, payment_intent: id.nullish(), amount_refunded: cents, currency })
 const dispute = z.object({ id, payment_intent: id.nullish(), amount: cents, currency, status: z.string().nullish() })
 
@@ -131,9 +165,12 @@ function eventOf(type: string, toldAt: Date, object: unknown): PaymentEvent | un
         sessionId,
         paymentIntent,
         amount: nanosOfCents(paid.amount_total),
+        tax: nanosOfCents(paid.amount_total - (paid.amount_subtotal ?? paid.amount_total)),
         currency: paid.currency,
       }
     }
+    case 'payment_intent.succeeded':
+      return paidCardOf(object)
     case 'checkout.session.expired':
       return { type: 'expired', sessionId: checkout.parse(object).id }
     case 'charge.refunded': {
@@ -156,6 +193,15 @@ function eventOf(type: string, toldAt: Date, object: unknown): PaymentEvent | un
     default:
       return undefined
   }
+}
+
+/** Undefined when it is the payment of a checkout, which has an event of its own. */
+function paidCardOf(object: unknown): PaymentEvent | undefined {
+  const { id: paymentIntent, amount_received, currency: paidIn, metadata } = chargedCard.parse(object)
+  const sessionId = metadata?.[PAYMENT_KEY]
+  if (sessionId === undefined) return undefined
+  const amount = nanosOfCents(amount_received)
+  return { type: 'paid', sessionId, paymentIntent, amount, tax: undefined, currency: paidIn }
 }
 
 /** By the status that the dispute had when the event was made: an inquiry may become a dispute, but nothing goes back. */

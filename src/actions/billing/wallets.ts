@@ -7,7 +7,9 @@ import type { Tx } from '../../store/database.ts'
 import { findProject } from '../../store/projects/projects.ts'
 import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
+import { postEvent } from '../events.ts'
 import { notThere, wrongField } from '../refusals.ts'
+import { refuseInSandbox } from '../sandbox.ts'
 
 /**
  * Money that somebody moves. Nothing is edited: what was wrong is corrected by another movement. Each returns false when its
@@ -24,9 +26,22 @@ export async function creditWallet(
   actor: Actor,
   { project, movement, kind }: MovementInput & { kind: 'topup' | 'grant' },
 ): Promise<boolean> {
+  if (kind === 'topup') await refuseInSandbox(tx, project, 'topUp')
   const posted = await store.creditWallet(tx, { ...movement, kind })
+  if (posted && kind === 'topup') await postTopUp(tx, project.id, movement.amount, 'operator')
   const action = kind === 'topup' ? 'wallet.topped_up' : 'wallet.granted'
   return auditMovement(tx, actor, project, posted, action, movement)
+}
+
+/** After it is posted, so that the wallet is locked: events of one wallet are told in the order of its movements. */
+export async function postTopUp(
+  tx: Tx,
+  projectId: string,
+  amount: Nanos,
+  source: 'payment' | 'operator',
+): Promise<void> {
+  const data = { amount_nanos: String(amount), source }
+  await postEvent(tx, { projectId, type: 'wallet.topped_up', objectKey: `wallet:${projectId}`, data })
 }
 
 /** Credit whose price was paid back goes away. What the wallet does not have is refused, or owed. */
@@ -35,6 +50,7 @@ export async function refundWallet(
   actor: Actor,
   { project, movement, mayOwe }: MovementInput & { mayOwe: boolean },
 ): Promise<boolean> {
+  await refuseInSandbox(tx, project, 'refund')
   const posted = await store.refundWallet(tx, movement, mayOwe)
   return auditMovement(tx, actor, project, posted, 'wallet.refunded', movement)
 }

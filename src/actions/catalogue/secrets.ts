@@ -1,7 +1,9 @@
+import { MissingSecret, type Secrets } from '../../platform/secrets.ts'
 import { listLiveGateways } from '../../store/billing/gateways.ts'
 import type { Tx } from '../../store/database.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { countKeyPairsBySecret } from '../../store/projects/keys.ts'
+import { listSealedSecrets, replaceSealed } from '../../store/projects/webhook-endpoints.ts'
 import { deleteSecretVersion, listSecretVersions } from '../../store/secret-versions.ts'
 import type { Actor } from '../actor.ts'
 import { auditInstallation } from '../audit.ts'
@@ -16,6 +18,30 @@ export async function expectGatewaysToHave(tx: Tx, version: number, leaseMs: num
   throw conflict(
     `Nothing was sealed: secret ${version} is missing at ${lacking.map(nameOf).join(', ')}. List it in PARLEY_SECRET of every gateway, after the one that is first now, and restart them before you put it first.`,
   )
+}
+
+/** Seals the secrets of webhook endpoints under the newest secret. Returns how many could not be opened. */
+export async function rewrapEndpointSecrets(
+  tx: Tx,
+  actor: Actor,
+  secrets: Pick<Secrets, 'rewrap' | 'version'>,
+): Promise<number> {
+  let [rewrapped, unreadable] = [0, 0]
+  for (const { id, ...before } of await listSealedSecrets(tx)) {
+    const anew = (text: string) => secrets.rewrap(text, `webhook/${id}`, 'webhooks')
+    try {
+      const after = { sealed: anew(before.sealed), old: before.old === null ? null : anew(before.old) }
+      if (after.sealed === before.sealed && after.old === before.old) continue
+      await replaceSealed(tx, id, before, after)
+      rewrapped++
+    } catch (error) {
+      if (!(error instanceof MissingSecret)) throw error
+      unreadable++
+    }
+  }
+  const details = { secretVersion: secrets.version, webhookEndpoints: rewrapped }
+  if (rewrapped > 0) await auditInstallation(tx, actor, 'secrets.rewrapped', { details })
+  return unreadable
 }
 
 interface SecretToForget {
@@ -51,6 +77,12 @@ async function expectUnused(tx: Tx, { version, versionOf }: SecretToForget): Pro
   const keys = (await listProviders(tx)).flatMap((provider) => provider.keys)
   const sealed = keys.filter(({ sealed_key }) => versionOf(sealed_key) === version).length
   if (sealed > 0) throw conflict(`Keys of providers under secret ${version}: ${sealed}. Run: parley secrets rewrap`)
+  const signing = (await listSealedSecrets(tx)).flatMap(({ sealed: text, old }) =>
+    old === null ? [text] : [text, old],
+  )
+  const ofEndpoints = signing.filter((text) => versionOf(text) === version).length
+  if (ofEndpoints > 0)
+    throw conflict(`Secrets of webhook endpoints under secret ${version}: ${ofEndpoints}. Run: parley secrets rewrap`)
   const others = (await listSecretVersions(tx)).filter((other) => other.version !== version)
   if (others.length > 0) return
   throw conflict(

@@ -2,21 +2,24 @@ import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../../platform/secrets.ts'
 import { dayOf } from '../../rules/projects/domain-labels.ts'
 import {
-  domainNameOf,
+  domainOfAddress,
   domainStateOf,
   lapsesAtOf,
   standingAfter,
   type DomainState,
   type Findings,
 } from '../../rules/projects/domains.ts'
+import { isForSandboxes } from '../../rules/sandbox.ts'
 import { grantTrialCredit } from '../../store/billing/trial-credit.ts'
 import type { Tx } from '../../store/database.ts'
 import * as store from '../../store/projects/domains.ts'
 import { lockProject } from '../../store/projects/projects.ts'
 import { PARLEY, type Actor } from '../actor.ts'
 import { audit, auditProject, type ProjectAtHand } from '../audit.ts'
+import { postEvent } from '../events.ts'
 import { mailOwners } from '../mails.ts'
 import { notThere, wrongField } from '../refusals.ts'
+import { refuseInSandbox } from '../sandbox.ts'
 import { expectProject } from './lock.ts'
 
 /** 128 bits: it is public once it stands in the DNS, but nobody can put it there before. */
@@ -24,10 +27,15 @@ export function newVerificationToken(): string {
   return randomBytes(16).toString('hex')
 }
 
-/** The name as DNS knows it, or a refusal of the field that it was written into. */
-export function expectDomainName(text: string, field: string): string {
-  const name = domainNameOf(text)
-  if (name === undefined) throw wrongField(field, 'Write a domain that you own, like example.com or www.example.com.')
+/**
+ * The name as DNS knows it, also of an address that was pasted, or a refusal of the field that it was written into. Names that
+ * sandboxes are given are nobody's to claim.
+ */
+export function expectDomainName(text: string, field: string, sandboxDomain: string | undefined): string {
+  const name = domainOfAddress(text)
+  if (name === undefined) throw wrongField(field, 'Enter a domain that you own, like example.com or www.example.com.')
+  if (isForSandboxes(name, sandboxDomain))
+    throw wrongField(field, `${sandboxDomain} and all names below it are for sandboxes. Enter a domain that you own.`)
   return name
 }
 
@@ -35,12 +43,14 @@ export function expectDomainName(text: string, field: string): string {
 export async function changeDomain(
   tx: Tx,
   actor: Actor,
-  { project, name: text }: { project: ProjectAtHand; name: string },
+  input: { project: ProjectAtHand; name: string; sandboxDomain: string | undefined },
 ): Promise<void> {
-  const name = expectDomainName(text, 'name')
+  const { project } = input
+  const name = expectDomainName(input.name, 'name', input.sandboxDomain)
   await expectProject(tx, project.id)
+  await refuseInSandbox(tx, project, 'domain')
   const before = await store.lockDomain(tx, project.id)
-  if (before?.name === name) throw wrongField('name', 'This is the domain of the project already.')
+  if (before?.name === name) throw wrongField('name', 'The project already uses this domain.')
   await store.setDomainName(tx, project.id, name, newVerificationToken())
   await auditProject(tx, actor, project, 'domain.changed', { subject: name, details: { before: before?.name } })
 }
@@ -59,6 +69,7 @@ export async function setDomainVerified(
   const details = { before: domainStateOf(before) }
   const action = isVerified ? 'domain.verified' : 'domain.unverified'
   await auditProject(tx, actor, project, action, { subject: before.name, details })
+  await postStanding(tx, project.id, before.name, isVerified ? 'domain.verified' : 'domain.lapsed')
 }
 
 export interface FinishedCheck {
@@ -113,6 +124,18 @@ async function tell(
   if (after === 'failing')
     await mailOwners(tx, secrets, { template: 'domain_failing', data: { domain: name, lapsesOn, link } })
   if (after === 'lapsed') await mailOwners(tx, secrets, { template: 'domain_lapsed', data: { domain: name, link } })
+  // From failing it is verified again, which endpoints hear as the end of an alert.
+  if ((after === 'verified' && before !== 'failing') || after === 'lapsed')
+    await postStanding(tx, projectId, name, `domain.${after}`)
   // Also when a person asked for the check: what it found is not their doing.
   await audit(tx, PARLEY, { publisherId, projectId }, `domain.${after}`, { subject: name, details: { before } })
+}
+
+async function postStanding(
+  tx: Tx,
+  projectId: string,
+  domain: string,
+  type: 'domain.verified' | 'domain.lapsed',
+): Promise<void> {
+  await postEvent(tx, { projectId, type, objectKey: `domain:${projectId}`, data: { domain } })
 }

@@ -12,6 +12,7 @@ import { insertKeyPair, type NewKeyPair } from '../../store/projects/keys.ts'
 import { findProject } from '../../store/projects/projects.ts'
 import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
+import { postEvent } from '../events.ts'
 import { mailOwners } from '../mails.ts'
 import { conflict, notThere } from '../refusals.ts'
 import { expectProject } from './lock.ts'
@@ -53,6 +54,7 @@ export async function createKeyPair(
   await insertKeyPair(tx, pair)
   const details = { key: minted.publishableKey, expiresAt }
   await auditProject(tx, actor, project, 'key.created', { subject: name, details })
+  await postCreated(tx, pair, null)
   await tellOwners(tx, actor, input, 'key_created', name)
   return minted
 }
@@ -73,7 +75,8 @@ export async function rollKeyPair(
   await expectProject(tx, project.id)
   const old = await lockPair(tx, input)
   const status = keyStatusOf(old, Date.now())
-  if (old.replaced_by !== null) throw conflict('This pair was replaced already. Roll the pair that took its place.')
+  if (old.replaced_by !== null)
+    throw conflict('This pair has already been replaced. Roll the pair that took its place.')
   if (status !== 'active') throw conflict(`This pair is ${status}, so there is nothing to hand over. Make a new pair.`)
   await expectRoom(tx, project.id)
   // As long as the old one was meant to last.
@@ -89,6 +92,8 @@ export async function rollKeyPair(
   const oldEndsAt = await store.rollKeyPair(tx, old.id, pair, overlapSeconds)
   const details = { old: old.publishable_key, key: minted.publishableKey, oldEndsAt }
   await auditProject(tx, actor, project, 'key.rolled', { subject: old.name, details })
+  await postCreated(tx, pair, { id: old.id, endsAt: oldEndsAt })
+  if (overlapSeconds === 0) await postRevoked(tx, project, old, 'replaced')
   const oldEnds = overlapSeconds === 0 ? 'is refused from now on' : `works until ${oldEndsAt.toUTCString()}`
   await tellOwners(tx, actor, input, 'key_rolled', old.name, { oldEnds })
   return { ...minted, oldEndsAt }
@@ -101,6 +106,7 @@ export async function endKeyPair(tx: Tx, actor: Actor, input: KeyPairInput): Pro
     throw conflict('Only a pair that was replaced can be ended. Deactivate this one instead.')
   await store.endKeyPair(tx, input.project.id, pair.id)
   await auditPair(tx, actor, input, 'key.ended', pair)
+  await postRevoked(tx, input.project, pair, 'ended')
 }
 
 export async function setKeyPairActive(
@@ -113,6 +119,7 @@ export async function setKeyPairActive(
   if (pair.active === input.isActive) return
   await store.switchKeyPair(tx, input.project.id, pair.id, input.isActive)
   await auditPair(tx, actor, input, input.isActive ? 'key.activated' : 'key.deactivated', pair)
+  if (!input.isActive) await postRevoked(tx, input.project, pair, 'deactivated')
 }
 
 export async function deleteKeyPair(
@@ -123,6 +130,7 @@ export async function deleteKeyPair(
   const pair = await lockPair(tx, input)
   await store.deleteKeyPair(tx, input.project.id, pair.id)
   await auditPair(tx, actor, input, 'key.deleted', pair)
+  await postRevoked(tx, input.project, pair, 'deleted')
   await tellOwners(tx, actor, input, 'key_deleted', pair.name)
 }
 
@@ -168,6 +176,30 @@ async function lockPair(
 async function auditPair(tx: Tx, actor: Actor, { project }: KeyPairInput, action: string, pair: store.KeyPairRow) {
   const details = { key: pair.publishable_key, last4: pair.secret_last4 }
   await auditProject(tx, actor, project, action, { subject: pair.name, details })
+}
+
+/** `replaced`: the pair that it takes over from, which works on until then. */
+async function postCreated(tx: Tx, pair: NewKeyPair, replaced: { id: string; endsAt: Date } | null): Promise<void> {
+  const { id, projectId, name, publishableKey, expiresAt } = pair
+  const data = {
+    key_pair_id: id,
+    name,
+    publishable_key: publishableKey,
+    expires_at: expiresAt?.toISOString() ?? null,
+    replaces: replaced && { key_pair_id: replaced.id, ends_at: replaced.endsAt.toISOString() },
+  }
+  await postEvent(tx, { projectId, type: 'key.created', objectKey: `key:${id}`, data })
+}
+
+/** Calls with it are refused from now on. */
+async function postRevoked(
+  tx: Tx,
+  { id: projectId }: ProjectAtHand,
+  pair: store.KeyPairRow,
+  reason: 'deactivated' | 'deleted' | 'ended' | 'replaced',
+): Promise<void> {
+  const data = { key_pair_id: pair.id, name: pair.name, publishable_key: pair.publishable_key, reason }
+  await postEvent(tx, { projectId, type: 'key.revoked', objectKey: `key:${pair.id}`, data })
 }
 
 function personOf(actor: Actor): string | undefined {

@@ -7,6 +7,7 @@ import { listServedModels } from '../../store/catalogue/served-models.ts'
 import type { Tx } from '../../store/database.ts'
 import * as store from '../../store/projects/projects.ts'
 import { dismissOnboarding as dismiss } from '../../store/projects/first-steps.ts'
+import { eraseSavedPrompts } from '../../store/projects/saved-prompts.ts'
 import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
 import { conflict, notThere, wrongField } from '../refusals.ts'
@@ -22,13 +23,15 @@ interface NewProject {
   publisherId: string
   name: string
   domain: string
+  /** Below which nobody's project has its name. */
+  sandboxDomain: string | undefined
   /** Lets a tenant's transaction see the project that is about to be made. */
   enter?: (projectId: string) => Promise<void>
 }
 
 export async function createProject(tx: Tx, actor: Actor, input: NewProject): Promise<ProjectAtHand> {
   const { publisherId, name, enter } = input
-  const domain = expectDomainName(input.domain, 'domain')
+  const domain = expectDomainName(input.domain, 'domain', input.sandboxDomain)
   // Two that are made at once would each be counted as the last that there is room for.
   if (!(await lockPublisher(tx, publisherId))) throw notThere('publisher')
   if ((await store.listProjects(tx, publisherId)).length >= PROJECTS_MAX)
@@ -125,6 +128,7 @@ export async function deleteProject(
   if (balance > 0n && !leavesCredit)
     throw conflict(`${formatCredits(balance)} of credit is left. Say that it may stay behind, or use it first.`)
   await store.archiveProject(tx, project.id)
+  await eraseSavedPrompts(tx, project.id)
   const details = { domain, balanceLeft: formatCredits(balance) }
   await auditProject(tx, actor, project, 'project.deleted', { details })
 }

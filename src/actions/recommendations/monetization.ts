@@ -3,6 +3,7 @@ import type { MonetizationSettings } from '../../rules/recommendations/matching.
 import { BLOCKED_ADVERTISERS_MAX, obstacleToOn, type SafetyProof } from '../../rules/recommendations/monetization.ts'
 import type { Tx } from '../../store/database.ts'
 import { listAdvertisers, lockMonetization, updateMonetization } from '../../store/recommendations/monetization.ts'
+import { isSandbox } from '../../store/projects/sandboxes.ts'
 import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
 import { conflict, notThere } from '../refusals.ts'
@@ -11,7 +12,7 @@ import { conflict, notThere } from '../refusals.ts'
 
 type Mode = MonetizationSettings['mode']
 
-/** Off and test are always possible: only what readers would see has conditions. */
+/** Off and test are always possible: only what readers would see has conditions, and nobody's readers see a sandbox. */
 export async function changeMonetizationMode(
   tx: Tx,
   actor: Actor,
@@ -19,7 +20,8 @@ export async function changeMonetizationMode(
 ): Promise<void> {
   const settings = await lockMonetization(tx, project.id)
   if (settings.mode === mode) return
-  const obstacle = mode === 'on' ? obstacleToOn(settings, safetyProof()) : undefined
+  const facts = { ...settings, isSandbox: await isSandbox(tx, project.id) }
+  const obstacle = mode === 'on' ? obstacleToOn(facts, safetyProof()) : undefined
   if (obstacle !== undefined) throw conflict(obstacle)
   await updateMonetization(tx, project.id, { mode })
   const details = { before: settings.mode, after: mode }

@@ -9,7 +9,7 @@ export function addAuditLogCommand(program: Command): void {
   addCommand(
     program,
     'audit-log',
-    'show who changed what, the newest first, and whether an entry was altered, or removed among others',
+    'show who changed what, newest first, and whether any entry was altered or removed',
     'parley audit-log --limit 20',
   )
     .option('--publisher <id>', "a publisher's log (default: the installation's: providers, models, advertisers)")
@@ -45,9 +45,9 @@ async function show({ db }: Session, options: ShowOptions): Promise<Output> {
       project: project_id,
       details: JSON.stringify(details),
     })),
-    'Nothing is logged yet.',
+    'The log is empty.',
   )
-  const verdict = broken === undefined ? 'The log is whole.' : `Entry ${broken} was altered, or one before it removed.`
+  const verdict = broken === undefined ? 'The log is intact.' : `Entry ${broken} was altered, or one before it removed.`
   return {
     document: { entries, first_broken: broken ?? null, first_digest: digest ?? null },
     text: `${rows}\n\n${verdict}${first ? `\nThe digest of entry ${first.seq} is ${digest}.` : ''}`,

@@ -1,17 +1,20 @@
 import { Argument, type Command } from 'commander'
 import { createPublisher, setPublisherActivated } from '../../actions/accounts/publishers.ts'
+import { createSandbox } from '../../actions/sandbox.ts'
+import { formatCredits } from '../../rules/money.ts'
 import { listPublishers } from '../../store/accounts/publishers.ts'
 import { tenantNameOf } from '../arguments.ts'
 import { CliError, expectId, orUnknown } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
+import { projectOf } from '../project-at-hand.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 export function addPublisherCommands(program: Command): void {
-  const publisher = program.command('publisher').description('who uses Parley and pays for it')
+  const publisher = program.command('publisher').description('the companies that use Parley and pay for it')
   addChange(publisher, 'create', 'add a publisher', 'parley publisher create "Example News" --activate')
-    .addArgument(new Argument('<name>', 'how people call it').argParser(tenantNameOf))
+    .addArgument(new Argument('<name>', 'its name').argParser(tenantNameOf))
     .option('--email <address>', 'where to reach it')
-    .option('--activate', 'let it make requests at once')
+    .option('--activate', 'let it make requests immediately')
     .action(withStore(create))
   addCommand(publisher, 'list', 'show all publishers', 'parley publisher list').action(withStore(list))
   addChange(publisher, 'activate', 'let a publisher make requests', `parley publisher activate ${EXAMPLE_ID}`)
@@ -20,19 +23,29 @@ export function addPublisherCommands(program: Command): void {
   addChange(publisher, 'deactivate', 'refuse its requests (403)', `parley publisher deactivate ${EXAMPLE_ID}`)
     .argument('<id>')
     .action(withStore((session, id: string) => setActivated(session, id, false)))
+  addChange(
+    publisher,
+    'sandbox',
+    'give a publisher its sandbox, if it was activated before there were any',
+    `parley publisher sandbox ${EXAMPLE_ID}`,
+  )
+    .argument('<id>')
+    .action(withStore(openSandbox))
 }
 
 async function create(
-  { actor, change }: Session,
+  { config, actor, change }: Session,
   name: string,
   options: { email?: string; activate?: boolean },
 ): Promise<Output> {
   const email = options.email ?? null
   if (email !== null && (!email.includes('@') || email.length > 320)) {
-    throw new CliError(`"${email}" is not an e-mail address. Write it like editor@example.com.`)
+    throw new CliError(`"${email}" is not an email address. Use the form editor@example.com.`)
   }
   const isActivated = options.activate ?? false
-  const publisher = await change((tx) => createPublisher(tx, actor, { name, email, isActivated }))
+  const publisher = await change((tx) =>
+    createPublisher(tx, actor, { name, email, isActivated, sandboxDomain: config.PARLEY_SANDBOX_DOMAIN }),
+  )
   const next = options.activate
     ? `parley project create "Website" --publisher ${publisher.id} --domain example.com`
     : `parley publisher activate ${publisher.id}`
@@ -40,6 +53,23 @@ async function create(
     document: { id: publisher.id, name, email, activated_at: publisher.activatedAt },
     text: `${facts({ id: publisher.id, name, email, activated: publisher.activatedAt })}\n\nNext: ${next}`,
   }
+}
+
+/** For those that were activated before there were any. */
+async function openSandbox({ config, db, actor, change }: Session, id: string): Promise<Output> {
+  expectId('publisher', id)
+  const sandboxDomain = config.PARLEY_SANDBOX_DOMAIN
+  if (sandboxDomain === undefined) throw new CliError('There are no sandboxes here. Set PARLEY_SANDBOX_DOMAIN first.')
+  const made = await change((tx) => createSandbox(tx, actor, { publisherId: id, sandboxDomain })).catch(
+    orUnknown('publisher', id),
+  )
+  if (!made)
+    throw new CliError(
+      `Publisher ${id} is not activated, or has or had its sandbox: each gets one. See: parley project list --publisher ${id}`,
+    )
+  const project = await projectOf(db, made.id)
+  const { name, domain, balance_nanos: balance } = project
+  return { document: project, text: facts({ id: made.id, name, domain, balance: formatCredits(balance) }) }
 }
 
 async function list({ db }: Session): Promise<Output> {
@@ -55,11 +85,10 @@ async function list({ db }: Session): Promise<Output> {
   }
 }
 
-async function setActivated({ actor, change }: Session, id: string, isActivated: boolean): Promise<Output> {
+async function setActivated({ config, actor, change }: Session, id: string, isActivated: boolean): Promise<Output> {
   expectId('publisher', id)
-  const activatedAt = await change((tx) => setPublisherActivated(tx, actor, { publisherId: id, isActivated })).catch(
-    orUnknown('publisher', id),
-  )
+  const input = { publisherId: id, isActivated, sandboxDomain: config.PARLEY_SANDBOX_DOMAIN }
+  const activatedAt = await change((tx) => setPublisherActivated(tx, actor, input)).catch(orUnknown('publisher', id))
   return {
     document: { id, activated_at: activatedAt },
     text: `Publisher ${id} is ${isActivated ? 'activated' : 'no longer activated: its requests are refused'}.`,

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { INVARIANTS } from '../../rules/billing/invariants.ts'
-import { checkLedger, type LedgerCheck } from '../../store/billing/ledger-check.ts'
+import { checkLedger, type LedgerCheck } from '../../store/billing/ledger-check/ledger-check.ts'
 import { table, type Output } from '../print.ts'
 import { addCommand, withStore, type Session } from '../session.ts'
 
 export function addAuditCommand(program: Command): void {
   addCommand(program, 'audit', 'check the whole ledger, without disturbing it', 'parley audit --full')
-    .option('--full', 'read every entry from the first one on, also what was checked before')
+    .option('--full', 'read every entry from the start, including what was checked before')
     .action(withStore(check))
 }
 

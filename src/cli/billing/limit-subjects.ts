@@ -21,7 +21,7 @@ export function withSubject(command: Command): Command {
     .option('--publisher <id>', 'of an account: all its projects together')
     .option('--project <id>', 'of a project')
     .option('--key <publishable-key>', 'of a key pair, and of those that it replaced')
-    .option('--end-users <project>', 'of every end user of a project, each by itself')
+    .option('--end-users <project>', 'of every end user of a project, each separately')
     .option('--end-user <id>', 'with --project: of one end user')
 }
 

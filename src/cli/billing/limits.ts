@@ -18,7 +18,7 @@ export function addLimitCommands(program: Command): void {
     addCommand(
       limits,
       'show',
-      'show each limit, what is used and left of it',
+      'show each limit, and how much of it is used and left',
       `parley limits show --project ${EXAMPLE_ID}`,
     ),
   ).action(withStore(show))
@@ -26,16 +26,16 @@ export function addLimitCommands(program: Command): void {
     addChange(
       limits,
       'set',
-      'set some of them; the others stay',
+      'set some limits; the others stay as they are',
       `parley limits set --end-users ${EXAMPLE_ID} --day 0.50`,
     ),
   )
     .option('--requests-per-minute <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
     .option('--tokens-per-minute <n>', 'a limit, or "none"', limitUpTo(Number.MAX_SAFE_INTEGER))
     .option('--concurrent-calls <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
-    .option('--day <credits>', 'a budget for each day of UTC, or "none"', budgetOf)
-    .option('--week <credits>', 'a budget for each week from Monday, or "none"', budgetOf)
-    .option('--month <credits>', 'a budget for each month, or "none"', budgetOf)
+    .option('--day <credits>', 'a budget per UTC day, or "none"', budgetOf)
+    .option('--week <credits>', 'a budget per week (from Monday), or "none"', budgetOf)
+    .option('--month <credits>', 'a budget per calendar month, or "none"', budgetOf)
     .option('--total <credits>', 'a budget that never resets, or "none"', budgetOf)
     .action(withStore(set))
 }
@@ -62,7 +62,7 @@ async function set({ db, actor, change }: Session, options: SetOptions): Promise
     total_nanos: columnOf(options.total),
   }
   if (Object.values(limits).every((limit) => limit === undefined))
-    throw new CliError('Nothing was said to change. Run "parley limits set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley limits set --help" to see what can be.')
   const named = await subjectOf(db, options)
   await change((tx) => setLimits(tx, actor, { of: named.of, limits })).catch(
     orUnknown('publisher', options.publisher ?? ''),

@@ -30,7 +30,7 @@ const OUTCOMES: Record<CallOutcome, string> = {
   hung_up: 'the caller hung up',
   hold_used_up: 'the credit was used up, so the answer was ended early',
   upstream_failed: 'the provider failed',
-  truncated: 'the provider broke off',
+  truncated: 'the provider’s answer was cut off',
   timed_out: 'the provider was too slow',
   gateway_failed: 'Parley failed',
   gateway_died: 'the gateway died during the call',

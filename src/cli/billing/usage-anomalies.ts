@@ -19,7 +19,7 @@ export function addAnomalyCommand(program: Command): void {
   addCommand(
     program,
     'anomalies',
-    'show usage that providers reported and that cannot be right',
+    'show usage reported by providers that cannot be right',
     'parley anomalies --hours 24 --provider openai',
   )
     .option('--hours <n>', 'how far back', wholeNumber(1, 24 * 90), 24)
@@ -44,7 +44,7 @@ async function show({ db }: Session, { hours, limit, project, provider }: Option
       projects: sum.projects,
       'most of them': `${sum.project} (${sum.projectCalls})`,
     })),
-    `In the last ${hours} hours no provider has reported anything odd${isFiltered ? ' that fits' : ''}.`,
+    `In the last ${hours} hours no provider reported anything odd${isFiltered ? ' that matches' : ''}.`,
   )
   const byCall = table(
     calls.map((call) => ({

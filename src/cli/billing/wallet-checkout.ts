@@ -9,7 +9,7 @@ import { addChange, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 import { projectAtHand, projectOf } from '../project-at-hand.ts'
 
 export function addCheckoutCommand(wallet: Command): void {
-  addChange(wallet, 'checkout', 'make a Stripe page on which credit is paid', `parley wallet checkout ${EXAMPLE_ID} 25`)
+  addChange(wallet, 'checkout', 'create a Stripe payment page for credit', `parley wallet checkout ${EXAMPLE_ID} 25`)
     .argument('<project>')
     .addArgument(new Argument('<amount>', 'in credits, for example 25 or 9.99').argParser(creditsOf))
     .action(withStore(checkout))
@@ -34,6 +34,6 @@ function paymentsOf(config: Config) {
   if (secretKey === undefined || successUrl === undefined) {
     throw new CliError('Payments are not configured. Set PARLEY_STRIPE_SECRET_KEY and PARLEY_CHECKOUT_SUCCESS_URL.')
   }
-  const stripe = { secretKey, apiBase: config.PARLEY_STRIPE_API_BASE }
+  const stripe = { secretKey, apiBase: config.PARLEY_STRIPE_API_BASE, hasTax: config.PARLEY_STRIPE_TAX }
   return { stripe, successUrl, cancelUrl: config.PARLEY_CHECKOUT_CANCEL_URL }
 }

@@ -28,14 +28,14 @@ export function addMovementCommands(wallet: Command): void {
   addMovement(wallet, 'grant', 'add credit as a gift', '25 --reason "welcome"')
     .option('--reason <text>', 'for the ledger')
     .action(withStore((session, id: string, amount: Nanos, how: How) => credit(session, 'grant', id, amount, how)))
-  addMovement(wallet, 'refund', 'take credit away whose price was paid back', '5 --reason "account closed"')
+  addMovement(wallet, 'refund', 'take away credit whose price was refunded', '5 --reason "account closed"')
     .requiredOption('--reason <text>', 'for the ledger')
     .option('--call <id>', 'give back what this call was charged instead: all of it, or a part')
     .option('--owed', OWED)
     .action(withStore(refund))
-  addCommand(wallet, 'adjust', 'correct a balance by hand', `parley wallet adjust ${EXAMPLE_ID} -2.5 --reason "typo"`)
+  addCommand(wallet, 'adjust', 'correct a balance manually', `parley wallet adjust ${EXAMPLE_ID} -2.5 --reason "typo"`)
     .argument('<project>')
-    .addArgument(new Argument('<amount>', 'in credits; what begins with - is taken away').argParser(signedCreditsOf))
+    .addArgument(new Argument('<amount>', 'in credits; a negative amount is taken away').argParser(signedCreditsOf))
     .option('--reference <id>', REFERENCE)
     .requiredOption('--reason <text>', 'for the ledger')
     .action(withStore(adjust))
@@ -47,8 +47,8 @@ export function addMovementCommands(wallet: Command): void {
     .action(withStore(reverse))
 }
 
-const OWED = 'take it also if it was spent: the project owes the rest, and no call is answered until it is paid'
-const REFERENCE = 'the same reference moves money only once, however often it is sent; made up if left out'
+const OWED = 'take it even if it was spent: the project owes the rest, and no call is answered until it is paid'
+const REFERENCE = 'the same reference moves money only once, however often it is sent (default: generated)'
 
 function addMovement(wallet: Command, name: string, summary: string, example: string): Command {
   return addCommand(wallet, name, summary, `parley wallet ${name} ${EXAMPLE_ID} ${example}`)
@@ -132,10 +132,11 @@ async function reverse(session: Session, transferId: string, how: How & { owed?:
   const reversal = { original, movement: order, mayOwe: how.owed ?? false }
   const posted = await postOnce(order, () => change((tx) => reverseTransfer(tx, actor, reversal)), {
     not_available: () => shortOf(db, order, '--owed'),
-    reversed_before: () => `Transfer ${transferId} was reversed before, nothing changed.`,
-    is_reversal: () => `Transfer ${transferId} is a reversal, which is final. Post what is right as a new movement.`,
+    reversed_before: () => `Transfer ${transferId} was already reversed; nothing changed.`,
+    is_reversal: () =>
+      `Transfer ${transferId} is a reversal, which is final. Post the correct amount as a new transfer.`,
     corrected_before: () =>
-      `Transfer ${transferId} was corrected in part before, so not all of it can be undone. Use: parley wallet adjust`,
+      `Transfer ${transferId} was already partly corrected, so it cannot be undone in full. Use: parley wallet adjust`,
   })
   const { reference } = order
   return {

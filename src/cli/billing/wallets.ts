@@ -15,12 +15,12 @@ export function addWalletCommands(program: Command): void {
     .argument('<project>')
     .action(withStore(show))
   addMovementCommands(wallet)
-  addCommand(wallet, 'ledger', 'show the newest movements', `parley wallet ledger ${EXAMPLE_ID} --limit 20`)
+  addCommand(wallet, 'ledger', 'show the latest ledger entries', `parley wallet ledger ${EXAMPLE_ID} --limit 20`)
     .argument('<project>')
     .option('--limit <n>', 'how many', rowsOf, 50)
     .action(withStore(ledger))
   addCheckoutCommand(wallet)
-  addCommand(wallet, 'payments', 'show the newest checkouts', `parley wallet payments ${EXAMPLE_ID} --limit 20`)
+  addCommand(wallet, 'payments', 'show the latest checkouts', `parley wallet payments ${EXAMPLE_ID} --limit 20`)
     .argument('<project>')
     .option('--limit <n>', 'how many', rowsOf, 50)
     .action(withStore(payments))
@@ -57,7 +57,7 @@ async function ledger({ db }: Session, projectId: string, options: { limit: numb
         corrects: entry.corrects,
         reason: entry.reason,
       })),
-      `Nothing has moved yet. Add credit with: parley wallet topup ${projectId} 25`,
+      `No transactions yet. Add credit with: parley wallet topup ${projectId} 25`,
     ),
   }
 }
@@ -77,7 +77,7 @@ async function payments({ db }: Session, projectId: string, options: { limit: nu
         'payment intent': payment.payment_intent,
         problem: payment.problem,
       })),
-      `Nothing was paid yet. Ask for a payment with: parley wallet checkout ${projectId} 25`,
+      `No payments yet. Create one with: parley wallet checkout ${projectId} 25`,
     ),
   }
 }

@@ -8,8 +8,8 @@ import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 export function addConversationCommands(program: Command): void {
-  const conversation = program.command('conversation').description('what was said, as long as a project keeps it')
-  addCommand(conversation, 'list', 'show the newest conversations', `parley conversation list ${EXAMPLE_ID}`)
+  const conversation = program.command('conversation').description('conversations, for as long as a project keeps them')
+  addCommand(conversation, 'list', 'show the latest conversations', `parley conversation list ${EXAMPLE_ID}`)
     .argument('<project>')
     .option('--limit <n>', 'how many', rowsOf, 50)
     .action(withStore(list))
@@ -21,7 +21,7 @@ export function addConversationCommands(program: Command): void {
   addChange(
     conversation,
     'delete',
-    'erase the text for good; the id answers 404 from then on',
+    'erase the text for good; from then on the id returns 404',
     `parley conversation delete ${EXAMPLE_ID} visitor-17`,
   )
     .argument('<project>')

@@ -9,15 +9,15 @@ import { projectAtHand, projectOf } from '../project-at-hand.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 export function addEndUserCommands(program: Command): void {
-  const endUser = program.command('end-user').description('whom publishers’ apps make calls for')
-  addCommand(endUser, 'list', 'show those that were seen last', `parley end-user list ${EXAMPLE_ID}`)
+  const endUser = program.command('end-user').description('the people that publishers’ apps make calls for')
+  addCommand(endUser, 'list', 'show those seen most recently', `parley end-user list ${EXAMPLE_ID}`)
     .argument('<project>')
     .option('--limit <n>', 'how many', rowsOf, 50)
     .action(withStore(list))
   addChange(
     endUser,
     'erase',
-    'erase the label, sums, limits and counts of one',
+    'erase the label, totals, limits and counters of one',
     `parley end-user erase ${EXAMPLE_ID} ${EXAMPLE_ID}`,
   )
     .argument('<project>')

@@ -11,7 +11,7 @@ export function addIgnoredFieldsCommand(program: Command): void {
   addCommand(
     program,
     'ignored-fields',
-    'show fields of the last month’s requests that nobody reads',
+    'show fields of the last month’s requests that Parley does not know',
     `parley ignored-fields ${EXAMPLE_ID}`,
   )
     .argument('<project>')

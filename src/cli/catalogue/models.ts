@@ -26,7 +26,7 @@ const FIGURE = wholeNumber(0, 10_000_000)
 const PRICES_SHOWN = 20
 
 export function addModelCommands(program: Command): void {
-  const model = program.command('model').description('what callers can name, what it costs and who answers it')
+  const model = program.command('model').description('the models callers can use, their prices and their providers')
   const adding = addChange(
     model,
     'add',
@@ -42,22 +42,22 @@ export function addModelCommands(program: Command): void {
     .argument('<model>')
     .action(withStore(show))
   addSizeOptions(
-    addChange(model, 'set', 'correct what is known of a model', 'parley model set gpt-small --context-window 256000')
+    addChange(model, 'set', 'change the properties of a model', 'parley model set gpt-small --context-window 256000')
       .argument('<model>')
       .option('--owned-by <name>', 'shown by GET /v1/models', ownerOf)
-      .option('--margin <percent>', 'what the next import of prices adds to what providers ask', marginOf),
+      .option('--margin <percent>', 'the margin that the next price import adds to the provider’s price', marginOf),
   ).action(withStore(set))
   addChange(model, 'disable', 'refuse calls to a model (422)', 'parley model disable gpt-small')
     .argument('<model>')
     .action(withStore((session, id: string) => setEnabled(session, id, false)))
-  addChange(model, 'enable', 'serve a model again', 'parley model enable gpt-small')
+  addChange(model, 'enable', 'enable a model again', 'parley model enable gpt-small')
     .argument('<model>')
     .action(withStore((session, id: string) => setEnabled(session, id, true)))
   addPriceOptions(
     addChange(
       model,
       'price',
-      'add a new version of the price; running calls keep the old one',
+      'set a new price; running calls keep the old one',
       'parley model price gpt-small --input 0.10 --output 0.40 --effective-from 2026-01-31T00:00:00Z',
     ).argument('<model>'),
   ).action(withStore(setPrice))
@@ -69,7 +69,7 @@ function addSizeOptions(command: Command): Command {
   return command
     .option('--context-window <tokens>', 'prompt and answer together', wholeNumber(1, TOKENS_MAX))
     .option('--max-output-tokens <tokens>', 'the longest answer it can write', wholeNumber(1, TOKENS_MAX))
-    .option('--reasoning-tokens <tokens>', 'the most it thinks without showing it; 0: none unless asked to', FIGURE)
+    .option('--reasoning-tokens <tokens>', 'the most hidden reasoning tokens; 0: none unless requested', FIGURE)
     .option('--image-tokens <tokens>', 'the most that one image of a prompt comes to', FIGURE)
     .option('--file-tokens <tokens>', 'the most that one file of a prompt comes to', FIGURE)
     .option('--tool-tokens <tokens>', 'what one tool adds beyond the text of its definition', FIGURE)
@@ -216,7 +216,7 @@ async function set(session: Session, id: string, options: Facts & { margin?: num
     margin_bps: options.margin,
   }
   if (Object.values(change).every((value) => value === undefined)) {
-    throw new CliError('Nothing was said to change. Run "parley model set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley model set --help" to see what can be.')
   }
   await session.change((tx) => changeModel(tx, session.actor, { id, change })).catch(orUnknown('model', id))
   return show(session, id)

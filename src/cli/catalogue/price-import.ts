@@ -25,7 +25,7 @@ export function addImportCommand(model: Command): void {
   addChange(
     model,
     'import',
-    'take models, prices and costs from a price file, after showing what would change',
+    'import models, prices and costs from a price file, after showing what would change',
     'parley model import --provider openai --only "gpt-5*" --margin 20',
   )
     .option('--file <path>', 'the price file (default: the newest that comes with Parley)')
@@ -42,7 +42,11 @@ export function addImportCommand(model: Command): void {
       timeOf,
     )
     .option('--unsupported-only', 'only add what the file and the presets say that existing routes do not support')
-    .option('--allow <model>', 'import this model although its price looks like a mistake; can be repeated', listOfOne)
+    .option(
+      '--allow <model>',
+      'import this model even though its price looks like a mistake; can be repeated',
+      listOfOne,
+    )
     .option('--yes', 'apply it without asking')
     .action(withStore(importFile))
 }
@@ -62,7 +66,7 @@ interface ImportOptions {
 function mappingsOf(text: string, former: Map<string, string> = new Map()): Map<string, string> {
   const [name = '', preset = name, ...rest] = text.split('=')
   if (name === '' || preset === '' || rest.length > 0) {
-    throw new InvalidArgumentError('Write it like openai, or like openai-eu=openai.')
+    throw new InvalidArgumentError('Use a form like openai, or openai-eu=openai.')
   }
   return new Map([...former, [name, preset]])
 }
@@ -89,7 +93,7 @@ async function importFile({ db, actor, change }: Session, options: ImportOptions
   if (plan.changes.length + plan.fields.length === 0) return end('There is nothing to change.', 0)
   if (plan.refused.length > 0) {
     const ids = plan.refused.map(({ id }) => `--allow ${id}`).join(' ')
-    return end(`Nothing was changed, because of what looks like a mistake. If it is none: ${ids}`, 1)
+    return end(`Nothing was changed, because of what looks like a mistake. If it is correct: ${ids}`, 1)
   }
   const isAsked = !options.yes && !options.json && process.stdin.isTTY && process.stdout.isTTY
   if (isAsked) {

@@ -16,12 +16,12 @@ export type Provider = NonNullable<Awaited<ReturnType<typeof findProvider>>>
 export type ProviderKey = Provider['keys'][number]
 
 export function addProviderKeyCommands(provider: Command): void {
-  const key = provider.command('key').description('the API keys of a provider; a refused one is left out of use')
+  const key = provider.command('key').description('the API keys of a provider; a refused key is not used')
   addApiKeyOptions(
     addChange(
       key,
       'add',
-      'add a key, or put another in the place of the one with that name; gateways follow within seconds',
+      'add a key, or replace the one with that name; gateways follow within seconds',
       'parley provider key add openai second --api-key-env OPENAI_API_KEY_2',
     )
       .argument('<provider>')
@@ -90,9 +90,7 @@ function expectKey({ name, keys }: Provider, keyName: string): void {
 }
 
 export function unknownKey(name: string, keyName: string): CliError {
-  return new CliError(
-    `The provider ${name} has no key ${keyName}. List what there is with: parley provider key list ${name}`,
-  )
+  return new CliError(`The provider ${name} has no key ${keyName}. List them with: parley provider key list ${name}`)
 }
 
 /** `second …a1b2`: enough to tell keys apart, and no more of them is ever shown. */

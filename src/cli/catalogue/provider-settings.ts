@@ -14,7 +14,7 @@ export interface SettingsOptions {
 
 export function addSettingsOptions(command: Command): Command {
   return command
-    .option('--settings <json>', 'what this provider does differently, as a JSON object')
+    .option('--settings <json>', 'provider-specific settings, as a JSON object')
     .option('--settings-file <path>', 'read the settings from a file')
 }
 
@@ -32,7 +32,7 @@ export async function readSettings(options: SettingsOptions): Promise<Record<str
   } catch {
     // Said below: to whoever typed it, both mistakes are the same one.
   }
-  throw new CliError(`The settings are not a JSON object. Write them like --settings '{"path":"/chat/completions"}'.`)
+  throw new CliError(`The settings are not a JSON object. Use a form like --settings '{"path":"/chat/completions"}'.`)
 }
 
 async function readSettingsFile(path: string): Promise<string> {
@@ -87,7 +87,7 @@ export function presetFor(name: string, options: { preset?: string; kind?: strin
   if (options.preset === undefined) return options.kind === undefined ? presetNamed(name) : undefined
   const preset = presetNamed(options.preset)
   if (!preset) {
-    throw new CliError(`There is no preset ${options.preset}. List what there is with: parley provider presets`)
+    throw new CliError(`There is no preset ${options.preset}. List them with: parley provider presets`)
   }
   if (options.kind !== undefined && options.kind !== preset.kind) {
     throw new CliError(`The preset ${preset.name} is of the kind ${preset.kind}. Leave out --kind, or --preset.`)

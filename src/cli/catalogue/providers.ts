@@ -29,8 +29,8 @@ import { addProviderTestCommand } from './provider-test.ts'
 import { addChange, addCommand, print, withStore, type Session } from '../session.ts'
 
 export function addProviderCommands(program: Command): void {
-  const provider = program.command('provider').description('upstreams that answer')
-  addCommand(provider, 'presets', 'show the providers whose address and settings are known', 'parley provider presets')
+  const provider = program.command('provider').description('the model providers that answer calls')
+  addCommand(provider, 'presets', 'show the built-in provider presets', 'parley provider presets')
     // It needs neither a store nor a configuration.
     .action((_, command: Command) => print(listPresets(), command))
   addApiKeyOptions(
@@ -42,8 +42,8 @@ export function addProviderCommands(program: Command): void {
         'parley provider add groq --preset groq --api-key-env GROQ_API_KEY',
       )
         .addArgument(new Argument('<name>', 'lower-case letters, digits and -').argParser(slugOf))
-        .option('--preset <name>', 'begin with what is known of it (default: the preset of that name, if there is one)')
-        .option('--base-url <url>', 'up to and including the version', baseUrlOf)
+        .option('--preset <name>', 'start from this preset (default: the preset of that name, if there is one)')
+        .option('--base-url <url>', 'the base URL, up to and including the version', baseUrlOf)
         .addOption(
           new Option('--kind <kind>', `the wire format it speaks (default: ${PROVIDER_KINDS[0]})`).choices(
             PROVIDER_KINDS,
@@ -62,7 +62,7 @@ export function addProviderCommands(program: Command): void {
         'parley provider set openai --api-key-file /run/secrets/openai',
       )
         .argument('<name>')
-        .option('--base-url <url>', 'up to and including the version', baseUrlOf),
+        .option('--base-url <url>', 'the base URL, up to and including the version', baseUrlOf),
     ),
     '',
   ).action(withStore(set))
@@ -82,7 +82,7 @@ const ADDED = /\/chat\/completions$|\/messages$|:(?:stream)?generateContent$|\/c
 export function baseUrlOf(text: string): string {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
-    throw new InvalidArgumentError('Write an address like https://api.example.com/v1, without a key in it.')
+    throw new InvalidArgumentError('Use an address like https://api.example.com/v1, without a key in it.')
   }
   const added = ADDED.exec(url.pathname)?.[0]
   if (added !== undefined) {
@@ -150,7 +150,7 @@ async function set(session: Session, name: string, options: SetOptions): Promise
   const apiKey = await readApiKey(options)
   const { baseUrl } = options
   if (apiKey === undefined && baseUrl === undefined && settings === undefined) {
-    throw new CliError('Nothing was said to change. Run "parley provider set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley provider set --help" to see what can be.')
   }
   expectStillUsable(provider, { baseUrl, settings })
   const key = typeof apiKey === 'string' ? await keyToSeal(session, apiKey) : apiKey

@@ -25,22 +25,22 @@ export function addRouteCommands(model: Command): void {
   const add = addChange(
     model,
     'route',
-    'let a provider answer a model',
+    'route a model to a provider',
     'parley model route gpt-small --provider openai --upstream-model gpt-4o-mini --cost-input 0.15 --cost-output 0.60',
   )
     .argument('<model>')
     .requiredOption('--provider <name>', 'who answers')
-    .requiredOption('--upstream-model <name>', 'how that provider calls the model', upstreamModelOf)
+    .requiredOption('--upstream-model <name>', 'the provider’s name for the model', upstreamModelOf)
     .option('--position <n>', 'routes of the lowest are tried first, then the next', wholeNumber(0, 1_000_000), 0)
-    .option('--weight <n>', 'its share of the calls among routes of the same position', wholeNumber(1, 1_000), 100)
-    .option('--unsupported <fields>', `request fields it cannot honour, of: ${FIELDS}`, fieldsOf)
-    .option('--extra-body <json>', 'sent with each request where it says nothing else: a JSON object, or @FILE')
+    .option('--weight <n>', 'its share of calls among routes with the same position', wholeNumber(1, 1_000), 100)
+    .option('--unsupported <fields>', `request fields it does not support, of: ${FIELDS}`, fieldsOf)
+    .option('--extra-body <json>', 'default fields added to each request: a JSON object, or @FILE')
     .option('--connect-timeout-ms <ms>', 'to connect', wholeNumber(50, 60_000))
     .option('--first-token-timeout-ms <ms>', 'to the first chunk of the answer', wholeNumber(50, 600_000))
     .option('--idle-timeout-ms <ms>', 'between two chunks', wholeNumber(50, 600_000))
     .option('--total-timeout-ms <ms>', 'for the whole answer', wholeNumber(50, 3_600_000))
   addCostOptions(add).addHelpText('after', GROUPS).action(withStore(route))
-  addChange(model, 'unroute', 'take a route away', `parley model unroute ${EXAMPLE_ID}`)
+  addChange(model, 'unroute', 'remove a route', `parley model unroute ${EXAMPLE_ID}`)
     .argument('<route>', 'its id, from "parley model show"')
     .action(withStore(unroute))
 }
@@ -165,5 +165,5 @@ async function route({ db, actor, change }: Session, modelId: string, options: R
 async function unroute({ actor, change }: Session, id: string): Promise<Output> {
   expectId('route', id)
   await change((tx) => removeDeployment(tx, actor, { id })).catch(orUnknown('route', id))
-  return { document: { id, enabled: false }, text: `Route ${id} is taken away: new calls do not use it.` }
+  return { document: { id, enabled: false }, text: `Route ${id} is removed: new calls do not use it.` }
 }

@@ -105,7 +105,7 @@ export async function checkPartitions(db: Db): Promise<Finding[]> {
 /** Parley speaks no TLS itself, so with https there is a proxy; unless it is listed, all callers look like one. */
 export function checkProxies(consoleUrl: string, trustedProxies: readonly string[]): Finding[] {
   if (!consoleUrl.startsWith('https://') || trustedProxies.length > 0) return []
-  const detail = 'the console is behind a proxy, and none is believed about who is calling'
+  const detail = 'the console is behind a proxy, but no proxy is trusted to name the caller'
   return [{ check: 'proxies', state: 'hint', detail, mend: 'List its address in PARLEY_TRUSTED_PROXIES.' }]
 }
 
@@ -159,7 +159,7 @@ function refusedKeys({ name, keys }: Provider): Finding[] {
   return keys.flatMap((key) => {
     const refusal = key.enabled ? keyRefusalText(key) : undefined
     if (refusal === undefined) return []
-    const mend = `Put another in its place: parley provider key add ${name} ${key.name}`
+    const mend = `Replace it: parley provider key add ${name} ${key.name}`
     return [verdict(`key ${name}/${key.name}`, false, refusal, mend)]
   })
 }

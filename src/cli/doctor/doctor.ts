@@ -10,7 +10,7 @@ import type { Output } from '../print.ts'
 import { addCommand, openCommandStore, print } from '../session.ts'
 
 export function addDoctorCommand(program: Command): void {
-  addCommand(program, 'doctor', 'check everything and say how to mend what is wrong', 'parley doctor --offline')
+  addCommand(program, 'doctor', 'check everything and say how to fix what is wrong', 'parley doctor --offline')
     .option('--offline', 'do not call the providers')
     .action(async (options: { offline?: boolean }, command: Command) => {
       print(outputOf(await examine(options.offline ?? false)), command)

@@ -2,6 +2,7 @@ import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { createAdvertiser, setAdvertiserStatus } from '../../actions/offers/advertisers.ts'
 import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
+import { formatCredits } from '../../rules/money.ts'
 import { findAdvertiser, listAdvertisers, type AdvertiserStatus } from '../../store/offers/advertisers.ts'
 import type { Db } from '../../store/database.ts'
 import { domainOf, nameOf } from '../arguments.ts'
@@ -9,26 +10,32 @@ import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures
 import { facts, table, type Output } from '../print.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
-export function addAdvertiserCommands(program: Command): void {
-  const advertiser = program.command('advertiser').description('whose products are recommended')
+export function addAdvertiserCommands(program: Command): Command {
+  const advertiser = program.command('advertiser').description('the companies whose products are recommended')
   addChange(
     advertiser,
     'create',
-    'add an advertiser; its name stands before every recommendation of it',
+    'add an advertiser; its name precedes each of its recommendations',
     'parley advertiser create "Acme Audio" --domain acme-audio.example --activate',
   )
     .addArgument(new Argument('<name>', 'as readers know it, at most 60 characters').argParser(shownNameOf))
-    .requiredOption('--domain <name>', 'where its products are sold: you have made sure that it is theirs', domainOf)
+    .requiredOption('--domain <name>', 'where its products are sold; you have checked that it is theirs', domainOf)
     .option('--legal-name <name>', 'of the company', nameOf)
-    .option('--activate', 'let its offers be recommended at once')
+    .option('--activate', 'let its offers be recommended immediately')
     .action(withStore(create))
   addCommand(advertiser, 'list', 'show all advertisers', 'parley advertiser list').action(withStore(list))
   addChange(advertiser, 'activate', 'let its offers be recommended', 'parley advertiser activate "Acme Audio"')
     .argument('<advertiser>', 'its name or id')
     .action(withStore((session, which: string) => setStatus(session, which, 'active')))
-  addChange(advertiser, 'suspend', 'recommend nothing of it, within seconds', 'parley advertiser suspend "Acme Audio"')
+  addChange(
+    advertiser,
+    'suspend',
+    'stop recommending its offers, within seconds',
+    'parley advertiser suspend "Acme Audio"',
+  )
     .argument('<advertiser>', 'its name or id')
     .action(withStore((session, which: string) => setStatus(session, which, 'suspended')))
+  return advertiser
 }
 
 type Advertiser = NonNullable<Awaited<ReturnType<typeof findAdvertiser>>>
@@ -52,7 +59,7 @@ function shownNameOf(text: string): string {
   if (problem !== undefined) throw new InvalidArgumentError(`It cannot be shown: ${problem}.`)
   const cleaned = cleanCopy(name)
   if (cleaned !== name) {
-    throw new InvalidArgumentError('It has characters that cannot be shown, or an address. Write it as plain text.')
+    throw new InvalidArgumentError('It has characters that cannot be shown, or an address. Use plain text.')
   }
   return name
 }
@@ -82,8 +89,8 @@ async function list({ db }: Session): Promise<Output> {
   return {
     document: advertisers,
     text: table(
-      advertisers.map(({ id, name, domain, status, campaigns, offers }) => {
-        return { id, name, domain, status, campaigns, offers }
+      advertisers.map(({ id, name, domain, status, balance, campaigns, offers }) => {
+        return { id, name, domain, status, balance: formatCredits(balance ?? 0n), campaigns, offers }
       }),
       'There are no advertisers yet. Run "parley advertiser create --help" to see how to add one.',
     ),

@@ -16,7 +16,7 @@ const HINTS_MAX = 20
 const HINT_CHARS_MAX = 200
 
 export function addCampaignCommands(program: Command): void {
-  const campaign = program.command('campaign').description('what an advertiser pays, and for whom its offers are')
+  const campaign = program.command('campaign').description('what an advertiser pays, and who its offers are for')
   addSettings(
     addChange(
       campaign,
@@ -26,7 +26,7 @@ export function addCampaignCommands(program: Command): void {
     )
       .addArgument(new Argument('<name>', 'for you and the advertiser').argParser(nameOf))
       .requiredOption('--advertiser <advertiser>', 'its name or id')
-      .requiredOption('--bid <credits>', 'what a click is worth to it at most', bidOf),
+      .requiredOption('--bid <credits>', 'the most it pays for a click', bidOf),
   ).action(withStore(create))
   addCommand(campaign, 'list', 'show campaigns', 'parley campaign list')
     .option('--advertiser <advertiser>', 'only those of this one: its name or id')
@@ -35,17 +35,17 @@ export function addCampaignCommands(program: Command): void {
     addChange(
       campaign,
       'set',
-      'change what is paid, when it runs and for whom it is; matchers follow within seconds',
+      'change its bid, dates and audience; matchers follow within seconds',
       'parley campaign set "Headphones" --advertiser "Acme Audio" --bid 0.55 --ends 2026-12-31',
     )
       .argument('<campaign>', 'its name or id')
       .option('--advertiser <advertiser>', 'whose it is, if you give a name')
-      .option('--bid <credits>', 'what a click is worth to it at most', bidOf)
-      .option('--clear-hints', 'take all hints away, of both kinds'),
+      .option('--bid <credits>', 'the most it pays for a click', bidOf)
+      .option('--clear-hints', 'remove all hints of both kinds'),
   ).action(withStore(set))
   for (const [verb, summary, status] of [
-    ['pause', 'recommend nothing of it, within seconds', 'paused'],
-    ['resume', 'let it take part again', 'active'],
+    ['pause', 'stop recommending its offers, within seconds', 'paused'],
+    ['resume', 'resume it', 'active'],
   ] as const) {
     addChange(campaign, verb, summary, `parley campaign ${verb} "Headphones" --advertiser "Acme Audio"`)
       .argument('<campaign>', 'its name or id')
@@ -63,11 +63,15 @@ export function addCampaignCommands(program: Command): void {
 function addSettings(command: Command): Command {
   return command
     .option('--daily-budget <credits>', 'what may be spent in a day (UTC), or "none"', budgetOf)
-    .option('--total-budget <credits>', 'what may be spent in all, or "none"', budgetOf)
+    .option('--total-budget <credits>', 'what may be spent in total, or "none"', budgetOf)
     .option('--starts <time>', 'when it begins, for example 2026-12-01, or "none"', endOf)
     .option('--ends <time>', 'when it ends, or "none"', endOf)
-    .option('--hint <text>', 'whom it is for, in plain words; can be repeated, and replaces all', hintsOf)
-    .option('--negative-hint <text>', 'what it must not stand beside; can be repeated, and replaces all', hintsOf)
+    .option('--hint <text>', 'who it is for, in plain words; can be repeated, and replaces all hints', hintsOf)
+    .option(
+      '--negative-hint <text>',
+      'what it must not appear beside; can be repeated, and replaces all such hints',
+      hintsOf,
+    )
 }
 
 interface SettingsOptions {
@@ -138,7 +142,7 @@ export async function campaignOf(db: Db, which: string, advertiser?: string): Pr
   }
   const { id: advertiserId, name } = await advertiserOf(db, advertiser)
   const found = await findCampaign(db, { advertiserId, name: which })
-  if (!found) throw new CliError(`${name} has no campaign "${which}". List what there is with: parley campaign list`)
+  if (!found) throw new CliError(`${name} has no campaign "${which}". List them with: parley campaign list`)
   return found
 }
 
@@ -164,7 +168,7 @@ async function set(
   const campaign = await campaignOf(db, which, options.advertiser)
   const settings = settingsOf(options)
   if (Object.keys(settings).length === 0) {
-    throw new CliError('Nothing was said to change. Run "parley campaign set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley campaign set --help" to see what can be.')
   }
   await change((tx) => changeCampaign(tx, actor, { campaign, settings }))
   return output(await campaignOf(db, campaign.id))

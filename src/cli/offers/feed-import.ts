@@ -22,20 +22,16 @@ export function addOfferImportCommand(offers: Command): void {
   addChange(
     offers,
     'import',
-    "take an advertiser's feed in: all of it is published at once, or nothing",
+    "import an advertiser's feed: all of it is published together, or none of it",
     'parley offers import --advertiser "Acme Audio" --campaign "Headphones" --feed main products.tsv.gz',
   )
-    .argument('<file>', 'the feed, also packed with gzip; "-" reads what is piped in')
+    .argument('<file>', 'the feed, optionally gzipped; "-" reads standard input')
     .requiredOption('--advertiser <advertiser>', 'its name or id')
     .requiredOption('--campaign <campaign>', 'its name or id: all offers of the feed belong to it')
-    .requiredOption('--feed <name>', 'the same name every time: what this feed has no more is removed', nameOf)
-    .addOption(
-      new Option('--format <format>', 'found out by itself if left out')
-        .choices(['auto', ...FEED_FORMATS])
-        .default('auto'),
-    )
+    .requiredOption('--feed <name>', 'use the same name every time: offers no longer in the feed are removed', nameOf)
+    .addOption(new Option('--format <format>', 'default: detected').choices(['auto', ...FEED_FORMATS]).default('auto'))
     .option('--dry-run', 'show what would happen, and change nothing')
-    .option('--confirm-removal', 'go on although more than 30 % of the offers would be removed')
+    .option('--confirm-removal', 'continue even if more than 30% of the offers would be removed')
     .action(withStore(importOffers, { statementTimeoutMs: STATEMENT_TIMEOUT_MS }))
 }
 
@@ -156,9 +152,9 @@ function rejectionText({ rejections, counts }: ImportResult): string {
 function notesOf({ counts, pending, isPublished }: ImportResult): string[] {
   return [
     counts.missing > 0
-      ? `${counts.missing} offers are not in this run. They stay until a second run in a row is without them.`
+      ? `${counts.missing} offers are not in this run. They are removed if the next run does not have them either.`
       : '',
-    pending > 0 && isPublished ? `Look at what waits for you: parley offers list --review pending` : '',
+    pending > 0 && isPublished ? `Review what is pending: parley offers list --review pending` : '',
   ]
 }
 

@@ -20,7 +20,7 @@ export function addOfferCommands(program: Command): void {
   addCommand(offers, 'list', 'show offers, the oldest first', 'parley offers list --advertiser "Acme Audio"')
     .option('--advertiser <advertiser>', 'only those of this one: its name or id')
     .addOption(new Option('--review <state>', 'only those in this state').choices(REVIEWS))
-    .option('--removed', 'also those that their feeds have no more')
+    .option('--removed', 'include offers that are no longer in their feeds')
     .option('--limit <rows>', `how many (default: ${ROWS_SHOWN})`, rowsOf)
     .action(withStore(list))
   addCommand(
@@ -35,7 +35,7 @@ export function addOfferCommands(program: Command): void {
   addCommand(
     offers,
     'review',
-    'decide on offers that wait for a person; it holds until their words change',
+    'decide on offers that need a person; the decision holds until their text changes',
     `parley offers review approve ${EXAMPLE_ID}`,
   )
     .addArgument(new Argument('<decision>').choices(['approve', 'reject']))
@@ -102,7 +102,7 @@ async function offerOf(db: Db, which: string, advertiser: string | undefined): P
     const { id: advertiserId, name } = await advertiserOf(db, advertiser)
     const found = await findOffer(db, { advertiserId, itemId: which })
     if (found) return found
-    throw new CliError(`${name} has no item "${which}". List what there is with: parley offers list`)
+    throw new CliError(`${name} has no item "${which}". List them with: parley offers list`)
   }
   const [id = ''] = which.split('.')
   if (!isId(id)) {
@@ -143,7 +143,7 @@ async function show({ db }: Session, which: string, options: { advertiser?: stri
 /** All that keeps it from being recommended, and that an operator or an advertiser can mend. */
 function obstaclesOf(offer: Offer): string[] {
   const checks: [boolean, string][] = [
-    [offer.removed_at !== null, 'its feed has it no more'],
+    [offer.removed_at !== null, 'no longer in its feed'],
     [offer.review !== 'approved', `its review is ${offer.review}`],
     [offer.availability !== 'in_stock', `it is ${offer.availability.replaceAll('_', ' ')}`],
     [offer.expires_at === null || offer.expires_at.getTime() < Date.now(), 'its feed is older than 30 days'],

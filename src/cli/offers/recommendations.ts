@@ -9,20 +9,22 @@ import { addChange, addCommand, withStore, type Session } from '../session.ts'
 const SILENT_AFTER_MS = 20_000
 
 export function addRecommendationCommands(program: Command): void {
-  const recommendations = program.command('recommendations').description('products in replies, for the installation')
-  addChange(recommendations, 'on', 'let replies hold recommendations again', 'parley recommendations on').action(
+  const recommendations = program
+    .command('recommendations')
+    .description('product recommendations, for the whole installation')
+  addChange(recommendations, 'on', 'allow recommendations in replies again', 'parley recommendations on').action(
     withStore((session) => setSwitch(session, true)),
   )
   addChange(
     recommendations,
     'off',
-    'recommend nothing anywhere, within seconds; what projects chose is kept',
+    'stop all recommendations within seconds; projects keep their settings',
     'parley recommendations off',
   ).action(withStore((session) => setSwitch(session, false)))
   addCommand(
     recommendations,
     'status',
-    'show the switch and how the matchers are',
+    'show the switch and the state of the matchers',
     'parley recommendations status',
   ).action(withStore(status))
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { MINUTE_MS } from '../../rules/durations.ts'
 import { ARCHIVE_AFTER_DAYS_MIN, detachTable, listOldDays, sealDay } from '../../store/archive.ts'
-import { checkLedger } from '../../store/billing/ledger-check.ts'
+import { checkLedger } from '../../store/billing/ledger-check/ledger-check.ts'
 import { nameOfHolder } from '../../store/lock-waits.ts'
 import { wholeNumber } from '../arguments.ts'
 import { CliError } from '../failures.ts'
@@ -14,7 +14,7 @@ export function addArchiveCommand(program: Command): void {
   addCommand(
     program,
     'archive',
-    'put old days of charges, calls and recommendations away; the ledger keeps what they came to',
+    'archive old days of charges, calls and recommendations; the ledger keeps their totals',
     'parley archive --older-than 400',
   )
     .requiredOption(
@@ -56,7 +56,7 @@ function textOf(archived: readonly { day: string; charges: number; tables: strin
   const rows = archived.map(({ day, charges, tables }) => ({ day, charges: String(charges), tables: tables.join(' ') }))
   return [
     table(rows, ''),
-    'The tables are whole and in no one’s way. To keep them elsewhere, dump each and then drop it:',
+    'The tables are complete and detached. To keep them elsewhere, dump each one, then drop it:',
     `for t in ${names.join(' ')}; do pg_dump "$DATABASE_URL" -t $t -Fc -f $t.dump && psql "$DATABASE_URL" -c "drop table $t"; done`,
   ].join('\n\n')
 }

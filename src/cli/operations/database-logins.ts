@@ -31,12 +31,12 @@ export function addDatabaseCommands(program: Command): void {
   addCommand(
     database,
     'logins',
-    'make a login for each plane, which may do what this plane needs and nothing else',
+    'create a login for each plane, with only the rights it needs',
     'parley database logins --env-file .env',
   )
-    .option('--prefix <prefix>', 'what the names of the logins begin with', 'parley')
+    .option('--prefix <prefix>', 'prefix of the login names', 'parley')
     .option('--env-file <path>', 'write the variables into this file instead of printing them')
-    .option('--new-passwords', 'give logins that are there new passwords: every process needs them at once')
+    .option('--new-passwords', 'give existing logins new passwords: every process needs them immediately')
     .addOption(
       new Option('--from-env', 'take names and passwords from the variables that are set').conflicts([
         'prefix',
@@ -103,7 +103,7 @@ function existingLoginsSentence({ names, connections, databases }: LoginsExist, 
   return [
     `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} there already and may be in use (${used}${where}).`,
     `--prefix ${nextOf(prefix)} makes a second set without a gap;`,
-    '--new-passwords gives these new ones, and every process then needs them at once.',
+    '--new-passwords gives these new passwords, which every process then needs immediately.',
   ].join(' ')
 }
 

@@ -11,7 +11,7 @@ export function addMatcherCommands(program: Command): void {
   addCommand(
     matcher,
     'prepare',
-    'build the encoder that a matcher loads, unless it is there and whole; a matcher that finds none builds it when it starts',
+    'build the encoder that a matcher loads, unless it already exists; a matcher without one builds it when it starts',
     'parley matcher prepare',
   )
     .option('--into <directory>', 'where to, instead of PARLEY_ENCODER_DIR or PARLEY_MATCHER_DIR')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { rewrapProviderKeys } from '../../actions/catalogue/providers.ts'
-import { forgetSecret } from '../../actions/catalogue/secrets.ts'
+import { forgetSecret, rewrapEndpointSecrets } from '../../actions/catalogue/secrets.ts'
 import { createSecrets } from '../../platform/secrets.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { wholeNumber } from '../arguments.ts'
@@ -13,17 +13,17 @@ export function addSecretsCommands(program: Command): void {
   addChange(
     secrets,
     'rewrap',
-    'seal the API keys of all providers under the first secret in PARLEY_SECRET; running it again changes nothing',
+    'seal the API keys of all providers and the secrets of webhook endpoints under the first secret in PARLEY_SECRET; running it again changes nothing',
     'parley secrets rewrap    # with PARLEY_SECRET=2:NEW,1:OLD',
   ).action(withStore(rewrap))
   addChange(
     secrets,
     'forget',
-    'give up a secret that no process has any more; refused while something still needs it',
+    'retire a secret that no process has any longer; refused while something still needs it',
     'parley secrets forget 1    # with PARLEY_SECRET=2:NEW',
   )
     .argument('<version>', 'its number', wholeNumber(0, 9_999))
-    .option('--lost', 'nobody knows it any more: what still needs it has to be made anew')
+    .option('--lost', 'the secret is lost: whatever still needs it has to be created again')
     .action(withStore(forget))
 }
 
@@ -46,7 +46,11 @@ async function rewrap({ config, db, openSecrets, actor, change }: Session): Prom
   })
   const input = { keys: rewrapped, secretVersion: secrets.version, leaseMs: config.PARLEY_LEASE_MS }
   const changed = await change((tx) => rewrapProviderKeys(tx, actor, input))
-  const already = keys.length - rewrapped.length - unreadable.length
+  const unreadableKeys = unreadable.length
+  const unreadableEndpoints = await change((tx) => rewrapEndpointSecrets(tx, actor, secrets))
+  if (unreadableEndpoints > 0)
+    unreadable.push(`the secrets of ${unreadableEndpoints} webhook endpoints (their owners can roll them)`)
+  const already = keys.length - rewrapped.length - unreadableKeys
   if (unreadable.length > 0) {
     throw new CliError(
       `${changed} rewrapped, but PARLEY_SECRET does not open ${unreadable.join(', ')}. List the secret they were sealed under again, or give each key anew: parley provider key add`,

@@ -22,7 +22,7 @@ export function addBrowserSessionCommands(program: Command): void {
   const session = program
     .command('sessions')
     .description('browser sessions: short-lived secrets that publishers’ pages make calls with')
-  addCommand(session, 'list', 'show those that are not over, newest first', `parley sessions list ${EXAMPLE_ID}`)
+  addCommand(session, 'list', 'show open sessions, newest first', `parley sessions list ${EXAMPLE_ID}`)
     .argument('<project>')
     .option(...KEY_OPTION)
     .option('--limit <n>', 'how many', rowsOf, 50)
@@ -52,7 +52,7 @@ async function list({ db }: Session, projectId: string, options: { key?: string;
         ends: row.expiresAt,
         state: obstacleOf(row) ?? 'usable',
       })),
-      'There are none that are not over: POST /v1/sessions makes one.',
+      'There are no open sessions: POST /v1/sessions creates one.',
     ),
   }
 }
@@ -98,9 +98,9 @@ async function endOne({ db, actor, change }: Session, id: string): Promise<Outpu
   await change((tx) => endBrowserSession(tx, actor, input)).catch((error: unknown) => {
     // It is there, as was just seen: only those that are over are not found then.
     const isOver = error instanceof ParleyError && error.code === 'not_found'
-    throw isOver ? new CliError(`Session ${id} is over already: calls with it are refused.`) : error
+    throw isOver ? new CliError(`Session ${id} has already ended: calls with it are refused.`) : error
   })
-  return { document: { id, ended: true }, text: `Session ${id} is over: calls with it are refused from now on.` }
+  return { document: { id, ended: true }, text: `Session ${id} has ended: calls with it are refused from now on.` }
 }
 
 async function endAll({ db, actor, change }: Session, publishableKey: string): Promise<Output> {
@@ -109,7 +109,7 @@ async function endAll({ db, actor, change }: Session, publishableKey: string): P
   const ended = await change((tx) => endBrowserSessionsOf(tx, actor, { project, keyId: pair.id }))
   return {
     document: { publishable_key: publishableKey, ended },
-    text: `Sessions of ${publishableKey} that are over now: ${ended}. The pair itself works on.`,
+    text: `Sessions of ${publishableKey} that have ended: ${ended}. The pair itself keeps working.`,
   }
 }
 

@@ -11,25 +11,27 @@ import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../s
 const STATES: Record<DomainState, string> = {
   pending: 'not verified: requests are refused',
   verified: 'verified',
-  failing: 'verified, but the proof is gone: requests are served until it has been missing for 7 days',
-  lapsed: 'not verified any more, the proof was missing for 7 days: requests are refused',
+  failing: 'verified, but the proof is missing: requests are answered until it has been missing for 7 days',
+  lapsed: 'no longer verified, the proof was missing for 7 days: requests are refused',
 }
 
+const NO_RECORD = 'none: the domain of a sandbox is yours'
+
 export function addDomainCommands(program: Command): void {
-  const domain = program.command('domain').description('where a project is published, and whether that is proven')
+  const domain = program.command('domain').description('where a project is published, and whether that is verified')
   addCommand(domain, 'show', "show a project's domain", `parley domain show ${EXAMPLE_ID}`)
     .argument('<project>')
     .action(withStore(show))
   addChange(
     domain,
     'set',
-    'give a project another domain, which has to be verified anew',
+    'change the domain of a project, which then has to be verified',
     `parley domain set ${EXAMPLE_ID} example.org`,
   )
     .argument('<project>')
     .addArgument(new Argument('<name>', 'for example example.com').argParser(domainOf))
     .action(withStore(set))
-  addChange(domain, 'verify', 'declare the domain proven: you decide', `parley domain verify ${EXAMPLE_ID}`)
+  addChange(domain, 'verify', 'mark the domain as verified, on your authority', `parley domain verify ${EXAMPLE_ID}`)
     .argument('<project>')
     .action(withStore((session, project: string) => setVerified(session, project, true)))
   addChange(
@@ -64,7 +66,7 @@ async function show({ db }: Session, projectId: string): Promise<Output> {
       project: projectId,
       domain: domain.name,
       token: domain.token,
-      record: `TXT ${record.name} ${record.value}`,
+      record: domain.provenBy === 'sandbox' ? NO_RECORD : `TXT ${record.name} ${record.value}`,
       state: STATES[domainStateOf(domain)],
       'verified at': domain.verifiedAt,
       'checked at': domain.checkedAt,
@@ -75,7 +77,8 @@ async function show({ db }: Session, projectId: string): Promise<Output> {
 
 async function set(session: Session, projectId: string, name: string): Promise<Output> {
   const project = projectAtHand(await projectOf(session.db, projectId))
-  await session.change((tx) => changeDomain(tx, session.actor, { project, name }))
+  const sandboxDomain = session.config.PARLEY_SANDBOX_DOMAIN
+  await session.change((tx) => changeDomain(tx, session.actor, { project, name, sandboxDomain }))
   return show(session, projectId)
 }
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { createKeyPair, setKeyPairActive } from '../../actions/projects/key-pairs.ts'
-import { isServed } from '../../rules/upstreams/routing.ts'
-import { loadCatalogue } from '../../store/catalogue/catalogue.ts'
-import type { Db } from '../../store/database.ts'
+import { defaultModelOf } from '../../rules/catalogue/default-model.ts'
+import { listServedModels } from '../../store/catalogue/served-models.ts'
 import { findKeyPair, listKeyPairs } from '../../store/projects/keys.ts'
 import { tenantNameOf } from '../arguments.ts'
 import { curlFor, gatewayUrlOf } from '../curl.ts'
@@ -15,8 +14,8 @@ import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../s
 const EXAMPLE_KEY = 'ply_pk_00…'
 
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('key pairs, which requests are made with')
-  addChange(key, 'create', 'make a key pair and show it once', `parley key create ${EXAMPLE_ID} --name "web server"`)
+  const key = program.command('key').description('key pairs, which authenticate requests')
+  addChange(key, 'create', 'create a key pair and show it once', `parley key create ${EXAMPLE_ID} --name "web server"`)
     .argument('<project>')
     .option('--name <name>', 'what it is for', tenantNameOf, 'default')
     .action(withStore(create))
@@ -38,11 +37,11 @@ async function create(session: Session, projectId: string, options: { name: stri
   const installation = { secrets, cell: config.PARLEY_CELL, consoleUrl: config.PARLEY_CONSOLE_URL }
   const wanted = { project: projectAtHand(project), name: options.name, expiresInDays: null, installation }
   const { id, publishableKey, secretKey } = await change((tx) => createKeyPair(tx, actor, wanted))
-  const model = (await servedModels(db, project.allowed_models))[0] ?? 'MODEL'
+  const model = defaultModelOf(await listServedModels(db), project.allowed_models)?.id ?? 'MODEL'
   const obstacles = obstaclesOf(project)
   const text = [
     facts({ 'publishable key': publishableKey, 'secret key': secretKey }),
-    'Keep the secret key now: it is not stored and is never shown again.',
+    'Save the secret key now: it is not stored and is never shown again.',
     `Try it, while "parley serve" runs:\n\n${curlFor({ url: gatewayUrlOf(config), publishableKey, secretKey, model })}`,
     ...(obstacles.length === 0 ? [] : [['Calls are refused until you have run:', ...obstacles].join('\n  ')]),
   ]
@@ -56,13 +55,6 @@ async function create(session: Session, projectId: string, options: { name: stri
     },
     text: text.join('\n\n'),
   }
-}
-
-async function servedModels(db: Db, allowed: readonly string[] | null): Promise<string[]> {
-  const { models } = await loadCatalogue(db)
-  return [...models.values()]
-    .filter((model) => isServed(model, Date.now()) && (allowed === null || allowed.includes(model.id)))
-    .map((model) => model.id)
 }
 
 async function list({ db }: Session, projectId: string): Promise<Output> {

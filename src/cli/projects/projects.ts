@@ -4,6 +4,7 @@ import {
   changeLimits,
   changeRetention,
   createProject,
+  deleteProject,
   renameProject,
   type ProjectLimits,
 } from '../../actions/projects/projects.ts'
@@ -27,7 +28,7 @@ export function addProjectCommands(program: Command): void {
     'add a project with an empty wallet',
     `parley project create "Website" --publisher ${EXAMPLE_ID} --domain example.com`,
   )
-    .addArgument(new Argument('<name>', 'how people call it').argParser(tenantNameOf))
+    .addArgument(new Argument('<name>', 'its name').argParser(tenantNameOf))
     .requiredOption('--publisher <id>', 'whose it is')
     .requiredOption('--domain <name>', 'where it is published, for example example.com', domainOf)
     .action(withStore(create))
@@ -40,21 +41,30 @@ export function addProjectCommands(program: Command): void {
   addChange(
     project,
     'set',
-    'change what a project may do',
+    'change a project’s settings',
     `parley project set ${EXAMPLE_ID} --requests-per-minute 600 --allowed-models gpt-small,gpt-large`,
   )
     .argument('<id>')
-    .option('--name <name>', 'how people call it', tenantNameOf)
-    .option('--allowed-models <ids>', 'the models it may name, separated by commas, or "all"', listOf)
+    .option('--name <name>', 'its name', tenantNameOf)
+    .option('--allowed-models <ids>', 'the models it may use, separated by commas, or "all"', listOf)
     .option(
       '--content-retention-days <days>',
-      'how long the text of conversations and the metadata of calls are kept; 0: never',
+      'how long conversation text and call metadata are kept; 0: not at all',
       wholeNumber(0, 365),
     )
     .option('--requests-per-minute <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
     .option('--tokens-per-minute <n>', 'a limit, or "none"', limitUpTo(Number.MAX_SAFE_INTEGER))
     .option('--concurrent-calls <n>', 'a limit, or "none"', limitUpTo(INT4_MAX))
     .action(withStore(set))
+  addChange(
+    project,
+    'delete',
+    'end a project: its keys are refused and its text is erased; what was charged stays in the ledger',
+    `parley project delete ${EXAMPLE_ID} --leave-credit`,
+  )
+    .argument('<id>')
+    .option('--leave-credit', 'also if credit is left: it stays behind')
+    .action(withStore(remove))
 }
 
 /** What keeps a project's calls from being answered, each with the command that changes it. */
@@ -67,15 +77,14 @@ export function obstaclesOf(project: Project): string[] {
 }
 
 async function create(
-  { db, actor, change }: Session,
+  { config, db, actor, change }: Session,
   name: string,
   options: { publisher: string; domain: string },
 ): Promise<Output> {
   const { publisher: publisherId, domain } = options
   expectId('publisher', publisherId)
-  const { id } = await change((tx) => createProject(tx, actor, { publisherId, name, domain })).catch(
-    orUnknown('publisher', publisherId),
-  )
+  const wanted = { publisherId, name, domain, sandboxDomain: config.PARLEY_SANDBOX_DOMAIN }
+  const { id } = await change((tx) => createProject(tx, actor, wanted)).catch(orUnknown('publisher', publisherId))
   const project = await projectOf(db, id)
   const next = [...obstaclesOf(project), `parley key create ${id}`]
   const { text, document } = projectOutput(project)
@@ -93,6 +102,7 @@ async function list({ db }: Session, options: { publisher?: string }): Promise<O
         name: project.name,
         domain: project.domain,
         verified: project.domain_verified_at !== null,
+        sandbox: project.is_sandbox,
         balance: formatCredits(project.balance_nanos),
         publisher: project.publisher_id,
       })),
@@ -121,7 +131,7 @@ async function set({ db, actor, change }: Session, id: string, options: SetOptio
   const hasLimits = Object.values(limits).some((limit) => limit !== undefined)
   const models = allowedModels && (await allowedModelsOf(db, allowedModels))
   if (name === undefined && models === undefined && days === undefined && !hasLimits) {
-    throw new CliError('Nothing was said to change. Run "parley project set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley project set --help" to see what can be.')
   }
   const project = projectAtHand(await projectOf(db, id))
   await change(async (tx) => {
@@ -131,6 +141,17 @@ async function set({ db, actor, change }: Session, id: string, options: SetOptio
     if (hasLimits) await changeLimits(tx, actor, { project, limits })
   })
   return projectOutput(await projectOf(db, id))
+}
+
+async function remove({ db, actor, change }: Session, id: string, options: { leaveCredit?: true }): Promise<Output> {
+  const row = await projectOf(db, id)
+  if (row.balance_nanos > 0n && !options.leaveCredit)
+    throw new CliError(`${formatCredits(row.balance_nanos)} of credit is left. Say --leave-credit to leave it behind.`)
+  const project = projectAtHand(row)
+  await change((tx) => deleteProject(tx, actor, { project, leavesCredit: options.leaveCredit ?? false })).catch(
+    orUnknown('project', id),
+  )
+  return { document: { id, deleted: true }, text: `Project ${id} (${row.name}) is deleted.` }
 }
 
 function columnOf(limit: Limit | undefined): number | null | undefined {
@@ -152,6 +173,7 @@ function projectOutput(project: Project): Output {
       id: project.id,
       name: project.name,
       publisher: project.publisher_id,
+      sandbox: project.is_sandbox,
       domain: `${project.domain} (${project.domain_verified_at ? 'verified' : 'not verified'})`,
       balance: formatCredits(project.balance_nanos),
       'allowed models': project.allowed_models ?? 'all',

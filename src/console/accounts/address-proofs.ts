@@ -66,17 +66,19 @@ async function confirm(world: World, { body, request, setCookies }: ConsoleReque
 async function confirmWithPassword(world: World, request: RequestFacts, account: Account, password: string) {
   if (!(await withPasswords(() => world.passwords.verify(password, account.passwordHash))))
     throw wrongFields([{ path: 'password', message: 'This is not the password of this account.' }])
-  const isActivating = !world.installation.requiresApproval
-  await inTransaction(world.db, (tx) => confirmAddress(tx, personOf(account, request), { isActivating }))
+  await inTransaction(world.db, (tx) => confirmAddress(tx, personOf(account, request), activationIn(world)))
 }
 
 async function setNewPassword(world: World, request: RequestFacts, account: Account, newPassword: string) {
   const { db, secrets, installation } = world
   const { consoleUrl } = installation
-  const isActivating = !installation.requiresApproval
   const passwordHash = await hashOfNew(world, newPassword, account.email, 'newPassword')
-  const input = { account, passwordHash, isActivating, secrets, consoleUrl }
+  const input = { account, passwordHash, ...activationIn(world), secrets, consoleUrl }
   await inTransaction(db, (tx) => resetPassword(tx, personOf(account, request), input))
+}
+
+function activationIn({ installation }: World) {
+  return { isActivating: !installation.requiresApproval, sandboxDomain: installation.sandboxDomain }
 }
 
 export async function postConfirmation(world: World, tx: Db, account: Account): Promise<void> {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { wrongFields } from '../../actions/refusals.ts'
+import { actionOfWords, wordsOfAction } from '../../rules/accounts/audit-words.ts'
 import { csvOf } from '../../rules/csv.ts'
 import { listAuditLog, type AuditFilters } from '../../store/accounts/audit-log.ts'
 import { route } from '../route.ts'
@@ -18,6 +19,7 @@ export function auditRoutes(app: FastifyInstance, world: World): void {
       actorId: row.actor_id,
       actor: row.actor,
       action: row.action,
+      title: wordsOfAction(row.action),
       subject: row.subject,
       projectId: row.project_id,
       ip: row.ip,
@@ -57,7 +59,7 @@ interface AuditQuery {
 
 function filtersOf({ action, actor, project, from, to }: AuditQuery): AuditFilters {
   return {
-    action,
+    action: action && actionOfWords(action),
     actorId: actor,
     projectId: project,
     from: from === undefined ? undefined : new Date(from),

@@ -50,7 +50,7 @@ function ourErrorOf(error: unknown): unknown {
 }
 
 export const usedBefore = () =>
-  new ParleyError('sign_in_failed', { message: 'The code is not right, or was used before.' })
+  new ParleyError('sign_in_failed', { message: 'The code is incorrect, or was used before.' })
 const startAgain = () =>
   new ParleyError('sign_in_failed', {
     message: 'This took too long or too many tries. Sign in again with your password.',
@@ -68,7 +68,7 @@ const REFUSALS: Record<string, () => ParleyError> = {
       message: 'Too many wrong codes. Try again in 15 minutes.',
       retryAfterSeconds: 900,
     }),
-  TOTP_ALREADY_ENABLED: () => new ParleyError('conflict', { message: 'Two-factor sign-in is turned on already.' }),
+  TOTP_ALREADY_ENABLED: () => new ParleyError('conflict', { message: 'Two-factor sign-in is already on.' }),
   TOTP_NOT_ENABLED: notOn,
   TWO_FACTOR_NOT_ENABLED: notOn,
   BACKUP_CODES_NOT_ENABLED: notOn,

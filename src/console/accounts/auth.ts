@@ -135,6 +135,10 @@ const ownEndpoints = {
   },
 } satisfies BetterAuthPlugin
 
+export function sessionCookieOf(consoleUrl: string): string {
+  return `${cookiePrefixOf(consoleUrl)}.session_token`
+}
+
 /** With https, no other host can set or get what begins with __Host-. */
 export function cookiePrefixOf(consoleUrl: string): string {
   return consoleUrl.startsWith('https://') ? '__Host-parley' : 'parley'

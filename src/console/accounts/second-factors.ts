@@ -76,14 +76,14 @@ async function prove(world: World, { user, actor, body, request, change }: Conso
 }
 
 async function proveByCode({ db, auth }: World, user: User, headers: Headers, code: string | undefined): Promise<void> {
-  if (code === undefined) throw wrongCode('Write the six digits that your authenticator app shows.')
+  if (code === undefined) throw wrongCode('Enter the six digits that your authenticator app shows.')
   await callAuthLibrary(db, () => auth.api.verifyTOTP({ body: { code }, headers })).catch((error: unknown) => {
     throw error instanceof ParleyError && error.code === 'sign_in_failed' ? wrongCode(NOT_RIGHT) : error
   })
   if (!(await isFirst(db, codeOf(user.id, code), CODE_GOOD_FOR_MS))) throw wrongCode(NOT_RIGHT)
 }
 
-const NOT_RIGHT = 'The code is not right, or was used before.'
+const NOT_RIGHT = 'The code is incorrect, or was used before.'
 
 function wrongCode(message: string): ParleyError {
   return wrongFields([{ path: 'code', message }])

@@ -14,7 +14,7 @@ const ACCOUNT_PER_DAY = 100
 const DEVICE_PER_MINUTE = 5
 const DEVICE_PER_DAY = 100
 
-const ADVICE = 'Sign in on a device that you signed in on before, or have a link sent to set a new password.'
+const ADVICE = 'Sign in on a device you have used before, or reset your password.'
 
 /** Counts an attempt, or refuses it. To be told when the password was right: then it was no guess. */
 export async function countSignIn(world: World, request: RequestFacts, email: string): Promise<() => Promise<void>> {

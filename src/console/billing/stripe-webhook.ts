@@ -1,10 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
+import type { PaidEvent } from '../../rules/billing/payments.ts'
 import { ParleyError } from '../../rules/errors.ts'
+import { isCardAwaited } from '../../store/billing/top-ups/wallet-cards.ts'
 import type { Db } from '../../store/database.ts'
 import { applyPaymentEvent, isRejection, type Verdict } from '../../actions/billing/payments.ts'
-import { readSignedEvent } from '../../actions/billing/stripe.ts'
+import { readSignedEvent, type StripeAccount } from '../../actions/billing/stripe.ts'
+import { problemWithStripe, readCard } from '../../actions/billing/stripe-cards.ts'
+import { saveCard } from '../../actions/billing/wallet-cards.ts'
 
 /** What the payment provider tells. */
 
@@ -17,6 +21,8 @@ export interface WebhookOptions {
   log: Log
   metrics: Metrics
   secret: string
+  /** To ask which card a payment was made with. Undefined: cards are not saved here. */
+  stripe: StripeAccount | undefined
 }
 
 /** To be registered in a scope of its own: here alone, a body stays the bytes as they came. */
@@ -27,8 +33,16 @@ export function webhookRoute(scope: FastifyInstance, options: WebhookOptions): v
   scope.post(WEBHOOK_PATH, { bodyLimit: WEBHOOK_BYTES_MAX }, (request, reply) => answerWebhook(options, request, reply))
 }
 
+async function keepCard(db: Db, stripe: StripeAccount, { sessionId, paymentIntent }: PaidEvent): Promise<void> {
+  if (!(await isCardAwaited(db, sessionId))) return
+  const card = await readCard(stripe, paymentIntent).catch((error: unknown) => {
+    throw new ParleyError('upstream_failed', { details: { reason: problemWithStripe(error) } })
+  })
+  await saveCard(db, sessionId, card)
+}
+
 async function answerWebhook(
-  { db, log, metrics, secret }: WebhookOptions,
+  { db, log, metrics, secret, stripe }: WebhookOptions,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -41,6 +55,8 @@ async function answerWebhook(
     throw new ParleyError('invalid_request', { message, details: { why: signed.rejected } })
   }
   const verdict: Verdict = signed.event ? await applyPaymentEvent(db, signed.event) : 'unchanged'
+  // The credit is booked by now. If Stripe does not say which card it was, this event is answered with an error and comes again.
+  if (stripe && signed.event?.type === 'paid' && !isRejection(verdict)) await keepCard(db, stripe, signed.event)
   const line = { requestId: request.id, route: WEBHOOK_PATH, status: 200, event: signed.id, type: signed.type, verdict }
   metrics.requests.inc({ route: WEBHOOK_PATH, status: 200 })
   if (isRejection(verdict)) {

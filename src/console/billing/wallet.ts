@@ -87,7 +87,7 @@ async function describeWallet(world: World, db: Db, projectId: string) {
 async function pay(world: World, call: ConsoleRequest<'POST /api/projects/:project/checkouts'>) {
   const { actor, project, body, inTenant } = call
   const { stripe, installation } = world
-  const { amountNanos: amount } = body
+  const { amountNanos: amount, saveCard: savesCard = false } = body
   if (!stripe || !installation.canPay)
     throw conflict('Payments are not set up on this installation. Ask its operator to add credit.')
   if (amount < TOP_UP_MIN || amount > TOP_UP_MAX || centsOf(amount) === undefined)
@@ -95,13 +95,17 @@ async function pay(world: World, call: ConsoleRequest<'POST /api/projects/:proje
   await throttle(world.db, [{ subject: `checkouts/${project.id}`, most: CHECKOUTS_PER_MINUTE }])
   const page = `${installation.consoleUrl}/projects/${project.id}/wallet`
   const pages = { successUrl: `${page}?paid={CHECKOUT_SESSION_ID}`, cancelUrl: page }
-  const { sessionId, url } = await openCheckout(inTenant, actor, { project, amount, stripe, ...pages }).catch(
-    (error: unknown) => {
-      if (!(error instanceof CheckoutFailed)) throw error
-      const message = 'The payment page could not be opened. Nothing was charged. Try again in a moment.'
-      throw new ParleyError('upstream_failed', { message, details: { reason: error.message } })
-    },
-  )
+  const { sessionId, url } = await openCheckout(inTenant, actor, {
+    project,
+    amount,
+    savesCard,
+    stripe,
+    ...pages,
+  }).catch((error: unknown) => {
+    if (!(error instanceof CheckoutFailed)) throw error
+    const message = 'The payment page could not be opened. Nothing was charged. Try again in a moment.'
+    throw new ParleyError('upstream_failed', { message, details: { reason: error.message } })
+  })
   return { id: sessionId, url }
 }
 

@@ -12,18 +12,21 @@ import { csvOf } from '../../rules/csv.ts'
 import { CALL_ENDPOINTS, endpointOf } from '../../rules/endpoints.ts'
 import { ERRORS } from '../../rules/errors.ts'
 import { formatAmount, parseCredits } from '../../rules/money.ts'
+import type { RecommendationOutcome } from '../../rules/recommendations/matching.ts'
 import { KEPT_MS } from '../../rules/retention.ts'
 import { callIdOf, completionIdOf, recompute, savedOn, type Receipt } from '../../rules/billing/receipts.ts'
 import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { perClass } from '../../rules/billing/usage.ts'
-import { FAILURES } from '../../rules/billing/usage-counts.ts'
+import { FAILURES, STATUSES } from '../../rules/billing/usage-counts.ts'
 import { findCallsById, findPriceDate, listCalls, type CallFilters, type CallRow } from '../../store/calls/calls.ts'
 import { listIgnoredFields } from '../../store/calls/ignored-fields.ts'
 import { findMetadata } from '../../store/calls/metadata.ts'
 import type { Db } from '../../store/database.ts'
 import { findReceipt } from '../../store/billing/receipts.ts'
 import { listGroupNames, listUsedModels } from '../../store/billing/usage.ts'
+import { findRecommendationsOfCalls } from '../../store/recommendations/reports.ts'
 import type { ConsoleRequest } from '../console-request.ts'
+import { carriedOf } from '../recommendation-views.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -54,7 +57,12 @@ export function callRoutes(app: FastifyInstance, world: World): void {
     if (!receipt || receipt.projectId !== project.id) throw notThere('call')
     const metadata = await findMetadata(db, project.id, [receipt.callId])
     const detail = await detailOf(db, receipt, await listGroupNames(db, 'key', [project.id]))
-    return { ...detail, metadata: metadata.get(receipt.callId) ?? [] }
+    const recommendations = await findRecommendationsOfCalls(db, project.id, [receipt.callId])
+    return {
+      ...detail,
+      metadata: metadata.get(receipt.callId) ?? [],
+      recommendation: carriedOf(recommendations.get(receipt.callId)),
+    }
   })
 
   route(app, world, 'GET /api/projects/:project/calls.csv', (call) => Readable.from(csvRows(call)))
@@ -86,13 +94,18 @@ interface FilterQuery {
   metadata_key?: string | undefined
   metadata_value?: string | undefined
   min_cost?: string | undefined
+  price?: string | undefined
+  cached?: 'true' | 'false' | undefined
   streamed?: 'true' | 'false' | undefined
+  status?: string | undefined
+  error_code?: string | undefined
+  recommendation?: RecommendationOutcome | undefined
   from?: string | undefined
   to?: string | undefined
 }
 
 function filtersOf(query: FilterQuery): CallFilters {
-  const { outcome, model, key, conversation, min_cost, streamed, from, to } = query
+  const { outcome, model, key, conversation, min_cost, price, cached, streamed, status, from, to } = query
   const { metadata_key: metadataKey, metadata_value: value } = query
   return {
     outcomes: outcome === 'failed' ? CALL_OUTCOMES.filter((each) => FAILURES.has(each)) : outcome && [outcome],
@@ -101,7 +114,12 @@ function filtersOf(query: FilterQuery): CallFilters {
     conversationId: conversation,
     metadata: metadataKey === undefined || value === undefined ? undefined : { key: metadataKey, value },
     minCharged: min_cost === undefined ? undefined : parseCredits(min_cost),
+    priceVersion: price === undefined ? undefined : BigInt(price),
+    cached: cached === undefined ? undefined : cached === 'true',
     streamed: streamed === undefined ? undefined : streamed === 'true',
+    status: status === undefined ? undefined : status === 'other' ? { not: STATUSES } : Number(status),
+    errorCode: query.error_code,
+    recommendationOutcome: query.recommendation,
     from: from === undefined ? undefined : new Date(from),
     to: to === undefined ? undefined : new Date(to),
   }
@@ -120,7 +138,7 @@ function callOf(row: CallRow, names: Map<string, string>) {
     streamed: row.streamed,
     status: row.status,
     outcome: row.outcome,
-    title: wordsOf(row.outcome).title,
+    title: wordsOf(row.outcome, row.error_code).title,
     finishReason: row.finish_reason,
     errorCode: row.error_code,
     firstTokenMs: row.first_token_ms,
@@ -139,7 +157,7 @@ async function detailOf(db: Db, receipt: Receipt, names: Map<string, string>) {
   const { classes, rounding } = breakdownOf([{ charged: receipt.charged, worth: receipt.worth, tokens, price: prices }])
   return {
     ...headOf(receipt, names),
-    ...wordsOf(outcome),
+    ...wordsOf(outcome, errorCode),
     errorMessage: errorCode !== null && errorCode in ERRORS ? ERRORS[errorCode as keyof typeof ERRORS].message : null,
     heldAt: receipt.heldAt,
     settledAt: receipt.settledAt,

@@ -19,6 +19,8 @@ import {
 } from '../../store/calls/conversation-pages.ts'
 import type { Db } from '../../store/database.ts'
 import { findProject } from '../../store/projects/projects.ts'
+import { findRecommendationsOfCalls, type RecommendationRow } from '../../store/recommendations/reports.ts'
+import { carriedOf } from '../recommendation-views.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -49,7 +51,10 @@ export function conversationRoutes(app: FastifyInstance, world: World): void {
     const shown = rows.slice(0, query.limit)
     const calls = await listCallsOfMessages(db, project.id, [...new Set(shown.map(({ callId }) => callId))])
     const next = rows.length > query.limit ? String(shown.at(-1)?.seq) : null
-    return { items: shown.map((row) => messageOf(row, calls.get(row.callId))), next }
+    const replies = repliesIn(rows)
+    const carried = await findRecommendationsOfCalls(db, project.id, [...replies.keys()])
+    const under = (row: MessageRow) => (replies.get(row.callId) === row ? carried.get(row.callId) : undefined)
+    return { items: shown.map((row) => messageOf(row, calls.get(row.callId), under(row))), next }
   })
 
   exportRoutes(app, world)
@@ -168,7 +173,13 @@ function viewOf(row: ConversationRow) {
   }
 }
 
-function messageOf(row: MessageRow, call: CallOfMessage | undefined) {
+/** By call, its own reply: the last of the messages that it brought. Former replies, as callers send them, come before it. */
+function repliesIn(rows: readonly MessageRow[]): ReadonlyMap<string, MessageRow> {
+  const last = new Map(rows.map((row) => [row.callId, row]))
+  return new Map([...last].filter(([, { role }]) => role === 'assistant'))
+}
+
+function messageOf(row: MessageRow, call: CallOfMessage | undefined, carried: RecommendationRow | undefined) {
   return {
     seq: row.seq,
     role: row.role,
@@ -176,5 +187,6 @@ function messageOf(row: MessageRow, call: CallOfMessage | undefined) {
     text: textStateOf(row),
     ...readableOf(row.content),
     call: call ? { ...call, id: completionIdOf(call.id, endpointOf(call.endpoint)), chargedNanos: call.charged } : null,
+    recommendation: carriedOf(carried),
   }
 }

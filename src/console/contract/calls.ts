@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
+import { RECOMMENDATION_OUTCOMES } from '../../rules/recommendations/matching.ts'
 import { METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX } from '../../rules/calls/metadata.ts'
+import { carried } from './monetization.ts'
 import { after, amount, count, entries, forEachClass, id, limit, page, time, tokens } from './fields.ts'
 
 const filters = z.object({
@@ -23,9 +25,23 @@ const filters = z.object({
   /** In dollars. */
   min_cost: z
     .string()
-    .regex(/^\d{1,9}(\.\d{1,9})?$/, 'Write an amount like 0.05.')
+    .regex(/^\d{1,9}(\.\d{1,9})?$/, 'Enter an amount like 0.05.')
     .optional(),
+  /** A version of a model's price, as the costs page lists them. */
+  price: z
+    .string()
+    .regex(/^\d{1,18}$/)
+    .optional(),
+  /** Whether anything was read from a provider's cache or written to it. */
+  cached: z.enum(['true', 'false']).optional(),
   streamed: z.enum(['true', 'false']).optional(),
+  /** 0 is a call whose server stopped; `other` is every status that the usage page does not list by itself. */
+  status: z
+    .string()
+    .regex(/^(?:\d{1,3}|other)$/, 'Enter a status like 502.')
+    .optional(),
+  error_code: z.string().max(200).optional(),
+  recommendation: z.enum(RECOMMENDATION_OUTCOMES).optional(),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 })
@@ -33,9 +49,9 @@ const filters = z.object({
 function expectWholePair(query: z.output<typeof filters>, context: z.RefinementCtx): void {
   const { metadata_key: key, metadata_value: value } = query
   if (key === undefined && value !== undefined)
-    context.addIssue({ code: 'custom', path: ['metadata_key'], message: 'Write the key that has this value.' })
+    context.addIssue({ code: 'custom', path: ['metadata_key'], message: 'Enter the key that has this value.' })
   if (key !== undefined && value === undefined)
-    context.addIssue({ code: 'custom', path: ['metadata_value'], message: 'Write the value that this key has.' })
+    context.addIssue({ code: 'custom', path: ['metadata_value'], message: 'Enter the value that this key has.' })
 }
 
 const call = z.object({
@@ -94,10 +110,38 @@ const callDetail = call.extend({
   corrections: z.array(z.object({ kind: z.string(), amountNanos: amount, createdAt: time })),
   /** What the caller sent along, by key; empty when there was none, or it is kept no longer. */
   metadata: z.array(z.object({ key: z.string(), value: z.string() })),
+  /** What the reply carried; null: nothing, or it is kept no longer. */
+  recommendation: carried.nullable(),
 })
 
 /** A file of many rows is made while it is sent. */
 const rows = z.custom<AsyncIterable<string>>((value) => Symbol.asyncIterator in Object(value))
+
+const refusedRequest = z.object({
+  /** The x-request-id of the first request that this stands for. */
+  id,
+  firstAt: time,
+  lastAt: time,
+  /** How many requests this stands for. */
+  times: amount,
+  status: z.number(),
+  code: z.string(),
+  /** What the caller was told. */
+  message: z.string(),
+  /** The field that is wrong. */
+  param: z.string().nullable(),
+  /** Method and path. */
+  endpoint: z.string(),
+  /** As the caller named it. */
+  model: z.string().nullable(),
+  keyPairId: id,
+  /** Null: it was deleted. */
+  keyName: z.string().nullable(),
+  /** Sent with the secret of a browser session. */
+  viaSession: z.boolean(),
+  /** What the code means, and what to do; null of a code that this version does not know. */
+  explanation: z.object({ what: z.string(), advice: z.string() }).nullable(),
+})
 
 export const calls = entries({
   'GET /api/projects/:project/calls': {
@@ -142,5 +186,31 @@ export const calls = entries({
     access: 'project',
     role: 'viewer',
     reply: z.object({ models: z.array(z.string()), keys: z.array(z.object({ id, name: z.string() })) }),
+  },
+  /** Newest first. */
+  'GET /api/projects/:project/refused-requests': {
+    access: 'project',
+    role: 'viewer',
+    query: z.object({
+      status: z.coerce.number().int().min(400).max(499).optional(),
+      code: z.string().max(50).optional(),
+      key: id.optional(),
+      from: z.iso.datetime({ offset: true }).optional(),
+      to: z.iso.datetime({ offset: true }).optional(),
+      /** A request id: finds exactly that, whatever the other filters say. */
+      id: z.string().trim().max(200).optional(),
+      after,
+      limit,
+    }),
+    reply: page(refusedRequest),
+  },
+  'GET /api/projects/:project/refused-request-filters': {
+    access: 'project',
+    role: 'viewer',
+    reply: z.object({
+      /** Every code that there may be, with its status. */
+      codes: z.array(z.object({ code: z.string(), status: z.number() })),
+      keys: z.array(z.object({ id, name: z.string() })),
+    }),
   },
 })

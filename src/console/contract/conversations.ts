@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
+import { SEARCH_LENGTH_MAX } from '../../rules/calls/search/text-search.ts'
+import { carried } from './monetization.ts'
 import { after, amount, done, entries, limit, page, rows, time } from './fields.ts'
 
 /** The caller's own id, as in x-conversation-id. */
@@ -49,6 +51,17 @@ const message = z.object({
       chargedNanos: amount,
     })
     .nullable(),
+  /** What stood under a reply: not part of it, and never sent to a model. Null: nothing. */
+  recommendation: carried.nullable(),
+})
+
+/** A message that was found. */
+const found = z.object({
+  seq: amount,
+  conversation: z.string(),
+  role: z.string(),
+  at: time,
+  snippet: z.array(z.object({ text: z.string(), isMatch: z.boolean() })),
 })
 
 export const conversations = entries({
@@ -58,6 +71,22 @@ export const conversations = entries({
     /** `id`: a whole id, or a part of one of the newest 5,000. */
     query: z.object({ id: z.string().trim().max(128).optional(), after, limit }),
     reply: page(conversation),
+  },
+  /** In the body, and not in the address: what people look for is nobody's who reads logs. */
+  'POST /api/projects/:project/message-search': {
+    access: 'project',
+    role: 'viewer',
+    body: z.object({
+      text: z
+        .string()
+        .trim()
+        .min(1, 'Enter a word to look for.')
+        .max(SEARCH_LENGTH_MAX, `At most ${SEARCH_LENGTH_MAX} characters.`),
+      after,
+      limit: z.number().int().min(1).max(50).default(20),
+    }),
+    /** A page with fewer rows than asked for and a `next`: the time for a search was over. */
+    reply: page(found),
   },
   'GET /api/projects/:project/conversations/:conversation': {
     access: 'project',

@@ -8,7 +8,7 @@ export const domain = z.object({
   displayName: z.string(),
   state: z.enum(['pending', 'verified', 'failing', 'lapsed']),
   explanation: z.string(),
-  provenBy: z.enum(['dns', 'file', 'operator']).nullable(),
+  provenBy: z.enum(['dns', 'file', 'operator', 'sandbox']).nullable(),
   verifiedAt: time.nullable(),
   failingSince: time.nullable(),
   /** Of a failing domain: from when calls are refused, unless the proof comes back. */
@@ -51,7 +51,7 @@ export const domains = entries({
     access: 'project',
     role: 'admin',
     freshProof: true,
-    body: z.object({ name: z.string().trim().min(1, 'Write a domain like example.com.').max(300) }),
+    body: z.object({ name: z.string().trim().min(1, 'Enter a domain like example.com.').max(2_000) }),
     reply: domain,
   },
 })

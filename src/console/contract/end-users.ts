@@ -25,7 +25,7 @@ export const endUsers = entries({
   'POST /api/projects/:project/end-users/search': {
     access: 'project',
     role: 'viewer',
-    body: z.object({ text: z.string().trim().min(1, 'Write an id or a label.').max(512, 'At most 512 characters.') }),
+    body: z.object({ text: z.string().trim().min(1, 'Enter an id or a label.').max(512, 'At most 512 characters.') }),
     reply: z.object({ items: z.array(endUser) }),
   },
   'GET /api/projects/:project/end-users/:endUser': { access: 'project', role: 'viewer', reply: endUser },

@@ -42,7 +42,7 @@ export const amount = z.bigint().transform(String)
 /** Money as it is sent to us. */
 export const nanos = z
   .string()
-  .regex(/^\d{1,18}$/, 'Write an amount like 25 or 12.50.')
+  .regex(/^\d{1,18}$/, 'Enter an amount like 25 or 12.50.')
   .transform(BigInt)
 export const count = z.number().int().nonnegative()
 export const role = z.enum(ROLES)
@@ -62,7 +62,7 @@ export const email = z
   .trim()
   .toLowerCase()
   .max(254, 'At most 254 characters.')
-  .pipe(z.email('Write an e-mail address like editor@example.com.'))
+  .pipe(z.email('Enter an email address like editor@example.com.'))
 export const done = z.object({ done: z.literal(true) })
 /** Where a list goes on: what an earlier page gave as `next`. */
 export const after = z.string().max(500).optional()

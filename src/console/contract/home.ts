@@ -21,6 +21,21 @@ const call = z.object({
   durationMs: z.number(),
 })
 
+const failure = z.object({
+  errorCode: z.string().nullable(),
+  outcome: z.enum(CALL_OUTCOMES),
+  title: z.string(),
+  explanation: z.string(),
+  status: z.number(),
+  calls: count,
+  firstAt: time,
+  lastAt: time,
+  models: z.array(z.string()),
+  /** The newest of them: the completion's id, and the request's. */
+  id: z.string(),
+  requestId: z.string(),
+})
+
 /** Null: there was nothing to compare with. */
 const compared = z.object({ nanos: amount, previousNanos: amount })
 
@@ -34,9 +49,13 @@ export const home = entries({
       isDomainVerified: z.boolean(),
       hasKeyPair: z.boolean(),
       hasCredit: z.boolean(),
-      /** The newest, however it was made. */
+      /** The newest that was answered, however it was made; while there is none, the newest that failed. */
       call: call.nullable(),
+      isAnswered: z.boolean(),
       isDismissed: z.boolean(),
+      /** Then neither a domain nor credit is asked for, and the last step is a project of one's own. */
+      isSandbox: z.boolean(),
+      hasOwnProject: z.boolean(),
     }),
   },
   // Only when all of it is done.
@@ -61,8 +80,12 @@ export const home = entries({
       /** The last 30 days, today included. */
       days: z.array(z.object({ at: time, calls: count, failed: count, chargedNanos: amount })),
       models: z.array(z.object({ model: z.string(), calls: count, chargedNanos: amount })),
-      /** The newest calls that our side or a provider broke; looked for only among the newest of all. */
-      failures: z.array(call),
+      /**
+       * The newest calls that our side or a provider broke, told once for each code and sentence, those that failed last
+       * first. Looked for only among the newest of all, and of those only the newest `failuresMax` are counted.
+       */
+      failures: z.array(failure),
+      failuresMax: count,
       /** Calls that were settled later are not counted yet. */
       upTo: time.nullable(),
     }),

@@ -5,12 +5,12 @@ import { amount, count, done, entries, id, nanos, time } from './fields.ts'
 const INT4_MAX = 2_147_483_647
 const rate = z
   .number()
-  .int('Write a whole number.')
-  .min(1, 'Write at least 1, or nothing for no limit.')
-  .max(INT4_MAX, 'Write at most 2,147,483,647.')
+  .int('Enter a whole number.')
+  .min(1, 'Enter at least 1, or nothing for no limit.')
+  .max(INT4_MAX, 'Enter at most 2,147,483,647.')
 const tokens = z
   .string()
-  .regex(/^[1-9]\d{0,14}$/, 'Write a whole number of tokens, at least 1 and with at most 15 digits.')
+  .regex(/^[1-9]\d{0,14}$/, 'Enter a whole number of tokens, at least 1 and with at most 15 digits.')
   .transform(BigInt)
 
 /** Null: no such limit. What is sent replaces all of them. */

@@ -20,7 +20,7 @@ function between(least: number, most: number) {
 const FLOOR_NANOS_MAX = 1_000_000_000_000n
 const floor = z
   .string()
-  .regex(/^\d{1,18}$/, 'Write an amount like 0.10.')
+  .regex(/^\d{1,18}$/, 'Enter an amount like 0.10.')
   .transform(BigInt)
   .refine((nanos) => nanos <= FLOOR_NANOS_MAX, 'At most $1,000.')
 
@@ -76,6 +76,20 @@ const recommendation = z.object({
   state: z.enum(['delivered', 'test']),
   /** The completion's id. */
   call: z.string(),
+})
+
+/** What a reply carried, or in test mode would have. */
+export const carried = z.object({
+  id,
+  at: time,
+  headline: z.string(),
+  advertiser: z.string(),
+  label: z.string(),
+  turn: z.number().int(),
+  relevance: z.number(),
+  /** What a click costs the advertiser. */
+  priceNanos: amount,
+  state: z.enum(['delivered', 'test']),
 })
 
 export const monetization = entries({
@@ -134,10 +148,16 @@ export const monetization = entries({
       format,
       reply: z.string(),
       block: z.string(),
-      /** Where the reply is from; null: it is made up, because no reply of the project is kept that would do. */
-      conversation: z.object({ id: z.string(), at: time }).nullable(),
-      /** Whose offer it is; null: it is made up, because there is none. */
-      advertiser: z.string().nullable(),
+      /** Where the reply is from, and whose offer the matcher finds for it; null: both are made up. */
+      match: z
+        .object({
+          conversation: z.object({ id: z.string(), at: time }),
+          advertiser: z.string(),
+          relevance: z.number(),
+        })
+        .nullable(),
+      /** Why they are made up: no reply is kept that could have one, none of the latest has a fitting offer, or nobody could look. */
+      sampleBecause: z.enum(['no_reply', 'no_match', 'no_matcher']).nullable(),
     }),
     network: true,
   },

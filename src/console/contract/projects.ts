@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { projectSummary } from './sign-in.ts'
+import { projectSummary } from './accounts/sign-in.ts'
 import { entries, id, name, role, time } from './fields.ts'
 
 export const project = projectSummary.extend({
@@ -17,7 +17,7 @@ export const projects = entries({
   'POST /api/publishers/:publisher/projects': {
     access: 'publisher',
     role: 'admin',
-    body: z.object({ name, domain: z.string().trim().min(1, 'Write a domain like example.com.').max(300) }),
+    body: z.object({ name, domain: z.string().trim().min(1, 'Enter a domain like example.com.').max(2_000) }),
     reply: project,
   },
   'GET /api/projects/:project': {

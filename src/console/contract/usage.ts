@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { amount, count, entries, forEachClass, time, tokens } from './fields.ts'
 
-const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'Write a date like 2026-11-15.' })
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'Enter a date like 2026-11-15.' })
 
 const span = z.object({
   /** A date or a time in UTC; a date as the end includes that day. The last 30 days when absent. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { TOP_UP_STATES } from '../../rules/billing/payments.ts'
 import { LEDGER_KINDS } from '../../rules/billing/ledger-labels.ts'
-import { after, amount, entries, limit, nanos, page, rows, time } from './fields.ts'
+import { after, amount, done, entries, limit, nanos, page, rows, time } from './fields.ts'
 
 const filters = z.object({
   kind: z.enum(LEDGER_KINDS).optional(),
@@ -71,7 +72,8 @@ export const wallet = entries({
     access: 'project',
     role: 'admin',
     freshProof: true,
-    body: z.object({ amountNanos: nanos }),
+    /** With saveCard, the card can be charged later while nobody is there: by automatic top-ups, and by nothing else. */
+    body: z.object({ amountNanos: nanos, saveCard: z.boolean().optional() }),
     reply: z.object({ id: z.string(), url: z.string() }),
     network: true,
   },
@@ -84,5 +86,70 @@ export const wallet = entries({
       amountNanos: amount,
       paidAt: time.nullable(),
     }),
+  },
+  'GET /api/projects/:project/auto-top-up': {
+    access: 'project',
+    role: 'viewer',
+    reply: z.object({
+      card: z
+        .object({ brand: z.string(), last4: z.string(), expMonth: z.number().int(), expYear: z.number().int() })
+        .nullable(),
+      /** Null: off. */
+      settings: z
+        .object({
+          thresholdNanos: amount,
+          amountNanos: amount,
+          monthMaxNanos: amount,
+          /** Since when nothing is charged, because the card was declined three times in a row. */
+          pausedAt: time.nullable(),
+          /** After a decline: not before then. */
+          nextTryAt: time.nullable(),
+        })
+        .nullable(),
+      /** In this month of UTC, with what is being charged now and without tax. */
+      chargedThisMonthNanos: amount,
+      /** Null while it is off. */
+      leftThisMonthNanos: amount.nullable(),
+      /** Whether tax is charged on top. */
+      hasTax: z.boolean(),
+    }),
+  },
+  /** Also resumes what was paused. */
+  'PUT /api/projects/:project/auto-top-up': {
+    access: 'project',
+    role: 'admin',
+    freshProof: true,
+    body: z.object({ thresholdNanos: nanos, amountNanos: nanos, monthMaxNanos: nanos }),
+    reply: done,
+  },
+  'DELETE /api/projects/:project/auto-top-up': { access: 'project', role: 'admin', reply: done },
+  /** Stripe forgets it within seconds. Nothing is charged to it from now on, and automatic top-ups are off. */
+  'DELETE /api/projects/:project/card': { access: 'project', role: 'admin', reply: done },
+  /** The newest first. */
+  'GET /api/projects/:project/top-ups': {
+    access: 'project',
+    role: 'viewer',
+    query: z.object({ after: z.string().max(200).optional(), limit }),
+    reply: page(
+      z.object({
+        id: z.string(),
+        createdAt: time,
+        /** The credit; tax was paid on top. */
+        amountNanos: amount,
+        taxNanos: amount,
+        isAutomatic: z.boolean(),
+        state: z.enum(TOP_UP_STATES),
+        /** Why an automatic one failed. */
+        failure: z.string().nullable(),
+      }),
+    ),
+  },
+  /** Where Stripe shows what was paid: the invoice of a checkout, the receipt of an automatic top-up. */
+  'GET /api/projects/:project/top-ups/:payment/invoice': {
+    access: 'project',
+    role: 'admin',
+    params: z.object({ payment: z.string().regex(/^(?:cs|auto)_[\w-]{1,200}$/) }),
+    reply: z.object({ kind: z.enum(['invoice', 'receipt']), url: z.string() }),
+    network: true,
   },
 })

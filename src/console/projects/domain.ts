@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { domainToUnicode } from 'node:url'
 import { changeDomain, recordCheck } from '../../actions/projects/domains.ts'
 import { notThere } from '../../actions/refusals.ts'
+import { refuseInSandbox } from '../../actions/sandbox.ts'
 import { explainFile, explainRecord, explainStanding } from '../../rules/projects/domain-labels.ts'
 import { domainStateOf, lapsesAtOf, PROOF_FILE_PATH, proofRecordOf, twinOf } from '../../rules/projects/domains.ts'
 import type { Db } from '../../store/database.ts'
@@ -19,7 +20,8 @@ export function domainRoutes(app: FastifyInstance, world: World): void {
   )
   route(app, world, 'POST /api/projects/:project/domain/check', (call) => checkNow(world, call))
   route(app, world, 'PATCH /api/projects/:project/domain', async ({ db, actor, project, body }) => {
-    await changeDomain(db, actor, { project, name: body.name })
+    const { sandboxDomain } = world.installation
+    await changeDomain(db, actor, { project, name: body.name, sandboxDomain })
     return viewOf(await expectDomain(db, project.id))
   })
 }
@@ -27,7 +29,10 @@ export function domainRoutes(app: FastifyInstance, world: World): void {
 async function checkNow(world: World, call: ConsoleRequest<'POST /api/projects/:project/domain/check'>) {
   const { project, publisher, inTenant } = call
   await throttle(world.db, [{ subject: `domain-check/${project.id}`, most: CHECKS_PER_MINUTE }])
-  const { name, token } = await inTenant((tx) => expectDomain(tx, project.id))
+  const { name, token } = await inTenant(async (tx) => {
+    await refuseInSandbox(tx, project, 'domainCheck')
+    return expectDomain(tx, project.id)
+  })
   const findings = await world.checkDomain({ name, token })
   const check = { publisherId: publisher.id, projectId: project.id, name, token, findings, isAsked: true }
   const options = { secrets: world.secrets, consoleUrl: world.installation.consoleUrl }

@@ -1,16 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { dismissOnboarding } from '../../actions/projects/projects.ts'
 import { DAY_MS, HOUR_MS } from '../../rules/durations.ts'
-import { wordsOf } from '../../rules/calls/call-labels.ts'
+import { groupFailures, wordsOf } from '../../rules/calls/call-labels.ts'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import { endpointOf } from '../../rules/endpoints.ts'
 import { FAILURES } from '../../rules/billing/usage-counts.ts'
 import { momentsOf, spanBefore, type Span } from '../../rules/billing/usage-spans.ts'
-import { listCalls, type Budget, type CallRow } from '../../store/calls/calls.ts'
+import { listCalls, type Budget, type CallFilters, type CallRow } from '../../store/calls/calls.ts'
 import type { Db } from '../../store/database.ts'
-import { findFirstSteps } from '../../store/projects/first-steps.ts'
+import { findFirstSteps, type FirstSteps } from '../../store/projects/first-steps.ts'
+import { hasOwnProject } from '../../store/projects/sandboxes.ts'
 import {
   findUsageProgress,
   listGroupNames,
@@ -24,7 +25,9 @@ import { detailsOf, sumsOf } from '../billing/usage-replies.ts'
 import type { World } from '../world.ts'
 
 const MODELS_MAX = 5
-const FAILURES_MAX = 5
+/** So many of the newest failures are told, and so many kinds of them. */
+const FAILURES_MAX = 100
+const FAILURE_GROUPS_MAX = 5
 /** The first page shows what failed lately; who looks for more has the calls log. */
 const BUDGET: Budget = { rowsPerStatement: 2_000, ms: 40 }
 
@@ -36,21 +39,31 @@ export function homeRoutes(app: FastifyInstance, world: World): void {
       isDomainVerified: steps.domainVerifiedAt !== null,
       hasKeyPair: steps.hasKeyPair,
       hasCredit: steps.hasCredit,
-      call: await newestCall(db, project.id),
+      ...(await firstCallOf(db, project.id)),
       isDismissed: steps.dismissedAt !== null,
+      isSandbox: steps.isSandbox,
+      hasOwnProject: await isLive(world, publisher.id, steps),
     }
   })
 
   route(app, world, 'POST /api/projects/:project/onboarding/dismiss', async ({ db, actor, publisher, project }) => {
-    const { domainVerifiedAt, hasKeyPair, hasCredit, dismissedAt } = await findFirstSteps(db, project.id)
-    const isDone = publisher.activatedAt !== null && domainVerifiedAt !== null && hasKeyPair && hasCredit
-    if (!isDone || (await newestCall(db, project.id)) === null)
-      throw new ParleyError('conflict', { message: 'The first steps can be put away when all of them are done.' })
+    const steps = await findFirstSteps(db, project.id)
+    const { domainVerifiedAt, hasKeyPair, hasCredit, dismissedAt, isSandbox } = steps
+    const isPaidFor = isSandbox || hasCredit
+    const isUsable = publisher.activatedAt !== null && domainVerifiedAt !== null && hasKeyPair && isPaidFor
+    const isDone = isUsable && (await isLive(world, publisher.id, steps))
+    if (!isDone || !(await firstCallOf(db, project.id)).isAnswered)
+      throw new ParleyError('conflict', { message: 'The first steps can be dismissed once all of them are done.' })
     if (dismissedAt === null) await dismissOnboarding(db, actor, { project })
     return { done: true }
   })
 
   route(app, world, 'GET /api/projects/:project/home', ({ db, project }) => homeOf(db, project.id, Date.now()))
+}
+
+/** A transaction of one project sees no other, so the console's own looks for it. */
+async function isLive({ db }: World, publisherId: string, { isSandbox }: FirstSteps): Promise<boolean> {
+  return !isSandbox || hasOwnProject(db, publisherId)
 }
 
 async function homeOf(db: Db, projectId: string, nowMs: number) {
@@ -60,8 +73,6 @@ async function homeOf(db: Db, projectId: string, nowMs: number) {
   const month = await comparedIn(db, projectId, daysUpTo(nowMs, 30))
   const span = { projectIds: [projectId], ...daysUpTo(nowMs, 30) }
   const models = await sumUsageByGroup(db, span, 'model')
-  const names = await listGroupNames(db, 'key', [projectId])
-  const outcomes = CALL_OUTCOMES.filter((outcome) => FAILURES.has(outcome))
   return {
     balanceNanos: wallet?.balance_nanos ?? 0n,
     heldNanos: wallet?.held_nanos ?? 0n,
@@ -80,10 +91,36 @@ async function homeOf(db: Db, projectId: string, nowMs: number) {
       .map(({ group, calls, charged }) => ({ model: group, calls: Number(calls), chargedNanos: charged })),
     upTo: await findUsageProgress(db),
     // Last: it tells the planner to go by indexes for the rest of the transaction.
-    failures: (await listCalls(db, { projectId, filters: { outcomes }, most: FAILURES_MAX, budget: BUDGET })).rows.map(
-      (row) => callOf(row, names),
-    ),
+    failures: await failuresOf(db, projectId),
+    failuresMax: FAILURES_MAX,
   }
+}
+
+const FAILED = CALL_OUTCOMES.filter((outcome) => FAILURES.has(outcome))
+const ANSWERED = CALL_OUTCOMES.filter((outcome) => !FAILURES.has(outcome))
+
+async function failuresOf(db: Db, projectId: string) {
+  const search = { projectId, filters: { outcomes: FAILED }, most: FAILURES_MAX, budget: BUDGET }
+  const { rows } = await listCalls(db, search)
+  const failed = rows.map((row) => {
+    const words = wordsOf(row.outcome, row.error_code)
+    return { row, title: words.title, words, errorCode: row.error_code, beganAt: row.began_at, model: row.model_id }
+  })
+  return groupFailures(failed)
+    .slice(0, FAILURE_GROUPS_MAX)
+    .map(({ calls, firstAt, lastAt, models, newest: { row, words } }) => ({
+      id: completionIdOf(row.id, endpointOf(row.endpoint)),
+      requestId: row.request_id,
+      outcome: row.outcome,
+      errorCode: row.error_code,
+      status: row.status,
+      title: words.title,
+      explanation: words.explanation,
+      calls,
+      firstAt,
+      lastAt,
+      models,
+    }))
 }
 
 type Details = ReturnType<typeof detailsOf>
@@ -121,11 +158,19 @@ function daysOf(span: Span, rows: Awaited<ReturnType<typeof sumUsageByTime>>) {
   })
 }
 
-async function newestCall(db: Db, projectId: string) {
-  const names = await listGroupNames(db, 'key', [projectId])
-  const { rows } = await listCalls(db, { projectId, filters: {}, most: 1 })
-  const [row] = rows
-  return row ? callOf(row, names) : null
+/** The newest call that was answered; of a project that has none yet, the newest. */
+async function firstCallOf(db: Db, projectId: string) {
+  const newest = await newestCall(db, projectId, {})
+  const isFailure = newest !== undefined && FAILURES.has(newest.outcome)
+  const answered = isFailure ? await newestCall(db, projectId, { outcomes: ANSWERED }) : newest
+  const row = answered ?? newest
+  const names = row ? await listGroupNames(db, 'key', [projectId]) : new Map<string, string>()
+  return { call: row ? callOf(row, names) : null, isAnswered: answered !== undefined }
+}
+
+async function newestCall(db: Db, projectId: string, filters: CallFilters): Promise<CallRow | undefined> {
+  const { rows } = await listCalls(db, { projectId, filters, most: 1, budget: BUDGET })
+  return rows[0]
 }
 
 function callOf(row: CallRow, names: Map<string, string>) {
@@ -136,7 +181,7 @@ function callOf(row: CallRow, names: Map<string, string>) {
     model: row.model_id,
     keyName: names.get(row.key_pair_id) ?? null,
     outcome: row.outcome,
-    title: wordsOf(row.outcome).title,
+    title: wordsOf(row.outcome, row.error_code).title,
     status: row.status,
     errorCode: row.error_code,
     inputTokens: row.input_tokens + row.cached_input_tokens + row.cache_write_tokens,

@@ -7,6 +7,7 @@ import {
   setKeyPairActive,
   type MintedKeyPair,
 } from '../../actions/projects/key-pairs.ts'
+import { defaultModelOf } from '../../rules/catalogue/default-model.ts'
 import { DAY_MS } from '../../rules/durations.ts'
 import { explainKeyStatus, keyStatusOf, secretHintOf } from '../../rules/projects/key-status.ts'
 import { listServedModels } from '../../store/catalogue/served-models.ts'
@@ -60,13 +61,9 @@ export function keyRoutes(app: FastifyInstance, world: World): void {
 /** The secret leaves the process in this one answer. */
 async function shownOnce(world: World, db: Db, projectId: string, pair: MintedKeyPair, oldEndsAt: Date | null) {
   const { id, name, publishableKey, secretKey } = pair
-  const model = await exampleModel(db, (await findProject(db, projectId))?.allowed_models ?? null)
+  const project = await findProject(db, projectId)
+  const model = defaultModelOf(await listServedModels(db), project?.allowed_models)?.id ?? null
   return { id, name, publishableKey, secretKey, gatewayUrl: world.installation.gatewayUrl, model, oldEndsAt }
-}
-
-async function exampleModel(db: Db, allowed: readonly string[] | null): Promise<string | null> {
-  const served = await listServedModels(db)
-  return served.find(({ id }) => allowed === null || allowed.includes(id))?.id ?? null
 }
 
 function viewOf(row: Awaited<ReturnType<typeof listManagedKeyPairs>>[number], nowMs: number) {

@@ -15,8 +15,9 @@ export function projectRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'POST /api/publishers/:publisher/projects', async ({ db, actor, publisher, body }) => {
     const publisherId = publisher.id
+    const { sandboxDomain } = world.installation
     const enter = (projectId: string) => enterProject(world.tenants, db, { publisherId, projectId })
-    const { id } = await createProject(db, actor, { publisherId, ...body, enter })
+    const { id } = await createProject(db, actor, { publisherId, ...body, sandboxDomain, enter })
     return projectOf(await projectRow(db, id))
   })
 
@@ -45,6 +46,7 @@ export function summaryOf(row: ProjectRow) {
     domainVerifiedAt: row.domain_verified_at,
     balanceNanos: row.balance_nanos,
     alertNanos: row.alert_nanos,
+    isSandbox: row.is_sandbox,
     createdAt: row.created_at,
   }
 }

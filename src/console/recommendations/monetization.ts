@@ -18,6 +18,7 @@ import { endpointOf, type CallEndpointName } from '../../rules/endpoints.ts'
 import { findEndpoints } from '../../store/calls/calls.ts'
 import { LABELS } from '../../rules/recommendations/block.ts'
 import type { Db } from '../../store/database.ts'
+import { isSandbox } from '../../store/projects/sandboxes.ts'
 import {
   findMatchersNow,
   findMonetization,
@@ -31,6 +32,7 @@ import {
   type RecommendationRow,
 } from '../../store/recommendations/reports.ts'
 import { previewOf } from './preview.ts'
+import { namesIn } from '../recommendation-views.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -94,7 +96,7 @@ async function describe(world: World, db: Db, projectId: string) {
     blockedAdvertisers: await listAdvertisers(db, settings.blockedAdvertisers),
     labels: [...LABELS],
     matcher: standingOf(await findMatchersNow(db)),
-    obstacle: obstacleToOn(settings, world.safetyProof()) ?? null,
+    obstacle: obstacleToOn({ ...settings, isSandbox: await isSandbox(db, projectId) }, world.safetyProof()) ?? null,
   }
 }
 
@@ -124,11 +126,12 @@ function recommendationOf(
   endpoints: ReadonlyMap<string, CallEndpointName>,
 ) {
   const { id, callId, advertiserId, turn, relevance, priceNanos, label, state, createdAt } = row
+  const names = namesIn(row)
   return {
     id,
     at: createdAt,
-    advertiser: { id: advertiserId, name: row.advertiser ?? 'Removed', isBlocked: blocked.has(advertiserId) },
-    headline: row.headline ?? 'Removed',
+    advertiser: { id: advertiserId, name: names.advertiser, isBlocked: blocked.has(advertiserId) },
+    headline: names.headline,
     label,
     turn,
     relevance,

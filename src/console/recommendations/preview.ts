@@ -1,18 +1,22 @@
 import { wrongFields } from '../../actions/refusals.ts'
-import { blocksOf, isCampaignBlocked, isOfferBlocked } from '../../rules/recommendations/eligibility.ts'
-import { labelOf, renderBlock, type Block } from '../../rules/recommendations/block.ts'
+import type { Message } from '../../rules/calls/message.ts'
+import { labelOf, renderBlock } from '../../rules/recommendations/block.ts'
+import { answerGate, CONVERSATION_CHARACTERS_MAX, mentions, turnsOf } from '../../rules/recommendations/gates.ts'
+import { hasCrisisWords } from '../../rules/recommendations/lexicon.ts'
 import { TOKEN_CHARS } from '../../rules/recommendations/link-token.ts'
-import { answerGate } from '../../rules/recommendations/gates.ts'
+import type { Match, MonetizationSettings, Turn } from '../../rules/recommendations/matching.ts'
 import { findMonetization } from '../../store/recommendations/monetization.ts'
-import { listLatestReplies, listPreviewOffers, type PreviewOffer } from '../../store/recommendations/reports.ts'
+import { listLatestReplies, type StoredReply } from '../../store/recommendations/reports.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-
 import type { World } from '../world.ts'
 
-/** A reply with a recommendation, as the gateway would have sent it. */
+/** A reply with the recommendation that the matcher finds for it, as the gateway would have sent it. */
 
-const REPLY_LENGTH_MAX = 6_000
-const OFFERS_MAX = 50
+const REPLY_LENGTH_MAX = 4_000
+/** So many of the latest replies are tried, and no longer than this. */
+const REPLIES_TRIED = 8
+const SEARCH_MS = 2_000
+const ASK_MS = 500
 
 const SAMPLE_REPLY = [
   'For a first trip of two or three days, three things decide whether you sleep well:',
@@ -24,6 +28,7 @@ const SAMPLE_REPLY = [
   'Borrow the rest, and buy it when you know that you like it.',
 ].join('\n')
 
+/** Goes with the reply above. */
 const SAMPLE_OFFER = {
   advertiser: 'Example Shop',
   headline: 'Trail Two tent',
@@ -43,32 +48,84 @@ export async function previewOf(world: World, call: ConsoleRequest<'GET /api/pro
   const label = labelOf(query.label ?? settings.label)
   if (label === undefined) throw wrongFields([{ path: 'label', message: 'Choose one of the labels.' }])
   const format = query.format ?? settings.format
-  // Only a reply that would have had one: nobody sees a recommendation after code or a refusal.
-  const reply = replies.find(({ text }) => isFit(text))
-  // Of the catalogue a tenant may read only what its readers were shown; this is one offer of those they could be.
-  const blocks = blocksOf({ ...settings, seenOffers: [] })
-  const offer = (await listPreviewOffers(world.db, OFFERS_MAX)).find(
-    (each) =>
-      !isCampaignBlocked(each, blocks) &&
-      !isOfferBlocked({ id: each.id, host: each.domain, category: each.category }, blocks),
-  )
-  const shown = offer ? shownOf(offer) : SAMPLE_OFFER
+  const said = replies.flatMap((reply) => saidIn(reply, settings)).slice(0, REPLIES_TRIED)
+  const found = await findPair(world, { projectId: project.id, settings, said })
+  const pair = 'match' in found ? found : undefined
   const { gatewayUrl: publicUrl } = world.installation
   return {
     label,
     format,
-    reply: reply?.text ?? SAMPLE_REPLY,
-    block: renderBlock({ ...shown, label, format, publicUrl, token: SAMPLE_TOKEN }),
-    conversation: reply ? { id: reply.conversationId, at: reply.createdAt } : null,
-    advertiser: offer?.advertiser ?? null,
+    reply: pair?.said.text ?? SAMPLE_REPLY,
+    block: renderBlock({ ...(pair?.match ?? SAMPLE_OFFER), label, format, publicUrl, token: SAMPLE_TOKEN }),
+    match: pair
+      ? {
+          conversation: { id: pair.said.conversationId, at: pair.said.createdAt },
+          advertiser: pair.match.advertiser,
+          relevance: pair.match.relevance,
+        }
+      : null,
+    sampleBecause: 'why' in found ? found.why : null,
   }
 }
 
-function isFit(text: string): boolean {
-  return answerGate({ text, finishReason: 'stop', hasRefusal: false, hasToolCalls: false }) === undefined
+/** A reply that could have had a recommendation, and what was said before it. */
+interface Said extends StoredReply {
+  turns: Turn[]
 }
 
-function shownOf(offer: PreviewOffer): Pick<Block, 'advertiser' | 'headline' | 'benefit' | 'price'> {
-  const { advertiser, headline, benefit, amount, currency } = offer
-  return { advertiser, headline, benefit, price: amount && currency ? { amount, currency } : undefined }
+/** None: it is code or a refusal, or about something that the publisher keeps free, or not all of it is kept. */
+function saidIn(reply: StoredReply, settings: MonetizationSettings): Said[] {
+  const { text } = reply
+  if (answerGate({ text, finishReason: 'stop', hasRefusal: false, hasToolCalls: false }) !== undefined) return []
+  if (reply.before === null || reply.before.some(({ content }) => content === null)) return []
+  const messages = reply.before.map(({ role, content }) => ({ role, ...content }) as Message)
+  const turns = turnsOf(messages)
+  const texts = [text, ...turns.map((turn) => turn.text)]
+  if (turns.at(-1)?.role !== 'user' || texts.join('').length > CONVERSATION_CHARACTERS_MAX) return []
+  if (hasCrisisWords(text) || texts.some((each) => mentions(each, settings.excludedTopics))) return []
+  return [{ ...reply, turns }]
 }
+
+type Pair = { said: Said; match: Match } | { why: 'no_reply' | 'no_match' | 'no_matcher' }
+
+interface Search {
+  projectId: string
+  settings: MonetizationSettings
+  said: readonly Said[]
+}
+
+/**
+ * The first of these replies for which the matcher finds an offer. Of the catalogue a tenant may read only what its readers
+ * were shown; this is one offer of those that they could be.
+ */
+async function findPair({ matcher }: World, { projectId, settings, said }: Search): Promise<Pair> {
+  if (said.length === 0) return { why: 'no_reply' }
+  const signal = AbortSignal.timeout(SEARCH_MS)
+  let hasAnswered = false
+  for (const each of said) {
+    const { turns, text: answer } = each
+    const judged = await matcher.judge({ turns, projectId, deadlineMs: ASK_MS }, signal)
+    hasAnswered ||= !ABSENT.has(judged.outcome)
+    if (judged.outcome !== 'open') continue
+    const found = await matcher.match(
+      {
+        turns,
+        answer,
+        projectId,
+        deadlineMs: ASK_MS,
+        minRelevance: settings.minRelevance,
+        floorNanos: settings.floorNanos.toString(),
+        blockedCategories: settings.blockedCategories,
+        blockedAdvertisers: settings.blockedAdvertisers,
+        blockedDomains: settings.blockedDomains,
+        seenOffers: [],
+      },
+      signal,
+    )
+    if ('match' in found) return { said: each, match: found.match }
+  }
+  return { why: hasAnswered ? 'no_match' : 'no_matcher' }
+}
+
+/** Nobody has looked for an offer. */
+const ABSENT: ReadonlySet<string> = new Set(['unavailable', 'deadline', 'aborted'])

@@ -1,11 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import type { Secrets } from '../../platform/secrets.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { escapeHtml } from '../../rules/html.ts'
 import { idOf } from '../../rules/recommendations/link-token.ts'
 import { textDigestOf } from '../../rules/text-digest.ts'
+import { STORE_WAIT_MS } from '../../rules/limits.ts'
 import { orUnavailable, type Db } from '../../store/database.ts'
-import { findRecommendation } from '../../store/recommendations/records.ts'
+import { createLookups } from '../../store/lookups.ts'
+import { findShown, type ShownRecommendation } from '../../store/recommendations/clicks.ts'
+import type { Clicks } from './clicks.ts'
 import { signingKeysOf } from './recommendations.ts'
 
 /** The two links of a recommendation, which readers follow: to the offer, and to why it was shown. */
@@ -15,21 +19,41 @@ export interface Links {
   why(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
 
-export function createLinks(db: Db, secrets: Secrets): Links {
-  const keyOf = signingKeysOf(secrets)
+export interface LinksOptions {
+  db: Db
+  secrets: Secrets
+  clicks: Clicks
+  storeWaitMs?: number | undefined
+}
 
-  async function recommendationOf(request: FastifyRequest) {
+const REMEMBERED_MAX = 20_000
+
+export function createLinks({ db, secrets, clicks, storeWaitMs = STORE_WAIT_MS }: LinksOptions): Links {
+  const keyOf = signingKeysOf(secrets)
+  const lookups = createLookups((ids: readonly string[]) => findShown(db, ids))
+  /** For the time that the store is away. */
+  const seen = new LRUCache<string, ShownRecommendation>({ max: REMEMBERED_MAX })
+
+  async function recommendationOf(request: FastifyRequest): Promise<ShownRecommendation> {
     const { token } = request.params as { token: string }
     const id = idOf(token, keyOf)
-    const found = id && (await orUnavailable(findRecommendation(db, id)))
+    if (id === undefined) throw new ParleyError('not_found')
+    const found = await orUnavailable(lookups.submit(id, storeWaitMs)).catch((error: unknown) => {
+      const known = seen.get(id)
+      if (known) return known
+      throw error
+    })
     if (!found) throw new ParleyError('not_found')
+    seen.set(id, found)
     return found
   }
 
   return {
     async offer(request, reply) {
-      const { link, advertiser } = await recommendationOf(request)
+      const shown = await recommendationOf(request)
+      const { link, advertiser } = shown
       if (link === null) return sendPage(reply, 410, unavailablePage(advertiser))
+      await clicks.record(request, shown)
       // A header has no letters beyond ASCII, which advertisers' addresses have.
       return reply.headers(PRIVATE).redirect(new URL(link).href, 302)
     },

@@ -26,6 +26,7 @@ import { createLookups } from '../../store/lookups.ts'
 import { countTurns, findRecommended, type ConversationDigest } from '../../store/recommendations/records.ts'
 import type { Caller } from '../authenticate.ts'
 import type { Call } from '../call.ts'
+import type { NetworkTags } from './network-tags.ts'
 import type { LoadedDigestKeys } from '../digest-keys.ts'
 import { decide, open, type Decision, type Opening, type Situation, type Sources } from './decision.ts'
 import { createRecommendationRecords, type RecommendationRecords } from './records.ts'
@@ -46,14 +47,16 @@ export interface Recommendations {
 export interface Pending {
   /** What to put after a complete answer, if anything. Ends within `answerWaitMs`. */
   conclude(reply: Message, finishReason: FinishReason): Promise<RecommendationChunk | undefined>
-  /** Once, whatever happened: did what was concluded reach the caller? */
-  end(isDelivered: boolean): void
+  /** What it came to, when this much is known of its delivery. Undefined: there was never to be one. */
+  outcome(isDelivered: boolean, hasFailed: boolean): RecommendationOutcome | undefined
+  /** Once, whatever happened: did what was concluded reach the caller, and did our side or the provider break the call? */
+  end(isDelivered: boolean, hasFailed: boolean): void
 }
 
 const RESTRAINT_WAIT_MS = 500
 /** How long a complete answer waits for a recommendation. */
 const ANSWER_WAIT_MS = 150
-const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), end: () => {} }
+const NOTHING: Pending = { conclude: () => Promise.resolve(undefined), outcome: () => undefined, end: () => {} }
 /** These keep a conversation free for good. */
 const SENSITIVE: ReadonlySet<string> = new Set<RecommendationOutcome>([
   'sensitive',
@@ -65,6 +68,7 @@ export interface RecommendationsOptions {
   db: Db
   secrets: Secrets
   digestKeys: Pick<LoadedDigestKeys, 'keyFor'>
+  networkTags: NetworkTags
   /** Where the matcher of this host answers. */
   matcherUrl: string
   /** Where callers reach this gateway: links begin with it. */
@@ -76,7 +80,7 @@ export interface RecommendationsOptions {
 }
 
 export function createRecommendations(options: RecommendationsOptions): Recommendations {
-  const { db, secrets, publicUrl, metrics, answerWaitMs = ANSWER_WAIT_MS } = options
+  const { db, secrets, networkTags, publicUrl, metrics, answerWaitMs = ANSWER_WAIT_MS } = options
   const matcher = createMatcherClient({ url: options.matcherUrl, token: matcherTokenOf(secrets), metrics })
   const records = createRecommendationRecords(options)
   const restraints = createLookups((keys: readonly ConversationDigest[]) => countTurns(db, keys))
@@ -108,7 +112,7 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
         const token = tokenOf(id, { projectId, words: wordsOfBlock(offer) }, signing)
         return recommendationChunkOf({ ...offer, label, publicUrl, token })
       }
-      return createPending({ sources, records, situation, label, chunkOf })
+      return createPending({ sources, records, networkTags, situation, label, chunkOf })
     },
     async stop() {
       await Promise.all([records.stop(), matcher.close()])
@@ -119,12 +123,13 @@ export function createRecommendations(options: RecommendationsOptions): Recommen
 interface PendingOptions {
   sources: Sources
   records: RecommendationRecords
+  networkTags: NetworkTags
   situation: Situation
   label: Label
   chunkOf(id: string, match: Match): RecommendationChunk
 }
 
-function createPending({ sources, records, situation, label, chunkOf }: PendingOptions): Pending {
+function createPending({ sources, records, networkTags, situation, label, chunkOf }: PendingOptions): Pending {
   const { call, settings, conversation } = situation
   const { projectId, isPlayground } = call.caller
   const isTest = settings.mode === 'test'
@@ -149,12 +154,21 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
     if (decision.outcome !== 'served' || isLate()) return decision
     const { match, turn } = decision
     chunk = chunkOf(id, match)
-    const place = { projectId, callId: call.id, conversation: conversation?.digest, turn, label }
+    // With the secret of a browser session it is the reader who calls, and whose click may follow.
+    const networkTag = call.caller.session ? undefined : await networkTags.tagOf(call.address, new Date())
+    const place = { projectId, callId: call.id, conversation: conversation?.digest, networkTag, turn, label }
     const record = { ...match, ...place, id, priceNanos: BigInt(match.priceNanos) }
     return (await records.add(record, sources.answerWaitMs)) ? decision : { outcome: 'no_match' }
   }
 
+  function outcome(isDelivered: boolean, hasFailed: boolean): RecommendationOutcome {
+    const missed = hasFailed ? 'failed' : 'aborted'
+    if (concluded.outcome !== 'served') return concluded.outcome === 'aborted' ? missed : concluded.outcome
+    return isTest ? 'test' : isDelivered ? 'served' : missed
+  }
+
   return {
+    outcome,
     async conclude(reply, finishReason) {
       concluded = await within(sources.answerWaitMs, { outcome: 'deadline' }, (isLate) =>
         // What cannot be written down, or be shown as it should be, is not shown.
@@ -162,9 +176,9 @@ function createPending({ sources, records, situation, label, chunkOf }: PendingO
       )
       return concluded.outcome === 'served' && !isTest ? chunk : undefined
     },
-    end(isDelivered) {
-      if (concluded.outcome !== 'served') return records.count(projectId, concluded.outcome)
-      records.count(projectId, isTest ? 'test' : isDelivered ? 'served' : 'aborted')
+    end(isDelivered, hasFailed) {
+      records.count(projectId, outcome(isDelivered, hasFailed))
+      if (concluded.outcome !== 'served') return
       // What the publisher itself sees in the playground costs no advertiser anything.
       if (isTest || isPlayground) records.setState({ id, state: 'test' })
       else if (isDelivered) records.setState({ id, state: 'delivered' })

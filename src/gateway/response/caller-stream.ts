@@ -15,7 +15,8 @@ export interface CallerStream {
 
 export interface CallerStreamOptions {
   slowReaderMs?: number
-  /** Told when so much waits that nothing more is taken from the provider, and when that is over. */
+  /** Told when so much waits that nothing more is taken from the provider, and when there is room again. A caller that leaves
+   * meanwhile has stalled to the end. */
   onStall?(isStalled: boolean): void
   /** Told of a caller that is cut off because it reads too slowly. */
   onSlowReader?(): void
@@ -69,6 +70,7 @@ export function createCallerStream(res: ServerResponse, options: CallerStreamOpt
   res.once('close', () => {
     clearTimeout(timer)
     waiting = ''
+    roomMade = undefined
     gone.resolve()
   })
 
@@ -83,7 +85,7 @@ export function createCallerStream(res: ServerResponse, options: CallerStreamOpt
       const made = Promise.withResolvers<void>()
       roomMade = made.resolve
       onStall?.(true)
-      return Promise.race([made.promise, gone.promise]).finally(() => onStall?.(false))
+      return Promise.race([made.promise.then(() => onStall?.(false)), gone.promise])
     },
     end(text) {
       waiting += text

@@ -81,9 +81,24 @@ test('a caller that does not read stops the upstream, and is cut off when it sta
   })
   assert.ok(state.pulled * 16_384 < 32 * 1024 * 1024, `only what the sockets buffer was pulled: ${state.pulled} chunks`)
   assert.equal(slowReaders, 1)
-  assert.deepEqual(stalls.slice(-2), [true, false], 'the stall was told of')
+  assert.equal(stalls.at(-1), true, 'it had stalled when it was cut off, whenever that is asked')
   assert.ok(state.isEnded, 'the answer was taken to its end')
   assert.equal(ended, 'ok')
+})
+
+test('a caller that reads on after a break has not stalled any more', async () => {
+  const { state, chunks } = createEndless()
+  const stalls: boolean[] = []
+  const onStall = (isStalled: boolean) => void stalls.push(isStalled)
+  await exchange(chunks(), { slowReaderMs: 60_000, onStall }, async (socket) => {
+    socket.pause()
+    for (let waited = 0; stalls.length === 0 && waited < 200; waited++) await sleep(20)
+    assert.deepEqual(stalls, [true])
+    state.isStopped = true
+    socket.resume()
+    for (let waited = 0; !state.isEnded && waited < 200; waited++) await sleep(20)
+  })
+  assert.equal(stalls.at(-1), false)
 })
 
 test('the chunks of a caller that is gone are taken to their end, without waiting for anybody', async () => {

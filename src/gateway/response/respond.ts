@@ -104,6 +104,7 @@ export async function respondWithEvents(
     heartbeat.stop()
     await caller.end(open().done())
   } catch (error) {
+    if (res.destroyed) throw error
     const failure = asParleyError(error)
     if (!res.headersSent) sendError(res, failure, options.format)
     else {

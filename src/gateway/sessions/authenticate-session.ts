@@ -46,12 +46,13 @@ export function createAuthenticateSession(options: AuthenticateSessionOptions): 
     if (!isPublishableKey(publishable) || !isSessionSecret(secret)) throw new ParleyError('keys_invalid')
     const record = await prove(nameOf(publishable, digestsOf(secret)), { publishable, secret })
     if ('lackedVersion' in record) throw new ParleyError('keys_invalid')
-    expectUsable(record)
-    const { session } = record
-    if (session.expiresAt.getTime() <= Date.now()) throw new ParleyError('session_over')
+    const { session, projectId, keyPairId } = record
+    const keyOwner = { projectId, keyPairId, viaSession: true }
+    expectUsable(record, keyOwner)
+    if (session.expiresAt.getTime() <= Date.now()) throw new ParleyError('session_over', { keyOwner })
     const allowed = { domain: record.domain, origins: session.origins }
     if (!isOriginAllowed(origin, allowed))
-      throw new ParleyError('origin_not_allowed', { message: sentenceOfOrigin(origin, allowed) })
+      throw new ParleyError('origin_not_allowed', { message: sentenceOfOrigin(origin, allowed), keyOwner })
     const { id, endUserId, maxTokens } = session
     return {
       ...record,

@@ -195,6 +195,7 @@ function isOffered(model: Model | undefined): boolean {
 }
 
 function isVisible(model: Model, caller: Caller): boolean {
+  if (caller.isSandbox && model.kind !== 'chat') return false
   return isServed(model, Date.now()) && (caller.allowedModels === null || caller.allowedModels.includes(model.id))
 }
 

@@ -148,7 +148,7 @@ async function* batched<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
 function removalRefusalOf({ counts, live }: PublishResult, isRemovalConfirmed: boolean): string | undefined {
   if (isRemovalConfirmed || counts.removed <= live * REMOVED_SHARE_MAX) return undefined
   const share = Math.round((counts.removed / live) * 100)
-  return `This run would remove ${counts.removed} of ${live} offers (${share} %), so nothing was changed. If that is meant, say --confirm-removal.`
+  return `This run would remove ${counts.removed} of ${live} offers (${share}%), so nothing was changed. If that is meant, say --confirm-removal.`
 }
 
 const NOTHING: Omit<RunCounts, 'rows' | 'rejected'> = { added: 0, changed: 0, unchanged: 0, removed: 0, missing: 0 }

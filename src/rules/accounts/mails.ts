@@ -22,6 +22,18 @@ export interface MailData {
   key_rolled: KeyMail & { oldEnds: string }
   key_deleted: KeyMail
   low_balance: { project: string; balance: string; threshold: string; link: string }
+  top_up_failed: { project: string; amount: string; reason: string; isPaused: boolean; link: string }
+  alert_opened: AlertMail
+  alert_closed: AlertMail
+  webhook_off: { project: string; link: string }
+}
+
+interface AlertMail {
+  project: string
+  /** What the rule is called, and what has happened. */
+  alert: string
+  sentence: string
+  link: string
 }
 
 interface KeyMail {
@@ -54,42 +66,46 @@ const SUBJECTS: Record<MailTemplate, string> = {
   passkey_added: 'A passkey was added to your account',
   invitation: 'You are invited to a team on Parley',
   domain_verified: 'Your domain is verified',
-  domain_failing: 'The proof for your domain is gone',
+  domain_failing: 'We can no longer verify your domain',
   domain_lapsed: 'Calls for your domain are refused',
   key_created: 'New key pair',
   key_rolled: 'A key pair was replaced',
   key_deleted: 'A key pair was deleted',
   low_balance: 'Your balance is low',
+  top_up_failed: 'An automatic top-up failed',
+  alert_opened: 'A project needs your attention',
+  alert_closed: 'An alert is over',
+  webhook_off: 'A webhook endpoint was switched off',
 }
 
 const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Letter } = {
   activation: () => ({
     before: [
       'Hello,',
-      'Confirm your address to activate your Parley account. You are asked for your password there, and can set a new one. The link works for one day.',
+      'Confirm your address to activate your Parley account. You will be asked for your password, and can set a new one. The link works for one day.',
     ],
     action: 'Confirm my address',
     after: [
-      'If you did not sign up, somebody else wrote your address. Ignore this mail, or set a password of your own there: theirs then opens nothing.',
+      'If you did not sign up, someone else entered your address. Ignore this email, or set your own password there: theirs stops working.',
     ],
   }),
   known_address: () => ({
     before: [
       'Hello,',
-      'Somebody, probably you, tried to sign up with this address. It has an account already: sign in, or ask there for a new password.',
+      'Someone, probably you, tried to sign up with this address. It already has an account: sign in, or reset your password there.',
     ],
     action: 'Sign in',
-    after: ['If it was not you, ignore this mail: nothing has changed.'],
+    after: ['If it was not you, ignore this email: nothing has changed.'],
   }),
   password_reset: () => ({
-    before: ['Hello,', 'Here you can set a new password. The link works once, and for one hour.'],
+    before: ['Hello,', 'You can set a new password here. The link works once, and for one hour.'],
     action: 'Set a new password',
-    after: ['If you did not ask for it, ignore this mail: your password stays as it is.'],
+    after: ['If you did not ask for this, ignore this email: your password stays as it is.'],
   }),
   password_changed: () => ({
     before: ['Hello,', 'Your password was changed and you were signed out everywhere else.'],
     action: 'Sign in',
-    after: ['If it was not you, ask for a new password on the sign-in page at once.'],
+    after: ['If it was not you, reset your password on the sign-in page right away.'],
   }),
   passkey_added: () => ({
     before: ['Hello,', 'A passkey was added to your account. It signs you in without your password.'],
@@ -102,20 +118,20 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
       `${quoted(invitedBy)} invites you to join ${quoted(publisher)} on Parley as ${role}. Sign in, or sign up, with this address to accept. The invitation is open for seven days.`,
     ],
     action: 'Open the invitation',
-    after: ['If you do not know them, ignore this mail.'],
+    after: ['If you do not know them, ignore this email.'],
   }),
   domain_verified: ({ domain }) => ({
-    before: ['Hello,', `${domain} is verified. Calls of its project are served.`],
+    before: ['Hello,', `${domain} is verified. Calls of its project are now answered.`],
     action: 'Open the domain page',
     after: ['Leave the proof where it is: Parley looks for it every day.'],
   }),
   domain_failing: ({ domain, lapsesOn }) => ({
     before: [
       'Hello,',
-      `Parley does not find the proof any more that ${domain} is yours. Calls are still served until ${lapsesOn}; after that they are refused.`,
+      `Parley can no longer find the proof that ${domain} is yours. Calls are answered until ${lapsesOn}; after that they are refused.`,
     ],
     action: 'See what is missing',
-    after: ['Put the DNS record or the file back before then, and nothing else has to be done.'],
+    after: ['Put the DNS record or the file back before then; nothing else is needed.'],
   }),
   domain_lapsed: ({ domain }) => ({
     before: [
@@ -123,25 +139,27 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
       `The proof that ${domain} is yours was missing for seven days, so calls are now refused with status 403.`,
     ],
     action: 'See what is missing',
-    after: ['Put the DNS record or the file back and check it on that page: calls are then served again at once.'],
+    after: [
+      'Put the DNS record or the file back and check it on that page: calls are then answered again immediately.',
+    ],
   }),
   key_created: ({ key, project, by }) => ({
-    before: ['Hello,', `${quoted(by)} has made the key pair ${quoted(key)} for the project ${quoted(project)}.`],
+    before: ['Hello,', `${quoted(by)} created the key pair ${quoted(key)} for the project ${quoted(project)}.`],
     action: 'See the key pairs',
-    after: ['If nobody of you did this, delete the pair there and sign everybody out.'],
+    after: ['If none of you did this, delete the pair there and sign everyone out.'],
   }),
   key_rolled: ({ key, project, by, oldEnds }) => ({
     before: [
       'Hello,',
-      `${quoted(by)} has replaced the key pair ${quoted(key)} of the project ${quoted(project)}. The old pair ${oldEnds}.`,
+      `${quoted(by)} replaced the key pair ${quoted(key)} of the project ${quoted(project)}. The old pair ${oldEnds}.`,
     ],
     action: 'See the key pairs',
-    after: ['If nobody of you did this, delete the pair there and sign everybody out.'],
+    after: ['If none of you did this, delete the pair there and sign everyone out.'],
   }),
   key_deleted: ({ key, project, by }) => ({
     before: [
       'Hello,',
-      `${quoted(by)} has deleted the key pair ${quoted(key)} of the project ${quoted(project)}. Calls with it are refused.`,
+      `${quoted(by)} deleted the key pair ${quoted(key)} of the project ${quoted(project)}. Calls with it are refused.`,
     ],
     action: 'See the key pairs',
     after: [],
@@ -153,8 +171,37 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
     ],
     action: 'Top up',
     after: [
-      'This mail comes once each time the balance falls below that amount, which you can change on the same page.',
+      'You get this email once each time the balance falls below that amount, which you can change on the same page.',
     ],
+  }),
+  top_up_failed: ({ project, amount, reason, isPaused }) => ({
+    before: [
+      'Hello,',
+      `The automatic top-up of ${amount} for the project ${quoted(project)} failed. ${reason} Nothing was charged.`,
+      isPaused
+        ? 'It was the third decline in a row, so automatic top-ups are paused until an admin resumes them.'
+        : 'Parley tries again later, and pauses after three declines in a row.',
+    ],
+    action: 'Open the wallet',
+    after: ['Calls that the balance does not cover are refused with status 403. You can top up by hand at any time.'],
+  }),
+  alert_opened: ({ project, alert, sentence }) => ({
+    before: ['Hello,', `${alert}, in the project ${quoted(project)}. ${sentence}`],
+    action: 'See the alert',
+    after: ['You get no other email about this while it lasts. Choose what you are told of on the same page.'],
+  }),
+  alert_closed: ({ project, alert, sentence }) => ({
+    before: ['Hello,', `This is over in the project ${quoted(project)}: ${alert}. When it began: ${sentence}`],
+    action: 'See the alerts',
+    after: [],
+  }),
+  webhook_off: ({ project }) => ({
+    before: [
+      'Hello,',
+      `A webhook endpoint of the project ${quoted(project)} took no event for three days, so Parley has switched it off. Events that it missed can be sent again from its page.`,
+    ],
+    action: 'See the endpoint',
+    after: ['Mend it, send it a test event and switch it on there.'],
   }),
 }
 

@@ -30,7 +30,7 @@ const LURES = [
 ]
 
 test('nothing that a mail program turns into a link is a name, however it is spelled', () => {
-  for (const lure of LURES) assert.match(nameProblemOf(lure) ?? '', /web or e-mail address/, lure)
+  for (const lure of LURES) assert.match(nameProblemOf(lure) ?? '', /web or email address/, lure)
 })
 
 test('names of people and companies are names', () => {
@@ -59,7 +59,7 @@ test('what cannot be seen or turns text around is no name', () => {
 })
 
 test('a name has 1 to 100 characters', () => {
-  assert.match(nameProblemOf('') ?? '', /Write a name/)
+  assert.match(nameProblemOf('') ?? '', /Enter a name/)
   assert.match(nameProblemOf('x'.repeat(101)) ?? '', /At most 100 characters/)
   assert.equal(nameProblemOf('x'.repeat(100)), undefined)
 })
@@ -75,8 +75,8 @@ test('in a mail a name is quoted and cut, closes no quote of ours, and an older 
 
 test('nobody is called as the audit log calls those who are no person', () => {
   for (const name of ['operator', 'Parley', ' PARLEY ', 'Ｏｐｅｒａｔｏｒ', 'opera\u200btor'])
-    assert.equal(personNameProblemOf(name), 'Write your own name.', name)
+    assert.equal(personNameProblemOf(name), 'Enter your own name.', name)
   for (const name of ['Olga Operator', 'Charlie Parley', 'Ada'])
     assert.equal(personNameProblemOf(name), undefined, name)
-  assert.match(personNameProblemOf('see acme.com') ?? '', /web or e-mail address/)
+  assert.match(personNameProblemOf('see acme.com') ?? '', /web or email address/)
 })

@@ -12,7 +12,7 @@ const NAME_CHARS_MAX = 100
 
 /** Why this cannot be a name, as a sentence; undefined: it can. Spaces around it are taken away before. */
 export function nameProblemOf(name: string): string | undefined {
-  if (name === '') return 'Write a name.'
+  if (name === '') return 'Enter a name.'
   if (name.length > NAME_CHARS_MAX) return `At most ${NAME_CHARS_MAX} characters.`
   return disguiseOf(name)
 }
@@ -20,7 +20,7 @@ export function nameProblemOf(name: string): string | undefined {
 /** Why this could pass for something else than a name. */
 function disguiseOf(name: string): string | undefined {
   if (UNPRINTABLE.test(name)) return 'Use only characters that can be seen.'
-  return isLinkable(name) ? 'A name cannot contain a web or e-mail address.' : undefined
+  return isLinkable(name) ? 'A name cannot contain a web or email address.' : undefined
 }
 
 /** The audit log says these of whoever is no person. */
@@ -28,7 +28,7 @@ const NO_PERSON = /^(?:operator|parley)$/
 
 /** The same for the name of a person, which stands beside what they did. */
 export function personNameProblemOf(name: string): string | undefined {
-  return NO_PERSON.test(readAs(name).trim()) ? 'Write your own name.' : nameProblemOf(name)
+  return NO_PERSON.test(readAs(name).trim()) ? 'Enter your own name.' : nameProblemOf(name)
 }
 
 const ADDRESS_OR_SCHEME = /@|:\/\/|(?<![\p{L}\p{N}])(?:https?|ftp|mailto|tel|sms):|(?<![\p{L}\p{N}])www\./u

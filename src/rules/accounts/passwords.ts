@@ -17,7 +17,7 @@ export function weaknessOf(password: string, email: string): string | undefined 
   const plain = password.toLowerCase().replaceAll(/\s/g, '')
   if (new Set(plain).size < 5) return 'Use more than a few different characters.'
   if (SEQUENCES.some((sequence) => sequence.includes(plain)))
-    return 'This is one of the passwords that are tried first. Use another.'
+    return 'This is one of the most guessed passwords. Choose another.'
   const letters = plain
     .replace(/[^a-z]+$/, '')
     .replaceAll('0', 'o')
@@ -28,9 +28,9 @@ export function weaknessOf(password: string, email: string): string | undefined 
     .replaceAll(/[^a-z]/g, '')
   const bare = plain.replaceAll(/[^a-z]/g, '')
   if (COMMON_SET.has(letters) || COMMON_SET.has(bare) || /^\d+$/.test(plain))
-    return 'This is one of the passwords that are tried first. Use another.'
+    return 'This is one of the most guessed passwords. Choose another.'
   const [user = ''] = email.toLowerCase().split('@')
   if (plain === email.toLowerCase() || (user.length >= 4 && bare === user.replaceAll(/[^a-z]/g, '')))
-    return 'Do not use your address as your password.'
+    return 'Do not use your email address as your password.'
   return undefined
 }

@@ -9,6 +9,9 @@ export const INVARIANTS = {
   I7: 'a hold does not outlive its lease',
   I8: 'a wallet owes what it was advanced and has not paid, and has nothing available while it owes',
   I9: 'a day that was sealed has the charges and calls that it had then',
+  I10: "an advertiser's entries sum to its balance",
+  I11: 'what a project has earned is pending in its entries and in its clicks alike',
+  I12: 'a campaign has spent what its paid clicks cost',
   journal: 'all wallets and all accounts of the operator sum to zero',
 } as const
 

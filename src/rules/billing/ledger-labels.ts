@@ -31,7 +31,7 @@ const TITLES: Record<LedgerKind, string> = {
   late_charge: 'Late charge',
   absorbed: 'Absorbed by the operator',
   owed: 'Owed',
-  collection: 'Paid what was owed',
+  collection: 'Debt paid',
 }
 
 /** The kind in one to three words. A refund goes either way: credit for a call comes back, a payment goes back. */

@@ -20,11 +20,11 @@ test('a refusal names the limit, whose it is, and when to try again', () => {
   const said = (code: Parameters<typeof sentenceOfLimit>[0], by: string) => sentenceOfLimit(code, by, TUESDAY)
   assert.equal(
     said('budget_used_up', 'key_pair:month'),
-    'The monthly budget of this key pair is used up. It resets on 1 December 2026 at 00:00 UTC. Raise it under Limits in the console to go on before.',
+    'The monthly budget of this key pair is used up. It resets on 1 December 2026 at 00:00 UTC. Raise it under Limits in the console to continue before then.',
   )
   assert.equal(
     said('budget_used_up', 'end_user:total'),
-    'The total budget of this end user is used up. Raise it under Limits in the console to go on.',
+    'The total budget of this end user is used up. Raise it under Limits in the console to continue.',
   )
   assert.equal(
     said('budget_held', 'project:day'),
@@ -36,7 +36,7 @@ test('a refusal names the limit, whose it is, and when to try again', () => {
   )
   assert.equal(
     said('concurrency_limited', 'end_user:calls'),
-    'This end user has reached its limit of calls at the same time. Retry shortly.',
+    'This end user has reached its limit of concurrent calls. Retry shortly.',
   )
   for (const by of ['', 'moon:day', 'key_pair:year', 'key_pair'])
     assert.equal(said('budget_used_up', by), undefined, by)

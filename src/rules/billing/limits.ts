@@ -23,7 +23,7 @@ const OWNERS: Record<string, string> = {
 const RATES: Record<string, string> = {
   requests: 'requests per minute',
   tokens: 'tokens per minute',
-  calls: 'calls at the same time',
+  calls: 'concurrent calls',
 }
 const BUDGETS: Record<string, string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' }
 
@@ -53,15 +53,15 @@ export function sentenceOfLimit(code: ErrorCode, limitedBy: string, now: Date): 
     return `The rest of the ${budget} budget of ${owner} is held by calls in flight. Retry when they have ended, or raise the budget.`
   const renewal = renewalOf(name as BudgetPeriod, now)
   const reset = renewal ? ` It resets on ${dateOf(renewal)} at 00:00 UTC.` : ''
-  return `The ${budget} budget of ${owner} is used up.${reset} Raise it under Limits in the console to go on${renewal ? ' before' : ''}.`
+  return `The ${budget} budget of ${owner} is used up.${reset} Raise it under Limits in the console to continue${renewal ? ' before then' : ''}.`
 }
 
 /** Nobody raises what a session has: its maker makes another one. */
 function sentenceOfSession(code: ErrorCode, name: string): string {
-  if (name === 'calls') return 'This session has made all of its calls. Let your server make another one.'
+  if (name === 'calls') return 'This session has made all of its calls. Have your server create another one.'
   return code === 'budget_held'
-    ? 'The rest of the money of this session is held by its calls in flight. Retry when they have ended.'
-    : 'The money of this session is used up. Let your server make another one.'
+    ? "The rest of this session's money is held by its calls in flight. Retry when they have ended."
+    : "This session's money is used up. Have your server create another one."
 }
 
 /** What has been counted in this minute, and at this moment, beside the limits for it. Null: there is none. */

@@ -25,11 +25,22 @@ export function nanosOfCents(cents: number): Nanos {
 
 /** Something that the payment provider has told of a payment, as far as it concerns the ledger. */
 export type PaymentEvent =
-  | { type: 'paid'; sessionId: string; paymentIntent: string; amount: Nanos; currency: string }
+  | PaidEvent
   | { type: 'expired'; sessionId: string }
   | ({ type: 'returned' } & PaymentReturn)
   /** A dispute that ended well: the money is the operator's again, or never went. */
   | ({ type: 'reinstated' } & PaymentReturn)
+
+export interface PaidEvent {
+  type: 'paid'
+  /** The checkout, or the name of an automatic payment. */
+  sessionId: string
+  paymentIntent: string
+  /** All that was paid, and what of it is tax. Undefined: what was calculated before the card was charged. */
+  amount: Nanos
+  tax: Nanos | undefined
+  currency: string
+}
 
 /** What goes back to the payer under one id, of all refunds of a charge together or of one dispute. */
 export interface PaymentReturn {
@@ -49,6 +60,15 @@ export type ReturnStage = (typeof RETURN_STAGES)[keyof typeof RETURN_STAGES]
 
 /** Because the operator wished it, or because the payer's bank did. */
 export type ReturnKind = 'refund' | 'chargeback'
+
+/** How people see a payment: what is being charged and what failed are told apart from checkouts that nobody paid. */
+export const TOP_UP_STATES = ['open', 'pending', 'paid', 'not_paid', 'failed', 'refunded'] as const
+
+export function topUpStateOf(state: string, isAutomatic: boolean): (typeof TOP_UP_STATES)[number] {
+  if (state === 'paid' || state === 'refunded') return state
+  if (state === 'created') return isAutomatic ? 'pending' : 'open'
+  return isAutomatic ? 'failed' : 'not_paid'
+}
 
 /** Why a payment that was reported must not be credited; undefined when it is what was asked for. */
 export function mismatchOf(

@@ -20,6 +20,11 @@ test('two spellings of one mailbox are one', () => {
     assert.ok(share([one, 'one.com'], [other, 'two.com']), `${one} ${other}`)
 })
 
+test('a name that was given to the publisher is no claim', () => {
+  assert.deepEqual(trialClaimsOf('ada@gmail.com', null), ['ada@gmail.com'])
+  assert.deepEqual(trialClaimsOf('ada@mail.example.org', null), ['ada@mail.example.org', 'example.org'])
+})
+
 test('people with mailboxes of their own are not one', () => {
   for (const [one, other] of [
     ['ada@gmail.com', 'bob@gmail.com'],

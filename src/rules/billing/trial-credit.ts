@@ -3,14 +3,14 @@ import { parse } from 'tldts'
 /**
  * The claims that a grant of trial credit uses up; each is good for one grant. Addresses and names cost nothing, but a
  * domain has to be bought and a mailbox to be opened. So the claims are the domain that somebody pays for, of the site and
- * of the address, or the mailbox where millions share a domain.
+ * of the address, or the mailbox where millions share a domain. `siteDomain` is null where the name was given to the publisher.
  */
-export function trialClaimsOf(email: string, siteDomain: string): string[] {
+export function trialClaimsOf(email: string, siteDomain: string | null): string[] {
   const address = email.normalize('NFKC').toLowerCase()
   const [local = '', host = ''] = address.split('@')
   const sender = MAILBOX_PROVIDERS.has(host) ? mailboxOf(local, host) : registrableDomainOf(host)
   // The address as it is, too: grants from before were remembered by it.
-  return [...new Set([address, sender, registrableDomainOf(siteDomain)])]
+  return [...new Set([address, sender, ...(siteDomain === null ? [] : [registrableDomainOf(siteDomain)])])]
 }
 
 /** Of a name under a shared suffix such as github.io, the provider's own: names below it are free. */

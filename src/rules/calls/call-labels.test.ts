@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { phasesOf, tryWordsOf, wordsOf } from './call-labels.ts'
+import { groupFailures, phasesOf, tryWordsOf, wordsOf } from './call-labels.ts'
 import { CALL_OUTCOMES } from '../billing/charging.ts'
 
 test('the phases of a call follow each other without a gap from its first byte to its last', () => {
@@ -47,4 +47,43 @@ test('every outcome has words, and what went wrong has advice', () => {
     assert.ok(title && explanation)
     assert.equal(advice === null, outcome === 'completed')
   }
+})
+
+test('a provider that limits requests is told apart from a fault, here and there, and only where the call failed by it', () => {
+  const limited = wordsOf('upstream_failed', 'provider_rate_limited')
+  assert.equal(limited.title, 'The provider is limiting requests')
+  assert.match(limited.explanation, /not charged/)
+  assert.doesNotMatch(JSON.stringify(limited), /fault of this service|at capacity|on our side/)
+  assert.deepEqual(wordsOf('gateway_failed', 'provider_rate_limited'), limited, 'however the call was filed')
+  assert.equal(wordsOf('upstream_failed', 'upstream_failed').title, 'The model failed')
+  assert.equal(wordsOf('upstream_failed', 'a_code_of_a_newer_version').title, 'The model failed')
+  assert.equal(wordsOf('completed', 'provider_rate_limited').title, 'Completed')
+})
+
+const at = (minute: number) => new Date(Date.UTC(2026, 10, 18, 9, minute))
+
+test('calls with the same code and sentence are one group, with their number, first and last time, and newest call', () => {
+  const limited = { errorCode: 'provider_rate_limited', title: 'The provider is limiting requests' }
+  const broken = { errorCode: 'upstream_failed', title: 'The model failed' }
+  const calls = [
+    { ...limited, id: 5, beganAt: at(50), model: 'large' },
+    { ...broken, id: 4, beganAt: at(40), model: 'small' },
+    { ...limited, id: 3, beganAt: at(30), model: 'small' },
+    // The same code is told in other words where the outcome is another.
+    { ...broken, title: 'The model took too long', id: 2, beganAt: at(20), model: 'small' },
+    { ...limited, id: 1, beganAt: at(10), model: 'large' },
+    { errorCode: null, title: 'Interrupted on our side', id: 0, beganAt: at(0), model: 'small' },
+  ]
+  assert.deepEqual(
+    groupFailures(calls).map(({ calls: count, firstAt, lastAt, models, newest }) => {
+      return [newest.id, count, firstAt, lastAt, models]
+    }),
+    [
+      [5, 3, at(10), at(50), ['large', 'small']],
+      [4, 1, at(40), at(40), ['small']],
+      [2, 1, at(20), at(20), ['small']],
+      [0, 1, at(0), at(0), ['small']],
+    ],
+  )
+  assert.deepEqual(groupFailures([]), [])
 })

@@ -1,4 +1,6 @@
 import type { CallOutcome } from '../billing/charging.ts'
+import { FAILURES } from '../billing/usage-counts.ts'
+import { isErrorCode, type ErrorCode } from '../errors.ts'
 
 /** What became of a call, in words that its publisher can act on. Nothing here says which provider was asked. */
 
@@ -28,22 +30,22 @@ const WORDS: Record<CallOutcome, Words> = {
   upstream_failed: {
     title: 'The model failed',
     explanation: `No provider of this model could answer, or the answer broke midway. ${NOT_CHARGED}`,
-    advice: 'Retry with exponential backoff. If it stays, try another model.',
+    advice: 'Retry with exponential backoff. If it keeps happening, try another model.',
   },
   truncated: {
-    title: 'The answer broke off',
+    title: 'The answer was cut off',
     explanation: `The model's answer ended without its end marker, so it is not complete. ${NOT_CHARGED}`,
     advice: 'Retry. A short answer that looks complete should not be trusted.',
   },
   timed_out: {
     title: 'The model took too long',
     explanation: `The model began too late, or fell silent. ${NOT_CHARGED}`,
-    advice: 'Retry, with a shorter prompt or a faster model if it stays.',
+    advice: 'Retry, with a shorter prompt or a faster model if it keeps happening.',
   },
   gateway_failed: {
     title: 'Something failed on our side',
     explanation: `The call could not be finished because of a fault of this service. ${NOT_CHARGED}`,
-    advice: 'Retry. If it stays, tell support the request id.',
+    advice: 'Retry. If it keeps happening, give support the request id.',
   },
   gateway_died: {
     title: 'Interrupted on our side',
@@ -52,8 +54,54 @@ const WORDS: Record<CallOutcome, Words> = {
   },
 }
 
-export function wordsOf(outcome: CallOutcome): Words {
-  return WORDS[outcome]
+/** Failures that say more than their outcome does. */
+const FAILURE_WORDS: Partial<Record<ErrorCode, Words>> = {
+  provider_rate_limited: {
+    title: 'The provider is limiting requests',
+    explanation: `The provider of this model took no more requests at that moment. ${NOT_CHARGED}`,
+    advice: 'Wait for the time in Retry-After before you retry, or use another model.',
+  },
+}
+
+export function wordsOf(outcome: CallOutcome, errorCode: string | null = null): Words {
+  const own =
+    errorCode !== null && isErrorCode(errorCode) && FAILURES.has(outcome) ? FAILURE_WORDS[errorCode] : undefined
+  return own ?? WORDS[outcome]
+}
+
+export interface FailedCall {
+  /** Null where nobody was there to name one. */
+  errorCode: string | null
+  title: string
+  beganAt: Date
+  model: string
+}
+
+export interface FailureGroup<C extends FailedCall> {
+  calls: number
+  firstAt: Date
+  lastAt: Date
+  /** Each once, the one that failed last first. */
+  models: string[]
+  newest: C
+}
+
+/** Calls that failed alike, told once: the same code and the same sentence. They come newest first, and so do the groups. */
+export function groupFailures<C extends FailedCall>(failed: readonly C[]): FailureGroup<C>[] {
+  const groups = new Map<string, FailureGroup<C>>()
+  for (const call of failed) {
+    const key = JSON.stringify([call.errorCode, call.title])
+    const group = groups.get(key)
+    if (!group) {
+      const { beganAt, model } = call
+      groups.set(key, { calls: 1, firstAt: beganAt, lastAt: beganAt, models: [model], newest: call })
+      continue
+    }
+    group.calls += 1
+    group.firstAt = call.beganAt
+    if (!group.models.includes(call.model)) group.models.push(call.model)
+  }
+  return [...groups.values()]
 }
 
 const TRIES: Record<string, string> = {

@@ -108,8 +108,9 @@ const body = z.object({
 })
 
 /** Read elsewhere, and never a reason to refuse a call. */
-const CONSUMED_FIELDS = ['user', 'safety_identifier', 'metadata']
-export const KNOWN_FIELDS: ReadonlySet<string> = new Set([...Object.keys(body.shape), ...CONSUMED_FIELDS])
+export const CONSUMED_FIELDS = ['user', 'safety_identifier', 'metadata'] as const
+export { body as chatBody }
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set<string>([...Object.keys(body.shape), ...CONSUMED_FIELDS])
 
 /** The specification's own: null is a wrong value for them. Elsewhere SDKs write it for "not given". */
 const NEVER_NULL = new Set(['model', 'messages', 'stream', 'temperature', 'max_tokens', 'top_p'])

@@ -16,6 +16,7 @@ const body = z.object({
   dimensions: z.int().min(1).max(VECTOR_DIMENSIONS_MAX).optional(),
 })
 
+export { body as embeddingsBody }
 /** Read elsewhere, and never a reason to refuse a call. */
 const CONSUMED_FIELDS = ['user', 'safety_identifier', 'metadata']
 export const KNOWN_EMBEDDING_FIELDS: ReadonlySet<string> = new Set([...Object.keys(body.shape), ...CONSUMED_FIELDS])

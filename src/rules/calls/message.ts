@@ -54,9 +54,16 @@ const contentPart = z.discriminatedUnion('type', [textPart, imagePart, filePart,
 const parts = z.array(contentPart).min(1).max(1_000)
 const textParts = z.array(textPart).min(1).max(1_000)
 
+/** What an array may hold where a text would do: a description of the API cannot see into the check. */
+const arraysInstead = new WeakMap<z.core.$ZodType, z.ZodType>()
+
+export function arrayInsteadOf(schema: z.core.$ZodType): z.ZodType | undefined {
+  return arraysInstead.get(schema)
+}
+
 /** Not a union, because a union cannot say which part of an array was wrong. */
 function stringOr<T extends z.ZodType>(schema: T) {
-  return z.any().transform((value: unknown, context): string | z.output<T> => {
+  const checked = z.any().transform((value: unknown, context): string | z.output<T> => {
     const result = (Array.isArray(value) ? schema : text).safeParse(value, { reportInput: true })
     if (result.success) return result.data
     for (const issue of result.error.issues) {
@@ -69,6 +76,8 @@ function stringOr<T extends z.ZodType>(schema: T) {
     }
     return z.NEVER
   })
+  arraysInstead.set(checked, schema)
+  return checked
 }
 export const textContent = stringOr(textParts)
 

@@ -23,11 +23,12 @@ const body = z.strictObject({
     .regex(/^[1-9]\d{0,18}$/, MONEY)
     .transform(BigInt)
     .refine((nanos) => nanos <= NANOS_MAX, MONEY)
-    .default(SESSION_LIMITS.moneyNanos),
+    .prefault(String(SESSION_LIMITS.moneyNanos)),
   seconds: z.int().positive().max(SESSION_LIMITS.secondsMax).default(SESSION_LIMITS.seconds),
   origins: z.array(z.string().max(SESSION_LIMITS.originCharactersMax)).min(1).max(SESSION_LIMITS.originsMax).optional(),
 })
 
+export { body as sessionBody }
 export type SessionRequest = z.output<typeof body>
 
 export function parseSessionRequest(value: unknown): SessionRequest {

@@ -88,7 +88,7 @@ export function markdownOf(message: {
   const head = `## ${ROLES[message.role] ?? message.role}\n\n_${message.createdAt.toISOString()}_\n\n`
   const state = textStateOf(message)
   if (state === 'not_kept') return `${head}_The text was not kept._\n\n`
-  if (state === 'expired') return `${head}_The text was deleted when its time had passed._\n\n`
+  if (state === 'expired') return `${head}_The text was deleted when its retention period ended._\n\n`
   const { parts, refusal, toolCalls } = readableOf(message.content)
   const said = parts.map((part) =>
     part.kind === 'text'

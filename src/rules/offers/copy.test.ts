@@ -53,7 +53,7 @@ test('what shops escape, mark up or write by habit becomes plain words', () => {
   }
 })
 
-test('addresses, e-mail and telephone numbers are taken out, sizes and model numbers stay', () => {
+test('addresses, email and telephone numbers are taken out, sizes and model numbers stay', () => {
   assert.equal(cleanCopy('Call +1 (212) 555-0199 or write a.b@shop.example, www.shop.example/x'), 'Call or write,')
   assert.equal(cleanCopy('Lamp evil-shop.com/buy'), 'Lamp')
   assert.equal(cleanCopy('Bosch GSR 18V-55 1920 x 1080 4006381333931'), 'Bosch GSR 18V-55 1920 x 1080 4006381333931')

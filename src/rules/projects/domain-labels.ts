@@ -9,6 +9,8 @@ export function explainStanding(standing: DomainStanding): string {
         ? 'Not verified yet, so calls are refused with 403. Add one of the two proofs below; Parley looks for it by itself.'
         : 'Not verified, so calls are refused with 403. Parley has looked for a proof for 7 days and stopped. Add one, then check now: that starts the automatic checks again.'
     case 'verified':
+      if (standing.provenBy === 'sandbox')
+        return 'Verified: calls are served. The name belongs to the operator of this installation and was made for your sandbox, so there is nothing to prove. It cannot be changed.'
       return standing.provenBy === 'operator'
         ? 'Verified: calls are served. The operator of this installation has vouched for the domain, so no proof is needed.'
         : 'Verified: calls are served. Parley looks again every day, so leave the proof where it is.'

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { explainStanding } from './domain-labels.ts'
 import {
   domainNameOf,
+  domainOfAddress,
   domainStateOf,
   lapsesAtOf,
   proofRecordOf,
@@ -43,6 +44,21 @@ test('a name is kept as the DNS knows it, and what nobody can own is no domain',
   const inside = ['router.local', 'db.internal', 'nas.lan', 'x.localhost', 'box.home.arpa', 'y.onion']
   for (const text of [...wrong, ...inside, 'me@x.com', 'x.com:8443', '-x.com', '_x.com', ''])
     assert.equal(domainNameOf(text), undefined, text)
+})
+
+test('of an address that was pasted the domain is taken, by the same rules as a name', () => {
+  for (const [pasted, domain] of [
+    ['https://site.example.org/path/to?x=1#top', 'site.example.org'],
+    ['site.example.org/path', 'site.example.org'],
+    [' HTTP://Example.COM:8443/ ', 'example.com'],
+    ['https://küche.example/rezepte', 'xn--kche-0ra.example'],
+    ['example.com?utm=1', 'example.com'],
+    ['example.com', 'example.com'],
+  ] as const)
+    assert.equal(domainOfAddress(pasted), domain, pasted)
+  const wrong = ['https://127.0.0.1/x', 'http://[::1]:80/', 'https://co.uk/news', 'https://localhost:3000/', 'me@x.com']
+  for (const text of [...wrong, 'https://me:pw@x.com/', 'https:///x', '/path', '', `x.com/${'a'.repeat(2_000)}`])
+    assert.equal(domainOfAddress(text), undefined, text)
 })
 
 test('a name that is longer than DNS has any is not read: that would take time that grows with its square', () => {

@@ -26,6 +26,22 @@ export function domainNameOf(text: string): string | undefined {
   return /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(name) ? name : undefined
 }
 
+/** Longer than any address that a browser shows. */
+const ADDRESS_CHARACTERS_MAX = 2_000
+
+/**
+ * The domain of what somebody pastes from an address bar, `https://example.com/news?page=2` for example; a bare name is taken as
+ * it is. What has a user in it is no address that anybody pastes, and might be an email address.
+ */
+export function domainOfAddress(text: string): string | undefined {
+  if (text.length > ADDRESS_CHARACTERS_MAX) return undefined
+  const [host = ''] = text
+    .trim()
+    .replace(/^https?:\/\//i, '')
+    .split(/[/?#]/, 1)
+  return domainNameOf(host.replace(/:\d{1,5}$/, ''))
+}
+
 const VERIFY_LABEL = '_parley-verify'
 
 export interface ProofRecord {
@@ -85,7 +101,8 @@ export interface FileFinding {
 }
 
 export type DomainState = 'pending' | 'verified' | 'failing' | 'lapsed'
-export type ProvenBy = 'dns' | 'file' | 'operator'
+/** A sandbox has a name of the operator's own, which needs no proof. */
+export type ProvenBy = 'dns' | 'file' | 'operator' | 'sandbox'
 
 export interface DomainStanding {
   provenBy: ProvenBy | null
@@ -126,8 +143,9 @@ export function standingAfter(before: DomainStanding, findings: Findings, facts:
   const { nowMs } = facts
   const now = new Date(nowMs)
   const at = (waitMs: number) => new Date(nowMs + waitMs * (1 - JITTER + 2 * JITTER * facts.random))
-  // Who an operator has vouched for does not depend on what is found.
-  if (before.provenBy === 'operator' && before.verifiedAt) return { ...before, nextCheckAt: null }
+  // Who an operator has vouched for does not depend on what is found, and neither does a name of the operator's own.
+  const needsNoProof = before.provenBy === 'operator' || before.provenBy === 'sandbox'
+  if (needsNoProof && before.verifiedAt) return { ...before, nextCheckAt: null }
   const provenBy = proofIn(findings)
   if (provenBy) {
     const verifiedAt = before.verifiedAt ?? now

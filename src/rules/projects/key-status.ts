@@ -24,7 +24,7 @@ export function explainKeyStatus(standing: KeyStanding, nowMs: number): string {
     case 'ending':
       return 'Replaced by a new pair. Calls with this one are still served until it ends.'
     case 'inactive':
-      return 'Switched off: calls are refused with 401 until somebody activates it again.'
+      return 'Switched off: calls are refused with 401 until someone activates it again.'
     case 'expired':
       return standing.replaced_by === null
         ? 'Expired: calls are refused with 401.'

@@ -9,6 +9,7 @@ import {
   isSecretKey,
   keyPairFrom,
   secretDigestOf,
+  toldApart,
 } from './keys.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -145,4 +146,20 @@ test('a digest depends on the secret and on the pepper, and only equal digests a
   assert.equal(isSameDigest(digest, secretDigestOf(secret, randomBytes(32))), false)
   assert.equal(isSameDigest(digest, secretDigestOf(newPair().secret, pepper)), false)
   assert.equal(isSameDigest(digest, digest.subarray(1)), false, 'another length is another digest, not an exception')
+})
+
+test('two keys with the same name are told apart by the end of their publishable keys, and others keep their names', () => {
+  const keys = [
+    { id: '1', name: 'website', publishableKey: 'pk_aaaaAb3d' },
+    { id: '2', name: 'import', publishableKey: 'pk_bbbbXy9z' },
+    { id: '3', name: 'website', publishableKey: 'pk_ccccQr7s' },
+  ]
+  assert.deepEqual(
+    [...toldApart(keys)],
+    [
+      ['1', 'website (…Ab3d)'],
+      ['2', 'import'],
+      ['3', 'website (…Qr7s)'],
+    ],
+  )
 })

@@ -109,3 +109,22 @@ export function secretDigestOf(secret: string, pepper: Uint8Array): Buffer {
 export function isSameDigest(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
+
+export interface NamedKey {
+  id: string
+  name: string
+  publishableKey: string
+}
+
+const HINT_CHARACTERS = 4
+
+/** What each key is called where several are listed: its name, and the end of its publishable key where others share that name. */
+export function toldApart(keys: readonly NamedKey[]): Map<string, string> {
+  const named = Map.groupBy(keys, ({ name }) => name)
+  return new Map(
+    keys.map(({ id, name, publishableKey }) => {
+      const isShared = (named.get(name)?.length ?? 0) > 1
+      return [id, isShared ? `${name} (…${publishableKey.slice(-HINT_CHARACTERS)})` : name]
+    }),
+  )
+}

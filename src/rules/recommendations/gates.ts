@@ -71,7 +71,7 @@ function textOfParts(parts: readonly { type: string }[]): string {
 }
 
 /** Whole words, in any case: an excluded "war" does not exclude "warm". */
-function mentions(text: string, topics: readonly string[]): boolean {
+export function mentions(text: string, topics: readonly string[]): boolean {
   if (topics.length === 0) return false
   const said = foldCase(text)
   return topics.map(foldCase).some((sought) => {

@@ -24,6 +24,7 @@ export const RECOMMENDATION_OUTCOMES = [
   'answer_sensitive',
   'deadline',
   'aborted',
+  'failed',
 ] as const
 export type RecommendationOutcome = (typeof RECOMMENDATION_OUTCOMES)[number]
 /** Why there is none. */

@@ -5,11 +5,18 @@ import { categoriesOf, obstacleToOn, standingOf, topicsOf } from './monetization
 const PROVEN = { isProven: true, prompts: 500, shown: 0 }
 
 test('readers are shown something only with a general audience and a passed safety check', () => {
-  assert.equal(obstacleToOn({ audience: 'general' }, PROVEN), undefined)
-  assert.match(obstacleToOn({ audience: 'teen' }, PROVEN) ?? '', /audience/)
-  assert.match(obstacleToOn({ audience: 'child' }, PROVEN) ?? '', /audience/)
-  assert.match(obstacleToOn({ audience: 'general' }, { ...PROVEN, isProven: false }) ?? '', /not passed/)
-  assert.match(obstacleToOn({ audience: 'general' }, { isProven: true, prompts: 500, shown: 1 }) ?? '', /has failed/)
+  assert.equal(obstacleToOn({ audience: 'general', isSandbox: false }, PROVEN), undefined)
+  assert.match(obstacleToOn({ audience: 'teen', isSandbox: false }, PROVEN) ?? '', /audience/)
+  assert.match(obstacleToOn({ audience: 'child', isSandbox: false }, PROVEN) ?? '', /audience/)
+  assert.match(obstacleToOn({ audience: 'general', isSandbox: true }, PROVEN) ?? '', /never shown in a sandbox/)
+  assert.match(
+    obstacleToOn({ audience: 'general', isSandbox: false }, { ...PROVEN, isProven: false }) ?? '',
+    /not passed/,
+  )
+  assert.match(
+    obstacleToOn({ audience: 'general', isSandbox: false }, { isProven: true, prompts: 500, shown: 1 }) ?? '',
+    /has failed/,
+  )
 })
 
 test('one ready matcher with offers is enough, and the operator’s switch comes before everything', () => {

@@ -1,3 +1,4 @@
+import { SANDBOX_REFUSALS } from '../sandbox.ts'
 import type { MonetizationSettings } from './matching.ts'
 
 /** What a publisher may set for a project, and when recommendations may be shown to its readers at all. */
@@ -31,9 +32,10 @@ export interface SafetyProof {
 
 /** Why readers cannot be shown recommendations, as a sentence for the publisher; undefined when they can. */
 export function obstacleToOn(
-  { audience }: Pick<MonetizationSettings, 'audience'>,
+  { audience, isSandbox }: Pick<MonetizationSettings, 'audience'> & { isSandbox: boolean },
   { isProven, shown }: SafetyProof,
 ): string | undefined {
+  if (isSandbox) return SANDBOX_REFUSALS.recommendations
   if (audience !== 'general')
     return 'Recommendations are for a general audience only, and this project’s audience is set to another one.'
   if (shown > 0)

@@ -29,3 +29,9 @@ test('an outcome that a newer version wrote is known as unknown', () => {
   assert.equal(isRecommendationOutcome('sensitive'), true)
   assert.equal(isRecommendationOutcome('toString'), false)
 })
+
+test('a call that broke is told apart from a reader who left', () => {
+  assert.match(outcomeWordsOf('aborted').explanation, /connection was closed/)
+  assert.match(outcomeWordsOf('failed').title, /failed/)
+  assert.doesNotMatch(outcomeWordsOf('failed').explanation, /left|closed/)
+})

@@ -1,5 +1,5 @@
 /**
- * How many calls at the same time a provider lets through: unlimited until it says that there are too many, then cut by
+ * How many concurrent calls a provider lets through: unlimited until it says that there are too many, then cut by
  * a third and grown again by one at a time, as TCP finds the width of a line.
  */
 export interface Concurrency {

@@ -49,7 +49,7 @@ export async function setPublisherName(db: Db, id: string, name: string): Promis
 export async function lockPublisher(tx: Db, id: string) {
   return tx
     .selectFrom('publishers')
-    .select(['id', 'name', 'activated_at'])
+    .select(['id', 'name', 'email', 'activated_at'])
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst()

@@ -53,12 +53,17 @@ export async function findUserByEmail(db: Db, email: string) {
     .executeTakeFirst()
 }
 
-/** Activates the publisher that was made with the address that is confirmed now, unless the operator does that. */
-export async function confirmPublishers(tx: Db, userId: string, isActivating: boolean): Promise<void> {
-  await sql`
+/**
+ * Activates the publisher that was made with the address that is confirmed now, unless the operator does that. Returns those that
+ * are activated then.
+ */
+export async function confirmPublishers(tx: Db, userId: string, isActivating: boolean): Promise<string[]> {
+  const { rows } = await sql<{ id: string; isActivated: boolean }>`
     update publishers set confirmation_awaited_from = null,
       activated_at = case when ${isActivating} then coalesce(activated_at, now()) else activated_at end
-    where confirmation_awaited_from = ${userId}`.execute(tx)
+    where confirmation_awaited_from = ${userId}
+    returning id, activated_at is not null as "isActivated"`.execute(tx)
+  return rows.filter(({ isActivated }) => isActivated).map(({ id }) => id)
 }
 
 export async function listSessions(db: Db, userId: string) {

@@ -10,6 +10,8 @@ export interface NewPayment {
   projectId: string
   amount: Nanos
   currency: string
+  /** The payer wants to keep the card for automatic top-ups. */
+  savesCard?: boolean
 }
 
 export async function insertPayment(db: Db, payment: NewPayment): Promise<void> {
@@ -20,6 +22,7 @@ export async function insertPayment(db: Db, payment: NewPayment): Promise<void> 
       project_id: payment.projectId,
       amount_nanos: payment.amount,
       currency: payment.currency,
+      saves_card: payment.savesCard ?? false,
     })
     .execute()
 }
@@ -43,6 +46,36 @@ export async function findPayment(db: Db, projectId: string, sessionId: string) 
     .executeTakeFirst()
 }
 
+/** A page of what was asked to be paid, the newest first, after the payment of that name. */
+export async function listTopUps(db: Db, projectId: string, search: { after: string | undefined; most: number }) {
+  const { after, most } = search
+  return db
+    .selectFrom('payments')
+    .select(['session_id', 'amount_nanos', 'tax_nanos', 'state', 'is_automatic', 'failure', 'created_at'])
+    .where('project_id', '=', projectId)
+    .$if(after !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(created_at, session_id) < (select b.created_at, b.session_id from payments b
+          where b.project_id = ${projectId} and b.session_id = ${after})`,
+      ),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('session_id', 'desc')
+    .limit(most)
+    .execute()
+}
+
+/** Undefined also when it was not paid: there is nothing to show for it. */
+export async function findPaid(db: Db, projectId: string, sessionId: string) {
+  return db
+    .selectFrom('payments')
+    .select(['is_automatic', 'payment_intent'])
+    .where('project_id', '=', projectId)
+    .where('session_id', '=', sessionId)
+    .where('payment_intent', 'is not', null)
+    .executeTakeFirst()
+}
+
 /**
  * Until the transaction ends, nobody else handles an event about this payment. A lock on its row would not do: what is
  * taken back may be told of before the row knows which payment it became.
@@ -59,10 +92,10 @@ export async function findPaymentByIntent(tx: Db, paymentIntent: string) {
   return tx.selectFrom('payments').selectAll().where('payment_intent', '=', paymentIntent).executeTakeFirst()
 }
 
-export async function markPaid(tx: Db, sessionId: string, paymentIntent: string): Promise<void> {
+export async function markPaid(tx: Db, sessionId: string, paymentIntent: string, tax: Nanos): Promise<void> {
   await tx
     .updateTable('payments')
-    .set({ state: 'paid', payment_intent: paymentIntent, paid_at: sql<Date>`now()`, problem: null })
+    .set({ state: 'paid', payment_intent: paymentIntent, paid_at: sql<Date>`now()`, tax_nanos: tax, problem: null })
     .where('session_id', '=', sessionId)
     .execute()
 }

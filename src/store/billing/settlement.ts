@@ -3,6 +3,7 @@ import type { Anomaly } from '../../rules/billing/reported-usage.ts'
 import type { Usage } from '../../rules/billing/usage.ts'
 import type { CallEndpointName } from '../../rules/endpoints.ts'
 import type { FinishReason } from '../../rules/calls/chunk.ts'
+import type { RecommendationOutcome } from '../../rules/recommendations/matching.ts'
 import type { Nanos } from '../../rules/money.ts'
 
 /**
@@ -17,6 +18,8 @@ export interface CallFacts {
   firstTokenMs?: number
   finishReason?: FinishReason
   errorCode?: string
+  /** Why its reply has a recommendation, or none. Undefined: its project wants none. */
+  recommendationOutcome?: RecommendationOutcome | undefined
   /** What was wrong with the provider's report of its usage, and that report, as it was. */
   anomalies?: readonly Anomaly[]
   reported?: Usage | undefined

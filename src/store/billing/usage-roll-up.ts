@@ -4,11 +4,12 @@ import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { BILLED_TOKEN_COLUMNS, TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { LATENCY_BOUNDS, LATENCY_COUNTS, STATUSES } from '../../rules/billing/usage-counts.ts'
 import type { Db } from '../database.ts'
+import { addToAvailability } from './availability-roll-up.ts'
 
 /**
- * Adds settled calls to usage_hours, usage_days, and the sums of conversations and end users. migrations/0010_usage.sql says what can be relied on; what makes it
- * exact is that a charge carries the time at which its transaction began, so that nothing can appear any more before the
- * oldest transaction that may still write.
+ * Adds settled calls to usage_hours, usage_days, the sums of conversations and end users, and the availability of models and
+ * providers. migrations/0010_usage.sql says what can be relied on; what makes it exact is that a charge carries the time at
+ * which its transaction began, so that nothing can appear any more before the oldest transaction that may still write.
  */
 const ONE_AT_A_TIME = 'usage roll-up'
 /** Ledger statements end after five seconds; what has not begun to write for this long is somebody reading. */
@@ -32,7 +33,7 @@ const TOKENS = TOKEN_COLUMNS.names
 /** What a call contributes, from a charge `m` and its call `c`. */
 const FACTS = sql`m.project_id, m.model_id, m.key_pair_id, m.price_version_id, time_of_id(m.id) as began_at,
   c.conversation_id, c.end_user_id, ${list(TOKENS.map((column) => sql.ref(`m.${column}`)))}, m.charged_nanos, m.usage_nanos, m.outcome, c.status, c.streamed,
-  ${bucketOf('c.first_token_ms')} as first_token_bucket, ${bucketOf('c.duration_ms')} as duration_bucket`
+  c.attempts, ${bucketOf('c.first_token_ms')} as first_token_bucket, ${bucketOf('c.duration_ms')} as duration_bucket`
 
 /** The columns of a roll-up from a relation `facts` with the above, in the order of KEY, SCALARS and COUNTS. */
 export function selectRolledUp(every: 'hour' | 'day', facts: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -137,7 +138,8 @@ async function addSettled(tx: Db, from: Date, to: Date): Promise<void> {
   const facts = sql`select ${FACTS} from charges m join calls c on c.id = m.id and ${ids('c')}
     where m.settled_at > ${from} and m.settled_at <= ${to} and ${ids('m')}`
   await sql`with facts as materialized (${facts}), hours as (${addTo('usage_hours', selectRolledUp('hour', sql`facts`))}),
-      conversations as (${addToConversations(sql`facts`)}), end_users as (${addToEndUsers(sql`facts`)})
+      conversations as (${addToConversations(sql`facts`)}), end_users as (${addToEndUsers(sql`facts`)}),
+      ${addToAvailability(sql`facts`)}
     ${addTo('usage_days', selectRolledUp('day', sql`facts`))}`.execute(tx)
 }
 

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { CALL_OUTCOMES } from '../../rules/billing/charging.ts'
 import { CLASS_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { TOKEN_CLASSES, type PerClass, type TokenClass } from '../../rules/billing/usage.ts'
+import { toldApart, type NamedKey } from '../../rules/projects/keys.ts'
 import { LATENCY_COUNTS, STATUSES } from '../../rules/billing/usage-counts.ts'
 import type { Db } from '../database.ts'
 
@@ -133,19 +134,20 @@ interface Named {
   name: string
 }
 
-/** The names of what usage can be grouped by; what was deleted has none. */
+/** The names of what usage can be grouped by; what was deleted has none. Keys with the same name are told apart. */
 export async function listGroupNames(
   db: Db,
   by: UsageGroup,
   projectIds: readonly string[],
 ): Promise<Map<string, string>> {
   if (by === 'model') return new Map()
-  const { rows } =
-    by === 'key'
-      ? await sql<Named>`select id, name from key_pairs where project_id = any (${projectIds}::uuid[]) order by created_at`.execute(
-          db,
-        )
-      : await sql<Named>`select id, name from projects where id = any (${projectIds}::uuid[]) order by name`.execute(db)
+  if (by === 'key') {
+    const { rows } = await sql<NamedKey>`select id, name, publishable_key as "publishableKey" from key_pairs
+      where project_id = any (${projectIds}::uuid[]) order by created_at`.execute(db)
+    return toldApart(rows)
+  }
+  const { rows } = await sql<Named>`
+    select id, name from projects where id = any (${projectIds}::uuid[]) order by name`.execute(db)
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
@@ -167,9 +169,9 @@ function forEachClass(expressionOf: (name: TokenClass, column: string) => RawBui
   return sql.join(TOKEN_CLASSES.map((name) => expressionOf(name, CLASS_COLUMNS[name])))
 }
 
-/** Sums arrays by position. */
-function sumArrays(column: string, length: number): RawBuilder<unknown> {
-  const sums = Array.from({ length }, (_, n) => sql`coalesce(sum(${sql.ref(column)}[${sql.lit(n + 1)}]), 0)`)
+/** Sums arrays by position, of those rows that `filter` lets through. */
+export function sumArrays(column: string, length: number, filter = sql``): RawBuilder<unknown> {
+  const sums = Array.from({ length }, (_, n) => sql`coalesce(sum(${sql.ref(column)}[${sql.lit(n + 1)}]) ${filter}, 0)`)
   return sql`array[${sql.join(sums)}]::float8[]`
 }
 

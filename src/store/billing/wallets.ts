@@ -40,6 +40,23 @@ export function creditWallet(db: Db, credit: Credit): Promise<boolean> {
   return transfer(db, from, credit.projectId, credit, credit.kind)
 }
 
+export type AdvertiserCredit = Omit<Credit, 'projectId'> & { advertiserId: string }
+
+/** The first credit of an advertiser makes its wallet. */
+export async function creditAdvertiser(db: Db, { advertiserId, ...credit }: AdvertiserCredit): Promise<boolean> {
+  await sql`select advertiser_account(${advertiserId})`.execute(db)
+  return creditWallet(db, { ...credit, projectId: advertiserId })
+}
+
+export async function findAdvertiserBalance(db: Db, advertiserId: string): Promise<Nanos> {
+  const row = await db
+    .selectFrom('advertiser_wallets')
+    .select('balance_nanos')
+    .where('advertiser_id', '=', advertiserId)
+    .executeTakeFirst()
+  return row?.balance_nanos ?? 0n
+}
+
 /** Money goes back to who paid it, so the credit goes away. What the wallet does not have is refused, or owed. */
 export async function refundWallet(db: Db, refund: Movement, mayOwe = false): Promise<boolean> {
   if (!mayOwe) return transfer(db, refund.projectId, ACCOUNTS.refunds, refund, 'refund')

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { CallOutcome } from '../../rules/billing/charging.ts'
 import type { MetadataPair } from '../../rules/calls/metadata.ts'
+import type { RecommendationOutcome } from '../../rules/recommendations/matching.ts'
 import { FIRST_UUID, isUuidv7, LAST_UUID, timeOfUuid } from '../../platform/uuid.ts'
 import { TOKEN_COLUMNS } from '../../rules/billing/token-columns.ts'
 import { DAY_MS } from '../../rules/durations.ts'
@@ -42,7 +43,16 @@ export interface CallFilters {
   /** A pair of the call's metadata, both parts exactly so. */
   metadata?: MetadataPair | undefined
   minCharged?: bigint | undefined
+  /** Charged at this version of its model's price. */
+  priceVersion?: bigint | undefined
+  /** Read from a provider's cache, or written to it. */
+  cached?: boolean | undefined
   streamed?: boolean | undefined
+  /** This status; or, as a list, any but these. */
+  status?: number | { not: readonly number[] } | undefined
+  errorCode?: string | undefined
+  /** Why its reply had a recommendation, or none. */
+  recommendationOutcome?: RecommendationOutcome | undefined
   from?: Date | undefined
   to?: Date | undefined
 }
@@ -149,10 +159,14 @@ async function findInWindow(
 
 const TABLES = { c: 'calls', m: 'charges', p: 'call_metadata' } as const
 
-/** A pair of metadata is found by an index of its own; all but the cost of a call stands in its row. */
-function driverOf({ metadata, minCharged }: CallFilters): keyof typeof TABLES {
-  if (metadata !== undefined) return 'p'
-  return minCharged === undefined ? 'c' : 'm'
+/** A pair of metadata is found by an index of its own; all but what a call came to stands in its row. */
+function driverOf(filters: CallFilters): keyof typeof TABLES {
+  if (filters.metadata !== undefined) return 'p'
+  return isByCharge(filters) ? 'm' : 'c'
+}
+
+function isByCharge({ minCharged, priceVersion, cached }: CallFilters): boolean {
+  return minCharged !== undefined || priceVersion !== undefined || cached !== undefined
 }
 
 function readRows({ projectId, filters }: CallSearch, window: Window): RawBuilder<unknown> {
@@ -184,16 +198,27 @@ async function findLastRead(tx: Db, search: CallSearch, window: Window, rowsMax:
 }
 
 function conditionsOf(filters: CallFilters): RawBuilder<unknown>[] {
-  const row = filters.minCharged === undefined ? 'c' : 'm'
+  const row = isByCharge(filters) ? 'm' : 'c'
   const conditions: RawBuilder<unknown>[] = []
   if (filters.outcomes !== undefined)
     conditions.push(sql`${sql.ref(`${row}.outcome`)} = any (${filters.outcomes}::text[])`)
   if (filters.modelId !== undefined) conditions.push(sql`${sql.ref(`${row}.model_id`)} = ${filters.modelId}`)
   if (filters.keyPairId !== undefined) conditions.push(sql`${sql.ref(`${row}.key_pair_id`)} = ${filters.keyPairId}`)
   if (filters.minCharged !== undefined) conditions.push(sql`m.charged_nanos >= ${filters.minCharged}`)
+  if (filters.priceVersion !== undefined) conditions.push(sql`m.price_version_id = ${filters.priceVersion}`)
+  if (filters.cached !== undefined)
+    conditions.push(sql`(m.cached_input_tokens > 0 or m.cache_write_tokens > 0) = ${filters.cached}`)
   if (filters.conversationId !== undefined) conditions.push(sql`c.conversation_id = ${filters.conversationId}`)
+  if (filters.errorCode !== undefined) conditions.push(sql`c.error_code = ${filters.errorCode}`)
   if (filters.streamed !== undefined) conditions.push(sql`c.streamed = ${filters.streamed}`)
+  if (filters.status !== undefined) conditions.push(hasStatus(filters.status))
+  if (filters.recommendationOutcome !== undefined)
+    conditions.push(sql`c.recommendation_outcome = ${filters.recommendationOutcome}`)
   return conditions
+}
+
+function hasStatus(status: number | { not: readonly number[] }): RawBuilder<unknown> {
+  return typeof status === 'number' ? sql`c.status = ${status}` : sql`c.status <> all (${status.not}::int2[])`
 }
 
 function isAnyGiven({ from: _from, to: _to, ...filters }: CallFilters): boolean {

@@ -125,3 +125,17 @@ export async function noteKeyRefusal(db: Db, keyId: string, refusal: KeyRefusal 
 export interface KeyRefusal {
   status: number | undefined
 }
+
+export interface ProviderAbilities {
+  id: string
+  kind: string
+  unsupportedFields: string[]
+}
+
+/** What of each provider may be told to publishers: needs no right to read where it is or how one signs in there. */
+export async function listProviderAbilities(db: Db): Promise<ProviderAbilities[]> {
+  const { rows } = await sql<ProviderAbilities>`
+    select id, kind, array(select jsonb_array_elements_text(unsupported_fields)) as "unsupportedFields"
+    from providers where enabled`.execute(db)
+  return rows
+}

@@ -29,6 +29,10 @@ export async function listAdvertisers(db: Db) {
     .selectFrom('advertisers as a')
     .selectAll('a')
     .select(({ selectFrom }) => [
+      selectFrom('advertiser_wallets as w')
+        .whereRef('w.advertiser_id', '=', 'a.id')
+        .select('w.balance_nanos')
+        .as('balance'),
       selectFrom('campaigns as c')
         .whereRef('c.advertiser_id', '=', 'a.id')
         .select(({ fn }) => fn.countAll<bigint>().as('n'))

@@ -8,11 +8,13 @@ export interface FirstSteps {
   /** Credit came into the wallet at least once, bought or given. */
   hasCredit: boolean
   dismissedAt: Date | null
+  isSandbox: boolean
 }
 
 export async function findFirstSteps(tx: Db, projectId: string): Promise<FirstSteps> {
   const { rows } = await sql<FirstSteps>`
     select d.verified_at as "domainVerifiedAt", p.onboarding_dismissed_at as "dismissedAt",
+      p.is_sandbox as "isSandbox",
       exists (select from key_pairs k where k.project_id = p.id and k.purpose = 'calls' and k.deleted_at is null)
         as "hasKeyPair",
       exists (select from transfers t where t.credit_account = p.id) as "hasCredit"

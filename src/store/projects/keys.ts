@@ -21,6 +21,8 @@ export interface KeyRecord {
   domain: string
   allowedModels: readonly string[] | null
   contentRetentionDays: number
+  /** For trying things out: chats only, and readers are never shown a recommendation. */
+  isSandbox: boolean
   /** The console's own pair: what it causes is nobody's to bill. */
   isPlayground: boolean
   monetization: MonetizationSettings | undefined
@@ -58,6 +60,7 @@ export function selectKeyRecords(db: Db) {
       'd.name as domain',
       'p.allowed_models as allowedModels',
       'p.content_retention_days as contentRetentionDays',
+      'p.is_sandbox as isSandbox',
       'k.purpose',
       'w.balance_nanos',
     ])
@@ -77,9 +80,14 @@ export function keyRecordOf(row: KeyRecordRow): KeyRecord {
     isDomainVerified: verified_at !== null,
     domain: domain ?? '',
     isPlayground: purpose === 'playground',
-    monetization: monetization ? settingsOf(monetization) : undefined,
+    monetization: monetization ? shownIn(settingsOf(monetization), rest.isSandbox) : undefined,
     isWalletEmpty: (balance_nanos ?? 0n) <= 0n,
   }
+}
+
+/** Whatever the table says: nothing of a sandbox is ever billed to an advertiser. */
+function shownIn(settings: MonetizationSettings, isSandbox: boolean): MonetizationSettings {
+  return isSandbox && settings.mode === 'on' ? { ...settings, mode: 'test' } : settings
 }
 
 export interface NewKeyPair {

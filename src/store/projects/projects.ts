@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { inTransaction, type Db, type Tx } from '../database.ts'
+import { deleteAlerts } from './alerts.ts'
 import { insertDomain, setDomainVerified } from './domains.ts'
+import { deleteWebhooks } from './webhook-endpoints.ts'
 import { requestCut } from '../calls/retention-cuts.ts'
+import { deleteAutoTopUp } from '../billing/top-ups/auto-top-ups.ts'
 import { deleteAlert } from '../billing/wallet-alerts.ts'
 
 /** A project comes with its wallet and its domain: none of the three is ever there without the others. */
@@ -88,6 +91,9 @@ export async function archiveProject(tx: Db, id: string): Promise<void> {
     .execute()
   await setDomainVerified(tx, id, null)
   await deleteAlert(tx, id)
+  await deleteAutoTopUp(tx, id)
+  await deleteAlerts(tx, id)
+  await deleteWebhooks(tx, id)
   await requestCut(tx, id, 0)
 }
 
@@ -124,6 +130,7 @@ function projectRows(db: Db) {
       'p.requests_per_minute',
       'p.tokens_per_minute',
       'p.concurrent_calls',
+      'p.is_sandbox',
       'p.created_at',
     ])
 }

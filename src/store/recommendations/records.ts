@@ -21,6 +21,8 @@ export interface RecommendationRecord {
   label: string
   /** Digest of the conversation that it is shown in, if the caller named one. */
   conversation: Buffer | undefined
+  /** Of the network that the caller is in. */
+  networkTag?: Buffer | undefined
 }
 
 /**
@@ -42,22 +44,23 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
       relevance: record.relevance,
       label: record.label,
       conversation: record.conversation?.toString('hex'),
+      network_tag: record.networkTag?.toString('hex'),
     })),
   )
   const { rows } = await sql<{ id: string }>`
     with allowed as materialized (
       select n.*, o.link, o.headline
       from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
-        offer_id uuid, turn int, price_nanos int8, relevance real, label text, conversation text)
+        offer_id uuid, turn int, price_nanos int8, relevance real, label text, conversation text, network_tag text)
         join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
         join offers o on o.id = n.offer_id and o.advertiser_id = a.id
       where ${MAY_BE_ADVERTISED}
     ), written as (
       insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
-        relevance, label, state, link, headline)
+        relevance, label, state, link, headline, network_tag)
       select id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos, relevance, label,
         -- Seen by nobody until setRecommendationStates says otherwise.
-        'aborted', link, headline
+        'aborted', link, headline, decode(network_tag, 'hex')
       from allowed on conflict (id) do nothing returning id
     ), noted as (
       insert into conversation_restraints as r (project_id, digest, served, last_turn, offers, advertisers, expires_at)
@@ -188,24 +191,6 @@ export async function findRecommended(db: Db, projectId: string, ids: readonly s
     .where('project_id', '=', projectId)
     .execute()
   return { offers: rows.map((row) => row.offer_id), advertisers: rows.map((row) => row.advertiser_id) }
-}
-
-export interface FoundRecommendation {
-  /** Where it led when it was shown; null: it may not be advertised any more, and leads nowhere. */
-  link: string | null
-  advertiser: string
-  domain: string
-  label: string
-}
-
-/** A gateway of the version before this one writes no link of its own, also while both run: then it is the offer's. */
-export async function findRecommendation(db: Db, id: string): Promise<FoundRecommendation | undefined> {
-  const { rows } = await sql<FoundRecommendation>`
-    select case when ${MAY_BE_ADVERTISED} then coalesce(r.link, o.link) end as link, a.name as advertiser, a.domain, r.label
-    from recommendations r join advertisers a on a.id = r.advertiser_id
-      left join campaigns c on c.id = r.campaign_id left join offers o on o.id = r.offer_id
-    where r.id = ${id}`.execute(db)
-  return rows[0]
 }
 
 /** Returns how many were forgotten. Those that a gateway is just writing to are left: they are not over, and to wait for

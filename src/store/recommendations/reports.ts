@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { LAST_UUID } from '../../platform/uuid.ts'
 import type { Db } from '../database.ts'
-import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
 import { goByIndexes } from '../planner.ts'
 
 /** What was recommended in a project, and why so often nothing was, as its publisher looks at it. */
@@ -22,6 +21,34 @@ export interface RecommendationRow {
   createdAt: Date
 }
 
+/** An id is made when its call has credit held, seconds after the call's own at the most: so their times say where to look. */
+const MADE_BEFORE = sql`interval '5 seconds'`
+const MADE_AFTER = sql`interval '2 minutes'`
+
+/** What the replies of these calls carried, or in test mode would have, by call. */
+export async function findRecommendationsOfCalls(
+  tx: Db,
+  projectId: string,
+  callIds: readonly string[],
+): Promise<Map<string, RecommendationRow>> {
+  if (callIds.length === 0) return new Map()
+  await goByIndexes(tx)
+  const { rows } = await sql<RecommendationRow>`
+    select ${RECOMMENDATION_COLUMNS}
+    from unnest(${callIds}::uuid[]) as c (id) cross join lateral (
+      select * from recommendations t where t.project_id = ${projectId} and t.call_id = c.id and t.state <> 'aborted'
+        and t.id >= first_id_of(time_of_id(c.id) - ${MADE_BEFORE})
+        and t.id < first_id_of(time_of_id(c.id) + ${MADE_AFTER})
+      order by t.id limit 1) r
+      left join advertisers a on a.id = r.advertiser_id
+      left join offers o on o.id = r.offer_id`.execute(tx)
+  return new Map(rows.map((row) => [row.callId, row]))
+}
+
+const RECOMMENDATION_COLUMNS = sql`r.id, r.call_id as "callId", r.advertiser_id as "advertiserId", a.name as advertiser,
+  coalesce(r.headline, o.headline) as headline, r.turn, r.relevance, r.price_nanos as "priceNanos", r.label, r.state,
+  r.created_at as "createdAt"`
+
 /** Newest first. What a reader did not stay for was shown to nobody, so it is not among them. */
 export async function listRecommendations(
   tx: Db,
@@ -30,9 +57,7 @@ export async function listRecommendations(
 ): Promise<RecommendationRow[]> {
   await goByIndexes(tx)
   const { rows } = await sql<RecommendationRow>`
-    select r.id, r.call_id as "callId", r.advertiser_id as "advertiserId", a.name as advertiser,
-      coalesce(r.headline, o.headline) as headline, r.turn,
-      r.relevance, r.price_nanos as "priceNanos", r.label, r.state, r.created_at as "createdAt"
+    select ${RECOMMENDATION_COLUMNS}
     from (
       select * from recommendations where project_id = ${projectId} and state <> 'aborted'
         and id < ${before ?? LAST_UUID}::uuid
@@ -51,34 +76,6 @@ export async function sumOutcomes(
   const { rows } = await sql<{ outcome: string; calls: bigint }>`
     select outcome, sum(calls)::int8 as calls from recommendation_outcomes
     where project_id = ${projectId} and hour >= ${from} group by outcome order by calls desc, outcome`.execute(db)
-  return rows
-}
-
-export interface PreviewOffer {
-  id: string
-  advertiserId: string
-  advertiser: string
-  domain: string
-  headline: string
-  benefit: string
-  category: string
-  amount: string | null
-  currency: string | null
-}
-
-/** The newest offers are looked through, and no more: a catalogue may have millions. */
-const OFFERS_SEEN = 2_000
-
-/** Offers that could be recommended now, newest first. Asked as the owner: publishers may not read the catalogue. */
-export async function listPreviewOffers(db: Db, most: number): Promise<PreviewOffer[]> {
-  const { rows } = await sql<PreviewOffer>`
-    select o.id, a.id as "advertiserId", a.name as advertiser, a.domain, o.headline, o.benefit, o.category,
-      o.price::text as amount, o.currency
-    from (select * from offers order by changed_in desc, id desc limit ${OFFERS_SEEN}) o
-      join advertisers a on a.id = o.advertiser_id join campaigns c on c.id = o.campaign_id
-      join feeds f on f.id = o.feed_id
-    where ${MAY_BE_ADVERTISED} and f.expires_at > now() and o.availability = 'in_stock'
-    order by o.changed_in desc, o.id desc limit ${most}`.execute(db)
   return rows
 }
 
@@ -102,21 +99,30 @@ export interface StoredReply {
   conversationId: string
   text: string
   createdAt: Date
+  /** What was said before it, oldest first; null when that is too much to be looked at. */
+  before: { role: string; content: object | null }[] | null
 }
 
 const CONVERSATIONS_SEEN = 30
+const MESSAGES_SEEN = 40
+const BYTES_SEEN = 64 * 1024
 
 /** The last answers of the newest conversations whose text is kept, newest first. Longer ones than asked for are left out. */
 export async function listLatestReplies(db: Db, projectId: string, lengthMax: number): Promise<StoredReply[]> {
+  const mine = sql`t.project_id = c.project_id and t.conversation_id = c.id`
   const { rows } = await sql<StoredReply>`
-    select c.id as "conversationId", m.content ->> 'content' as text, m.created_at as "createdAt"
+    select c.id as "conversationId", m.content ->> 'content' as text, m.created_at as "createdAt", b.before
     from (
       select project_id, id, last_call_at from conversations where project_id = ${projectId} and deleted_at is null
       order by last_call_at desc, id desc limit ${CONVERSATIONS_SEEN}) c
       cross join lateral (
-        select m.content, m.created_at from messages m
-        where m.project_id = c.project_id and m.conversation_id = c.id and m.role = 'assistant'
-        order by m.seq desc limit 1) m
+        select t.seq, t.content, t.created_at from messages t where ${mine} and t.role = 'assistant'
+        order by t.seq desc limit 1) m
+      cross join lateral (
+        select case when count(*) <= ${MESSAGES_SEEN} and sum(length(t.content::text)) <= ${BYTES_SEEN}
+          then json_agg(json_build_object('role', t.role, 'content', t.content) order by t.seq) end as before
+        from (select t.seq, t.role, t.content from messages t where ${mine} and t.seq < m.seq
+          order by t.seq desc limit ${MESSAGES_SEEN + 1}) t) b
     where json_typeof(m.content -> 'content') = 'string' and length(m.content ->> 'content') <= ${lengthMax}
     order by c.last_call_at desc, c.id desc`.execute(db)
   return rows

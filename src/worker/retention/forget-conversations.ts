@@ -10,7 +10,7 @@ import {
 } from '../../store/calls/conversation-retention.ts'
 import type { Db } from '../../store/database.ts'
 import { createWalk, forAWhile, untilNoneIsLeft, type Job } from '../job.ts'
-import type { KeptDays } from './kept-days.ts'
+import type { KeptDays } from '../kept-days.ts'
 
 export interface ForgetConversationsOptions {
   db: Db

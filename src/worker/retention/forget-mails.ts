@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../rules/durations.ts'
 import { expireMails } from '../../store/accounts/mails.ts'
 import type { Db } from '../../store/database.ts'
 import { untilNoneIsLeft, type Job } from '../job.ts'
-import type { KeptDays } from './kept-days.ts'
+import type { KeptDays } from '../kept-days.ts'
 
 export interface ForgetMailsOptions {
   db: Db

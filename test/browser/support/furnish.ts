@@ -15,6 +15,7 @@ import { DAY_MS } from '../../../src/rules/durations.ts'
 import { must, newPerson, type ConsoleWorld, type Person } from '../../support/console.ts'
 import { addDeployment } from '../../support/world.ts'
 import { furnishLimits } from './furnish-limits.ts'
+import { furnishRefusals } from './furnish-refusals.ts'
 import { furnishSessions } from './furnish-sessions.ts'
 import { furnishMonetization } from './furnish-monetization.ts'
 import { TALK, TALKS } from './talk.ts'
@@ -58,6 +59,7 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   await furnishSessions(db, projectId)
   const callId = await newestCall(db, projectId, 'completed')
   await sendAlong(db, projectId, callId)
+  await furnishRefusals(db, projectId)
   const failedCallId = await newestCall(db, projectId, 'upstream_failed')
   return { person, projectId, conversationId, callId, failedCallId }
 }

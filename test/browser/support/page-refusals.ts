@@ -2,7 +2,7 @@
 import { ParleyError } from '../../../src/rules/errors.ts'
 import type { Replies } from './canned-console.ts'
 import type { Scene } from './page-picture.ts'
-import { EMPTY_PAGES, OTHER_STATES } from './page-variants.ts'
+import { EMPTY_PAGES, OTHER_STATES, SANDBOX_PAGES } from './page-variants.ts'
 import { meWith } from './replies/account.ts'
 import { ago, id, OTHER_PROJECT, POOR_PROJECT, PROJECT, PUBLISHER } from './replies/ids.ts'
 import { MONETIZATION_SETTINGS } from './replies/monetization.ts'
@@ -32,8 +32,8 @@ const MONETIZATION_STATES: Record<string, Scene> = {
         format: 'plain',
         reply: 'Soak the **beans**.',
         block: 'Ad · A pot <https://pots.example.com>',
-        conversation: null,
-        advertiser: null,
+        match: null,
+        sampleBecause: 'no_match',
       },
     },
   },
@@ -110,6 +110,7 @@ const REFUSED: [name: string, path: string, replies: Replies][] = [
   ['home', at(''), { 'GET /api/projects/:project/home': refused }],
   ['onboarding', at(''), { 'GET /api/projects/:project/onboarding': refused }],
   ['calls', at('/calls'), { 'GET /api/projects/:project/calls': refused }],
+  ['refused requests', at('/refused-requests'), { 'GET /api/projects/:project/refused-requests': refused }],
   ['a call', at('/calls/x'), { 'GET /api/projects/:project/calls/:call': missing }],
   ['conversations', at('/conversations'), { 'GET /api/projects/:project/conversations': refused }],
   ['a conversation', at('/conversations/x'), { 'GET /api/projects/:project/conversations/:conversation': missing }],
@@ -139,6 +140,7 @@ const REFUSED: [name: string, path: string, replies: Replies][] = [
 
 export const VARIANTS: Record<string, Scene> = {
   ...EMPTY_PAGES,
+  ...SANDBOX_PAGES,
   ...OTHER_STATES,
   ...MONETIZATION_STATES,
   ...ROLES_AND_BANNERS,

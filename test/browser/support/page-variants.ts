@@ -5,7 +5,7 @@ import { ME, meWith } from './replies/account.ts'
 import { BROKEN, TALK } from './replies/calls.ts'
 import { ago, CONVERSATION, OTHER_PROJECT, PROJECT, PUBLISHER, id } from './replies/ids.ts'
 import { PROJECT_LIMITS, UNLIMITED } from './replies/limits.ts'
-import { COSTS, HOME, ONBOARDING, usageOf, WALLET } from './replies/money.ts'
+import { COSTS, FAILED_CALL, HOME, ONBOARDING, usageOf, WALLET } from './replies/money.ts'
 import { DOMAIN, PROJECT_DETAILS, SETTINGS } from './replies/project.ts'
 
 const at = (path: string) => `/projects/${PROJECT}${path}`
@@ -40,8 +40,46 @@ const EMPTY_HOME: Replies = {
     hasKeyPair: false,
     hasCredit: false,
     call: null,
+    isAnswered: false,
     isDismissed: false,
+    isSandbox: false,
+    hasOwnProject: true,
   },
+}
+
+const SANDBOX_NAME = 'k7mq2wxz4tbn.sandbox.example.com'
+const SANDBOX = meWith({
+  project: { name: 'Sandbox', domain: SANDBOX_NAME, isSandbox: true, balanceNanos: 987_000_000n, alertNanos: null },
+})
+const SANDBOX_DOMAIN: Replies = {
+  'GET /api/projects/:project/domain': {
+    ...DOMAIN,
+    name: SANDBOX_NAME,
+    displayName: SANDBOX_NAME,
+    provenBy: 'sandbox',
+    explanation: 'Made for your sandbox.',
+    checkedAt: null,
+    nextCheckAt: null,
+    twin: null,
+    lastSeen: null,
+  },
+}
+const SANDBOX_STEPS: Replies = {
+  'GET /api/projects/:project/onboarding': { ...ONBOARDING, isDismissed: false, isSandbox: true, hasOwnProject: false },
+}
+
+/** What is different in a sandbox. */
+export const SANDBOX_PAGES: Record<string, Scene> = {
+  'home of a sandbox': { path: at(''), replies: { ...SANDBOX, ...SANDBOX_STEPS } },
+  'home of a sandbox without credit': {
+    path: at(''),
+    replies: meWith({ project: { name: 'Sandbox', isSandbox: true, balanceNanos: 0n } }),
+  },
+  'the domain of a sandbox': { path: at('/domain'), replies: { ...SANDBOX, ...SANDBOX_DOMAIN } },
+  'the wallet of a sandbox': { path: at('/wallet'), replies: SANDBOX },
+  'the limits of a sandbox': { path: at('/limits'), replies: SANDBOX },
+  'the quick start of a sandbox': { path: at('/quick-start'), replies: SANDBOX },
+  'the settings of a sandbox': { path: at('/settings'), replies: SANDBOX },
 }
 
 const { totals, previous, ...USAGE } = usageOf('model', 'day', [])
@@ -67,7 +105,8 @@ export const EMPTY_PAGES: Record<string, Scene> = {
         isDismissed: false,
         isActivated: false,
         isDomainVerified: false,
-        call: HOME.failures[0] ?? null,
+        call: FAILED_CALL,
+        isAnswered: false,
       },
     },
   },
@@ -98,6 +137,14 @@ export const EMPTY_PAGES: Record<string, Scene> = {
   'browser sessions for a viewer': { path: at('/browser-sessions'), replies: VIEWER },
   'no end users': { path: at('/end-users'), replies: { 'GET /api/projects/:project/end-users': EMPTY } },
   'end users for a viewer': { path: at('/end-users'), replies: VIEWER },
+  'no refused requests': {
+    path: at('/refused-requests'),
+    replies: { 'GET /api/projects/:project/refused-requests': EMPTY },
+  },
+  'no refused requests that match': {
+    path: at('/refused-requests?status=401&code=keys_invalid'),
+    replies: { 'GET /api/projects/:project/refused-requests': EMPTY },
+  },
   'no calls': { path: at('/calls'), replies: { 'GET /api/projects/:project/calls': { ...EMPTY, searchedTo: null } } },
   'no ignored fields': { path: at('/calls'), replies: { 'GET /api/projects/:project/ignored-fields': { items: [] } } },
   'no calls that fit': {
@@ -329,7 +376,10 @@ export const OTHER_STATES: Record<string, Scene> = {
   },
   'a playground without a model': {
     path: at('/playground'),
-    replies: { 'GET /api/projects/:project/models': { items: [] } },
+    replies: {
+      'GET /api/projects/:project/models': { items: [], default: null },
+      'GET /api/projects/:project/catalogue': { items: [], measuredFrom: ago({ hours: 23 }) },
+    },
   },
 }
 

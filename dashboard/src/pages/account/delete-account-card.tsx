@@ -13,10 +13,10 @@ import { endSession, useMe } from '../../session.ts'
 export function DeleteAccountCard() {
   const [isOpen, setOpen] = useState(false)
   return (
-    <Card title="Delete your account" className="border-bad/40!" description="It cannot be brought back.">
+    <Card title="Delete your account" className="border-bad/40!" description="This cannot be undone.">
       <div className="flex flex-wrap items-center justify-between gap-4">
         <p className="max-w-lg text-muted">
-          You leave every publisher that you are a member of, and your access ends at once.
+          You leave every publisher you belong to, and your access ends immediately.
         </p>
         <Button look="quiet-danger" onClick={() => setOpen(true)}>
           Delete account
@@ -42,7 +42,7 @@ function DeleteAccountDialog({ onClose }: { onClose(): void }) {
       isOpen
       onClose={onClose}
       title="Delete your account?"
-      description="You leave every publisher that you are a member of. Your name stays in audit logs and receipts."
+      description="You leave every publisher you belong to. Your name stays in audit logs and receipts."
     >
       <Form form={form} onSubmit={remove}>
         <FormField form={form} name="confirm" label={`Type ${user.email} to confirm`}>

@@ -32,7 +32,7 @@ function BeginDialog({ onClose, onBegun }: { onClose(): void; onBegun(enrolment:
       isOpen
       onClose={onClose}
       title="Turn on two-factor sign-in"
-      description="You need an authenticator app, such as the one of your password manager."
+      description="You need an authenticator app, such as the one in your password manager."
     >
       <Form form={form} onSubmit={async () => onBegun(await api('POST /api/me/two-factor', {}))}>
         <FormError form={form} />
@@ -62,12 +62,12 @@ function ScanDialog({ uri, onClose, onConfirmed }: { uri: string; onClose(): voi
       isSticky
       onClose={onClose}
       title="Scan the code"
-      description="With your authenticator app, or write the secret into it."
+      description="Use your authenticator app, or type the secret into it."
     >
       <Form form={form} onSubmit={verify}>
         <QrCode text={uri} />
         <CopyField text={secret} label="the secret" />
-        <FormField form={form} name="code" label="Six digits from the app" rules={{ required: 'Write the code.' }}>
+        <FormField form={form} name="code" label="Six digits from the app" rules={{ required: 'Enter the code.' }}>
           {(field) => <CodeInput {...field} />}
         </FormField>
         <FormError form={form} />

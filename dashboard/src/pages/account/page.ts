@@ -5,5 +5,6 @@ export const page = definePage({
   scope: 'account',
   path: '',
   label: 'Account settings',
+  keywords: 'password passkey two-factor 2fa devices profile email delete',
   component: lazyRouteComponent(() => import('./account-page.tsx'), 'AccountPage'),
 })

@@ -60,7 +60,7 @@ function NameForm({ form, verb, onSubmit, onClose }: NameFormProps) {
         name="name"
         label="Name"
         hint="How you will recognise it in this list."
-        rules={{ required: 'Write a name.', maxLength: { value: 100, message: 'At most 100 characters.' } }}
+        rules={{ required: 'Enter a name.', maxLength: { value: 100, message: 'At most 100 characters.' } }}
       >
         {(field) => <Input {...field} autoComplete="off" />}
       </FormField>

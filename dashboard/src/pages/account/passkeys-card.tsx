@@ -30,7 +30,7 @@ export function PasskeysCard() {
   return (
     <Card
       title="Passkeys"
-      description="Sign in with your finger, face or PIN instead of a password and a code."
+      description="Sign in with your fingerprint, face or PIN instead of a password and a code."
       action={add}
       isFlush
     >
@@ -64,8 +64,8 @@ function NoPasskeys({ isPossible }: { isPossible: boolean }) {
   const { user } = useMe()
   return (
     <p className="flex min-h-16 items-center px-5 py-3 text-sm text-muted">
-      {!isPossible && 'Passkeys need a current browser, and a console with https and a host name.'}
-      {isPossible && !user.emailVerified && 'Confirm your e-mail address first.'}
+      {!isPossible && 'Passkeys need a current browser, and a console served over HTTPS from a host name.'}
+      {isPossible && !user.emailVerified && 'Confirm your email address first.'}
       {isPossible && user.emailVerified && 'None yet.'}
     </p>
   )
@@ -112,7 +112,7 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
         onClose={close}
         onConfirm={confirmRemoval}
       >
-        It no longer signs you in. Your device may still offer it; delete it there, too.
+        It will no longer sign you in. Your device may still offer it; delete it there too.
       </ConfirmDialog>
     </li>
   )

@@ -12,7 +12,7 @@ export function PasswordCard() {
   async function save(body: { newPassword: string }): Promise<void> {
     await change.mutateAsync({ body })
     form.reset()
-    toast('Your password is changed. You are signed out everywhere else.')
+    toast('Your password has been changed. You are signed out everywhere else.')
   }
   const footer = (
     <>

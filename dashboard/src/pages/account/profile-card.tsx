@@ -15,7 +15,7 @@ export function ProfileCard() {
   async function save(body: { name: string }): Promise<void> {
     await change.mutateAsync({ body })
     form.reset(body)
-    toast('Your profile is saved.')
+    toast('Profile saved.')
   }
   const { isDirty, isSubmitting } = form.formState
   const footer = (
@@ -29,10 +29,10 @@ export function ProfileCard() {
   return (
     <Card title="Profile" footer={footer}>
       <Form form={form} onSubmit={save} id="profile" className="sm:grid sm:grid-cols-2">
-        <FormField form={form} name="name" label="Name" rules={{ required: 'Write your name.' }}>
+        <FormField form={form} name="name" label="Name" rules={{ required: 'Enter your name.' }}>
           {(field) => <Input {...field} autoComplete="name" />}
         </FormField>
-        <Field label="E-mail">{(control) => <Input {...control} value={user.email} disabled />}</Field>
+        <Field label="Email">{(control) => <Input {...control} value={user.email} disabled />}</Field>
         <FormError form={form} />
       </Form>
     </Card>

@@ -20,7 +20,7 @@ export function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClo
       isSticky
       onClose={() => isStored && onClose()}
       title="Your recovery codes"
-      description="Each signs you in once when the phone is lost. They are shown only now."
+      description="Each one signs you in once if you lose your phone. They are shown only now."
       actions={actions}
     >
       <div className="flex flex-col gap-4">
@@ -40,7 +40,7 @@ export function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClo
         <Checkbox
           checked={isStored}
           onChange={setStored}
-          label="I have stored them where I find them without my phone."
+          label="I stored them where I can find them without my phone."
         />
       </div>
     </Dialog>

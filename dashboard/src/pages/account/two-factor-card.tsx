@@ -31,7 +31,7 @@ export function TwoFactorCard() {
   return (
     <Card
       title="Two-factor sign-in"
-      description="Besides the password, a code from an app on your phone: a stolen password alone opens nothing."
+      description="Asks for a code from your phone as well as your password, so a stolen password is not enough."
       action={<Status tone={isOn ? 'good' : 'neutral'}>{isOn ? 'On' : 'Off'}</Status>}
     >
       <div className="flex flex-wrap gap-2">
@@ -40,7 +40,7 @@ export function TwoFactorCard() {
             Turn on
           </Button>
         )}
-        {!user.emailVerified && <p className="self-center text-sm text-muted">Confirm your e-mail address first.</p>}
+        {!user.emailVerified && <p className="self-center text-sm text-muted">Confirm your email address first.</p>}
         {isOn && <Button onClick={() => setOpen('codes')}>New recovery codes</Button>}
         {isOn && <Button onClick={() => setOpen('disable')}>Turn off</Button>}
       </div>
@@ -52,7 +52,7 @@ export function TwoFactorCard() {
         onClose={close}
         onConfirm={turnOff}
       >
-        From then on your password alone signs you in.
+        Your password alone will sign you in.
       </ConfirmDialog>
       <ConfirmDialog
         isOpen={open === 'codes'}
@@ -62,7 +62,7 @@ export function TwoFactorCard() {
         onClose={close}
         onConfirm={renewCodes}
       >
-        The ones that you have stop working.
+        Your current codes stop working.
       </ConfirmDialog>
       {codes && <RecoveryCodesDialog codes={codes} onClose={() => setCodes(undefined)} />}
     </Card>

@@ -33,13 +33,13 @@ export function AuditLogPage() {
       <PageHeader
         title="Audit log"
         context={publisher.name}
-        description="Every change that somebody made: who, what, when, and from where."
+        description="Every change: who made it, what it was, when, and from where."
         action={download}
       />
       <FilterBar onClear={isFiltered && (() => setFilters({ action: '', actor: '', project: '' }))}>
         <FilterInput
           label="Action"
-          placeholder="Such as key.created"
+          placeholder="Such as Signed in"
           value={filters.action}
           onChange={(action) => setFilters({ action: action ?? '' })}
         />
@@ -47,7 +47,7 @@ export function AuditLogPage() {
           {/* As wide with the names as before they are known. */}
           <FilterSelect
             label="Who"
-            all="Everybody"
+            all="Everyone"
             value={filters.actor}
             onChange={(actor) => setFilters({ actor: actor ?? '' })}
             options={(team.data?.members ?? []).map(({ id, name }) => ({ value: id, label: name }))}
@@ -69,8 +69,11 @@ export function AuditLogPage() {
         keyOf={({ seq }) => seq}
         {...pagingOf(log)}
         empty={
-          <EmptyState icon={ScrollText} title={isFiltered ? 'Nothing fits these filters' : 'Nothing has happened yet'}>
-            Signing in, keys, domains, payments and team changes are written down here and cannot be altered.
+          <EmptyState
+            icon={ScrollText}
+            title={isFiltered ? 'Nothing matches these filters' : 'Nothing has happened yet'}
+          >
+            Sign-ins and changes to keys, domains, payments and the team are recorded here and cannot be altered.
           </EmptyState>
         }
       />
@@ -85,12 +88,12 @@ interface Member {
 
 function columnsFor(projects: { id: string; name: string }[], members: Member[] | undefined): Column<Entry>[] {
   return [
-    { label: 'Action', isTitle: true, cell: ({ action }) => <code className="font-mono text-sm">{action}</code> },
+    { label: 'Action', isTitle: true, width: 'w-44', cell: ({ action, title }) => <span title={action}>{title}</span> },
     { label: 'Who', width: 'w-44', cell: (entry) => <Who entry={entry} members={members} /> },
     { label: 'What', cell: (entry) => <Subject entry={entry} /> },
     {
       label: 'Project',
-      width: 'w-36',
+      width: 'w-32',
       cell: ({ projectId }) => projects.find(({ id }) => id === projectId)?.name ?? <Nothing />,
     },
     {
@@ -98,7 +101,7 @@ function columnsFor(projects: { id: string; name: string }[], members: Member[] 
       width: 'w-36',
       cell: ({ ip }) => (ip ? <code className="font-mono text-sm">{ip}</code> : <Nothing />),
     },
-    { label: 'When', width: 'w-32', align: 'right', cell: ({ at }) => <Time iso={at} as="age" /> },
+    { label: 'When', width: 'w-28', align: 'right', cell: ({ at }) => <Time iso={at} as="age" /> },
   ]
 }
 
@@ -110,7 +113,7 @@ function Who({ entry: { actor, actorId }, members }: { entry: Entry; members: Me
       <span className="block truncate">{actor}</span>
       {actorId !== null && members && (
         <span className="block truncate text-sm text-muted" title={email ?? actorId}>
-          {email ?? 'not in the team now'}
+          {email ?? 'no longer on the team'}
         </span>
       )}
     </span>
@@ -122,7 +125,7 @@ function Subject({ entry }: { entry: Entry }) {
   if (entry.subject === null && details.length === 0) return <Nothing />
   return (
     <span
-      className="block max-w-72 truncate text-sm text-muted"
+      className="block max-w-64 truncate text-sm text-muted"
       title={[entry.subject, ...details].filter(Boolean).join('\n')}
     >
       {[entry.subject, ...details].filter(Boolean).join(' · ')}

@@ -30,7 +30,8 @@ export function BrowserSessionsPage() {
       <PageHeader
         title="Browser sessions"
         context={project.name}
-        description={`Secrets that may live in a browser, on pages of ${project.domain} and for an hour at most. Each has its own calls and money.`}
+        docs="sdks"
+        description={`Short-lived secrets for pages of ${project.domain}, valid for an hour at most. Each has its own limits on calls and money.`}
       />
       <FilterBar onClear={filters.key !== undefined && (() => setFilters({ key: '' }))}>
         <span className="w-48 [&_select]:w-full [&>span]:w-full">
@@ -50,13 +51,13 @@ export function BrowserSessionsPage() {
         rows={isReady ? list.items : undefined}
         keyOf={({ id }) => id}
         {...pagingOf(list)}
-        note="Newest first. What has ended is not listed: its calls are under Calls."
+        note="Newest first. Ended sessions are not listed; their calls are under Calls."
         empty={
           isNobody ? (
             <NobodyYet curl={example.data && curlForSession(example.data.gatewayUrl)} />
           ) : (
             <EmptyState icon={AppWindow} title="No sessions of this key pair">
-              Those that it made have ended.
+              Its sessions have ended.
             </EmptyState>
           )
         }
@@ -73,13 +74,14 @@ function NobodyYet({ curl }: { curl: string | undefined }) {
   return (
     <div className="pb-8">
       <EmptyState icon={AppWindow} title="No browser sessions">
-        Your server asks for one when somebody opens your page, and gives its secret to the page. The page then calls
-        Parley by itself, with that secret in the place of the secret key.
+        Your server requests one when someone opens your page, and hands its secret to the page. The page then calls
+        Parley directly, with that secret in place of the secret key.
       </EmptyState>
       {curl && (
         <CodeBlock
           className="mx-auto -mt-4 max-w-2xl max-sm:mx-4"
           title="A session for customer-17: 20 calls, $0.25, 15 minutes"
+          language="sh"
           code={curl}
         />
       )}

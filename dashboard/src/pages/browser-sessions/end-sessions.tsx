@@ -16,7 +16,7 @@ export function EndButton({ session }: { session: BrowserSession }) {
   const name = nameOf(session)
   async function confirm(): Promise<void> {
     await end.mutateAsync({ params: { project: project.id, session: session.id } })
-    toast(`The session of ${name} is over.`)
+    toast(`The session of ${name} has ended.`)
   }
   return (
     <>
@@ -30,8 +30,8 @@ export function EndButton({ session }: { session: BrowserSession }) {
         verb="End session"
         onConfirm={confirm}
       >
-        Its next call is refused with 401. Answers that are being written are finished. Your server can make another
-        session at any time.
+        Its next call is refused with 401. Answers in progress finish. Your server can create another session at any
+        time.
       </ConfirmDialog>
     </>
   )
@@ -43,7 +43,7 @@ export function EndAllButton({ pair }: { pair: { id: string; name: string } }) {
   const end = useChange('DELETE /api/projects/:project/keys/:key/browser-sessions', [LIST])
   async function confirm(): Promise<void> {
     const { ended } = await end.mutateAsync({ params: { project: project.id, key: pair.id } })
-    toast(ended === 1 ? `One session of ${pair.name} is over.` : `${ended} sessions of ${pair.name} are over.`)
+    toast(ended === 1 ? `One session of ${pair.name} has ended.` : `${ended} sessions of ${pair.name} have ended.`)
   }
   return (
     <>
@@ -57,8 +57,8 @@ export function EndAllButton({ pair }: { pair: { id: string; name: string } }) {
         verb="End all sessions"
         onConfirm={confirm}
       >
-        The next call of each is refused with 401, also of those that are not listed here. The key pair works on and can
-        make new ones. To stop that, too, deactivate or roll it under API keys.
+        The next call of each is refused with 401, including sessions not listed here. The key pair keeps working and
+        can create new ones. To stop that too, deactivate or roll it under API keys.
       </ConfirmDialog>
     </>
   )

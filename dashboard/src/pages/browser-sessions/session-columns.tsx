@@ -1,7 +1,7 @@
 import { classes } from '../../components/classes.ts'
 import type { Column } from '../../components/data-table.tsx'
 import { Money } from '../../components/figures.tsx'
-import { formatCountExactly, formatMoney } from '../../formats.ts'
+import { formatCountExactly, formatCounted, formatMoney } from '../../formats.ts'
 import { Countdown } from '../keys/countdown.tsx'
 import { Meter } from '../limits/limit-bars.tsx'
 import { firstOf, shareSpentOf, type BrowserSession } from './browser-session.ts'
@@ -60,7 +60,7 @@ function Bounds({ session: { models, origins, maxTokens }, domain }: { session: 
         on {pages}
       </span>
       {maxTokens !== null && (
-        <span className="block text-xs text-muted">{formatCountExactly(maxTokens)} tokens a call at most</span>
+        <span className="block text-xs text-muted">{formatCountExactly(maxTokens)} tokens per call at most</span>
       )}
     </span>
   )
@@ -72,7 +72,7 @@ function Used({ session }: { session: BrowserSession }) {
   return (
     <span className="block py-1 text-sm leading-tight max-sm:w-44">
       <span className="tabular block whitespace-nowrap">
-        {callsMade} of {callsMax} calls
+        {callsMade} of {formatCounted(callsMax, 'call')}
       </span>
       <Meter label="Money" share={shareSpentOf(session)} text={text} />
       <span className="block pt-1 text-xs whitespace-nowrap text-muted">

@@ -2,9 +2,10 @@ import { useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Card } from '../../components/card.tsx'
+import { CarriedState, type Carried } from '../../components/carried-recommendation.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
-import { Duration, Nothing, Time, Tokens } from '../../components/figures.tsx'
+import { Duration, Money, Nothing, Time, Tokens } from '../../components/figures.tsx'
 import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
@@ -78,12 +79,14 @@ function Details({ call, projectId }: { call: CallDetail; projectId: string }) {
           <Waterfall phases={call.phases} durationMs={call.durationMs} />
         </Card>
       </div>
+      {call.recommendation && <RecommendationCard carried={call.recommendation} projectId={projectId} />}
       {call.metadata.length > 0 && <MetadataCard call={call} projectId={projectId} />}
       <Card title="What it cost" description={<PriceNote call={call} />}>
         <CostLines call={call} />
       </Card>
       <CodeBlock
-        title={`As JSON; your servers get the receipt with GET /v1/receipts/${call.id}`}
+        title={`As JSON. Your servers can fetch the receipt with GET /v1/receipts/${call.id}`}
+        language="json"
         code={JSON.stringify(call, null, 2)}
       />
     </div>
@@ -117,7 +120,9 @@ function Facts({ call, projectId }: { call: CallDetail; projectId: string }) {
       <Fact label="Finish reason">{call.finishReason ?? <Nothing />}</Fact>
       {call.errorCode !== null && (
         <Fact label="Error code">
-          <code className="font-mono">{call.errorCode}</code>
+          <Link to="/docs/errors" hash={call.errorCode} className="font-mono">
+            {call.errorCode}
+          </Link>
         </Fact>
       )}
       {call.errorMessage !== null && <Fact label="Error message">{call.errorMessage}</Fact>}
@@ -137,6 +142,39 @@ function Facts({ call, projectId }: { call: CallDetail; projectId: string }) {
         )}
       </Fact>
     </dl>
+  )
+}
+
+const SEEN: Record<Carried['state'], string> = {
+  delivered: 'The reply ended with this recommendation. It cost you nothing, and the model did not write it.',
+  test: 'Chosen in test mode or in the playground: no advertiser pays for it.',
+}
+
+function RecommendationCard({ carried, projectId }: { carried: Carried; projectId: string }) {
+  return (
+    <Card
+      title="Recommendation"
+      description={SEEN[carried.state]}
+      action={<Link to={`/projects/${projectId}/monetization`}>Monetization</Link>}
+    >
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-6 gap-y-2 text-sm">
+        <Fact label="Offer">
+          <span className="font-medium">{carried.headline}</span>
+        </Fact>
+        <Fact label="Advertiser">{carried.advertiser}</Fact>
+        <Fact label="Label">{carried.label}</Fact>
+        <Fact label="Matched">
+          <span className="tabular">{carried.relevance.toFixed(2)}</span> relevance, reply {carried.turn} of its
+          conversation
+        </Fact>
+        <Fact label="Per click">
+          <Money nanos={carried.priceNanos} isCoarse className="text-earn" />
+        </Fact>
+        <Fact label="State">
+          <CarriedState state={carried.state} />
+        </Fact>
+      </dl>
+    </Card>
   )
 }
 
@@ -173,8 +211,8 @@ function PriceNote({ call }: { call: CallDetail }) {
       , per million tokens.{' '}
       {call.usageSource === 'estimated' && 'The provider did not report usage, so it was counted here. '}
       {call.isRecomputed
-        ? 'Computed again just now: it matches.'
-        : 'Computed again just now: it does not match. Tell support.'}
+        ? 'Recomputed just now: it matches.'
+        : 'Recomputed just now: it does not match. Contact support.'}
     </>
   )
 }

@@ -7,6 +7,10 @@ const TONES: Partial<Record<CallItem['outcome'], 'good' | 'neutral' | 'warn'>> =
   hold_used_up: 'warn',
 }
 
+export function toneOf(outcome: CallItem['outcome']): 'good' | 'neutral' | 'warn' | 'bad' {
+  return TONES[outcome] ?? 'bad'
+}
+
 export function CallStatus({ call }: { call: Pick<CallItem, 'outcome' | 'title'> }) {
-  return <Status tone={TONES[call.outcome] ?? 'bad'}>{call.title}</Status>
+  return <Status tone={toneOf(call.outcome)}>{call.title}</Status>
 }

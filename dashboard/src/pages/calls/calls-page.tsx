@@ -5,41 +5,24 @@ import { addressOf } from '../../api.ts'
 import { Button, buttonClasses } from '../../components/button.tsx'
 import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Duration, Money, Nothing, Time, Tokens } from '../../components/figures.tsx'
-import { FilterBar, FilterInput, FilterSelect, type FilterSelectProps } from '../../components/filter-bar.tsx'
 import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
-import { DAY_MS, HOUR_MS } from '../../durations.ts'
-import { useFilters, type Filters as Chosen } from '../../filters.ts'
-import { formatTime } from '../../formats.ts'
-import { pagingOf, useApi } from '../../queries.ts'
+import { useFilters } from '../../filters.ts'
+import { formatTime, formatTimeInUtc } from '../../formats.ts'
+import { pagingOf } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { CallFilterBar } from './call-filter-bar.tsx'
+import { CALL_FILTERS, sinceOf, withoutHalfPair } from './call-filters.ts'
 import { CallStatus } from './call-status.tsx'
 import { IgnoredFieldsButton, IgnoredFieldsList, useIgnoredFields } from './ignored-fields.tsx'
 import { useCalls, type CallItem } from './use-calls.ts'
 
-const FILTERS = [
-  'id',
-  'outcome',
-  'model',
-  'key',
-  'conversation',
-  'metadata_key',
-  'metadata_value',
-  'streamed',
-  'min_cost',
-  'since',
-  'from',
-  'to',
-  'live',
-] as const
-const SINCE: Record<string, number> = { '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS }
-
 export function CallsPage() {
   const project = useProject()
   const navigate = useNavigate()
-  const [filters, setFilters] = useFilters(FILTERS)
+  const [filters, setFilters] = useFilters(CALL_FILTERS)
   const { live, since, ...given } = filters
   // Once for each choice: a beginning that moves with the clock would be a new question every time.
   const from = useMemo(() => sinceOf(since), [since])
@@ -47,7 +30,7 @@ export function CallsPage() {
   const isFiltered = Object.keys(given).length > 0 || since !== undefined
   const calls = useCalls(project.id, query, live !== 'off' && given.id === undefined)
   const ignored = useIgnoredFields(project.id)
-  const clear = Object.fromEntries(FILTERS.filter((name) => name !== 'live').map((name) => [name, '']))
+  const clear = Object.fromEntries(CALL_FILTERS.filter((name) => name !== 'live').map((name) => [name, '']))
   return (
     <>
       <PageHeader
@@ -73,7 +56,7 @@ export function CallsPage() {
         }
       />
       {ignored.isOpen && <IgnoredFieldsList fields={ignored.fields} />}
-      <Filters filters={filters} onChange={setFilters} onClear={isFiltered && (() => setFilters(clear))} />
+      <CallFilterBar filters={filters} onChange={setFilters} onClear={isFiltered && (() => setFilters(clear))} />
       <DataTable
         label="Calls"
         columns={columnsFor(project.id)}
@@ -93,111 +76,13 @@ export function CallsPage() {
               </Button>
             }
           >
-            Few calls fit these filters. Searched back to {formatTime(calls.searchedTo)}.
+            Few calls match these filters. Searched back to {formatTime(calls.searchedTo)}.
           </Notice>
         </div>
       )}
     </>
   )
 }
-
-/** A key without its value, or the other way round, is not asked for yet. */
-function withoutHalfPair({
-  metadata_key: key,
-  metadata_value: value,
-  ...others
-}: Chosen<FilterName>): Chosen<FilterName> {
-  if (key === undefined || value === undefined) return others
-  return { ...others, metadata_key: key, metadata_value: value }
-}
-
-function sinceOf(since: string | undefined): string | undefined {
-  const backMs = SINCE[since ?? '']
-  return backMs === undefined ? undefined : new Date(Date.now() - backMs).toISOString()
-}
-
-type FilterName = (typeof FILTERS)[number]
-
-interface FiltersProps {
-  filters: Chosen<FilterName>
-  onChange(changes: Chosen<FilterName>): void
-  onClear: (() => void) | false
-}
-
-function Filters({ filters, onChange, onClear }: FiltersProps) {
-  const project = useProject()
-  const { data } = useApi('GET /api/projects/:project/call-filters', { params: { project: project.id } })
-  const set = (name: FilterName) => (value: string | undefined) => onChange({ [name]: value ?? '' })
-  return (
-    <FilterBar onClear={onClear}>
-      <FilterInput label="Request or completion id" placeholder="Request id" value={filters.id} onChange={set('id')} />
-      <FilterChoice label="Time" all="Any time" value={filters.since} onChange={set('since')} options={SINCES} />
-      <FilterChoice
-        label="Outcome"
-        all="All outcomes"
-        value={filters.outcome}
-        onChange={set('outcome')}
-        options={OUTCOMES}
-      />
-      <FilterChoice
-        label="Model"
-        all="All models"
-        value={filters.model}
-        onChange={set('model')}
-        options={(data?.models ?? []).toSorted().map((model) => ({ value: model, label: model }))}
-      />
-      <FilterChoice
-        label="Key"
-        all="All keys"
-        value={filters.key}
-        onChange={set('key')}
-        options={(data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-      />
-      <FilterChoice
-        label="Streamed"
-        all="Any delivery"
-        value={filters.streamed}
-        onChange={set('streamed')}
-        options={STREAMED}
-      />
-      <FilterChoice label="Cost" all="Any cost" value={filters.min_cost} onChange={set('min_cost')} options={COSTS} />
-      <span className="flex gap-2 max-sm:w-full">
-        <FilterInput label="Metadata key" value={filters.metadata_key} onChange={set('metadata_key')} />
-        <FilterInput label="Metadata value" value={filters.metadata_value} onChange={set('metadata_value')} />
-      </span>
-      {filters.conversation !== undefined && (
-        <FilterInput label="Conversation id" value={filters.conversation} onChange={set('conversation')} />
-      )}
-    </FilterBar>
-  )
-}
-
-/** As wide with its options as before they are known: filters must not move when those arrive. */
-function FilterChoice(props: FilterSelectProps) {
-  return (
-    <span className="w-30 max-sm:w-[calc(50%-0.25rem)] [&_select]:w-full [&>span]:w-full">
-      <FilterSelect {...props} />
-    </span>
-  )
-}
-
-const SINCES = [
-  { value: '1h', label: 'Last hour' },
-  { value: '24h', label: 'Last 24 hours' },
-  { value: '7d', label: 'Last 7 days' },
-  { value: '30d', label: 'Last 30 days' },
-]
-const OUTCOMES = [
-  { value: 'completed', label: 'Completed' },
-  { value: 'failed', label: 'Failed' },
-  { value: 'hung_up', label: 'Caller hung up' },
-  { value: 'hold_used_up', label: 'Credit ran out' },
-]
-const STREAMED = [
-  { value: 'true', label: 'Streamed' },
-  { value: 'false', label: 'Not streamed' },
-]
-const COSTS = ['0.001', '0.01', '0.1', '1'].map((value) => ({ value, label: `From $${value}` }))
 
 function LiveButton({
   isWanted,
@@ -212,7 +97,7 @@ function LiveButton({
     <Button
       aria-pressed={isWanted}
       className="w-24"
-      title={isWanted ? 'Asks for new calls every two seconds' : 'New calls are not asked for'}
+      title={isWanted ? 'Refreshes every two seconds' : 'Not refreshing'}
       icon={<Radio aria-hidden className={isLive ? 'text-good' : 'text-faint'} />}
       onClick={() => onChange(!isWanted)}
     >
@@ -225,21 +110,35 @@ function columnsFor(projectId: string): Column<CallItem>[] {
   return [
     {
       label: 'When',
-      isTitle: true,
-      width: 'w-44',
+      compact: 4,
+      width: 'w-40',
       cell: ({ id, beganAt }) => (
-        <Link to={`/projects/${projectId}/calls/${id}`} aria-label={`Call of ${formatTime(beganAt)}`}>
-          <Time iso={beganAt} />
+        <Link to={`/projects/${projectId}/calls/${id}`} aria-label={`Call of ${formatTimeInUtc(beganAt)}`}>
+          <Time iso={beganAt} as="moment" />
         </Link>
       ),
     },
-    { label: 'Outcome', cell: (call) => <CallStatus call={call} /> },
-    { label: 'Model', cell: ({ model }) => <span className="block max-w-52 truncate">{model}</span> },
-    { label: 'Endpoint', cell: ({ endpoint }) => endpoint.replace('/v1/', '') },
+    { label: 'Outcome', compact: 3, cell: (call) => <CallStatus call={call} /> },
+    {
+      label: 'Model',
+      compact: 1,
+      cell: ({ model }) => <span className="block truncate sm:max-w-52">{model}</span>,
+    },
+    {
+      label: 'Endpoint',
+      // The last word is enough to tell them apart, and leaves room for what the call cost.
+      cell: ({ endpoint }) => <span title={endpoint}>{endpoint.replace('/v1/', '').replace('/completions', '')}</span>,
+    },
     {
       label: 'Key',
       cell: ({ keyName }) =>
-        keyName === null ? <Nothing label="deleted" /> : <span className="block max-w-36 truncate">{keyName}</span>,
+        keyName === null ? (
+          <Nothing label="deleted" />
+        ) : (
+          <span className="block max-w-36 truncate" title={keyName}>
+            {keyName}
+          </span>
+        ),
     },
     {
       label: 'Input',
@@ -249,7 +148,13 @@ function columnsFor(projectId: string): Column<CallItem>[] {
     { label: 'Output', align: 'right', cell: ({ tokens }) => <Tokens count={tokens.output + tokens.reasoning} /> },
     { label: 'First token', align: 'right', cell: ({ firstTokenMs }) => <Duration ms={firstTokenMs} /> },
     { label: 'Duration', align: 'right', cell: ({ durationMs }) => <Duration ms={durationMs} /> },
-    { label: 'Charged', align: 'right', cell: ({ chargedNanos }) => <Money nanos={chargedNanos} /> },
+    {
+      label: 'Charged',
+      align: 'right',
+      compact: 2,
+      amountOf: ({ chargedNanos }) => chargedNanos,
+      cell: ({ chargedNanos }, decimals) => <Money nanos={chargedNanos} decimals={decimals} />,
+    },
   ]
 }
 
@@ -263,12 +168,14 @@ function NoCalls({ isFiltered }: { isFiltered: boolean }) {
   return (
     <EmptyState
       icon={List}
-      title={isFiltered ? 'No call fits these filters' : 'No calls yet'}
+      title={isFiltered ? 'No calls match these filters' : 'No calls yet'}
       action={!isFiltered && start}
     >
       {isFiltered
-        ? 'Choose a longer time or fewer filters. Requests that were refused before they reached a model are not listed.'
-        : 'As soon as your site asks a model something, the call appears here by itself.'}
+        ? 'Choose a longer time or fewer filters.'
+        : 'As soon as your site calls a model, the call appears here.'}{' '}
+      Requests that were refused before they reached a model are under{' '}
+      <Link to={`/projects/${project.id}/refused-requests`}>Refused requests</Link>.
     </EmptyState>
   )
 }
@@ -276,7 +183,7 @@ function NoCalls({ isFiltered }: { isFiltered: boolean }) {
 function NotYet() {
   return (
     <EmptyState icon={List} title="Nothing found so far">
-      The search stopped early so that the page stays fast. It can go on from there.
+      The search stopped early to keep the page fast. It can continue from there.
     </EmptyState>
   )
 }

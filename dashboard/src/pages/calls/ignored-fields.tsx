@@ -43,7 +43,8 @@ export function IgnoredFieldsList({ fields }: { fields: IgnoredField[] }) {
   return (
     <div className="mb-6 flex flex-col gap-3">
       <Notice tone="warn">
-        Requests of the last 30 days had fields that nobody reads, and were answered as if these had not been sent.
+        Requests in the last 30 days had fields that Parley does not know. They were answered as if those fields had not
+        been sent.
       </Notice>
       <DataTable label="Ignored fields" columns={COLUMNS} rows={fields} keyOf={({ name }) => name} empty={null} />
     </div>

@@ -9,7 +9,7 @@ export function MetadataCard({ call, projectId }: { call: CallDetail; projectId:
   return (
     <Card
       title="Metadata"
-      description="What your app sent along with this call. A value leads to all calls that have it."
+      description="What your app sent with this call. Select a value to see every call that has it."
     >
       <dl className="grid grid-cols-[minmax(0,auto)_minmax(0,1fr)] gap-x-6 gap-y-2 text-sm">
         {call.metadata.map(({ key, value }) => (

@@ -7,6 +7,7 @@ export const pages = [
     scope: 'project',
     path: 'calls',
     label: 'Calls',
+    keywords: 'requests log errors failures latency',
     component: lazyRouteComponent(() => import('./calls-page.tsx'), 'CallsPage'),
     nav: { group: 'observe', order: 35, icon: List },
   }),

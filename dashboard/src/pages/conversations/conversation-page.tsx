@@ -14,6 +14,7 @@ import { useIsMarkdownReady } from '../../components/safe-markdown.tsx'
 import { Skeleton, SkeletonLines } from '../../components/skeleton.tsx'
 import { EmptyState, ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
+import { formatCounted } from '../../formats.ts'
 import { useApi, useApiList, type List } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { Count } from '../usage/count.tsx'
@@ -110,8 +111,8 @@ function Actions({ id, back }: { id: string; back: string }) {
         typed={id}
         onConfirm={confirm}
       >
-        What was said is erased and cannot be brought back. Its calls stay in the log and in the ledger, without text.
-        The id answers with status 404 from then on.
+        Its text is erased and cannot be restored. Its calls stay in the log and the ledger, without text. From then on,
+        the id returns 404.
       </ConfirmDialog>
     </>
   )
@@ -163,10 +164,12 @@ function TextNotice({ days, messages }: { days: number; messages: Message[] }) {
   return (
     <div className="mb-6">
       <Notice>
-        {hasExpired ? 'Some of the text was deleted when its time had passed. ' : 'Some of the text was not kept. '}
+        {hasExpired
+          ? 'Some of the text was deleted when its retention period ended. '
+          : 'Some of the text was not kept. '}
         {days === 0
           ? 'This project keeps no text of conversations.'
-          : `This project keeps text for ${days} ${days === 1 ? 'day' : 'days'}.`}
+          : `This project keeps text for ${formatCounted(days, 'day')}.`}
       </Notice>
     </div>
   )
@@ -178,8 +181,8 @@ function Messages({ list, projectId }: { list: List<Message>; projectId: string 
   if (!list.items || !isReady) return <SkeletonLines count={12} />
   if (list.items.length === 0) {
     return (
-      <EmptyState icon={MessagesSquare} title="Nothing was said">
-        The calls of this conversation have left no messages.
+      <EmptyState icon={MessagesSquare} title="No messages">
+        The calls of this conversation left no messages.
       </EmptyState>
     )
   }

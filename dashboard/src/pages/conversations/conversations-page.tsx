@@ -13,6 +13,7 @@ import { formatCount, formatCountExactly } from '../../formats.ts'
 import { pagingOf, useApi, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { Count } from '../usage/count.tsx'
+import { MessageSearch } from './message-search.tsx'
 
 type Conversation = Item<'GET /api/projects/:project/conversations'>
 
@@ -31,25 +32,30 @@ export function ConversationsPage() {
       <PageHeader
         title="Conversations"
         context={project.name}
-        description="What was said under each x-conversation-id, newest activity first."
+        description="Messages grouped by x-conversation-id, latest activity first."
       />
-      <FilterBar onClear={filters.id !== undefined && (() => setFilters({ id: '' }))}>
-        <FilterInput label="Conversation id" value={filters.id} onChange={(id) => setFilters({ id: id ?? '' })} />
-      </FilterBar>
-      <DataTable
-        label="Conversations"
-        columns={columnsFor(pathOf)}
-        rows={list.items}
-        keyOf={({ id }) => id}
-        {...pagingOf(list)}
-        onRowClick={(row) => void navigate({ to: pathOf(row) } as never)}
-        empty={
-          <EmptyState icon={MessagesSquare} title={filters.id ? 'No conversation has this id' : 'No conversations yet'}>
-            Send the header <code className="font-mono text-sm">x-conversation-id</code> with your calls: those with the
-            same id are one conversation here.
-          </EmptyState>
-        }
-      />
+      <MessageSearch>
+        <FilterBar onClear={filters.id !== undefined && (() => setFilters({ id: '' }))}>
+          <FilterInput label="Conversation id" value={filters.id} onChange={(id) => setFilters({ id: id ?? '' })} />
+        </FilterBar>
+        <DataTable
+          label="Conversations"
+          columns={columnsFor(pathOf)}
+          rows={list.items}
+          keyOf={({ id }) => id}
+          {...pagingOf(list)}
+          onRowClick={(row) => void navigate({ to: pathOf(row) } as never)}
+          empty={
+            <EmptyState
+              icon={MessagesSquare}
+              title={filters.id ? 'No conversation has this id' : 'No conversations yet'}
+            >
+              Send the header <code className="font-mono text-sm">x-conversation-id</code> with your calls. Calls with
+              the same id form one conversation here.
+            </EmptyState>
+          }
+        />
+      </MessageSearch>
       {settings?.contentRetentionDays === 0 && (
         <div className="mt-4">
           <Notice action={<SettingsLink projectId={project.id} />}>
@@ -84,8 +90,13 @@ function columnsFor(pathOf: (row: Conversation) => string): Column<Conversation>
       label: 'Cost',
       align: 'right',
       width: 'w-28',
-      cell: ({ chargedNanos }) =>
-        chargedNanos === null ? <Nothing label="not counted yet" /> : <Money nanos={chargedNanos} />,
+      amountOf: ({ chargedNanos }) => chargedNanos,
+      cell: ({ chargedNanos }, decimals) =>
+        chargedNanos === null ? (
+          <Nothing label="not counted yet" />
+        ) : (
+          <Money nanos={chargedNanos} decimals={decimals} />
+        ),
     },
     {
       label: 'Last activity',

@@ -1,6 +1,7 @@
 import { ChevronRight, Wrench } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Item } from '../../api.ts'
+import { CarriedRecommendation } from '../../components/carried-recommendation.tsx'
 import { classes } from '../../components/classes.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Duration, Money, Time, Tokens } from '../../components/figures.tsx'
@@ -51,10 +52,11 @@ function Reply({ message, projectId }: { message: Message; projectId: string }) 
         <Body message={message} isMarkdown />
         {message.toolCalls.map((call) => (
           <Folded key={call.id} icon={<Wrench className="size-3.5" aria-hidden />} title={call.name} hint="tool call">
-            <CodeBlock code={indented(call.arguments)} title="arguments" />
+            <CodeBlock code={indented(call.arguments)} title="arguments" language="json" />
           </Folded>
         ))}
       </div>
+      {message.recommendation && <CarriedRecommendation carried={message.recommendation} />}
       {message.call && <Costs call={message.call} projectId={projectId} />}
     </li>
   )
@@ -75,7 +77,7 @@ function Costs({ call, projectId }: { call: NonNullable<Message['call']>; projec
 
 const GONE = {
   not_kept: 'The text was not kept.',
-  expired: 'The text was deleted when its time had passed.',
+  expired: 'The text was deleted when its retention period ended.',
 }
 
 function Body({ message, isMarkdown = false }: { message: Message; isMarkdown?: boolean }) {
@@ -94,7 +96,7 @@ function Body({ message, isMarkdown = false }: { message: Message; isMarkdown?: 
 
 function Part({ part, isMarkdown }: { part: Message['parts'][number]; isMarkdown: boolean }) {
   if (part.kind === 'image') return <NotLoadedImage address={part.address} />
-  if (part.kind === 'other') return <p className="text-muted italic">Something of the kind {part.text}.</p>
+  if (part.kind === 'other') return <p className="text-muted italic">Content of type {part.text}.</p>
   return isMarkdown ? <SafeMarkdown text={part.text} /> : <PlainText text={part.text} />
 }
 

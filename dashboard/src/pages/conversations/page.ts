@@ -7,6 +7,7 @@ export const pages = [
     scope: 'project',
     path: 'conversations',
     label: 'Conversations',
+    keywords: 'messages chats text history search',
     component: lazyRouteComponent(() => import('./conversations-page.tsx'), 'ConversationsPage'),
     nav: { group: 'observe', order: 40, icon: MessagesSquare },
   }),

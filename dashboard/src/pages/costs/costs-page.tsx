@@ -1,35 +1,33 @@
+import { useNavigate } from '@tanstack/react-router'
 import { Download, Receipt } from 'lucide-react'
-import { addressOf, type Reply } from '../../api.ts'
+import { useState } from 'react'
+import { addressOf } from '../../api.ts'
 import { changeOf } from '../../change.ts'
 import { buttonClasses } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Chart } from '../../components/chart.tsx'
-import { Swatch } from '../../components/swatch.tsx'
 import { coloursOf } from '../../components/chart-colours.ts'
-import { DataTable, type Column } from '../../components/data-table.tsx'
-import { Money, Nothing, Time, Tokens } from '../../components/figures.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { Money, Nothing } from '../../components/figures.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
-import { Link } from '../../components/link.tsx'
+import type { Target } from '../../components/link.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { Stat } from '../../components/stat.tsx'
 import { EmptyState, ErrorState } from '../../components/states.tsx'
+import { callsAt, fullDays, LEAST_COST, momentSpan, type CallFilters } from '../../calls-address.ts'
+import { lastsInWords, NO_PACE } from '../../credit-lasts.ts'
 import { useFilters } from '../../filters.ts'
-import { formatMoneyExactly } from '../../formats.ts'
+import { formatCounted, formatMoneyExactly } from '../../formats.ts'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { TOKEN_CLASSES } from '../../token-classes.ts'
-import { Count } from '../usage/count.tsx'
+import { comparedWords } from '../usage/compared.ts'
 import { RangeFilter } from '../usage/range-filter.tsx'
 import { RANGE_FILTERS } from '../usage/ranges.ts'
-import { chartOf } from '../usage/shown.ts'
+import { chartOf, OTHER, type Usage } from '../usage/shown.ts'
 import { Updated } from '../usage/usage-view.tsx'
 import { useSpan } from '../usage/use-span.ts'
-import { daysInWords } from './days-left.ts'
-import { UnitPrice } from './unit-price.tsx'
-
-type Costs = Reply<'GET /api/projects/:project/costs'>
-type ModelCosts = Costs['models'][number]
-type Price = Costs['prices'][number]
+import { modelColumns, priceColumns, type Costs, type Price } from './cost-columns.tsx'
 
 const EVERY_MS = 30_000
 
@@ -48,13 +46,15 @@ export function CostsPage() {
   const used = useApi('GET /api/projects/:project/call-filters', { params })
   const colours = coloursOf(used.data?.models ?? [])
   const { data } = costs
+  const pickIn = usePick()
   const isEmpty = data?.models.length === 0
+  const callsOf = (more: CallFilters) => callsAt(project.id, { from: data?.from, to: data?.to, ...more })
   return (
     <>
       <PageHeader
         title="Costs"
         context={project.name}
-        description="What the calls of this project cost, by model and kind of token, and how long the credit lasts."
+        description="What this project’s calls cost, by model and token type, and how long the credit will last."
         action={
           <a href={addressOf('GET /api/projects/:project/costs.csv', call)} download className={buttonClasses()}>
             <Download aria-hidden /> CSV
@@ -77,13 +77,13 @@ export function CostsPage() {
                 <NoCosts />
               </div>
             ) : (
-              <Chart data={usage.data && chartOf(usage.data, 'spend', colours)} />
+              <Chart data={usage.data && { ...chartOf(usage.data, 'spend', colours), onPick: pickIn(usage.data) }} />
             )}
           </Card>
           {!isEmpty && (
             <DataTable
-              label="Spend by model and kind of token"
-              columns={modelColumns(colours)}
+              label="Spend by model and token type"
+              columns={modelColumns(data, colours, (model) => callsOf({ model }))}
               rows={data?.models}
               keyOf={({ model }) => model}
               skeletonRows={4}
@@ -91,7 +91,7 @@ export function CostsPage() {
             />
           )}
           {data && !isEmpty && <Sum data={data} />}
-          <Prices prices={data?.prices} colours={colours} />
+          <Prices prices={data?.prices} colours={colours} leadTo={callsOf} />
         </div>
       )}
     </>
@@ -100,84 +100,61 @@ export function CostsPage() {
 
 function Totals({ data }: { data: Costs | undefined }) {
   const project = useProject()
-  const before = Number(data?.previousChargedNanos ?? 0)
-  const days = data?.forecast.daysLeft
+  const [openedMs] = useState(() => Date.now())
+  const delta = data && changeOf(Number(data.total.chargedNanos), Number(data.previousChargedNanos))
+  // Before the first call nothing was spent, and where something was there is a number.
+  const words = data && comparedWords({ from: data.from, to: data.to, delta, previousCalls: 1 })
+  const days = data?.forecast.daysLeft ?? null
+  const charged = data && callsAt(project.id, { from: data.from, to: data.to, min_cost: LEAST_COST })
   return (
     <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       <Stat
         label="Spent"
         value={data && <Money nanos={data.total.chargedNanos} />}
-        delta={data && changeOf(Number(data.total.chargedNanos), before)}
-        note={before > 0 && 'vs before'}
+        delta={delta}
+        note={words && <span className="truncate max-sm:sr-only">{words}</span>}
+        leadsTo={charged}
       />
       <Stat
         label="Average per call"
         value={data && (data.averageNanos === null ? <Nothing /> : <Money nanos={data.averageNanos} />)}
-        note={data && `${data.billedCalls.toLocaleString('en-GB')} charged`}
+        note={data && `${formatCounted(data.billedCalls, 'call')} charged`}
+        leadsTo={charged}
       />
       <Stat
         label="Per day, last 7 days"
         value={data && <Money nanos={data.forecast.perDayNanos} />}
         note="full days in UTC"
+        leadsTo={callsAt(project.id, { ...fullDays(7, openedMs), min_cost: LEAST_COST })}
       />
       <Stat
         label="Credit lasts"
-        value={data && (days == null ? <Nothing label="unknown" /> : daysInWords(days))}
-        note={
-          data && (
-            <span>
-              <Money nanos={data.forecast.availableNanos} /> available{' '}
-              <Link to={`/projects/${project.id}/wallet`} className="max-lg:hidden">
-                Wallet
-              </Link>
-            </span>
-          )
-        }
+        value={data && <span className="inline-block first-letter:uppercase">{lastsInWords(days)}</span>}
+        note={data && (days === null ? NO_PACE : <Available nanos={data.forecast.availableNanos} />)}
+        leadsTo={{ to: `/projects/${project.id}/wallet` }}
       />
     </div>
   )
 }
 
-function modelColumns(colours: Map<string, string>): Column<ModelCosts>[] {
-  return [
-    { label: 'Model', isTitle: true, cell: ({ model }) => <ModelName model={model} colours={colours} /> },
-    { label: 'Calls', align: 'right', cell: ({ calls }) => <Count of={calls} /> },
-    ...TOKEN_CLASSES.map(([name, label]): Column<ModelCosts> => ({
-      label,
-      align: 'right',
-      cell: ({ classes }) => (classes[name].tokens === 0 ? <Nothing /> : <ClassCost {...classes[name]} />),
-    })),
-    {
-      label: 'Per call',
-      align: 'right',
-      cell: ({ averageNanos }) => (averageNanos === null ? <Nothing /> : <Money nanos={averageNanos} />),
-    },
-    {
-      label: 'Spend',
-      align: 'right',
-      cell: ({ chargedNanos }) => <Money nanos={chargedNanos} className="font-medium" />,
-    },
-  ]
-}
-
-function ModelName({ model, colours }: { model: string; colours: Map<string, string> }) {
+function Available({ nanos }: { nanos: string }) {
   return (
-    <span className="flex items-center gap-2">
-      <Swatch colour={colours.get(model) ?? 'var(--chart-6)'} />
-      <span className="truncate">{model}</span>
+    <span>
+      <Money nanos={nanos} /> available
     </span>
   )
 }
 
-function ClassCost({ tokens, nanos }: { tokens: number; nanos: string }) {
-  return (
-    <span className="block">
-      <Money nanos={nanos} />
-      <span className="block text-xs text-muted">
-        <Tokens count={tokens} />
-      </span>
-    </span>
-  )
+/** A bar of the chart leads to its calls. */
+function usePick() {
+  const project = useProject()
+  const navigate = useNavigate()
+  return ({ every }: Usage) =>
+    (at: string, model?: string) => {
+      if (model === OTHER) return
+      const filters = { ...momentSpan(at, every), min_cost: LEAST_COST }
+      void navigate(callsAt(project.id, model === undefined ? filters : { ...filters, model }) as never)
+    }
 }
 
 /** The exact identity behind the rounded numbers: nothing is left unexplained. */
@@ -186,8 +163,9 @@ function Sum({ data: { total } }: { data: Costs }) {
   return (
     <p className="text-sm text-muted">
       Exactly: {formatMoneyExactly(classes)} for tokens
-      {' + '}
-      {formatMoneyExactly(total.roundingNanos)} because each call is rounded up to a billionth of a dollar
+      {total.roundingNanos !== '0' && (
+        <> + {formatMoneyExactly(total.roundingNanos)} because each call is rounded up to a billionth of a dollar</>
+      )}
       {total.notChargedNanos !== '0' && (
         <> − {formatMoneyExactly(total.notChargedNanos)} that exceeded what was set aside and is not charged</>
       )}
@@ -200,13 +178,19 @@ function Sum({ data: { total } }: { data: Costs }) {
 
 function NoCosts() {
   return (
-    <EmptyState icon={Receipt} title="Nothing was spent in this time">
+    <EmptyState icon={Receipt} title="Nothing was spent in this period">
       Each call is charged by its tokens, at the price that was in effect when it began.
     </EmptyState>
   )
 }
 
-function Prices({ prices, colours }: { prices: Price[] | undefined; colours: Map<string, string> }) {
+interface PricesProps {
+  prices: Price[] | undefined
+  colours: Map<string, string>
+  leadTo(filters: CallFilters): Target
+}
+
+function Prices({ prices, colours, leadTo }: PricesProps) {
   if (prices?.length === 0) return null
   return (
     <section aria-labelledby="prices">
@@ -214,11 +198,11 @@ function Prices({ prices, colours }: { prices: Price[] | undefined; colours: Map
         Prices that were charged
       </h2>
       <p className="mb-3 text-sm text-muted">
-        Dollars per million tokens. A call keeps the price of the moment in which it began.
+        Dollars per million tokens. A call keeps the price in effect when it began.
       </p>
       <DataTable
         label="Prices"
-        columns={priceColumns(colours)}
+        columns={priceColumns(prices ?? [], colours, leadTo)}
         rows={prices}
         keyOf={({ version }) => version}
         skeletonRows={4}
@@ -226,18 +210,4 @@ function Prices({ prices, colours }: { prices: Price[] | undefined; colours: Map
       />
     </section>
   )
-}
-
-function priceColumns(colours: Map<string, string>): Column<Price>[] {
-  return [
-    { label: 'Model', isTitle: true, cell: ({ model }) => <ModelName model={model} colours={colours} /> },
-    { label: 'In effect from', cell: ({ effectiveFrom }) => <Time iso={effectiveFrom} /> },
-    ...TOKEN_CLASSES.map(([name, label]): Column<Price> => ({
-      label,
-      align: 'right',
-      cell: ({ price }) => <UnitPrice nanos={price[name]} />,
-    })),
-    { label: 'Calls', align: 'right', cell: ({ calls }) => <Count of={calls} /> },
-    { label: 'Spend', align: 'right', cell: ({ chargedNanos }) => <Money nanos={chargedNanos} /> },
-  ]
 }

@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'project',
   path: 'costs',
   label: 'Costs',
+  keywords: 'spend prices money tokens',
   component: lazyRouteComponent(() => import('./costs-page.tsx'), 'CostsPage'),
   nav: { group: 'observe', order: 32, icon: Receipt },
 })

@@ -1,7 +1,6 @@
-import { formatMoneyExactly } from '../../formats.ts'
+import { exactDecimalsOf, formatMoneyFixed } from '../../formats.ts'
 
-/** `$3.375`: a price is never rounded, because people multiply with it. */
-export function UnitPrice({ nanos }: { nanos: string }) {
-  const exact = formatMoneyExactly(nanos)
-  return <span className="tabular">{exact.replace(/(\.\d\d\d*?)0+$/, '$1')}</span>
+/** `$3.375`: a price is never rounded, because people multiply with it. In a column all have the same decimals. */
+export function UnitPrice({ nanos, decimals }: { nanos: string; decimals?: number }) {
+  return <span className="tabular">{formatMoneyFixed(nanos, decimals ?? exactDecimalsOf([nanos]))}</span>
 }

@@ -13,6 +13,7 @@ import { useProject } from '../../session.ts'
 import { ChangeDomainDialog } from './change-domain-dialog.tsx'
 import type { Domain } from './domain.ts'
 import { FileProof, NamesCard, RecordProof } from './proofs.tsx'
+import { SandboxCard } from './sandbox-card.tsx'
 import { StandingCard } from './standing-card.tsx'
 
 /** Somebody may be looking at the page until it turns green. */
@@ -29,7 +30,7 @@ export function DomainPage() {
     { everyMs: isWaiting ? WAITING_EVERY_MS : SETTLED_EVERY_MS },
   )
   useFreshProject(domain.data)
-  const actions = project.may('developer') && (
+  const actions = !project.isSandbox && project.may('developer') && (
     <>
       {project.may('admin') && <Button onClick={() => setChanging(true)}>Change domain</Button>}
       <CheckButton projectId={project.id} isWaiting={isWaiting} />
@@ -40,7 +41,12 @@ export function DomainPage() {
       <PageHeader
         title="Domain"
         context={project.name}
-        description={`Where ${project.name} is published. Calls are served once you have proven that the domain is yours.`}
+        docs="console"
+        description={
+          project.isSandbox
+            ? 'A sandbox has a name of the operator’s, so that your first call does not wait for DNS.'
+            : `Where ${project.name} is published. Calls are answered once you have verified that the domain is yours.`
+        }
         action={actions}
       />
       <div className="flex max-w-4xl flex-col gap-6">
@@ -58,6 +64,14 @@ export function DomainPage() {
 }
 
 function Proven({ domain }: { domain: Domain }) {
+  const project = useProject()
+  if (project.isSandbox)
+    return (
+      <>
+        <StandingCard domain={domain} />
+        <SandboxCard />
+      </>
+    )
   return (
     <>
       <StandingCard domain={domain} />
@@ -97,7 +111,7 @@ function CheckButton({ projectId, isWaiting }: { projectId: string; isWaiting: b
     const onSuccess = ({ state, displayName }: Domain) =>
       state === 'verified'
         ? toast(`${displayName} is verified.`)
-        : toast('No proof was found yet. See below what was.', 'bad')
+        : toast('No proof was found yet. The page says what the check saw.', 'bad')
     check.mutate({ params: { project: projectId } }, { onSuccess, onError: toastError })
   }
   return (

@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'project',
   path: 'domain',
   label: 'Domain',
+  keywords: 'verify dns record txt website',
   component: lazyRouteComponent(() => import('./domain-page.tsx'), 'DomainPage'),
   nav: { group: 'build', order: 15, icon: Globe },
 })

@@ -6,7 +6,7 @@ import type { Domain } from './domain.ts'
 /** A row of label and value. `code` is copied, so it never wraps. */
 function Line({ label, text, name }: { label: string; text: string; name: string }) {
   return (
-    <div className="grid items-center gap-x-4 gap-y-1 sm:grid-cols-[6rem_minmax(0,1fr)]">
+    <div className="grid grid-cols-[minmax(0,1fr)] items-center gap-x-4 gap-y-1 sm:grid-cols-[6rem_minmax(0,1fr)]">
       <span className="text-sm text-muted">{label}</span>
       <CopyField text={text} label={name} />
     </div>
@@ -18,19 +18,19 @@ export function RecordProof({ domain: { record } }: { domain: Domain }) {
     <Card
       title={
         <>
-          Prove it by a DNS record <Badge>recommended</Badge>
+          Verify with a DNS record <Badge>recommended</Badge>
         </>
       }
-      description="Add this TXT record where the DNS of your domain is managed. It changes nothing for your visitors."
+      description="Add this TXT record where you manage the DNS of your domain. It changes nothing for your visitors."
     >
       <div className="flex flex-col gap-3">
         <Line label="Type" text="TXT" name="record type" />
         <Line label="Name" text={record.name} name="record name" />
         <Line label="Value" text={record.value} name="record value" />
         <p className="text-sm text-muted">
-          Many DNS forms add <span className="font-mono text-ink">.{record.zone}</span> by themselves: there, write only{' '}
-          <span className="font-mono break-all text-ink">{record.host}</span> as the name. Keep the record as long as
-          the project is in use.
+          Many DNS providers add <span className="font-mono text-ink">.{record.zone}</span> automatically: if yours
+          does, enter only <span className="font-mono break-all text-ink">{record.host}</span> as the name. Keep the
+          record for as long as the project is in use.
         </p>
       </div>
     </Card>
@@ -40,8 +40,8 @@ export function RecordProof({ domain: { record } }: { domain: Domain }) {
 export function FileProof({ domain: { file } }: { domain: Domain }) {
   return (
     <Card
-      title="Or by a file on your website"
-      description="For those who cannot change the DNS. A public text file over https, without a redirect, that holds this content and nothing else."
+      title="Or with a file on your website"
+      description="If you cannot change your DNS: a public text file, served over HTTPS without a redirect, with exactly this content."
     >
       <div className="flex flex-col gap-3">
         <Line label="Address" text={file.url} name="file address" />
@@ -58,8 +58,8 @@ export function NamesCard({ domain: { displayName, twin } }: { domain: Domain })
     <Card title="With or without www">
       <p className="text-muted">
         <span className="font-mono break-all text-ink">{displayName}</span> and{' '}
-        <span className="font-mono break-all text-ink">{twin}</span> are two different names. This project stands for
-        the first, and only a proof for that very name counts. Which of the two your visitors see makes no difference to
+        <span className="font-mono break-all text-ink">{twin}</span> are two different names. This project uses the
+        first, and only proof for that exact name counts. Which of the two your visitors see makes no difference to
         calls.
       </p>
     </Card>

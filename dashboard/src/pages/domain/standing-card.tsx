@@ -37,14 +37,27 @@ export function StandingCard({ domain }: { domain: Domain }) {
             <Time iso={domain.lapsedAt} />
           </Fact>
         )}
-        <Fact label="Last check">{domain.checkedAt ? <Time iso={domain.checkedAt} as="age" /> : 'Not yet'}</Fact>
+        <Fact label="Last check">
+          {domain.checkedAt ? (
+            <Time iso={domain.checkedAt} as="age" />
+          ) : needsNoProof(domain) ? (
+            'Not needed'
+          ) : (
+            'Not yet'
+          )}
+        </Fact>
         <Fact label="Next check">
           <NextCheck domain={domain} />
         </Fact>
       </dl>
-      {domain.provenBy !== 'operator' && <LastSeen domain={domain} />}
+      {!needsNoProof(domain) && <LastSeen domain={domain} />}
     </Card>
   )
+}
+
+/** The operator has vouched for it, or it is the operator's own. */
+function needsNoProof({ provenBy }: Domain): boolean {
+  return provenBy === 'operator' || provenBy === 'sandbox'
 }
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {
@@ -60,9 +73,10 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
 const SOON_MS = 15_000
 const TICK_MS = 5_000
 
-function NextCheck({ domain: { nextCheckAt, provenBy } }: { domain: Domain }) {
+function NextCheck({ domain }: { domain: Domain }) {
+  const { nextCheckAt } = domain
   const now = useSyncExternalStore(everyTick, currentTick)
-  if (provenBy === 'operator') return <>Not needed</>
+  if (needsNoProof(domain)) return <>Not needed</>
   if (nextCheckAt === null) return <>When you ask for it</>
   if (Date.parse(nextCheckAt) - now < SOON_MS) return <>In a moment</>
   return <Time iso={nextCheckAt} as="age" />
@@ -108,7 +122,7 @@ interface SeenProps {
   children?: ReactNode
 }
 
-function Seen({ what, outcome, explanation = 'Not looked for yet.', children }: SeenProps) {
+function Seen({ what, outcome, explanation = 'Not checked yet.', children }: SeenProps) {
   const { icon: Icon, ink } = MARKS[outcome ?? 'absent']
   return (
     <div className="flex items-start gap-2.5 py-1">

@@ -52,7 +52,7 @@ export function EndUserActions({ user, everyone, onChanged }: EndUserActionsProp
           of={name}
           values={user.limits.values}
           {...(everyone && { otherwise: everyone })}
-          description="In force at once, instead of what holds for every end user. A field that is empty keeps that."
+          description="Takes effect immediately and overrides the limits for every end user. An empty field keeps the shared limit."
           save={save}
           onClose={close}
         />
@@ -64,9 +64,8 @@ export function EndUserActions({ user, everyone, onChanged }: EndUserActionsProp
         verb="Erase end user"
         onConfirm={confirm}
       >
-        The label, the sums of their calls, their limits and what was counted for them are erased and cannot be brought
-        back. Calls and charges stay in the log and in the ledger, without a name. With another call for them they are
-        listed again, as somebody new.
+        Their label, totals, limits and counters are erased and cannot be restored. Calls and charges stay in the log
+        and the ledger, without a name. If you make another call for them, they are listed as someone new.
       </ConfirmDialog>
     </>
   )

@@ -21,7 +21,13 @@ export function endUserColumns({ mayChange, everyone, onChanged }: ColumnOptions
     { label: 'Budget', width: 'w-64', cell: (user) => <Tightest user={user} /> },
     { label: 'Calls', align: 'right', width: 'w-20', cell: ({ calls30d }) => <Count of={Number(calls30d)} /> },
     { label: 'Tokens', align: 'right', width: 'w-24', cell: ({ tokens30d }) => <Tokens count={tokens30d} /> },
-    { label: '30 days', align: 'right', width: 'w-24', cell: ({ spent30dNanos }) => <Money nanos={spent30dNanos} /> },
+    {
+      label: '30 days',
+      align: 'right',
+      width: 'w-24',
+      amountOf: ({ spent30dNanos }) => spent30dNanos,
+      cell: ({ spent30dNanos }, decimals) => <Money nanos={spent30dNanos} decimals={decimals} />,
+    },
     {
       label: 'Last seen',
       align: 'right',
@@ -51,7 +57,7 @@ function Name({ user }: { user: EndUser }) {
         className={classes('block truncate text-xs font-normal text-muted', label !== null && 'font-mono')}
         title={id}
       >
-        {label === null ? 'No label was sent' : id}
+        {label === null ? 'No label' : id}
       </span>
     </span>
   )

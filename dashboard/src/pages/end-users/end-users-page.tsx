@@ -12,7 +12,7 @@ import { SearchForm } from './search-form.tsx'
 
 const EVERY_MS = 15_000
 const NOTE =
-  'Calls, tokens and spend are those of the last 30 days, in UTC and with today. Parley keeps a keyed digest of your id, never the id itself.'
+  'Calls, tokens and spend cover the last 30 days in UTC, including today. Parley keeps a keyed digest of your id, never the id itself.'
 
 export function EndUsersPage() {
   const project = useProject()
@@ -35,7 +35,7 @@ export function EndUsersPage() {
       <PageHeader
         title="End users"
         context={project.name}
-        description="The people your app makes calls for, last seen first: what they use, and what each may use."
+        description="The people your app makes calls for, last seen first: what they use, and what they may use."
       />
       <SearchForm
         isBusy={search.isPending}
@@ -52,8 +52,8 @@ export function EndUsersPage() {
           keyOf={({ id }) => id}
           note={NOTE}
           empty={
-            <EmptyState icon={SearchX} title="Nobody found">
-              Write your own id for them as you send it, all of it, or a part of their label.
+            <EmptyState icon={SearchX} title="No one found">
+              Enter the complete id that you send for them, or part of their label.
             </EmptyState>
           }
         />
@@ -76,14 +76,15 @@ function NobodyYet({ curl, projectId }: { curl: string | undefined; projectId: s
   return (
     <div className="pb-8">
       <EmptyState icon={ContactRound} title="No end users yet">
-        Say whom a call is for with the header <code className="font-mono text-sm">x-end-user-id</code>, and they are
-        listed here within seconds. Then one of them can be kept from using up what is meant for all, under{' '}
+        Say who a call is for with the header <code className="font-mono text-sm">x-end-user-id</code>, and they appear
+        here within seconds. You can then cap what each of them may use, under{' '}
         <Link to={`/projects/${projectId}/limits`}>Limits</Link>.
       </EmptyState>
       {curl && (
         <CodeBlock
           className="mx-auto -mt-4 max-w-2xl max-sm:mx-4"
-          title="A call for customer-17, whom you call Grace"
+          title="A call for customer-17, labelled Grace"
+          language="sh"
           code={curlForEndUser(curl)}
         />
       )}

@@ -1,17 +1,43 @@
-import { Check, PartyPopper } from 'lucide-react'
+import { Check, CircleCheck, PartyPopper } from 'lucide-react'
+import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { classes } from '../../components/classes.ts'
 import { Duration, Money, Time, Tokens } from '../../components/figures.tsx'
 import { Link } from '../../components/link.tsx'
 import { toastError } from '../../components/toast.tsx'
 import { useChange } from '../../queries.ts'
-import { useProject } from '../../session.ts'
+import { useMe, useProject } from '../../session.ts'
 import { stepsOf, type BriefCall, type Onboarding, type Step } from './onboarding.ts'
 
-/** What leads from an empty account to the first answered call. It stays until all of it is done. */
+/**
+ * What leads from an empty account to the first answered call. Done before the page was opened, it is one line, so that the
+ * figures come first; done while somebody looks at it, it stays as it is, so that nothing moves.
+ */
 export function FirstSteps({ steps: onboarding }: { steps: Onboarding }) {
+  const { installation } = useMe()
+  const steps = stepsOf(onboarding, installation)
+  const isOver = steps.every(({ isDone }) => isDone)
+  const [wasOver] = useState(isOver)
+  return isOver && wasOver ? <AllSet /> : <StepList onboarding={onboarding} steps={steps} />
+}
+
+function AllSet() {
   const project = useProject()
-  const steps = stepsOf(onboarding)
+  return (
+    <section
+      aria-label="First steps"
+      className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 rounded-lg border border-line bg-surface px-5 py-1.5 shadow-card"
+    >
+      <CircleCheck className="size-4 shrink-0 text-good" aria-hidden />
+      <h2 className="font-medium">All set</h2>
+      <p className="min-w-0 flex-1 text-sm text-muted">Your project answers calls.</p>
+      {project.may('developer') && <DismissButton />}
+    </section>
+  )
+}
+
+function StepList({ onboarding, steps }: { onboarding: Onboarding; steps: Step[] }) {
+  const project = useProject()
   const done = steps.filter(({ isDone }) => isDone).length
   const isOver = done === steps.length
   const next = steps.find(({ isDone }) => !isDone)
@@ -30,7 +56,7 @@ export function FirstSteps({ steps: onboarding }: { steps: Onboarding }) {
         {steps.map((step, n) => (
           <li key={step.id} className="border-b border-line last:border-b-0">
             <StepRow step={step} number={n + 1} isNext={step === next} />
-            {step.id === 'request' && <FirstRequest call={onboarding.call} />}
+            {step.id === 'request' && <FirstRequest {...onboarding} />}
           </li>
         ))}
       </ol>
@@ -57,7 +83,7 @@ function DismissButton() {
       isBusy={dismiss.isPending}
       onClick={() => dismiss.mutate({ params: { project: project.id } }, { onError: toastError })}
     >
-      Put this away
+      Dismiss
     </Button>
   )
 }
@@ -93,8 +119,16 @@ function StepRow({ step, number, isNext }: { step: Step; number: number; isNext:
   )
 }
 
+/** How the call ended decides over words and colour alike: a stream that broke midway has the status 200, too. */
+function lookOf({ call, isAnswered }: CallOfSteps): { box: string; ink: string } {
+  if (!isAnswered) return { box: 'bg-bad-soft', ink: 'text-bad' }
+  return call?.outcome === 'completed' ? { box: 'bg-good-soft', ink: 'text-good' } : { box: 'bg-sunken', ink: '' }
+}
+
+type CallOfSteps = Pick<Onboarding, 'call' | 'isAnswered'>
+
 /** Of the same height before and after, so that nothing moves when the call arrives. */
-function FirstRequest({ call }: { call: BriefCall | null }) {
+function FirstRequest({ call, isAnswered }: CallOfSteps) {
   const box = 'mx-5 mb-3 flex h-24 items-center overflow-hidden rounded-md border px-4 sm:ml-13 sm:h-14'
   if (call === null)
     return (
@@ -103,26 +137,25 @@ function FirstRequest({ call }: { call: BriefCall | null }) {
         Waiting for your first request…
       </div>
     )
+  const look = lookOf({ call, isAnswered })
   return (
-    <div
-      role="status"
-      className={classes(box, 'border-line text-sm', call.status === 200 ? 'bg-good-soft' : 'bg-bad-soft')}
-    >
-      <CallLine call={call} />
+    <div role="status" className={classes(box, 'border-line text-sm', look.box)}>
+      {/* Another call is another line: the words of one do not move to the places of the other's. */}
+      <CallLine key={call.id} call={call} ink={look.ink} />
     </div>
   )
 }
 
-function CallLine({ call }: { call: BriefCall }) {
+function CallLine({ call, ink }: { call: BriefCall; ink: string }) {
   const project = useProject()
   return (
     <p className="flex w-full flex-wrap items-center gap-x-4 gap-y-0.5">
-      <span className={classes('font-medium', call.status === 200 ? 'text-good' : 'text-bad')}>
-        {call.status === 200 ? 'Received' : call.title}
+      <span className={classes('font-medium', ink)}>
+        {call.outcome === 'completed' ? 'Received' : call.title}
         <span className="sr-only">: </span>
       </span>
       <code className="truncate font-mono text-xs">{call.model}</code>
-      <Tokens count={call.inputTokens + call.outputTokens} unit="tokens" />
+      <Tokens count={call.inputTokens + call.outputTokens} isNamed />
       <Money nanos={call.chargedNanos} />
       <Duration ms={call.durationMs} />
       <span className="text-muted">

@@ -7,9 +7,9 @@ import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { areAllDone } from './onboarding.ts'
-import { HomeFigures } from './home-figures.tsx'
 import { RecentFailures } from './recent-failures.tsx'
-import { SpendCards } from './spend-cards.tsx'
+import { SpendHero } from './spend-hero.tsx'
+import { TopModels } from './top-models.tsx'
 
 /** A first call that was just made is seen within two seconds. */
 const WAITING_MS = 1_500
@@ -45,9 +45,11 @@ export function HomePage() {
             <ErrorState error={home.error} onRetry={() => void home.refetch()} />
           ) : (
             <>
-              <HomeFigures home={home.data} />
-              <SpendCards home={home.data} />
-              <RecentFailures home={home.data} />
+              <SpendHero home={home.data} />
+              <div className="grid gap-6 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)] lg:items-start">
+                <RecentFailures home={home.data} />
+                <TopModels home={home.data} />
+              </div>
             </>
           )}
         </div>

@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'project',
   path: '',
   label: 'Home',
+  keywords: 'overview dashboard start',
   component: lazyRouteComponent(() => import('./home-page.tsx'), 'HomePage'),
   nav: { group: 'project', order: 0, icon: House },
 })

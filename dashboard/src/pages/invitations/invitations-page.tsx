@@ -28,12 +28,12 @@ export function InvitationsPage() {
     >
       {!user.emailVerified && (
         <Notice tone="warn">
-          Confirm your e-mail address first: invitations to {user.email} appear here afterwards.
+          Confirm your email address first: invitations to {user.email} appear here afterwards.
         </Notice>
       )}
       {error && data === undefined && <ErrorState error={error} onRetry={() => void refetch()} />}
       {data === undefined && !error && <SkeletonLines count={2} />}
-      {data?.items.length === 0 && user.emailVerified && <Notice>No invitation waits for {user.email}.</Notice>}
+      {data?.items.length === 0 && user.emailVerified && <Notice>No pending invitation for {user.email}.</Notice>}
       <ul className="mt-4 flex flex-col gap-4 first:mt-0">
         {data?.items.map((invitation) => (
           <InvitationCard key={invitation.id} invitation={invitation} />
@@ -56,7 +56,7 @@ function InvitationCard({ invitation }: { invitation: Invitation }) {
       else await api('POST /api/me/invitations/:invitation/decline', { params })
       await client.invalidateQueries({ queryKey: ['GET /api/me/invitations'] })
       await readMeAgain(client)
-      toast(verb === 'accept' ? `You now work with ${invitation.publisher}.` : 'The invitation is declined.')
+      toast(verb === 'accept' ? `You have joined ${invitation.publisher}.` : 'The invitation is declined.')
       if (verb === 'accept') await navigate({ to: '/' })
     } catch (error) {
       toastError(error)

@@ -98,7 +98,7 @@ const WORDS = {
   deactivate: {
     title: (name: string) => `Deactivate ${name}?`,
     verb: 'Deactivate',
-    what: 'Calls with this pair are refused with 401 within two seconds, until somebody activates it again.',
+    what: 'Calls with this pair are refused with 401 within two seconds, until someone activates it again.',
     done: (name: string) => `${name} is inactive.`,
   },
   delete: {

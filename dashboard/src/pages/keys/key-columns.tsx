@@ -17,7 +17,13 @@ export function keyColumns(options: { mayChange: boolean; onRolled(pair: NewKeyP
       cell: ({ lastUsedAt }) =>
         lastUsedAt === null ? <span className="text-muted">never</span> : <Time iso={lastUsedAt} as="age" />,
     },
-    { label: '30 days', align: 'right', width: 'w-24', cell: ({ spent30dNanos }) => <Money nanos={spent30dNanos} /> },
+    {
+      label: '30 days',
+      align: 'right',
+      width: 'w-24',
+      amountOf: ({ spent30dNanos }) => spent30dNanos,
+      cell: ({ spent30dNanos }, decimals) => <Money nanos={spent30dNanos} decimals={decimals} />,
+    },
     { label: 'Status', width: 'w-40', cell: (pair) => <KeyState pair={pair} mayChange={options.mayChange} /> },
     {
       label: 'Actions',
@@ -38,7 +44,7 @@ function Name({ pair: { name, createdBy, createdAt, replacedBy } }: { pair: KeyP
           {replacedBy !== null && <span className="font-normal text-muted"> (old pair)</span>}
         </span>
         <span className="block truncate text-sm font-normal text-muted">
-          <Time iso={createdAt} as="age" />
+          Created <Time iso={createdAt} as="age" />
           {createdBy !== null && ` by ${createdBy}`}
         </span>
       </span>

@@ -7,6 +7,7 @@ import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { useDialogInAddress } from '../../filters.ts'
 import { useApi } from '../../queries.ts'
 import { useProject, type CurrentProject } from '../../session.ts'
 import { keyColumns } from './key-columns.tsx'
@@ -20,7 +21,7 @@ const EVERY_MS = 15_000
 export function KeysPage() {
   const project = useProject()
   const client = useQueryClient()
-  const [isCreating, setCreating] = useState(false)
+  const [isCreating, setCreating] = useDialogInAddress('new-key-pair')
   /** Held here and nowhere else: closing the dialog is the end of the secret. */
   const [made, setMade] = useState<NewKeyPair>()
   const keys = useApi('GET /api/projects/:project/keys', { params: { project: project.id } }, { everyMs: EVERY_MS })
@@ -46,7 +47,8 @@ export function KeysPage() {
       <PageHeader
         title="API keys"
         context={project.name}
-        description="What your servers sign their calls with: a publishable and a secret key, always sent together."
+        docs="quick-start"
+        description="What your servers identify themselves with: a publishable and a secret key, always sent together."
         action={create}
       />
       {obstacle && (
@@ -64,23 +66,23 @@ export function KeysPage() {
         skeletonRows={3}
         empty={
           <EmptyState icon={KeyRound} title="No key pairs yet" action={mayCreate && create}>
-            A key pair proves to Parley that a call comes from your servers. Make one for each place that makes calls.
+            A key pair proves to Parley that a call comes from your servers. Create one for each place that makes calls.
           </EmptyState>
         }
       />
       {keys.data && keys.data.items.length > 0 && (
         <p className="mt-3 text-sm text-muted">
-          “Last used” is updated every minute. “30 days” is what was spent with the pair, today included, in UTC.
+          “Last used” is updated every minute. “30 days” is what was spent with the pair in UTC, including today.
         </p>
       )}
-      {isCreating && <NewKeyDialog onClose={() => setCreating(false)} onCreated={show} />}
+      {isCreating && mayCreate && !made && <NewKeyDialog onClose={() => setCreating(false)} onCreated={show} />}
       {made && <ShownOnceDialog pair={made} onClose={forget} />}
     </>
   )
 }
 
 function Obstacle({ of, project }: { of: 'account' | 'domain'; project: CurrentProject }) {
-  if (of === 'account') return <Notice tone="warn">Key pairs can be made once the account is activated.</Notice>
+  if (of === 'account') return <Notice tone="warn">You can create key pairs once the account is activated.</Notice>
   const link = (
     <Link to={`/projects/${project.id}/domain`} look="secondary">
       Verify the domain
@@ -88,7 +90,8 @@ function Obstacle({ of, project }: { of: 'account' | 'domain'; project: CurrentP
   )
   return (
     <Notice tone="warn" action={link}>
-      Key pairs can be made once <strong>{project.domain}</strong> is verified. Until then, calls are refused with 403.
+      You can create key pairs once <strong>{project.domain}</strong> is verified. Until then, calls are refused with
+      403.
     </Notice>
   )
 }

@@ -31,7 +31,7 @@ export function NewKeyDialog({ onClose, onCreated }: { onClose(): void; onCreate
           name="name"
           label="Name"
           hint="What uses it, such as “web server” or “nightly import”."
-          rules={{ required: 'Write a name.', maxLength: { value: 100, message: 'At most 100 characters.' } }}
+          rules={{ required: 'Enter a name.', maxLength: { value: 100, message: 'At most 100 characters.' } }}
         >
           {(field) => <Input {...field} autoComplete="off" />}
         </FormField>

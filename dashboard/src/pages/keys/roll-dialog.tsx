@@ -8,7 +8,7 @@ import { useProject } from '../../session.ts'
 import type { KeyPair, NewKeyPair } from './key-pair.ts'
 
 const OVERLAPS = [
-  { value: '0', label: 'Not at all: end it at once' },
+  { value: '0', label: 'Not at all: end it now' },
   { value: '3600', label: '1 hour' },
   { value: '86400', label: '24 hours' },
   { value: '604800', label: '7 days' },
@@ -37,14 +37,14 @@ export function RollDialog({ pair, onClose, onRolled }: RollDialogProps) {
       isOpen
       onClose={onClose}
       title={`Roll ${pair.name}`}
-      description="Makes a new pair of the same name. The old pair works on for a while, so that you can replace it everywhere without an outage."
+      description="Creates a new pair with the same name. The old pair keeps working for a while, so that you can replace it everywhere without an outage."
     >
       <Form form={form} onSubmit={roll}>
         <FormField
           form={form}
           name="overlap"
           label="The old pair works for another"
-          hint="If somebody else may have the secret, end it at once."
+          hint="If someone else may have the secret, end it now."
         >
           {(field) => <Select {...field} options={OVERLAPS} />}
         </FormField>

@@ -66,6 +66,7 @@ export function ShownOnceDialog({ pair, onClose }: { pair: NewKeyPair; onClose()
         />
         <CodeBlock
           title="Try it: copies with your keys, and streams an answer"
+          language="sh"
           code={curlOf(pair)}
           shown={curlOf(shown)}
         />

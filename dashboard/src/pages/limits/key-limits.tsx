@@ -77,7 +77,7 @@ function Name({ pair: { name, publishableKey, pairs } }: { pair: LimitedKey }) {
       <span className="block font-mono text-xs font-normal break-all text-muted">{publishableKey}</span>
       {pairs > 1 && (
         <span className="block text-xs font-normal text-muted">
-          {pairs === 2 ? 'And the pair that it replaced.' : `And the ${pairs - 1} pairs that it replaced.`}
+          {pairs === 2 ? 'Includes the pair it replaced.' : `And the ${pairs - 1} pairs it replaced.`}
         </span>
       )}
     </span>

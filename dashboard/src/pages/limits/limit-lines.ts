@@ -16,7 +16,7 @@ export const BUDGET_LABELS: Record<Budget['period'], string> = {
 export const RATE_LABELS: Record<Rate['name'], string> = {
   requests: 'Requests per minute',
   tokens: 'Tokens per minute',
-  calls: 'Calls at the same time',
+  calls: 'Concurrent calls',
 }
 
 /** How much of a bar is filled, from 0 to 1. Of nothing, everything is used. */

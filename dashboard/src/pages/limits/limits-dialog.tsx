@@ -46,7 +46,7 @@ export function LimitsDialog({ of, values, otherwise, description, save, onClose
   async function submit(texts: LimitTexts): Promise<void> {
     await save(limitsOf(texts))
     onClose()
-    toast(`The limits of ${of} are saved.`)
+    toast(`Limits of ${of} saved.`)
   }
   const actions = (
     <>
@@ -67,7 +67,7 @@ export function LimitsDialog({ of, values, otherwise, description, save, onClose
             <LimitField key={name} form={form} name={name} placeholder={placeholderOf(name)} />
           ))}
         </Group>
-        <Group title="Rates" hint="A call beyond them is refused with status 429 and may be sent again.">
+        <Group title="Rates" hint="Calls above them are refused with status 429 and can be retried.">
           {RATE_FIELDS.map((name) => (
             <LimitField key={name} form={form} name={name} placeholder={placeholderOf(name)} />
           ))}
@@ -97,8 +97,8 @@ interface LimitFieldProps {
 function LimitField({ form, name, placeholder }: LimitFieldProps) {
   const isMoney = name.endsWith('Nanos')
   const validate = isMoney
-    ? (text: string) => isBudget(text) || 'Write an amount like 25 or 12.50.'
-    : (text: string) => isRate(text) || 'Write a whole number, at least 1.'
+    ? (text: string) => isBudget(text) || 'Enter an amount like 25 or 12.50.'
+    : (text: string) => isRate(text) || 'Enter a whole number, at least 1.'
   return (
     <FormField form={form} name={name} label={LABELS[name]} rules={{ validate }}>
       {(field) => (

@@ -26,6 +26,7 @@ export function LimitsPage() {
       <PageHeader
         title="Limits"
         context={project.name}
+        docs="limits"
         description="The most that calls may use: hard budgets in money, and rates."
       />
       {error && !data ? (
@@ -61,15 +62,22 @@ function Loaded({ limits }: { limits: Limits }) {
           title="This project"
           description="All its key pairs and end users together."
           action={
-            project.may('admin') && <EditButton of="this project" onClick={() => setSubject({ scope: 'project' })} />
+            project.may('admin') &&
+            !project.isSandbox && <EditButton of="this project" onClick={() => setSubject({ scope: 'project' })} />
           }
         >
           <div className="flex flex-col gap-5">
-            <Part title="Yours">
-              <LimitBars {...own} />
-            </Part>
+            {!project.isSandbox && (
+              <Part title="Yours">
+                <LimitBars {...own} />
+              </Part>
+            )}
             <Part title="Set by the operator">
-              <LimitBars rates={operator.rates} budgets={[]} />
+              {project.isSandbox ? (
+                <LimitBars rates={[...operator.rates, ...own.rates]} budgets={own.budgets} />
+              ) : (
+                <LimitBars rates={operator.rates} budgets={[]} />
+              )}
             </Part>
           </div>
         </Card>
@@ -105,7 +113,7 @@ function EndUsersCard({ values, onEdit }: { values: LimitValues; onEdit(): void 
       title="Each end user"
       description={
         <>
-          Each by itself, unless one has limits of its own: see{' '}
+          Each end user separately, unless one has their own: see{' '}
           <Link to={`/projects/${project.id}/end-users`}>End users</Link>.
         </>
       }

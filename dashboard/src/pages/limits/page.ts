@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'project',
   path: 'limits',
   label: 'Limits',
+  keywords: 'budget rate cap quota',
   component: lazyRouteComponent(() => import('./limits-page.tsx'), 'LimitsPage'),
   nav: { group: 'money', order: 52, icon: Gauge },
 })

@@ -47,12 +47,12 @@ export function ControlsCard({ controls: form, settings }: { controls: ControlsF
     const { mode } = await change.mutateAsync({ params: { project: project.id }, body })
     form.reset(values)
     const isEnded = settings.mode === 'on' && mode === 'off'
-    toast(isEnded ? 'Saved. Monetization is off now: it is for a general audience only.' : 'The controls are saved.')
+    toast(isEnded ? 'Saved. Monetization is off now: it is for a general audience only.' : 'Controls saved.')
   }
   const footer = (
     <>
       <p className="text-sm text-muted">
-        {mayChange ? 'Takes effect within seconds.' : 'Only owners and admins change this.'}
+        {mayChange ? 'Takes effect within seconds.' : 'Only owners and admins can change this.'}
       </p>
       <Button
         type="submit"
@@ -66,7 +66,11 @@ export function ControlsCard({ controls: form, settings }: { controls: ControlsF
     </>
   )
   return (
-    <Card title="When and what" description="How often, how closely, and what may be recommended." footer={footer}>
+    <Card
+      title="Frequency and relevance"
+      description="How often, how close a match, and what may be recommended."
+      footer={footer}
+    >
       <Form form={form} onSubmit={save} id="controls">
         <fieldset disabled={!mayChange} className="flex min-w-0 flex-col gap-6">
           <Audience form={form} isOn={settings.mode === 'on'} />
@@ -88,18 +92,18 @@ export function ControlsCard({ controls: form, settings }: { controls: ControlsF
 }
 
 function Audience({ form, isOn }: { form: ControlsForm; isOn: boolean }) {
-  const hint = `Recommendations are for a general audience only.${isOn ? ' Another one switches them off.' : ''}`
+  const hint = `Recommendations are for a general audience only.${isOn ? ' Choosing another audience switches them off.' : ''}`
   return (
-    <FormField form={form} name="audience" label="Who reads the replies" hint={hint}>
+    <FormField form={form} name="audience" label="Audience" hint={hint}>
       {(field) => <Select {...field} options={AUDIENCES} className="max-w-60" />}
     </FormField>
   )
 }
 
 const TURNS = [
-  { name: 'firstTurn', label: 'Not before reply', most: 50, hint: '1: also the first one.' },
-  { name: 'minTurnGap', label: 'Distance between two', most: 50, hint: 'In replies. 1: every one may.' },
-  { name: 'maxPerConversation', label: 'Most in a conversation', most: 20, hint: 'Each offer once.' },
+  { name: 'firstTurn', label: 'Start at reply', most: 50, hint: '1 includes the first.' },
+  { name: 'minTurnGap', label: 'Minimum gap', most: 50, hint: 'In replies. 1 allows every reply.' },
+  { name: 'maxPerConversation', label: 'Maximum per conversation', most: 20, hint: 'Each offer appears once.' },
 ] as const
 
 function Turns({ form }: { form: ControlsForm }) {
@@ -131,8 +135,8 @@ function Floor({ form }: { form: ControlsForm }) {
       form={form}
       name="floorNanos"
       label="Floor price per click in US dollars"
-      hint="What an advertiser has to pay at least. A high floor means fewer recommendations."
-      rules={{ validate: (text) => parseMoney(text) !== undefined || 'Write an amount like 0.10.' }}
+      hint="The least an advertiser must pay. A higher floor means fewer recommendations."
+      rules={{ validate: (text) => parseMoney(text) !== undefined || 'Enter an amount like 0.10.' }}
     >
       {(field) => <Input {...field} inputMode="decimal" className="max-w-40 font-mono" />}
     </FormField>
@@ -145,21 +149,21 @@ const WORD_LISTS = [
     label: 'Blocked categories',
     noun: 'category',
     placeholder: 'Such as Toys, or Electronics > Audio',
-    hint: 'Everything whose category begins like this.',
+    hint: 'Subcategories are blocked too.',
   },
   {
     name: 'blockedDomains',
     label: 'Blocked domains',
     noun: 'domain',
     placeholder: 'Such as competitor.com',
-    hint: 'No offer that leads there, or to a part of it.',
+    hint: 'No offers that link there, or to a subdomain.',
   },
   {
     name: 'excludedTopics',
     label: 'Excluded topics',
     noun: 'topic',
     placeholder: 'Such as election',
-    hint: 'A conversation in which one of these words is used stays free of recommendations.',
+    hint: 'Conversations that use one of these words get no recommendations.',
   },
 ] as const
 

@@ -9,15 +9,15 @@ const WORDS: Record<Exclude<Monetization['matcher'], 'ready'>, [what: string, wh
   starting: ['The matcher is starting.', 'Until it is ready, replies come without recommendations.'],
   switched_off: [
     'The matcher has switched itself off.',
-    'A check has failed, and the operator of this installation sees which. Replies come without recommendations.',
+    'A check failed; the operator of this installation can see which. Replies come without recommendations.',
   ],
   absent: [
     'No matcher is running.',
-    'Nobody looks for offers, so replies come without recommendations. The operator of this installation can start one.',
+    'Nothing looks for offers, so replies come without recommendations. The operator of this installation can start a matcher.',
   ],
   no_offers: [
     'There are no offers yet.',
-    'The matcher runs, and no advertiser of this installation has anything to recommend.',
+    'The matcher is running, but no advertiser on this installation has an offer yet.',
   ],
 }
 

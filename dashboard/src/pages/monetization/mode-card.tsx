@@ -11,7 +11,7 @@ import { useProject } from '../../session.ts'
 import { CHANGED, type Mode, type Monetization } from './monetization.ts'
 
 const MODES: { mode: Mode; label: string; icon: LucideIcon; what: string }[] = [
-  { mode: 'off', label: 'Off', icon: Power, what: 'Replies are what the model wrote. Nothing is looked for.' },
+  { mode: 'off', label: 'Off', icon: Power, what: 'Replies stay as the model wrote them. No offers are matched.' },
   { mode: 'test', label: 'Test', icon: FlaskConical, what: 'Offers are matched and counted. Readers see nothing.' },
   { mode: 'on', label: 'On', icon: Eye, what: 'Where an offer fits, a reply ends with one recommendation.' },
 ]
@@ -73,11 +73,11 @@ function Remarks({ mode, obstacle, mayChange }: { mode: Mode; obstacle: string |
   if (mayChange && obstacle === null) return null
   return (
     <div className="mt-3 flex flex-col gap-2 text-sm text-muted">
-      {!mayChange && <p>Only owners and admins change this.</p>}
+      {!mayChange && <p>Only owners and admins can change this.</p>}
       {obstacle !== null && mode !== 'on' && <p>{obstacle}</p>}
       {obstacle !== null && mode === 'on' && (
         <Notice tone="warn">
-          <span className="text-ink">Readers are shown nothing meanwhile. {obstacle}</span>
+          <span className="text-ink">Readers see nothing in the meantime. {obstacle}</span>
         </Notice>
       )}
     </div>
@@ -136,8 +136,8 @@ function Consequences({ label, domain }: { label: string; domain: string }) {
         <code className="font-mono text-sm whitespace-nowrap">x-monetization: off</code>.
       </li>
       <li>
-        You answer for your audience: that {domain} is not made for children or teenagers, and that what it tells its
-        readers about advertising is right.
+        You are responsible for your audience: that {domain} is not made for children or teenagers, and that what it
+        tells its readers about advertising is accurate.
       </li>
       <li>You can switch it off here at any time.</li>
     </ul>

@@ -26,7 +26,8 @@ export function MonetizationPage() {
       <PageHeader
         title="Monetization"
         context={project.name}
-        description="Replies that may end with one labelled recommendation of a product that fits the conversation."
+        docs="monetization"
+        description="Let replies end with one labelled recommendation for a product that fits the conversation."
       />
       {error && !data ? (
         <ErrorState error={error} onRetry={() => void refetch()} />

@@ -1,6 +1,9 @@
 import type { Reply } from '../../api.ts'
+import { callsAt } from '../../calls-address.ts'
 import { classes } from '../../components/classes.ts'
-import { formatCount, formatCountExactly, formatShare } from '../../formats.ts'
+import { FigureLink } from '../../components/link.tsx'
+import { formatCount, formatCountExactly, formatCounted, formatShare } from '../../formats.ts'
+import { useProject } from '../../session.ts'
 
 type Outcomes = Reply<'GET /api/projects/:project/monetization/outcomes'>
 type Outcome = Outcomes['outcomes'][number]
@@ -32,7 +35,7 @@ export function OutcomeChart({ outcomes }: { outcomes: Outcomes }) {
           {formatShare(recommended / calls)}
         </span>
         <span className="text-muted">
-          {formatCount(recommended)} of {formatCount(calls)} calls {verbOf(outcomes)} given a recommendation
+          {formatCount(recommended)} of {formatCounted(calls, 'call')} {verbOf(outcomes)} given a recommendation
         </span>
       </p>
       <div aria-hidden className="flex h-3 gap-0.5 overflow-hidden rounded-sm">
@@ -84,7 +87,7 @@ export function OutcomeTable({ outcomes }: { outcomes: Outcomes }) {
       <tbody>
         {/* What readers saw comes first, then whatever happened most. */}
         {outcomes.outcomes.toSorted(recommendedFirst).map((each) => (
-          <OutcomeRow key={each.title} outcome={each} all={outcomes.calls} most={most} />
+          <OutcomeRow key={each.title} outcome={each} from={outcomes.from} all={outcomes.calls} most={most} />
         ))}
       </tbody>
     </table>
@@ -101,7 +104,15 @@ const ROW = classes(
   'max-sm:grid max-sm:grid-cols-[minmax(0,1fr)_auto_auto] max-sm:px-5 max-sm:py-3',
 )
 
-function OutcomeRow({ outcome, all, most }: { outcome: Outcome; all: number; most: number }) {
+interface OutcomeRowProps {
+  outcome: Outcome
+  from: string
+  all: number
+  most: number
+}
+
+function OutcomeRow({ outcome, from, all, most }: OutcomeRowProps) {
+  const project = useProject()
   const { title, explanation, advice, calls } = outcome
   const { fill, label } = kindOf(outcome.kind)
   return (
@@ -119,7 +130,13 @@ function OutcomeRow({ outcome, all, most }: { outcome: Outcome; all: number; mos
         </p>
       </td>
       <td className="tabular px-3 py-2.5 text-right max-sm:p-0" title={formatCountExactly(calls)}>
-        {formatCount(calls)}
+        {outcome.outcome === null ? (
+          formatCount(calls)
+        ) : (
+          <FigureLink {...callsAt(project.id, { from, recommendation: outcome.outcome })} of={`calls: ${title}`}>
+            {formatCount(calls)}
+          </FigureLink>
+        )}
       </td>
       <td className="py-2.5 pr-5 pl-3 max-sm:p-0">
         <Share share={calls / all} length={calls / most} fill={fill} />

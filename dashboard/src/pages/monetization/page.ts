@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'project',
   path: 'monetization',
   label: 'Monetization',
+  keywords: 'recommendations ads earn revenue offers',
   component: lazyRouteComponent(() => import('./monetization-page.tsx'), 'MonetizationPage'),
   nav: { group: 'money', order: 55, icon: HandCoins },
 })

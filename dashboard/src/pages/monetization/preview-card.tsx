@@ -32,14 +32,14 @@ export function PreviewCard({ settings }: { settings: Monetization }) {
   const change = useChange('PATCH /api/projects/:project/monetization', [...CHANGED])
   const isChanged = label !== settings.label || format !== settings.format
   function save(): void {
-    const saved = { onSuccess: () => toast('The label is saved.'), onError: toastError }
+    const saved = { onSuccess: () => toast('Label saved.'), onError: toastError }
     change.mutate({ params: { project: project.id }, body: { label, format } }, saved)
   }
   return (
-    <Card title="How it looks" description="What readers see, made by the same code as the real ones.">
+    <Card title="How it looks" description="What readers see, rendered by the same code as the real thing.">
       <div className="grid gap-6 lg:grid-cols-[15rem_minmax(0,1fr)]">
         <div className="grid content-start gap-5 sm:grid-cols-2 lg:grid-cols-1">
-          <Field label="Label" hint="Stands first, in front of everything else.">
+          <Field label="Label" hint="Comes first, before everything else.">
             {(control) => (
               <Select
                 {...control}
@@ -50,7 +50,7 @@ export function PreviewCard({ settings }: { settings: Monetization }) {
               />
             )}
           </Field>
-          <Field label="Format" hint="Plain text is for sites that show replies as they come.">
+          <Field label="Format" hint="Plain text is for sites that show replies without formatting.">
             {(control) => (
               <Select
                 {...control}
@@ -66,7 +66,7 @@ export function PreviewCard({ settings }: { settings: Monetization }) {
               Save
             </Button>
             <p className="mt-2 text-sm text-muted">
-              {mayChange ? 'Without a label, nothing can be recommended.' : 'Only owners and admins change this.'}
+              {mayChange ? 'Without a label, nothing can be recommended.' : 'Only owners and admins can change this.'}
             </p>
           </div>
         </div>
@@ -93,7 +93,8 @@ function PreviewOf({ label, format }: { label: string; format: Format }) {
   if (error && !shown) return <ErrorState error={error} onRetry={() => void refetch()} />
   if (!shown || !isMarkdownReady) return <SkeletonLines count={9} className="min-h-80" />
   return (
-    <figure aria-busy={data === undefined} className="min-w-0">
+    // In another format everything has another height: drawn anew, nothing of it moves.
+    <figure key={shown.format} aria-busy={data === undefined} className="min-w-0">
       <div className="overflow-hidden rounded-lg border border-line bg-canvas">
         {/* Reversed, so that the end of a long reply is in sight: the recommendation follows it. */}
         <div
@@ -124,30 +125,29 @@ function Text({ text, format }: { text: string; format: Format }) {
   return format === 'markdown' ? <SafeMarkdown text={text} /> : <PlainText text={text} />
 }
 
+const BECAUSE: Record<NonNullable<Preview['sampleBecause']>, string> = {
+  no_reply: 'No reply of this project is kept that could carry a recommendation.',
+  no_match: 'No offer that you allow fits the latest replies of this project.',
+  no_matcher: 'No matcher answered, so nothing could be looked for.',
+}
+
 /** What of it is real. */
-function Origin({ preview, projectId }: { preview: Preview; projectId: string }) {
-  const { conversation, advertiser } = preview
+function Origin({ preview: { match, sampleBecause }, projectId }: { preview: Preview; projectId: string }) {
   return (
-    <figcaption className="mt-3 flex flex-col gap-1.5 text-sm text-muted">
-      {conversation ? (
-        <span>
+    <figcaption className="mt-3 text-sm text-muted">
+      {match ? (
+        <>
           The reply is from{' '}
-          <Link to={`/projects/${projectId}/conversations/${encodeURIComponent(conversation.id)}`}>
+          <Link to={`/projects/${projectId}/conversations/${encodeURIComponent(match.conversation.id)}`}>
             one of your conversations
           </Link>
-          , <Time iso={conversation.at} as="age" />.
-        </span>
+          , <Time iso={match.conversation.at} as="age" />. The offer of {match.advertiser} is the one that fits it best
+          now, with a relevance of <span className="tabular">{match.relevance.toFixed(2)}</span>.
+        </>
       ) : (
-        <span>
-          <Badge>Sample reply</Badge> No reply of this project is kept that could have a recommendation.
-        </span>
-      )}
-      {advertiser === null ? (
-        <span>
-          <Badge>Sample offer</Badge> There is no offer that you allow yet.
-        </span>
-      ) : (
-        <span>The offer is a real one of {advertiser}, and was not chosen for this reply.</span>
+        <>
+          <Badge>Sample</Badge> A made-up reply and an offer that fits it. {sampleBecause && BECAUSE[sampleBecause]}
+        </>
       )}
     </figcaption>
   )

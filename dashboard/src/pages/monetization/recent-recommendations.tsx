@@ -1,6 +1,7 @@
 import { Sparkles } from 'lucide-react'
-import { Badge, Status } from '../../components/badge.tsx'
+import { Badge } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
+import { CarriedState } from '../../components/carried-recommendation.tsx'
 import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Money, Time } from '../../components/figures.tsx'
 import { Link } from '../../components/link.tsx'
@@ -21,10 +22,10 @@ export function RecentRecommendations({ mode }: { mode: Mode }) {
   return (
     <section aria-labelledby="recent">
       <h2 id="recent" className="text-base font-semibold">
-        {mode === 'test' ? 'What would have been recommended' : 'Recommended lately'}
+        {mode === 'test' ? 'What would have been recommended' : 'Recent recommendations'}
       </h2>
       <p className="mb-3 text-sm text-muted">
-        Newest first. What was said stays in the conversation: here is only what was recommended after it.
+        Newest first. What was said stays in the conversation; only the recommendation is shown here.
       </p>
       <DataTable
         label="Recommendations"
@@ -34,10 +35,10 @@ export function RecentRecommendations({ mode }: { mode: Mode }) {
         {...pagingOf(list)}
         skeletonRows={5}
         empty={
-          <EmptyState icon={Sparkles} title="Nothing was recommended yet">
+          <EmptyState icon={Sparkles} title="No recommendations yet">
             {mode === 'off'
               ? 'In test mode you see here what would be recommended, before any reader does.'
-              : 'Most conversations are about nothing that can be bought. The table above says what each call ended with.'}
+              : 'Most conversations are not about anything to buy. The table above shows how each call ended.'}
           </EmptyState>
         }
       />
@@ -49,7 +50,7 @@ export function RecentRecommendations({ mode }: { mode: Mode }) {
 function columnsFor(projectId: string, blocking: Blocking | undefined): Column<Recommendation>[] {
   return [
     { label: 'Offer', isTitle: true, cell: (row) => <Offer row={row} /> },
-    { label: 'State', width: 'w-28', cell: ({ state }) => <State state={state} /> },
+    { label: 'State', width: 'w-28', cell: ({ state }) => <CarriedState state={state} /> },
     { label: 'Turn', align: 'right', width: 'w-16', cell: ({ turn }) => <span className="tabular">{turn}</span> },
     {
       label: 'Relevance',
@@ -61,7 +62,7 @@ function columnsFor(projectId: string, blocking: Blocking | undefined): Column<R
       label: 'Per click',
       align: 'right',
       width: 'w-24',
-      cell: ({ priceNanos }) => <Money nanos={priceNanos} className="text-earn" />,
+      cell: ({ priceNanos }) => <Money nanos={priceNanos} isCoarse className="text-earn" />,
     },
     { label: 'When', align: 'right', width: 'w-28', cell: ({ at }) => <Time iso={at} as="age" /> },
     {
@@ -107,8 +108,4 @@ function Offer({ row }: { row: Recommendation }) {
       </span>
     </span>
   )
-}
-
-function State({ state }: { state: Recommendation['state'] }) {
-  return state === 'test' ? <Status tone="waiting">Test</Status> : <Status tone="good">Delivered</Status>
 }

@@ -9,7 +9,7 @@ const WORDS: [from: number, words: string][] = [
   [0.7, 'Only very close matches'],
   [0.55, 'Only close matches'],
   [0.01, 'Good matches'],
-  [0, 'Whatever this installation lets through'],
+  [0, 'Anything this installation allows'],
 ]
 const COMPARED = 50
 /** With fewer, a share says nothing. */
@@ -34,7 +34,7 @@ export function RelevanceSlider({ value, onChange, error }: RelevanceSliderProps
       }
       hint={
         <span className="block min-h-10">
-          How close an offer has to be to the conversation. Money never makes up for it. {lately}
+          How close an offer has to be to the conversation. A higher bid never makes up for it. {lately}
         </span>
       }
       error={error}

@@ -63,7 +63,7 @@ export function Results({ settings }: { settings: Monetization }) {
 
 function NothingCounted({ mode }: { mode: Monetization['mode'] }) {
   return (
-    <EmptyState icon={ChartNoAxesColumn} title="No calls in this time">
+    <EmptyState icon={ChartNoAxesColumn} title="No calls in this period">
       {mode === 'off'
         ? 'While monetization is off, nothing is counted. Test mode counts, and shows readers nothing.'
         : 'As soon as a chat call arrives, it is counted here within a minute.'}

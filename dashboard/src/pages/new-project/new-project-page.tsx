@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useForm } from 'react-hook-form'
+import { useForm, useWatch } from 'react-hook-form'
 import { api } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
 import { Field } from '../../components/field.tsx'
@@ -10,6 +10,8 @@ import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { Select } from '../../components/select.tsx'
 import { mayActAs } from '../../page.ts'
+import { toast } from '../../components/toast.tsx'
+import { pastedHost } from '../../pasted-host.ts'
 import { placeOf, readMeAgain, useMe } from '../../session.ts'
 import { FrameCard } from '../../shell/frame-card.tsx'
 
@@ -25,14 +27,16 @@ export function NewProjectPage() {
   async function create({ publisher, ...body }: { publisher: string; name: string; domain: string }): Promise<void> {
     const made = await api('POST /api/publishers/:publisher/projects', { params: { publisher }, body })
     await readMeAgain(client)
+    toast(`${made.name} is created, for ${made.domain}.`)
     await navigate({ to: `/projects/${made.id}` })
   }
 
+  const host = pastedHost(useWatch({ control: form.control, name: 'domain' }))
   const back = project && <Link to="/">Back to {project.name}</Link>
   if (first === undefined) {
     return (
       <FrameCard title="No project yet" below={back}>
-        <Notice>Only owners and admins of a publisher create projects. Ask one of yours.</Notice>
+        <Notice>Only owners and admins can create projects. Ask one of yours.</Notice>
       </FrameCard>
     )
   }
@@ -54,15 +58,19 @@ export function NewProjectPage() {
             )}
           </Field>
         )}
-        <FormField form={form} name="name" label="Name" rules={{ required: 'Write a name.' }}>
+        <FormField form={form} name="name" label="Name" rules={{ required: 'Enter a name.' }}>
           {(field) => <Input {...field} placeholder="Recipes" autoComplete="off" autoFocus />}
         </FormField>
         <FormField
           form={form}
           name="domain"
           label="Domain"
-          hint="Where your site runs. You prove later that it is yours."
-          rules={{ required: 'Write a domain like example.com.' }}
+          hint={
+            host === undefined
+              ? 'Where your site runs. You verify later that it is yours.'
+              : `Takes the host of this address: ${host}`
+          }
+          rules={{ required: 'Enter a domain like example.com.' }}
         >
           {(field) => (
             <Input {...field} placeholder="example.com" inputMode="url" autoCapitalize="none" spellCheck={false} />

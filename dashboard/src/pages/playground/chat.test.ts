@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isRunning, lastOf, problemIn, requestFor, type Settings, type Turn } from './chat.ts'
+import { isRunning, lastOf, openedFrom, problemIn, promptOf, requestFor, type Settings, type Turn } from './chat.ts'
+import { rowsOf } from './use-comparison.ts'
 
 const SETTINGS: Settings = { model: 'sim-small', system: '', temperature: '', maxTokens: '', isStreamed: true }
 
@@ -61,4 +62,46 @@ test('a turn runs until it is done, stopped or failed', () => {
   )
   assert.deepEqual(running, [true, true, false, false, false])
   assert.equal(isRunning(undefined), false)
+})
+
+test('a prompt that is saved and opened again is the same chat, with what is to be asked in the composer', () => {
+  const settings = { ...SETTINGS, system: ' Be brief. ', temperature: '0', maxTokens: '' }
+  const turns = [turn('one', 'first', 'done'), turn('lost', 'half', 'failed')]
+  const asked = promptOf(settings, turns, ' two ')
+  assert.deepEqual(asked, {
+    model: 'sim-small',
+    system: 'Be brief.',
+    messages: [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'first' },
+      { role: 'user', content: 'two' },
+    ],
+    temperature: 0,
+    maxTokens: null,
+    stream: true,
+  })
+  const opened = openedFrom({ ...asked, id: 'x', name: 'x', savedAt: '', savedBy: null })
+  assert.deepEqual(opened.settings, { ...settings, system: 'Be brief.' })
+  assert.equal(opened.draft, 'two')
+  assert.deepEqual(
+    opened.turns.map(({ question, text, state, isShared }) => [question, text, state, isShared]),
+    [['one', 'first', 'done', true]],
+  )
+  assert.deepEqual(promptOf(opened.settings, opened.turns, opened.draft), asked)
+})
+
+test('without a draft the last question is what is asked, and nothing is nothing', () => {
+  const turns = [turn('one', 'first', 'done'), turn('two', 'second', 'done')]
+  assert.deepEqual(
+    promptOf(SETTINGS, turns, ' ').messages.map(({ content }) => content),
+    ['one', 'first', 'two'],
+  )
+  assert.deepEqual(promptOf(SETTINGS, [], '').messages, [])
+})
+
+test('what was said before the comparison stands once, and each answer after it beside the other', () => {
+  const [before, mine, theirs] = [turn('one', 'a', 'done'), turn('two', 'b', 'done'), turn('two', 'c', 'done')]
+  const shared = { ...before, isShared: true as const }
+  assert.deepEqual(rowsOf([before, mine], [shared, theirs]), [{ turns: [before] }, { turns: [mine, theirs] }])
+  assert.deepEqual(rowsOf([before, mine], []), [{ turns: [before] }, { turns: [mine] }])
 })

@@ -23,7 +23,12 @@ export interface Turn {
   refusal?: Refusal
   completionId?: string
   receipt?: Receipt
+  /** Was said before a second model was asked as well, or was saved: both go on from it. */
+  isShared?: true
 }
+
+export type AskedPrompt = Call<'PUT /api/projects/:project/saved-prompts/:prompt'>['body']
+export type SavedPrompt = Reply<'GET /api/projects/:project/saved-prompts/:prompt'>
 
 export function isRunning(turn: Turn | undefined): boolean {
   return turn?.state === 'asking' || turn?.state === 'answering'
@@ -37,24 +42,68 @@ export function lastOf(turns: readonly Turn[]): { earlier: Turn[]; question: str
 
 /** What was said before, without what failed: a model is not asked to go on from an error. */
 export function requestFor(settings: Settings, earlier: readonly Turn[], question: string): Request {
-  const said = earlier
-    .filter(({ text, state }) => text !== '' && state !== 'failed')
-    .flatMap(({ question: asked, text }) => [
-      { role: 'user' as const, content: asked },
-      { role: 'assistant' as const, content: text },
-    ])
   const system = settings.system.trim()
   return {
     model: settings.model,
     messages: [
       ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
-      ...said,
+      ...saidIn(earlier),
       { role: 'user', content: question },
     ],
     temperature: numberIn(settings.temperature),
     maxTokens: numberIn(settings.maxTokens),
     stream: settings.isStreamed,
   }
+}
+
+function saidIn(turns: readonly Turn[]) {
+  return turns
+    .filter(({ text, state }) => text !== '' && state !== 'failed')
+    .flatMap(({ question, text }) => [
+      { role: 'user' as const, content: question },
+      { role: 'assistant' as const, content: text },
+    ])
+}
+
+/** What is saved: the chat, and at its end what is to be asked. That is the draft or, without one, the last question. */
+export function promptOf(settings: Settings, turns: readonly Turn[], draft: string): AskedPrompt {
+  const last = turns.at(-1)
+  const isAsked = draft.trim() === '' && last !== undefined
+  const question = isAsked ? last.question : draft.trim()
+  return {
+    model: settings.model,
+    system: settings.system.trim(),
+    messages: [
+      ...saidIn(isAsked ? turns.slice(0, -1) : turns),
+      ...(question === '' ? [] : [{ role: 'user' as const, content: question }]),
+    ],
+    temperature: numberIn(settings.temperature),
+    maxTokens: numberIn(settings.maxTokens),
+    stream: settings.isStreamed,
+  }
+}
+
+/** The same back again: nothing is asked by opening it. */
+export function openedFrom(prompt: SavedPrompt): { settings: Settings; turns: Turn[]; draft: string } {
+  const { messages, temperature, maxTokens } = prompt
+  const settings = {
+    model: prompt.model,
+    system: prompt.system,
+    temperature: temperature === null ? '' : String(temperature),
+    maxTokens: maxTokens === null ? '' : String(maxTokens),
+    isStreamed: prompt.stream,
+  }
+  const turns: Turn[] = []
+  let draft = ''
+  for (const { role, content } of messages) {
+    if (role === 'user') draft = content
+    else {
+      const turn = { id: turns.length + 1, question: draft, request: requestFor(settings, turns, draft) }
+      turns.push({ ...turn, text: content, events: [], state: 'done', isShared: true })
+      draft = ''
+    }
+  }
+  return { settings, turns, draft }
 }
 
 function numberIn(text: string): number | null {
@@ -70,6 +119,6 @@ export function problemIn({
   if (heat !== null && !(heat >= 0 && heat <= 2)) return { field: 'temperature', words: 'From 0 to 2.' }
   const most = numberIn(maxTokens)
   if (most !== null && !(Number.isInteger(most) && most >= 1))
-    return { field: 'maxTokens', words: 'A whole number from 1.' }
+    return { field: 'maxTokens', words: 'A whole number, at least 1.' }
   return undefined
 }

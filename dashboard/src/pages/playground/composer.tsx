@@ -4,18 +4,27 @@ import { Button } from '../../components/button.tsx'
 import { Textarea } from '../../components/input.tsx'
 import { formatMoney } from '../../formats.ts'
 import { useProject } from '../../session.ts'
+import { problemIn, type Settings } from './chat.ts'
+import type { Comparison } from './use-comparison.ts'
 
 export interface ComposerProps {
+  settings: Settings
+  chat: Comparison
   draft: string
   onChange(draft: string): void
-  onSend(): void
-  onStop(): void
-  isBusy: boolean
-  maySend: boolean
+  /** How many models are asked by one press. */
+  calls: number
 }
 
-export function Composer({ draft, onChange, onSend, onStop, isBusy, maySend }: ComposerProps) {
+export function Composer({ settings, chat, draft, onChange, calls }: ComposerProps) {
   const project = useProject()
+  const { isBusy, stop: onStop } = chat
+  const maySend = settings.model !== '' && problemIn(settings) === undefined
+  function onSend(): void {
+    if (!maySend || isBusy || draft.trim() === '') return
+    chat.send(draft.trim())
+    onChange('')
+  }
   function onKey(event: KeyboardEvent): void {
     // While an input method is composing a word, Enter chooses it.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
@@ -61,7 +70,8 @@ export function Composer({ draft, onChange, onSend, onStop, isBusy, maySend }: C
       </div>
       <p className="mt-2 flex flex-wrap justify-between gap-x-4 text-xs text-muted">
         <span>
-          Uses your balance: <span className="tabular">{formatMoney(project.balanceNanos)}</span>
+          {calls === 1 ? 'Uses your balance: ' : `${calls} calls, each paid from your balance: `}
+          <span className="tabular">{formatMoney(project.balanceNanos)}</span>
         </span>
         <span className="max-sm:hidden">Enter sends · Shift + Enter for a new line · Esc stops</span>
       </p>

@@ -7,7 +7,7 @@ const SUGGESTIONS = [
 ]
 
 /** An empty chat that says what to do with it. A click writes the question and asks nothing yet: that costs money. */
-export function Invitation({ onSuggest }: { onSuggest(text: string): void }) {
+export function Invitation({ isComparing, onSuggest }: { isComparing: boolean; onSuggest(text: string): void }) {
   return (
     <div className="mx-auto flex min-h-full max-w-xl flex-col items-center justify-center py-8 text-center">
       <span className="mb-4 flex size-11 items-center justify-center rounded-xl bg-accent-soft text-accent-text">
@@ -15,7 +15,9 @@ export function Invitation({ onSuggest }: { onSuggest(text: string): void }) {
       </span>
       <h2 className="text-lg font-semibold tracking-tight">Ask something</h2>
       <p className="mt-1 text-muted">
-        You see the answer as it is written, and then what it took: tokens, cost, and time to the first word.
+        {isComparing
+          ? 'Both models get the same message. Watch them answer side by side, then compare tokens, cost and time to first token.'
+          : 'Watch the answer as it is written, then see its tokens, cost and time to first token.'}
       </p>
       <ul className="mt-6 flex w-full flex-col gap-2 text-left">
         {SUGGESTIONS.map((text) => (

@@ -1,36 +1,92 @@
 import { useQuery } from '@tanstack/react-query'
-import { useDeferredValue } from 'react'
+import { CodeXml, Ellipsis, ListTree, MessageSquareText } from 'lucide-react'
+import { useDeferredValue, useState, type ReactNode } from 'react'
 import { api } from '../../api.ts'
-import { CodeTabs } from '../../components/code-block.tsx'
+import { classes } from '../../components/classes.ts'
+import { CodeBlock, CodeTabs } from '../../components/code-block.tsx'
 import { Duration, Money, Tokens } from '../../components/figures.tsx'
+import { languageOf } from '../../components/highlight.ts'
+import { IconButton } from '../../components/icon-button.tsx'
 import { Link } from '../../components/link.tsx'
+import { Menu, MenuItem } from '../../components/menu.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { SafeMarkdown } from '../../components/safe-markdown.tsx'
 import { SkeletonLines } from '../../components/skeleton.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { Tabs } from '../../components/tabs.tsx'
 import { useProject } from '../../session.ts'
 import type { Receipt, Turn } from './chat.ts'
 import type { Refusal } from './events.ts'
+import type { Row } from './use-comparison.ts'
 
-/** A question and its answer. Nothing stands below the text while it grows, so nothing moves. */
-export function TurnView({ turn, number }: { turn: Turn; number: number }) {
-  const tabs = [
-    { value: 'answer', label: 'Answer', content: <Answer turn={turn} /> },
-    { value: 'events', label: turn.request.stream ? 'Raw events' : 'Raw answer', content: <RawEvents turn={turn} /> },
-    { value: 'code', label: 'As code', content: <AsCode turn={turn} /> },
-  ]
+/** A question with its answer, or with those of two models. Nothing stands below a text while it grows, so nothing moves. */
+export function RowView({ row: { turns }, number }: { row: Row; number: number }) {
+  const [{ question }] = turns
   return (
     <li className="flex min-w-0 flex-col gap-4">
       <p className="ml-auto max-w-[85%] rounded-xl rounded-br-sm bg-accent-soft px-3.5 py-2 break-words whitespace-pre-wrap">
         <span className="sr-only">You: </span>
-        {turn.question}
+        {question}
       </p>
-      <article aria-label={`Answer ${number}`} className="min-w-0">
-        <Tabs label={`Views of answer ${number}`} tabs={tabs} />
-        {turn.receipt && <Figures receipt={turn.receipt} />}
-      </article>
+      <div className={classes('grid min-w-0 gap-4', turns.length > 1 && 'md:grid-cols-2')}>
+        {turns.map((turn, n) => (
+          <AnswerView
+            // The first stays the first.
+            // oxlint-disable-next-line react/no-array-index-key
+            key={n}
+            turn={turn}
+            name={turns.length > 1 ? `Answer ${number} of ${turn.request.model}` : `Answer ${number}`}
+            isFramed={turns.length > 1}
+          />
+        ))}
+      </div>
     </li>
+  )
+}
+
+type View = 'answer' | 'events' | 'code'
+
+function AnswerView({ turn, name, isFramed }: { turn: Turn; name: string; isFramed: boolean }) {
+  const [view, setView] = useState<View>('answer')
+  return (
+    <article aria-label={name} className={classes('min-w-0', isFramed && 'rounded-lg border border-line p-3.5')}>
+      <div className="mb-1.5 flex items-center gap-2">
+        <span aria-hidden className="size-2 shrink-0 rounded-full bg-accent" />
+        <span className="min-w-0 flex-1 truncate text-sm font-medium text-muted" title={turn.request.model}>
+          {turn.request.model}
+        </span>
+        <ViewMenu name={name} view={view} isStreamed={turn.request.stream !== false} onChange={setView} />
+      </div>
+      {view === 'answer' ? (
+        <Answer turn={turn} />
+      ) : view === 'events' ? (
+        <RawEvents turn={turn} />
+      ) : (
+        <AsCode turn={turn} />
+      )}
+      {turn.receipt && <Figures receipt={turn.receipt} />}
+    </article>
+  )
+}
+
+interface ViewMenuProps {
+  name: string
+  view: View
+  isStreamed: boolean
+  onChange(view: View): void
+}
+
+function ViewMenu({ name, view, isStreamed, onChange }: ViewMenuProps) {
+  const item = (value: View, icon: ReactNode, label: string) => (
+    <MenuItem icon={icon} isChecked={view === value} onSelect={() => onChange(value)}>
+      {label}
+    </MenuItem>
+  )
+  return (
+    <Menu trigger={<IconButton label={`Views of ${name.toLowerCase()}`} icon={<Ellipsis aria-hidden />} />}>
+      {item('answer', <MessageSquareText aria-hidden />, 'Answer')}
+      {item('events', <ListTree aria-hidden />, isStreamed ? 'Raw events' : 'Raw answer')}
+      {item('code', <CodeXml aria-hidden />, 'As code')}
+    </Menu>
   )
 }
 
@@ -44,9 +100,11 @@ function Answer({ turn }: { turn: Turn }) {
           <SafeMarkdown text={text} />
         </div>
       )}
-      {turn.state === 'asking' && <p className="text-muted">Waiting for the first word…</p>}
+      {turn.state === 'asking' && <p className="text-muted">Waiting for the first token…</p>}
       {turn.state === 'stopped' && (
-        <p className="mt-2 text-sm text-muted">Stopped. What the model had read and written by then was charged.</p>
+        <p className="mt-2 text-sm text-muted">
+          Stopped. You were charged for what the model had read and written by then.
+        </p>
       )}
       {turn.refusal && <RefusalNotice refusal={turn.refusal} />}
     </>
@@ -124,15 +182,13 @@ function Figures({ receipt }: { receipt: Receipt }) {
 }
 
 function RawEvents({ turn }: { turn: Turn }) {
-  return (
-    <pre
-      tabIndex={0}
-      aria-label="Raw events"
-      className="max-h-80 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs"
-    >
-      {turn.events.length === 0 ? 'Nothing has arrived yet.' : turn.events.join('\n')}
-    </pre>
-  )
+  if (turn.events.length === 0)
+    return (
+      <p className="text-muted">
+        No events are kept here: nothing has arrived yet, or the chat was opened from a saved prompt.
+      </p>
+    )
+  return <CodeBlock title="Raw events" code={turn.events.join('\n')} language="json" />
 }
 
 function AsCode({ turn }: { turn: Turn }) {
@@ -153,6 +209,7 @@ function AsCode({ turn }: { turn: Turn }) {
         label,
         code: text,
         title: file ?? label,
+        language: languageOf(file ?? 'sh'),
       }))}
     />
   )

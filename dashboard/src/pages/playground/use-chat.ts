@@ -10,6 +10,8 @@ export interface Chat {
   stop(): void
   regenerate(): void
   clear(): void
+  /** Goes on from these instead. */
+  restore(turns: readonly Turn[]): void
 }
 
 const EVENTS_KEPT = 2_000
@@ -64,6 +66,12 @@ export function useChat(project: string, settings: Settings): Chat {
     void ask(turn)
   }
 
+  function restore(said: readonly Turn[]): void {
+    running.current?.abort()
+    lastId.current = Math.max(lastId.current, ...said.map(({ id }) => id))
+    setTurns([...said])
+  }
+
   return {
     turns,
     send: (question) => !isRunning(turns.at(-1)) && begin(turns, question),
@@ -72,10 +80,8 @@ export function useChat(project: string, settings: Settings): Chat {
       const again = lastOf(turns)
       if (again) begin(again.earlier, again.question)
     },
-    clear() {
-      running.current?.abort()
-      setTurns([])
-    },
+    clear: () => restore([]),
+    restore,
   }
 }
 

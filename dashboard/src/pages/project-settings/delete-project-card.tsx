@@ -8,6 +8,9 @@ import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import type { Settings } from './settings.ts'
 
+const CREDIT_HINT = 'Nobody will be able to use it. To move it to another project, ask the operator first.'
+const TRIAL_HINT = 'Trial credit stays in the sandbox. It cannot be moved to another project.'
+
 export function DeleteProjectCard({ settings }: { settings: Settings }) {
   const project = useProject()
   const [isOpen, setOpen] = useState(false)
@@ -20,12 +23,12 @@ export function DeleteProjectCard({ settings }: { settings: Settings }) {
     window.location.assign('/')
   }
   return (
-    <Card title="Delete this project" className="border-bad/40!" description="For owners. It cannot be brought back.">
+    <Card title="Delete this project" className="border-bad/40!" description="Owners only. This cannot be undone.">
       <div className="flex flex-wrap items-center justify-between gap-4">
         <p className="max-w-lg text-muted">
           Its {settings.keyPairs === 1 ? 'key pair stops' : `${settings.keyPairs} key pairs stop`} at once,{' '}
-          {project.domain} is free for another project, and the text of its conversations is erased. The ledger keeps
-          every movement.
+          {project.isSandbox ? 'no other sandbox is created' : `${project.domain} becomes available to other projects`},
+          and the text of its conversations is erased. The ledger keeps every transaction.
         </p>
         <Button look="quiet-danger" onClick={() => setOpen(true)}>
           Delete project
@@ -40,7 +43,8 @@ export function DeleteProjectCard({ settings }: { settings: Settings }) {
         onConfirm={confirm}
       >
         <p>
-          Calls with its keys are refused from now on, {project.domain} is released, and what was said in its
+          Calls with its keys are refused immediately,{' '}
+          {project.isSandbox ? 'you get no other sandbox' : `${project.domain} is released`}, and what was said in its
           conversations is erased. Calls and charges stay in the ledger.
         </p>
         {credit && (
@@ -48,8 +52,8 @@ export function DeleteProjectCard({ settings }: { settings: Settings }) {
             <Checkbox
               checked={leavesCredit}
               onChange={setLeavesCredit}
-              label={`${credit} of credit may stay behind`}
-              hint="Nobody can use it then. Ask the operator first if it should go to another project."
+              label={`${credit} of credit may be lost`}
+              hint={project.isSandbox ? TRIAL_HINT : CREDIT_HINT}
             />
           </div>
         )}

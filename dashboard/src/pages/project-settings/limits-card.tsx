@@ -9,14 +9,14 @@ export function LimitsCard({ limits }: { limits: Settings['limits'] }) {
   const rows: [string, number | string | null][] = [
     ['Requests per minute', limits.requestsPerMinute],
     ['Tokens per minute', limits.tokensPerMinute],
-    ['Calls at the same time', limits.concurrentCalls],
+    ['Concurrent calls', limits.concurrentCalls],
   ]
   return (
     <Card
       title="Limits"
       description={
         <>
-          Set by the operator. A call beyond them is refused with status 429 and may be sent again. Your own are under{' '}
+          Set by the operator. Calls above them are refused with status 429 and can be retried. Your own are under{' '}
           <Link to={`/projects/${project.id}/limits`}>Limits</Link>.
         </>
       }

@@ -25,7 +25,7 @@ export function ModelsCard({ settings }: { settings: Settings }) {
   const allowedModels = isAll ? null : [...chosen].toSorted()
   const isDirty = JSON.stringify(allowedModels) !== JSON.stringify(settings.allowedModels?.toSorted() ?? null)
   function save(): void {
-    const saved = { onSuccess: () => toast('The models are saved.'), onError: toastError }
+    const saved = { onSuccess: () => toast('Models saved.'), onError: toastError }
     change.mutate({ params: { project: project.id }, body: { allowedModels } }, saved)
   }
   const footer = (
@@ -46,14 +46,14 @@ export function ModelsCard({ settings }: { settings: Settings }) {
     </>
   )
   return (
-    <Card title="Models" description="Which models calls of this project may name." footer={footer}>
+    <Card title="Models" description="Which models this project’s calls may use." footer={footer}>
       <div className="flex flex-col gap-4">
         <Switch
           checked={isAll}
           onChange={setAll}
           disabled={!mayChange}
-          label="Every model that is served"
-          hint="Also those that are added later."
+          label="All models"
+          hint="Including models added later."
         />
         {!isAll && (
           <ModelList
@@ -93,13 +93,13 @@ function ModelList({ choices, chosen, disabled, onChange }: ModelListProps) {
             label={
               <span className="flex flex-wrap items-center gap-2">
                 <code className="font-mono text-sm [overflow-wrap:anywhere]">{id}</code>
-                {!isServed && <Badge tone="warn">Not served now</Badge>}
+                {!isServed && <Badge tone="warn">Not available now</Badge>}
               </span>
             }
             hint={hint}
           />
         ))}
-        {shown.length === 0 && <p className="text-muted">No model fits.</p>}
+        {shown.length === 0 && <p className="text-muted">No models match.</p>}
       </div>
     </div>
   )

@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'project',
   path: 'settings',
   label: 'Project settings',
+  keywords: 'rename models retention delete',
   component: lazyRouteComponent(() => import('./project-settings-page.tsx'), 'ProjectSettingsPage'),
   nav: { group: 'manage', order: 89, icon: Settings2 },
 })

@@ -23,7 +23,7 @@ export function ProjectSettingsPage() {
       <PageHeader
         title="Project settings"
         context={project.name}
-        description="What the project is called, which models it may use, and how long it keeps what was said."
+        description="The project’s name, which models it may use, and how long it keeps conversations."
       />
       <div className="flex max-w-3xl flex-col gap-6">
         <NameCard key={project.id} />
@@ -51,7 +51,7 @@ function Loaded() {
       <ModelsCard key={`models ${JSON.stringify(data.allowedModels)}`} settings={data} />
       <RetentionCard key={`retention ${data.contentRetentionDays}`} settings={data} />
       <LimitsCard limits={data.limits} />
-      <Card title="Project id" description="Names the project to support and to scripts.">
+      <Card title="Project id" description="Identifies the project in scripts and to support.">
         <CopyField text={project.id} label="project id" />
       </Card>
       {project.may('owner') && <DeleteProjectCard settings={data} />}
@@ -69,12 +69,12 @@ function NameCard() {
     await rename.mutateAsync({ params: { project: project.id }, body })
     await client.invalidateQueries({ queryKey: ['GET /api/projects/:project'] })
     form.reset(body)
-    toast('The name is saved.')
+    toast('Name saved.')
   }
   const footer = (
     <>
       <p className="text-sm text-muted">
-        {mayChange ? 'Shown in the console and in mails.' : 'Only admins change this.'}
+        {mayChange ? 'Shown in the console and in emails.' : 'Only admins can change this.'}
       </p>
       <Button
         type="submit"
@@ -90,7 +90,7 @@ function NameCard() {
   return (
     <Card title="Name" footer={footer}>
       <Form form={form} onSubmit={save} id="project-name">
-        <FormField form={form} name="name" label="Project name" rules={{ required: 'Write a name.' }}>
+        <FormField form={form} name="name" label="Project name" rules={{ required: 'Enter a name.' }}>
           {(field) => <Input {...field} disabled={!mayChange} className="max-w-sm" />}
         </FormField>
         <FormError form={form} />

@@ -4,6 +4,7 @@ import { Card } from '../../components/card.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { toast, toastError } from '../../components/toast.tsx'
+import { formatCounted } from '../../formats.ts'
 import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import type { Settings } from './settings.ts'
@@ -20,14 +21,14 @@ export function RetentionCard({ settings }: { settings: Settings }) {
     'GET /api/projects/:project',
   ])
   function save(): void {
-    const saved = { onSuccess: () => toast('The retention is saved.'), onError: toastError }
+    const saved = { onSuccess: () => toast('Retention saved.'), onError: toastError }
     change.mutate({ params: { project: project.id }, body: { contentRetentionDays: days } }, saved)
   }
   const options = [...new Set([...DAYS, before])].toSorted((a, b) => a - b)
   const footer = (
     <>
       <p className="text-sm text-muted">
-        {mayChange ? 'Counts and costs stay in any case.' : 'Only admins change this.'}
+        {mayChange ? 'Counts and costs are always kept.' : 'Only admins can change this.'}
       </p>
       <Button
         look={days < before ? 'danger' : 'primary'}
@@ -42,7 +43,7 @@ export function RetentionCard({ settings }: { settings: Settings }) {
   return (
     <Card
       title="Text of conversations"
-      description="How long what was said, and the metadata of calls, is kept for you to read."
+      description="How long conversation text and call metadata are kept."
       footer={footer}
     >
       <Field label="Keep the text" hint={<span className="block min-h-10">{effectOf(days, before)}</span>}>
@@ -63,16 +64,16 @@ export function RetentionCard({ settings }: { settings: Settings }) {
 
 function nameOf(days: number): string {
   if (days === 0) return 'Not at all'
-  return days === 1 ? 'For 1 day' : `For ${days} days`
+  return `For ${formatCounted(days, 'day')}`
 }
 
 function effectOf(days: number, before: number): string {
   if (days < before && days === 0)
-    return 'All text that is there is erased within minutes and cannot be brought back. New text is not stored.'
+    return 'All stored text is erased within minutes and cannot be restored. New text is not stored.'
   if (days < before)
-    return `Text older than ${days === 1 ? '1 day' : `${days} days`} is erased within minutes and cannot be brought back.`
-  if (days > before && before > 0) return 'For new messages. Text that is there goes when it was due before.'
+    return `Text older than ${formatCounted(days, 'day')} is erased within minutes and cannot be restored.`
+  if (days > before && before > 0) return 'Applies to new messages. Existing text is erased on its original date.'
   return days === 0
     ? 'Only who spoke, when, and what it cost is stored.'
-    : 'Afterwards only who spoke, when, and what it cost is left.'
+    : 'Afterwards, only who spoke, when, and what it cost is kept.'
 }

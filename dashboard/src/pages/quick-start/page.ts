@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'project',
   path: 'quick-start',
   label: 'Quick start',
+  keywords: 'code example sdk curl install documentation',
   component: lazyRouteComponent(() => import('./quick-start-page.tsx'), 'QuickStartPage'),
   nav: { group: 'build', order: 10, icon: Rocket },
 })

@@ -2,6 +2,7 @@ import { KeyRound } from 'lucide-react'
 import { useEffect, useState, type ReactNode } from 'react'
 import type { Reply } from '../../api.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { languageOf } from '../../components/highlight.ts'
 import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
@@ -30,7 +31,8 @@ export function QuickStartPage() {
       <PageHeader
         title="Quick start"
         context={project.name}
-        description="Three steps to the first streamed answer. Whatever speaks to OpenAI speaks to Parley."
+        docs="sdks"
+        description="Three steps to the first streamed answer. Anything that works with OpenAI works with Parley."
       />
       {error && !data ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
@@ -49,7 +51,7 @@ export function QuickStartPage() {
             {data.model === null && (
               <div className="mb-4">
                 <Notice tone="warn">
-                  No model is served to this project yet. Ask the operator of this installation.
+                  No models are available to this project yet. Ask the operator of this installation.
                 </Notice>
               </div>
             )}
@@ -68,9 +70,14 @@ export function QuickStartPage() {
             <p className="text-muted">
               <Link to={`/projects/${project.id}`}>Home</Link> shows your first request as it comes in, and{' '}
               <Link to={`/projects/${project.id}/calls`}>Calls</Link> every one after it, with its tokens, its cost and
-              its request id. No code at hand? <Link to={`/projects/${project.id}/playground`}>Use the playground</Link>
-              .
+              its request id. No code yet? <Link to={`/projects/${project.id}/playground`}>Use the playground</Link>.
             </p>
+            {project.isSandbox && (
+              <p className="mt-2 text-muted">
+                When it works for you, <Link to="/new-project">create a project with your own domain</Link> and put its
+                keys in place of these. Nothing else in your code changes.
+              </p>
+            )}
           </Step>
         </ol>
       )}
@@ -124,7 +131,7 @@ function Keys({ quickStart }: { quickStart: QuickStart }) {
   if (keys === undefined)
     return (
       <div className="flex flex-col gap-3">
-        <CodeBlock title="Shell" code={quickStart.keysText} />
+        <CodeBlock title="Shell" language="sh" code={quickStart.keysText} />
         <Notice
           action={
             <Link to={`/projects/${project.id}/keys`} look="secondary">
@@ -133,16 +140,21 @@ function Keys({ quickStart }: { quickStart: QuickStart }) {
             </Link>
           }
         >
-          Put your own keys in place of these two. A secret key is shown once, when it is made.
+          Replace these with your own keys. A secret key is shown once, when it is created.
         </Notice>
       </div>
     )
   const masked = { ...keys, secretKey: `${keys.secretKey.slice(0, 7)}${'•'.repeat(24)}` }
   return (
     <div className="flex flex-col gap-3">
-      <CodeBlock title="Shell, with your new keys" code={keysIn(quickStart, keys)} shown={keysIn(quickStart, masked)} />
+      <CodeBlock
+        title="Shell, with your new keys"
+        language="sh"
+        code={keysIn(quickStart, keys)}
+        shown={keysIn(quickStart, masked)}
+      />
       <p className="text-sm text-muted">
-        Copies with the secret. It is gone when you leave this page. Keep it out of your code and your repository.
+        Copying includes the secret. It is gone when you leave this page. Keep it out of your code and your repository.
       </p>
     </div>
   )
@@ -157,9 +169,9 @@ function keysIn({ keysText, placeholders }: QuickStart, keys: HandedKeys): strin
 function Example({ snippet: { install, file, run, text, label } }: { snippet: Snippet }) {
   return (
     <div className="flex flex-col gap-3">
-      {install && <CodeBlock title="Once" code={install} />}
-      <CodeBlock title={file ?? `${label}, in the same shell`} code={text} />
-      {run && <CodeBlock title="In the same shell" code={run} />}
+      {install && <CodeBlock title="Once" language="sh" code={install} />}
+      <CodeBlock title={file ?? `${label}, in the same shell`} language={languageOf(file ?? 'sh')} code={text} />
+      {run && <CodeBlock title="In the same shell" language="sh" code={run} />}
     </div>
   )
 }

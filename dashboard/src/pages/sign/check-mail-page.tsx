@@ -25,11 +25,11 @@ export function CheckMailPage() {
   }, [seconds])
   return (
     <FrameCard
-      title="Check your mail"
+      title="Check your email"
       description={
         <>
-          We have written to <strong className="font-medium break-words text-ink">{email || 'your address'}</strong>.
-          Follow the link in the mail to confirm that it is yours.
+          We sent an email to <strong className="font-medium break-words text-ink">{email || 'your address'}</strong>.
+          Follow the link in it to confirm your address.
         </>
       }
       below={<Link to="/sign-in">Sign in</Link>}
@@ -37,9 +37,9 @@ export function CheckMailPage() {
       <div className="flex flex-col gap-4">
         <p className="flex items-start gap-2.5 text-sm text-muted">
           <MailCheck className="mt-0.5 size-4 shrink-0" aria-hidden />
-          No mail after a few minutes? Look into the spam folder, or have it sent again.
+          No email after a few minutes? Check your spam folder, or send it again.
         </p>
-        {resend.isSuccess && <Notice tone="good">Another mail is on its way.</Notice>}
+        {resend.isSuccess && <Notice tone="good">Another email is on its way.</Notice>}
         {resend.error && <Notice tone="bad">{resend.error.message}</Notice>}
         <Button
           size="lg"

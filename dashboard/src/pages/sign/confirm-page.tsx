@@ -46,8 +46,8 @@ function KnownPassword({ address, onSubmit, onOther }: KnownPasswordProps) {
   const form = useForm({ defaultValues: { password: '' } })
   return (
     <FrameCard
-      title="Confirm your e-mail address"
-      description="Write the password that you chose when you signed up."
+      title="Confirm your email address"
+      description="Enter the password you chose when you signed up."
       below={
         <button type="button" onClick={onOther} className="font-medium text-accent-text hover:underline">
           I did not sign up, or forgot the password
@@ -56,7 +56,7 @@ function KnownPassword({ address, onSubmit, onOther }: KnownPasswordProps) {
     >
       <Form form={form} onSubmit={({ password }) => onSubmit(password)}>
         <Address address={address} />
-        <FormField form={form} name="password" label="Password" rules={{ required: 'Write your password.' }}>
+        <FormField form={form} name="password" label="Password" rules={{ required: 'Enter your password.' }}>
           {(field) => <PasswordInput {...field} autoComplete="current-password" autoFocus />}
         </FormField>
         <FormError form={form} />
@@ -78,8 +78,8 @@ function NewPassword({ address, onSubmit, onBack }: NewPasswordProps) {
   const form = useForm({ defaultValues: { newPassword: '' } })
   return (
     <FrameCard
-      title="Make the account yours"
-      description="Whoever signed up with your address is signed out, and their password opens nothing any more."
+      title="Claim this account"
+      description="Whoever signed up with your address is signed out, and their password stops working."
       below={
         <button type="button" onClick={onBack} className="font-medium text-accent-text hover:underline">
           I know the password
@@ -101,7 +101,7 @@ function NewPassword({ address, onSubmit, onBack }: NewPasswordProps) {
 /** To be read, and for password managers to know whose password it is. */
 function Address({ address }: { address: string }) {
   return (
-    <Field label="E-mail">
+    <Field label="Email">
       {(control) => (
         <Input {...control} value={address} readOnly autoComplete="username" className="bg-sunken! text-muted!" />
       )}
@@ -117,7 +117,7 @@ function Confirmed({ activated }: { activated: boolean }) {
           <Notice tone="good">Your address is confirmed and the account is active.</Notice>
         ) : (
           <Notice tone="warn">
-            Your address is confirmed. The account waits for approval; you can set everything up meanwhile.
+            Your address is confirmed. The account is awaiting approval; you can set everything up in the meantime.
           </Notice>
         )}
         <Link to="/" look="primary" className="h-10">
@@ -130,8 +130,8 @@ function Confirmed({ activated }: { activated: boolean }) {
 
 function NoToken() {
   return (
-    <FrameCard title="This link is not complete" below={<Link to="/sign-in">Sign in</Link>}>
-      <Notice tone="warn">Copy the entire link from the mail, or sign in and have another one sent.</Notice>
+    <FrameCard title="This link is incomplete" below={<Link to="/sign-in">Sign in</Link>}>
+      <Notice tone="warn">Copy the whole link from the email, or sign in and request another.</Notice>
     </FrameCard>
   )
 }

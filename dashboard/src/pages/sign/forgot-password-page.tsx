@@ -18,12 +18,12 @@ export function ForgotPasswordPage() {
   return (
     <FrameCard
       title="Reset your password"
-      description="We send you a link with which you choose a new one."
+      description="We’ll email you a link to choose a new one."
       below={<Link to="/sign-in">Back to sign in</Link>}
     >
       {sentTo === undefined ? (
         <Form form={form} onSubmit={ask}>
-          <FormField form={form} name="email" label="E-mail" rules={{ required: 'Write your e-mail address.' }}>
+          <FormField form={form} name="email" label="Email" rules={{ required: 'Enter your email address.' }}>
             {(field) => <Input {...field} type="email" autoComplete="username" autoFocus />}
           </FormField>
           <FormError form={form} />
@@ -32,7 +32,7 @@ export function ForgotPasswordPage() {
           </Button>
         </Form>
       ) : (
-        <Notice tone="good">If {sentTo} has an account, a mail with the link is on its way.</Notice>
+        <Notice tone="good">If {sentTo} has an account, an email with a link is on its way.</Notice>
       )}
     </FrameCard>
   )

@@ -16,19 +16,19 @@ export function ResetPasswordPage() {
   const form = useForm({ defaultValues: { newPassword: '' } })
   async function reset({ newPassword }: { newPassword: string }): Promise<void> {
     await api('POST /api/auth/reset-password', { body: { token, newPassword } })
-    toast('Your password is changed. Sign in with the new one.')
+    toast('Your password has been changed. Sign in with the new one.')
     await navigate({ to: '/sign-in' })
   }
-  const again = <Link to="/forgot-password">Have another link sent</Link>
+  const again = <Link to="/forgot-password">Send another link</Link>
   if (token === '') {
     return (
-      <FrameCard title="This link is not complete" below={again}>
-        <Notice tone="warn">Copy the entire link from the mail, or have another one sent.</Notice>
+      <FrameCard title="This link is incomplete" below={again}>
+        <Notice tone="warn">Copy the whole link from the email, or request another.</Notice>
       </FrameCard>
     )
   }
   return (
-    <FrameCard title="Choose a new password" description="Every open session of yours ends." below={again}>
+    <FrameCard title="Choose a new password" description="This signs you out everywhere." below={again}>
       <Form form={form} onSubmit={reset}>
         <NewPasswordField form={form} autoFocus />
         <FormError form={form} />

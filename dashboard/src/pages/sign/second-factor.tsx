@@ -28,7 +28,7 @@ export function SecondFactor({ onDone, onBack }: SecondFactorProps) {
 
   const description = hasLostDevice
     ? 'Each recovery code works once.'
-    : 'Open your authenticator app and write the six digits that it shows for Parley.'
+    : 'Open your authenticator app and enter the six digits it shows for Parley.'
   const digits = { inputMode: 'numeric', autoComplete: 'one-time-code', maxLength: 7 } as const
   return (
     <FrameCard
@@ -36,7 +36,7 @@ export function SecondFactor({ onDone, onBack }: SecondFactorProps) {
       description={description}
       below={
         <button type="button" onClick={onBack} className="font-medium text-accent-text hover:underline">
-          Sign in as somebody else
+          Use a different account
         </button>
       }
     >
@@ -45,7 +45,7 @@ export function SecondFactor({ onDone, onBack }: SecondFactorProps) {
           form={form}
           name="code"
           label={hasLostDevice ? 'Recovery code' : 'Code'}
-          rules={{ required: 'Write the code.' }}
+          rules={{ required: 'Enter the code.' }}
         >
           {(field) => (
             <Input

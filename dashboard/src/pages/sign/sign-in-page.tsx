@@ -39,15 +39,15 @@ export function SignInPage() {
       }
     >
       <Form form={form} onSubmit={signIn}>
-        <FormField form={form} name="email" label="E-mail" rules={{ required: 'Write your e-mail address.' }}>
+        <FormField form={form} name="email" label="Email" rules={{ required: 'Enter your email address.' }}>
           {(field) => <Input {...field} type="email" autoComplete="username webauthn" autoFocus />}
         </FormField>
         <FormField
           form={form}
           name="password"
           label="Password"
-          aside={<Link to="/forgot-password">Forgot it?</Link>}
-          rules={{ required: 'Write your password.' }}
+          aside={<Link to="/forgot-password">Forgot password?</Link>}
+          rules={{ required: 'Enter your password.' }}
         >
           {(field) => <PasswordInput {...field} autoComplete="current-password" />}
         </FormField>

@@ -36,7 +36,7 @@ export function SignUpPage() {
       }
     >
       <Form form={form} onSubmit={signUp}>
-        <FormField form={form} name="name" label="Your name" rules={{ required: 'Write your name.' }}>
+        <FormField form={form} name="name" label="Your name" rules={{ required: 'Enter your name.' }}>
           {(field) => <Input {...field} autoComplete="name" autoFocus />}
         </FormField>
         <FormField
@@ -47,7 +47,7 @@ export function SignUpPage() {
         >
           {(field) => <Input {...field} autoComplete="organization" />}
         </FormField>
-        <FormField form={form} name="email" label="E-mail" rules={{ required: 'Write your e-mail address.' }}>
+        <FormField form={form} name="email" label="Email" rules={{ required: 'Enter your email address.' }}>
           {(field) => <Input {...field} type="email" autoComplete="email" />}
         </FormField>
         <FormField form={form} name="password" label="Password" hint="At least 12 characters." rules={PASSWORD_RULES}>

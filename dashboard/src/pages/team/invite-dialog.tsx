@@ -30,10 +30,10 @@ export function InviteDialog({ isOpen, onClose, publisher }: InviteDialogProps) 
       isOpen={isOpen}
       onClose={onClose}
       title="Invite to the team"
-      description={`They get a mail and join ${publisher.name} when they accept.`}
+      description={`They get an email and join ${publisher.name} when they accept.`}
     >
       <Form form={form} onSubmit={send}>
-        <FormField form={form} name="email" label="E-mail" rules={{ required: 'Write an e-mail address.' }}>
+        <FormField form={form} name="email" label="Email" rules={{ required: 'Enter an email address.' }}>
           {(field) => <Input {...field} type="email" autoComplete="off" />}
         </FormField>
         <FormField form={form} name="role" label="Role">

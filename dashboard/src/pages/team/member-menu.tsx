@@ -81,8 +81,8 @@ function FarewellDialog({ isOpen, onClose, member, publisher }: FarewellProps) {
       onConfirm={farewell}
     >
       {member.isYou
-        ? 'You lose access to its projects at once. Somebody has to invite you to come back.'
-        : 'They lose access to all projects at once, and invitations that they sent are withdrawn. Keys that they created keep working.'}
+        ? 'You lose access to its projects immediately, and need a new invitation to come back.'
+        : 'They lose access to all projects immediately, and invitations they sent are withdrawn. Keys they created keep working.'}
     </ConfirmDialog>
   )
 }

@@ -6,6 +6,7 @@ export const page = definePage({
   scope: 'publisher',
   path: 'team',
   label: 'Team',
+  keywords: 'members people invite roles',
   component: lazyRouteComponent(() => import('./team-page.tsx'), 'TeamPage'),
   nav: { group: 'manage', order: 90, icon: Users },
 })

@@ -1,5 +1,4 @@
 import { UserPlus, Users } from 'lucide-react'
-import { useState } from 'react'
 import { Avatar } from '../../components/avatar.tsx'
 import { Badge, Status } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
@@ -7,6 +6,7 @@ import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Time } from '../../components/figures.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { useDialogInAddress } from '../../filters.ts'
 import { useApi } from '../../queries.ts'
 import { usePublisher } from '../../session.ts'
 import { InviteDialog } from './invite-dialog.tsx'
@@ -16,7 +16,7 @@ import { WithdrawButton } from './withdraw-button.tsx'
 
 export function TeamPage() {
   const publisher = usePublisher()
-  const [isInviting, setInviting] = useState(false)
+  const [isInviting, setInviting] = useDialogInAddress('invite')
   const team = useApi('GET /api/publishers/:publisher/team', { params: { publisher: publisher.id } })
   const invite = publisher.may('admin') && (
     <Button look="primary" icon={<UserPlus aria-hidden />} onClick={() => setInviting(true)}>
@@ -28,7 +28,7 @@ export function TeamPage() {
       <PageHeader
         title="Team"
         context={publisher.name}
-        description={`Who works on the projects of ${publisher.name}, and what they may do.`}
+        description={`Who works on the projects of ${publisher.name}, and what they can do.`}
         action={invite}
       />
       <DataTable
@@ -40,14 +40,14 @@ export function TeamPage() {
         onRetry={() => void team.refetch()}
         skeletonRows={3}
         empty={
-          <EmptyState icon={Users} title="Nobody here">
+          <EmptyState icon={Users} title="No members">
             Members appear when they accept an invitation.
           </EmptyState>
         }
       />
       {team.data && team.data.invitations.length > 0 && (
         <section className="mt-8">
-          <h2 className="mb-3 text-base font-semibold">Invitations that wait</h2>
+          <h2 className="mb-3 text-base font-semibold">Pending invitations</h2>
           <DataTable
             label="Invitations"
             columns={invitationColumns(publisher.id, publisher.may('admin'))}
@@ -57,7 +57,11 @@ export function TeamPage() {
           />
         </section>
       )}
-      <InviteDialog isOpen={isInviting} onClose={() => setInviting(false)} publisher={publisher} />
+      <InviteDialog
+        isOpen={isInviting && publisher.may('admin')}
+        onClose={() => setInviting(false)}
+        publisher={publisher}
+      />
     </>
   )
 }
@@ -99,7 +103,7 @@ function memberColumns(publisher: string, mayChange: boolean): Column<Member>[] 
 
 function invitationColumns(publisher: string, mayChange: boolean): Column<Invitation>[] {
   return [
-    { label: 'E-mail', isTitle: true, cell: ({ email }) => <span className="block truncate">{email}</span> },
+    { label: 'Email', isTitle: true, cell: ({ email }) => <span className="block truncate">{email}</span> },
     { label: 'Role', width: 'w-32', cell: ({ role }) => <Badge>{role}</Badge> },
     {
       label: 'Invited by',

@@ -1,6 +1,7 @@
 import type { Reply } from '../../api.ts'
 import type { ChartProps } from '../../components/chart-data.ts'
 import { OTHER_COLOUR } from '../../components/chart-colours.ts'
+import { LEAST_COST } from '../../calls-address.ts'
 import { formatCount, formatMoney } from '../../formats.ts'
 
 /** What the chart of the usage page stacks. */
@@ -21,7 +22,7 @@ type PointGroup = Usage['points'][number]['groups'][number]
 
 /** More colours than this cannot be told apart; the rest is one part. */
 const GROUPS_MAX = 5
-const OTHER = 'other'
+export const OTHER = 'other'
 
 export function tokensIn({ input, cachedInput, cacheWrite, output, reasoning }: PointGroup['tokens']): number {
   return input + cachedInput + cacheWrite + output + reasoning
@@ -58,6 +59,17 @@ export function chartOf(usage: Usage, shown: Shown, colours: Map<string, string>
     every: usage.every,
     format: (value) => formatShown(value, shown),
   }
+}
+
+/** The filter of the calls list that leaves the calls of a group. */
+export function ofGroup({ by }: Pick<Usage, 'by'>, group: string): { model?: string; key?: string } {
+  return by === 'model' ? { model: group } : by === 'key' ? { key: group } : {}
+}
+
+/** The filter that leaves the calls which what is shown was counted of. */
+export function ofShown(shown: Shown): { outcome?: 'failed'; min_cost?: string } {
+  if (shown === 'failed') return { outcome: 'failed' }
+  return shown === 'spend' ? { min_cost: LEAST_COST } : {}
 }
 
 export type Row = PointGroup & { at: string; label: string }

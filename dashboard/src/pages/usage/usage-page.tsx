@@ -64,7 +64,7 @@ export function PublisherUsagePage() {
       <PageHeader
         title="Usage of all projects"
         context={publisher.name}
-        description="What the projects of this account use together, and which of them uses what."
+        description="What this account’s projects use, together and one by one."
       />
       <FilterBar>
         <RangeFilter filters={filters} onChange={setFilters} />

@@ -3,13 +3,16 @@ import { Card } from '../../components/card.tsx'
 import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Money, Tokens } from '../../components/figures.tsx'
 import { Button } from '../../components/button.tsx'
+import { momentSpan } from '../../calls-address.ts'
+import { decimalsOf } from '../../formats.ts'
 import { Count } from './count.tsx'
+import { GroupLink } from './group-link.tsx'
 import { rowsOf, type Row, type Usage } from './shown.ts'
 
 const STEP = 50
 
 /** The numbers behind the charts. */
-export function UsageRows({ usage }: { usage: Usage }) {
+export function UsageRows({ usage, projectId }: { usage: Usage; projectId: string | undefined }) {
   const [isOpen, setOpen] = useState(false)
   const [shown, setShown] = useState(STEP)
   const rows = rowsOf(usage)
@@ -21,14 +24,14 @@ export function UsageRows({ usage }: { usage: Usage }) {
   return (
     <Card
       title="The numbers behind the charts"
-      description="One row for each part of each bar, as in the CSV."
+      description="One row for each segment of each bar, as in the CSV."
       action={button}
       isFlush
     >
       {isOpen ? (
         <DataTable
           label="Usage in numbers"
-          columns={columnsFor(usage)}
+          columns={columnsFor(usage, projectId)}
           rows={rows.slice(0, shown)}
           keyOf={({ at, id }) => `${at}/${id}`}
           hasMore={rows.length > shown}
@@ -42,7 +45,29 @@ export function UsageRows({ usage }: { usage: Usage }) {
   )
 }
 
-function columnsFor({ every, by }: Usage): Column<Row>[] {
+const TOKENS = [
+  ['input', 'Input'],
+  ['cachedInput', 'Cached'],
+  ['cacheWrite', 'Cache write'],
+  ['output', 'Output'],
+  ['reasoning', 'Reasoning'],
+] as const
+
+function columnsFor(usage: Usage, projectId: string | undefined): Column<Row>[] {
+  const { every, by, totals } = usage
+  const decimals = decimalsOf([totals, ...rowsOf(usage)].map(({ chargedNanos }) => chargedNanos))
+  const counted = (label: string, row: Row, count: number, outcome?: 'failed') => (
+    <GroupLink
+      usage={usage}
+      group={row.id}
+      projectId={projectId}
+      span={momentSpan(row.at, every)}
+      of={`${label} of ${row.label} from ${row.at.slice(0, 16).replace('T', ' ')} UTC`}
+      {...(outcome && { outcome })}
+    >
+      <Count of={count} />
+    </GroupLink>
+  )
   return [
     {
       label: every === 'day' ? 'Day (UTC)' : 'Hour (UTC)',
@@ -52,13 +77,29 @@ function columnsFor({ every, by }: Usage): Column<Row>[] {
       ),
     },
     { label: by === 'model' ? 'Model' : by === 'key' ? 'Key' : 'Project', cell: ({ label }) => label },
-    { label: 'Calls', align: 'right', cell: ({ calls }) => <Count of={calls} /> },
-    { label: 'Failed', align: 'right', cell: ({ failed }) => <Count of={failed} /> },
-    { label: 'Input', align: 'right', cell: ({ tokens }) => <Tokens count={tokens.input} /> },
-    { label: 'Cached', align: 'right', cell: ({ tokens }) => <Tokens count={tokens.cachedInput} /> },
-    { label: 'Cache write', align: 'right', cell: ({ tokens }) => <Tokens count={tokens.cacheWrite} /> },
-    { label: 'Output', align: 'right', cell: ({ tokens }) => <Tokens count={tokens.output} /> },
-    { label: 'Reasoning', align: 'right', cell: ({ tokens }) => <Tokens count={tokens.reasoning} /> },
-    { label: 'Spend', align: 'right', cell: ({ chargedNanos }) => <Money nanos={chargedNanos} /> },
+    {
+      label: 'Calls',
+      align: 'right',
+      cell: (row) => counted('calls', row, row.calls),
+      total: <Count of={totals.calls} />,
+    },
+    {
+      label: 'Failed',
+      align: 'right',
+      cell: (row) => counted('failed calls', row, row.failed, 'failed'),
+      total: <Count of={totals.failed} />,
+    },
+    ...TOKENS.map(([name, label]): Column<Row> => ({
+      label,
+      align: 'right',
+      cell: ({ tokens }) => <Tokens count={tokens[name]} />,
+      total: <Tokens count={totals.tokens[name]} />,
+    })),
+    {
+      label: 'Spend',
+      align: 'right',
+      cell: ({ chargedNanos }) => <Money nanos={chargedNanos} decimals={decimals} />,
+      total: <Money nanos={totals.chargedNanos} decimals={decimals} />,
+    },
   ]
 }

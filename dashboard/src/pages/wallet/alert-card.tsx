@@ -30,16 +30,18 @@ export function AlertCard({ wallet }: { wallet: Wallet | undefined }) {
   async function save({ thresholdNanos: text }: { thresholdNanos: string }): Promise<void> {
     const thresholdNanos = parseMoney(text) ?? ''
     await change.mutateAsync({ params, body: { thresholdNanos } })
-    toast(`Owners get a mail when less than ${formatMoney(thresholdNanos)} is left.`)
+    toast(`Owners get an email when less than ${formatMoney(thresholdNanos)} is left.`)
   }
   function turnOff(): void {
-    const saved = { onSuccess: () => toast('No more mails about the balance.'), onError: toastError }
+    const saved = { onSuccess: () => toast('Low-balance emails are off.'), onError: toastError }
     change.mutate({ params, body: { thresholdNanos: null } }, saved)
   }
 
   const footer = (
     <>
-      <p className="min-h-5 text-sm text-muted">{mayChange ? 'Mails go to all owners.' : 'Only admins change this.'}</p>
+      <p className="min-h-5 text-sm text-muted">
+        {mayChange ? 'Emails go to all owners.' : 'Only admins can change this.'}
+      </p>
       <div className="flex gap-2">
         {alert !== null && (
           <Button look="ghost" disabled={!mayChange} onClick={turnOff}>
@@ -59,8 +61,8 @@ export function AlertCard({ wallet }: { wallet: Wallet | undefined }) {
   )
   return (
     <Card
-      title="Low-balance mail"
-      description="One mail each time the balance falls below this amount."
+      title="Low-balance email"
+      description="One email each time the balance falls below this amount."
       action={<AlertState wallet={wallet} />}
       footer={footer}
       className="flex flex-col [&>div]:flex-1"
@@ -70,7 +72,7 @@ export function AlertCard({ wallet }: { wallet: Wallet | undefined }) {
           form={form}
           name="thresholdNanos"
           label="Amount in US dollars"
-          rules={{ validate: (text) => (parseMoney(text) ?? '0') !== '0' || 'Write an amount like 10 or 2.50.' }}
+          rules={{ validate: (text) => (parseMoney(text) ?? '0') !== '0' || 'Enter an amount like 10 or 2.50.' }}
         >
           {(field) => <Input {...field} inputMode="decimal" disabled={!mayChange} className="max-w-40 font-mono" />}
         </FormField>

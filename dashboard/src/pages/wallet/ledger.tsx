@@ -9,7 +9,7 @@ import { FilterBar, FilterSelect } from '../../components/filter-bar.tsx'
 import { Link } from '../../components/link.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFilters } from '../../filters.ts'
-import { formatCount } from '../../formats.ts'
+import { formatCounted } from '../../formats.ts'
 import { pagingOf, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { dayOf, spanOfDay } from './days.ts'
@@ -29,7 +29,7 @@ const KINDS: { value: Kind; label: string }[] = [
   { value: 'reversal', label: 'Reversals' },
   { value: 'late_charge', label: 'Late charges' },
   { value: 'owed', label: 'Owed' },
-  { value: 'collection', label: 'Paid what was owed' },
+  { value: 'collection', label: 'Debt paid' },
 ]
 
 export function Ledger() {
@@ -77,7 +77,7 @@ export function Ledger() {
         keyOf={({ id }) => id}
         {...pagingOf(ledger)}
         empty={
-          <EmptyState icon={ReceiptText} title={isFiltered ? 'Nothing fits these filters' : 'Nothing has moved yet'}>
+          <EmptyState icon={ReceiptText} title={isFiltered ? 'Nothing matches these filters' : 'No transactions yet'}>
             Every top-up, grant and refund appears here, and what calls cost, summed for each day in UTC.
           </EmptyState>
         }
@@ -91,12 +91,21 @@ function columnsFor(projectId: string): Column<Entry>[] {
     { label: 'Type', isTitle: true, cell: (entry) => <Kind entry={entry} /> },
     { label: 'Time', width: 'w-44', cell: (entry) => <When entry={entry} /> },
     { label: 'Reference', cell: (entry) => <Reference entry={entry} projectId={projectId} /> },
-    { label: 'Amount', align: 'right', width: 'w-32', cell: ({ deltaNanos }) => <Amount nanos={deltaNanos} /> },
+    {
+      label: 'Amount',
+      align: 'right',
+      width: 'w-32',
+      amountOf: ({ deltaNanos }) => deltaNanos,
+      cell: ({ deltaNanos }, decimals) => <Amount nanos={deltaNanos} decimals={decimals} />,
+    },
     {
       label: 'Balance after',
       align: 'right',
       width: 'w-32',
-      cell: ({ balanceAfterNanos }) => <Money nanos={balanceAfterNanos} className="text-muted" />,
+      amountOf: ({ balanceAfterNanos }) => balanceAfterNanos,
+      cell: ({ balanceAfterNanos }, decimals) => (
+        <Money nanos={balanceAfterNanos} decimals={decimals} className="text-muted" />
+      ),
     },
   ]
 }
@@ -127,7 +136,7 @@ function When({ entry }: { entry: Entry }) {
 
 function Reference({ entry, projectId }: { entry: Entry; projectId: string }) {
   if (entry.kind === 'usage') {
-    const calls = entry.calls === null ? 'Calls' : entry.calls === '1' ? '1 call' : `${formatCount(entry.calls)} calls`
+    const calls = entry.calls === null ? 'Calls' : formatCounted(entry.calls, 'call')
     return (
       <Link to={`/projects/${projectId}/calls`} search={spanOfDay(entry.at)} className="text-sm">
         {calls}
@@ -153,6 +162,7 @@ function Reference({ entry, projectId }: { entry: Entry; projectId: string }) {
   )
 }
 
-function Amount({ nanos }: { nanos: string }) {
-  return <Money nanos={nanos} sign className={BigInt(nanos) > 0n ? 'font-medium text-good' : 'font-medium'} />
+function Amount({ nanos, decimals }: { nanos: string; decimals: number }) {
+  const ink = BigInt(nanos) > 0n ? 'font-medium text-good' : 'font-medium'
+  return <Money nanos={nanos} sign decimals={decimals} className={ink} />
 }

@@ -41,8 +41,8 @@ function Payment({ checkout, onDismiss }: { checkout: string; onDismiss(): void 
     <div role="status">
       {state === 'paid' && data && (
         <Notice tone="good" action={dismiss}>
-          <strong className="font-medium">{formatMoney(data.amountNanos)} has arrived.</strong> Thank you. Calls can use
-          it at once.
+          <strong className="font-medium">{formatMoney(data.amountNanos)} has arrived.</strong> Thank you. It is ready
+          to use.
         </Notice>
       )}
       {(state === 'expired' || state === 'refunded') && (
@@ -54,7 +54,7 @@ function Payment({ checkout, onDismiss }: { checkout: string; onDismiss(): void 
         <Notice>
           <span className="flex items-center gap-2">
             <Loader2 className="size-4 shrink-0 animate-spin text-muted" aria-hidden />
-            Waiting for Stripe to confirm the payment. That takes some seconds; you may leave this page.
+            Waiting for Stripe to confirm the payment. This takes a few seconds; you can leave this page.
           </span>
         </Notice>
       )}

@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { useForm, useWatch } from 'react-hook-form'
 import type { Reply } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
@@ -5,6 +6,7 @@ import { classes } from '../../components/classes.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
+import { Checkbox } from '../../components/toggles.tsx'
 import { formatMoney, parseMoney } from '../../formats.ts'
 import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
@@ -22,11 +24,13 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
   const open = useChange('POST /api/projects/:project/checkouts')
   const form = useForm({ defaultValues: { amountNanos: '25' } })
   const text = useWatch({ control: form.control, name: 'amountNanos' })
+  const [saveCard, setSaveCard] = useState(false)
   const nanos = parseMoney(text)
   const range = `From ${formatMoney(topUp.minNanos)} to ${formatMoney(topUp.maxNanos)}, in whole cents.`
 
   async function pay(): Promise<void> {
-    const { url } = await open.mutateAsync({ params: { project: project.id }, body: { amountNanos: nanos ?? '' } })
+    const body = { amountNanos: nanos ?? '', ...(saveCard && { saveCard }) }
+    const { url } = await open.mutateAsync({ params: { project: project.id }, body })
     window.location.assign(url)
     // Until the payment page is there, the button stays busy.
     await new Promise(() => {})
@@ -45,7 +49,7 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
       isOpen
       onClose={onClose}
       title={`Top up ${project.name}`}
-      description="You pay on a page of Stripe and come back here, where the credit appears within seconds."
+      description="You pay on Stripe and come back here, where the credit appears within seconds."
       actions={actions}
     >
       <Form form={form} onSubmit={pay} id="top-up">
@@ -76,8 +80,19 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
         >
           {(field) => <Input {...field} inputMode="decimal" autoComplete="off" className="font-mono" />}
         </FormField>
+        <SaveCard checked={saveCard} onChange={setSaveCard} />
         <FormError form={form} />
       </Form>
     </Dialog>
+  )
+}
+
+function SaveCard(choice: { checked: boolean; onChange(checked: boolean): void }) {
+  return (
+    <Checkbox
+      {...choice}
+      label="Save this card for automatic top-ups"
+      hint="Stripe keeps it. Nothing is charged to it until an admin turns automatic top-ups on."
+    />
   )
 }

@@ -1,26 +1,36 @@
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
 import type { Reply } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
+import { classes } from '../../components/classes.ts'
 import { Money } from '../../components/figures.tsx'
+import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { Stat } from '../../components/stat.tsx'
+import { lastsInWords, NO_PACE } from '../../credit-lasts.ts'
+import { useDialogInAddress } from '../../filters.ts'
+import { formatCounted } from '../../formats.ts'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { AlertCard } from './alert-card.tsx'
+import { AutoTopUpCard } from './auto-top-up-card.tsx'
 import { HardStopCard } from './hard-stop-card.tsx'
 import { Ledger } from './ledger.tsx'
 import { PaymentNotice } from './payment-notice.tsx'
 import { TopUpDialog } from './top-up-dialog.tsx'
+import { TopUps } from './top-ups.tsx'
 
 const EVERY_MS = 15_000
 
 export function WalletPage() {
   const project = useProject()
-  const [isTopUpOpen, setTopUpOpen] = useState(false)
+  const [isTopUpOpen, setTopUpOpen] = useDialogInAddress('top-up')
   const call = { params: { project: project.id } }
   const { data: wallet, error } = useApi('GET /api/projects/:project/wallet', call, { everyMs: EVERY_MS })
+  const isPaid = wallet?.topUp.isOpen === true && !project.isSandbox
+  const auto = useApi('GET /api/projects/:project/auto-top-up', call, { enabled: isPaid, everyMs: EVERY_MS })
+  // What stands below it waits for it, and so never moves.
+  const isKnown = isPaid ? (auto.data ?? auto.error) : (wallet ?? error)
   const button = (
     <Button
       look="primary"
@@ -37,7 +47,7 @@ export function WalletPage() {
         title="Wallet"
         context={project.name}
         description="Prepaid credit that calls are charged to. One credit is one US dollar."
-        action={project.may('admin') && button}
+        action={project.may('admin') && (project.isSandbox ? <GoLive /> : button)}
       />
       <div className="flex flex-col gap-6">
         <PaymentNotice />
@@ -45,26 +55,54 @@ export function WalletPage() {
         <Figures wallet={wallet} />
         {wallet && wallet.owedNanos !== '0' && (
           <Notice tone="bad">
-            <Money nanos={wallet.owedNanos} /> is owed: a payment was taken back after its credit had been spent. Calls
-            are refused until it is paid. A top-up pays it first.
+            <Money nanos={wallet.owedNanos} /> is owed: a payment was reversed after its credit had been spent. Calls
+            are refused until it is paid. Top-ups pay it first.
           </Notice>
         )}
         {/* Whether there is a notice is known with the wallet. What stands below waits for it, and so never moves. */}
-        {wallet && !wallet.topUp.isOpen && (
+        {project.isSandbox && (
+          <Notice>
+            A sandbox runs on trial credit and takes no top-ups. Create a project with your own domain to add credit.
+          </Notice>
+        )}
+        {wallet && !wallet.topUp.isOpen && !project.isSandbox && (
           <Notice>Payments are not set up on this installation. Its operator can add credit to this wallet.</Notice>
         )}
-        {(wallet ?? error) && (
+        {isKnown && (
           <>
-            <div className="grid gap-6 lg:grid-cols-2">
-              <AlertCard key={String(wallet?.alertNanos)} wallet={wallet} />
+            <div className={classes('grid gap-6', !project.isSandbox && 'lg:grid-cols-2')}>
+              {!project.isSandbox && <AlertCard key={String(wallet?.alertNanos)} wallet={wallet} />}
               <HardStopCard />
             </div>
+            {isPaid && <AutoTopUp auto={auto.data} error={auto.error} topUp={wallet.topUp} />}
+            {isPaid && <TopUps />}
             <Ledger />
           </>
         )}
       </div>
-      {wallet && isTopUpOpen && <TopUpDialog topUp={wallet.topUp} onClose={() => setTopUpOpen(false)} />}
+      {wallet?.topUp.isOpen && project.may('admin') && isTopUpOpen && (
+        <TopUpDialog topUp={wallet.topUp} onClose={() => setTopUpOpen(false)} />
+      )}
     </>
+  )
+}
+
+interface AutoTopUpProps {
+  auto: Reply<'GET /api/projects/:project/auto-top-up'> | undefined
+  error: Error | null
+  topUp: Reply<'GET /api/projects/:project/wallet'>['topUp']
+}
+
+function AutoTopUp({ auto, error, topUp }: AutoTopUpProps) {
+  if (auto) return <AutoTopUpCard key={JSON.stringify([auto.card, auto.settings])} auto={auto} topUp={topUp} />
+  return error && <Notice tone="bad">{error.message}</Notice>
+}
+
+function GoLive() {
+  return (
+    <Link to="/new-project" look="primary">
+      Create project
+    </Link>
   )
 }
 
@@ -74,12 +112,12 @@ function Figures({ wallet }: { wallet: Reply<'GET /api/projects/:project/wallet'
       <Stat
         label="Available now"
         value={wallet && <Money nanos={wallet.availableNanos} />}
-        note={wallet && paceOf(wallet.daysLeft)}
+        note={wallet && (wallet.daysLeft === null ? NO_PACE : `Lasts ${lastsInWords(wallet.daysLeft)}`)}
       />
       <Stat
         label="Held by running calls"
         value={wallet && <Money nanos={wallet.heldNanos} />}
-        note={wallet && (wallet.runningCalls === 1 ? '1 call is running' : `${wallet.runningCalls} calls are running`)}
+        note={wallet && `${formatCounted(wallet.runningCalls, 'call is', 'calls are')} running`}
       />
       <Stat
         label="Balance"
@@ -96,13 +134,4 @@ function SpentNote({ nanos }: { nanos: string }) {
       <Money nanos={nanos} /> spent in 7 days
     </span>
   )
-}
-
-const LONG_DAYS = 400
-
-function paceOf(days: number | null): string {
-  if (days === null) return 'Nothing spent in the last 7 full days'
-  if (days > LONG_DAYS) return 'Lasts for more than a year'
-  const whole = Math.floor(days)
-  return whole === 0 ? 'Lasts for less than a day' : `Lasts about ${whole} ${whole === 1 ? 'day' : 'days'} at this pace`
 }

@@ -1,14 +1,12 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
-import { connect, type TLSSocket } from 'node:tls'
-import { isPublicAddress } from '../../../rules/accounts/addresses.ts'
-import { domainNameOf, type FileRefusal } from '../../../rules/projects/domains.ts'
-import type { DomainResolver } from './resolver.ts'
+import type { TLSSocket } from 'node:tls'
+import type { FileRefusal } from '../../../rules/projects/domains.ts'
+import { connectPublicly, isAboutCertificate, type PublicConnectionOptions } from '../../public-connection.ts'
 
 /**
- * Fetches a small text file from a name that a stranger has chosen, without ever being led to a machine of ours: the name
- * must be one of the public DNS, every address of it must be public, the connection goes to the very address that was
- * looked at (a second look-up could say something else) and says so itself, and redirects are not followed.
+ * Fetches a small text file from a name that a stranger has chosen, without ever being led to a machine of ours: see
+ * public-connection.ts. Redirects are not followed.
  */
 export interface PublicFiles {
   fetch(name: string, path: string): Promise<FetchedFile>
@@ -16,13 +14,7 @@ export interface PublicFiles {
 
 export type FetchedFile = { text: string } | { refusal: FileRefusal; status?: number } | { isUnanswered: true }
 
-export interface PublicFileOptions {
-  resolver: Pick<DomainResolver, 'addresses'>
-  /** Replaced in tests, which have no other machine than their own. */
-  isAllowed?(address: string): boolean
-  port?: number
-  /** In PEM, instead of the authorities that Node knows. */
-  ca?: string
+export interface PublicFileOptions extends PublicConnectionOptions {
   withinMs?: number
 }
 
@@ -32,36 +24,23 @@ const FILE_BYTES_MAX = 1024
 const FILE_TYPES = new Set(['text/plain', 'application/octet-stream'])
 const HEADER_BYTES_MAX = 16 * 1024
 const WITHIN_MS = 5_000
-const HTTPS_PORT = 443
 
-export function createPublicFiles(options: PublicFileOptions): PublicFiles {
-  const { resolver, isAllowed = isPublicAddress, withinMs = WITHIN_MS } = options
+export function createPublicFiles({ withinMs = WITHIN_MS, ...options }: PublicFileOptions): PublicFiles {
+  // Name servers have a limit of their own, which comes before this one.
+  const deadline = () => AbortSignal.timeout(withinMs)
   return {
     async fetch(name, path) {
-      if (domainNameOf(name) !== name) return { refusal: 'address_not_public' }
-      const addresses = await resolver.addresses(name)
-      if (addresses === undefined) return { isUnanswered: true }
-      const [address] = addresses
-      if (address === undefined) return { refusal: 'no_address' }
-      if (!addresses.every(isAllowed)) return { refusal: 'address_not_public' }
-      const deadline = AbortSignal.timeout(withinMs)
-      const socket = connect({
-        host: address,
-        port: options.port ?? HTTPS_PORT,
-        servername: name,
-        ALPNProtocols: ['http/1.1'],
-        ...(options.ca !== undefined && { ca: options.ca }),
-      })
-      // It may also fail when nobody waits for it any more.
-      socket.on('error', () => {})
+      let socket: TLSSocket | undefined
       try {
-        await once(socket, 'secureConnect', { signal: deadline })
-        if (!isAllowed(String(socket.remoteAddress))) return { refusal: 'address_not_public' }
-        return await readFile(socket, name, path, deadline)
+        const connection = await connectPublicly(options, name, deadline)
+        if ('refusal' in connection)
+          return connection.refusal === 'dns' ? { isUnanswered: true } : { refusal: connection.refusal }
+        socket = connection.socket
+        return await readFile(socket, name, path, connection.deadline)
       } catch (error) {
         return isAboutCertificate(error) ? { refusal: 'certificate' } : { isUnanswered: true }
       } finally {
-        socket.destroy()
+        socket?.destroy()
       }
     },
   }
@@ -97,9 +76,4 @@ async function readFile(socket: TLSSocket, name: string, path: string, deadline:
     chunks.push(chunk)
   }
   return { text: Buffer.concat(chunks).toString('utf8') }
-}
-
-function isAboutCertificate(error: unknown): boolean {
-  const code = String((error as { code?: unknown }).code)
-  return /CERT|UNABLE_TO_|ERR_TLS_|HOSTNAME/.test(code)
 }

@@ -97,6 +97,7 @@ const body = z.object({
   metadata: consumed,
 })
 type Body = z.output<typeof body>
+export { body as responsesBody }
 
 export const RESPONSES_FIELDS: ReadonlySet<string> = new Set(Object.keys(body.shape))
 

@@ -11,6 +11,7 @@ export const RECIPES = {
   domainVerifiedAt: ago({ days: 61 }),
   balanceNanos: 42_317_000_000n,
   alertNanos: 15_250_000_000n,
+  isSandbox: false,
   createdAt: ago({ days: 63 }),
 }
 const WEATHER = {
@@ -20,6 +21,7 @@ const WEATHER = {
   domainVerifiedAt: null,
   balanceNanos: 730_000_000n,
   alertNanos: null,
+  isSandbox: false,
   createdAt: ago({ days: 5 }),
 }
 const GARDEN = {
@@ -29,6 +31,7 @@ const GARDEN = {
   domainVerifiedAt: ago({ days: 17 }),
   balanceNanos: 880_000_000n,
   alertNanos: null,
+  isSandbox: false,
   createdAt: ago({ days: 18 }),
 }
 

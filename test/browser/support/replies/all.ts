@@ -1,5 +1,6 @@
 import type { Replies } from '../canned-console.ts'
 import { ACCOUNT } from './account.ts'
+import { ALERTS } from './alerts.ts'
 import { CALLS } from './calls.ts'
 import { LIMITS } from './limits.ts'
 import { MONETIZATION } from './monetization.ts'
@@ -8,4 +9,13 @@ import { PROJECTS } from './project.ts'
 import { TEAM } from './team.ts'
 
 /** What is answered where a test says nothing else. */
-export const REPLIES: Replies = { ...ACCOUNT, ...TEAM, ...PROJECTS, ...CALLS, ...MONEY, ...LIMITS, ...MONETIZATION }
+export const REPLIES: Replies = {
+  ...ACCOUNT,
+  ...TEAM,
+  ...PROJECTS,
+  ...CALLS,
+  ...MONEY,
+  ...LIMITS,
+  ...MONETIZATION,
+  ...ALERTS,
+}

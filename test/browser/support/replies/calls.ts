@@ -5,6 +5,7 @@ import { ago, CALL, CONVERSATION, id } from './ids.ts'
 
 type Call = Given<'GET /api/projects/:project/calls'>['items'][number]
 type CallDetail = Given<'GET /api/projects/:project/calls/:call'>
+type Carried = NonNullable<CallDetail['recommendation']>
 type Message = Given<'GET /api/projects/:project/conversations/:conversation/messages'>['items'][number]
 
 /** One of every outcome; each number in it is one of its own. */
@@ -65,6 +66,7 @@ export const COMPLETED: CallDetail = {
     { key: 'order', value: 'A-1017' },
     { key: 'plan', value: 'free' },
   ],
+  recommendation: carried({ state: 'delivered' }),
 }
 
 /** Charged less than it was worth, from a deleted key, and corrected later. */
@@ -110,6 +112,22 @@ function detailsOf(outcome: Call['outcome']) {
     priceEffectiveFrom: ago({ days: 20 }),
     corrections: [],
     metadata: [],
+    recommendation: null,
+  }
+}
+
+function carried(more: Partial<Carried>): Carried {
+  return {
+    id: id(961),
+    at: ago({ minutes: 2 }),
+    headline: 'Copper pot, 3 l',
+    advertiser: 'Pots Ltd',
+    label: 'Ad',
+    turn: 4,
+    relevance: 0.731,
+    priceNanos: 184_000_001n,
+    state: 'test',
+    ...more,
   }
 }
 
@@ -118,7 +136,7 @@ function tokens(input: number, cachedInput: number, cacheWrite: number, output: 
 }
 
 function message(seq: bigint, role: string, more: Partial<Message>): Message {
-  const nothing = { parts: [], refusal: null, toolCalls: [], toolCallId: null, call: null }
+  const nothing = { parts: [], refusal: null, toolCalls: [], toolCallId: null, call: null, recommendation: null }
   return { seq, role, at: ago({ hours: 2, minutes: 60 - Number(seq) * 7 }), text: 'kept', ...nothing, ...more }
 }
 
@@ -146,6 +164,7 @@ const MESSAGES: Message[] = [
     parts: text('**Rice** and [beans](https://beans.example.com).'),
     toolCalls: [{ id: 'tool-1', name: 'weigh', arguments: '{"grams":250}' }],
     call: CALL_OF_REPLY,
+    recommendation: carried({ priceNanos: 4_000_000n }),
   }),
   message(4n, 'tool', { parts: text('250 g'), toolCallId: 'tool-1' }),
   message(5n, 'assistant', {
@@ -170,6 +189,43 @@ export const TALK: Given<'GET /api/projects/:project/conversations/:conversation
   contentRetentionDays: 45,
 }
 
+type Refused = Given<'GET /api/projects/:project/refused-requests'>['items'][number]
+
+const WRONG_VALUE: Refused = {
+  id: id(91),
+  firstAt: ago({ minutes: 2 }),
+  lastAt: ago({ minutes: 2 }),
+  times: 1n,
+  status: 422,
+  code: 'invalid_value',
+  message: 'temperature must be at most 2.',
+  param: 'temperature',
+  endpoint: 'POST /v1/chat/completions',
+  model: 'small-1',
+  keyPairId: id(71),
+  keyName: 'web server',
+  viaSession: false,
+  explanation: { what: 'A field is wrong.', advice: 'Mend the field.' },
+}
+
+const WRONG_KEYS: Refused = {
+  ...WRONG_VALUE,
+  id: id(92),
+  firstAt: ago({ hours: 3 }),
+  lastAt: ago({ hours: 2 }),
+  times: 1_204n,
+  status: 401,
+  code: 'keys_invalid',
+  message: 'The key pair is not valid.',
+  param: null,
+  model: null,
+  keyName: null,
+  explanation: { what: 'The keys are wrong.', advice: 'Copy both again.' },
+}
+
+/** Of a code that only a newer version knows. */
+const OVER: Refused = { ...WRONG_KEYS, id: id(93), code: 'brand_new', times: 2n, viaSession: true, explanation: null }
+
 export const CALLS: Replies = {
   'GET /api/projects/:project/calls': ({ query }) =>
     query.after === undefined
@@ -181,6 +237,17 @@ export const CALLS: Replies = {
       { name: 'reasoning_efort', times: 12n, lastAt: ago({ hours: 3 }), suggestion: 'reasoning_effort' },
       { name: 'thinking_budget', times: 1n, lastAt: ago({ days: 2 }), suggestion: null },
     ],
+  },
+  'GET /api/projects/:project/refused-requests': ({ query }) =>
+    query.after === undefined
+      ? { items: [WRONG_VALUE, WRONG_KEYS, OVER], next: 'after-refused' }
+      : { items: [{ ...WRONG_VALUE, id: id(94), times: 3n }], next: null },
+  'GET /api/projects/:project/refused-request-filters': {
+    codes: [
+      { code: 'keys_invalid', status: 401 },
+      { code: 'invalid_value', status: 422 },
+    ],
+    keys: [{ id: id(71), name: 'web server' }],
   },
   'GET /api/projects/:project/call-filters': {
     models: ['small-1', 'odd-3', 'large-2'],

@@ -60,8 +60,12 @@ export const MONETIZATION: Replies = {
     format: query.format === 'plain' ? 'plain' : 'markdown',
     reply: 'Soak the **beans** overnight.',
     block: `**${query.label}** · [A pot for beans](https://pots.example.com) by Pots Ltd`,
-    conversation: { id: 'reader-7:beans', at: ago({ hours: 5 }) },
-    advertiser: 'Pots Ltd',
+    match: {
+      conversation: { id: 'reader-7:beans', at: ago({ hours: 5 }) },
+      advertiser: 'Pots Ltd',
+      relevance: 0.618,
+    },
+    sampleBecause: null,
   }),
   'GET /api/projects/:project/monetization/outcomes': ({ query }) => ({
     from: ago({ days: 7 }),

@@ -7,6 +7,7 @@ import { ago, id, NOW, OTHER_PROJECT, PROJECT } from './ids.ts'
 
 type Usage = Given<'GET /api/projects/:project/usage'>
 type Details = Usage['totals']
+type Failure = Given<'GET /api/projects/:project/home'>['failures'][number]
 type Brief = NonNullable<Given<'GET /api/projects/:project/onboarding'>['call']>
 
 /** The beginning of the day in UTC, so many days before today. */
@@ -32,6 +33,26 @@ function brief(outcome: Brief['outcome'], n: number): Brief {
   }
 }
 
+/** However often it came. */
+function failure(outcome: Brief['outcome'], n: number, calls: number): Failure {
+  const { id: newest, requestId, model, errorCode, status } = brief(outcome, n)
+  const { title, explanation } = wordsOf(outcome)
+  return {
+    id: newest,
+    requestId,
+    outcome,
+    errorCode: outcome === 'gateway_died' ? null : errorCode,
+    status,
+    title,
+    explanation,
+    calls,
+    firstAt: ago({ minutes: (n + calls) * 11 }),
+    lastAt: ago({ minutes: n * 11 }),
+    models: calls > 1 ? [model, 'model-0'] : [model],
+  }
+}
+
+export const FAILED_CALL: Brief = brief('upstream_failed', 1)
 export const FIRST_CALL: Brief = { ...brief('completed', 6), status: 200 }
 
 export const ONBOARDING: Given<'GET /api/projects/:project/onboarding'> = {
@@ -40,7 +61,10 @@ export const ONBOARDING: Given<'GET /api/projects/:project/onboarding'> = {
   hasKeyPair: true,
   hasCredit: true,
   call: FIRST_CALL,
+  isAnswered: true,
   isDismissed: true,
+  isSandbox: false,
+  hasOwnProject: true,
 }
 
 export const HOME: Given<'GET /api/projects/:project/home'> = {
@@ -70,7 +94,8 @@ export const HOME: Given<'GET /api/projects/:project/home'> = {
     { model: 'large-2', calls: 932, chargedNanos: 9_000_000_000n },
     { model: 'odd-3', calls: 4, chargedNanos: 2_500_000n },
   ],
-  failures: [brief('upstream_failed', 1), brief('timed_out', 2), brief('gateway_died', 3)],
+  failures: [failure('upstream_failed', 1, 100), failure('timed_out', 2, 1), failure('gateway_died', 3, 4)],
+  failuresMax: 100,
   upTo: ago({ seconds: 40 }),
 }
 
@@ -246,6 +271,37 @@ export const COSTS: Given<'GET /api/projects/:project/costs'> = {
   forecast: { availableNanos: 41_000_000_000n, perDayNanos: 1_190_000_000n, daysLeft: 34.4 },
 }
 
+export const AUTO_TOP_UP: Given<'GET /api/projects/:project/auto-top-up'> = {
+  card: { brand: 'visa', last4: '4242', expMonth: 3, expYear: 2029 },
+  settings: {
+    thresholdNanos: 10_000_000_000n,
+    amountNanos: 25_000_000_000n,
+    monthMaxNanos: 200_000_000_000n,
+    pausedAt: null,
+    nextTryAt: null,
+  },
+  chargedThisMonthNanos: 75_000_000_000n,
+  leftThisMonthNanos: 125_000_000_000n,
+  hasTax: false,
+}
+
+const topUp = (id: string, days: number) => ({
+  id,
+  createdAt: ago({ days }),
+  amountNanos: 25_000_000_000n,
+  taxNanos: 0n,
+  isAutomatic: id.startsWith('auto_'),
+  failure: null,
+})
+
+const TOP_UPS: Given<'GET /api/projects/:project/top-ups'>['items'] = [
+  { ...topUp('auto_1', 1), state: 'pending' },
+  { ...topUp('auto_2', 2), state: 'failed', failure: 'The card has insufficient funds.' },
+  { ...topUp('auto_3', 9), state: 'paid', taxNanos: 4_750_000_000n },
+  { ...topUp('cs_4', 12), state: 'open' },
+  { ...topUp('cs_5', 40), state: 'paid' },
+]
+
 export const MONEY: Replies = {
   'GET /api/projects/:project/onboarding': ONBOARDING,
   'POST /api/projects/:project/onboarding/dismiss': { done: true },
@@ -262,6 +318,15 @@ export const MONEY: Replies = {
     amountNanos: 25_000_000_000n,
     paidAt: ago({ seconds: 20 }),
   },
+  'GET /api/projects/:project/auto-top-up': AUTO_TOP_UP,
+  'PUT /api/projects/:project/auto-top-up': { done: true },
+  'DELETE /api/projects/:project/auto-top-up': { done: true },
+  'DELETE /api/projects/:project/card': { done: true },
+  'GET /api/projects/:project/top-ups': ({ query }) =>
+    query.after === undefined
+      ? { items: TOP_UPS, next: 'cs_5' }
+      : { items: [{ ...topUp('cs_6', 90), state: 'refunded' as const }], next: null },
+  'GET /api/projects/:project/top-ups/:payment/invoice': { kind: 'invoice', url: '/sign-in?invoice=in_1' },
   'GET /api/projects/:project/usage': ({ query }) =>
     usageOf(
       query.by === 'key' ? 'key' : 'model',

@@ -95,6 +95,29 @@ function snippets(model: string) {
   return snippetsFor(GATEWAY, request)
 }
 
+type Listed = Given<'GET /api/projects/:project/catalogue'>['items'][number]
+
+function listed(model: string, price: bigint, more: Partial<Listed>): Listed {
+  return {
+    id: model,
+    kind: 'chat',
+    ownedBy: 'a maker',
+    contextWindow: null,
+    maxOutputTokens: null,
+    price: {
+      input: price * 150_000_000n,
+      cachedInput: price * 75_000_000n,
+      cacheWrite: price * 187_500_000n,
+      output: price * 600_000_000n,
+      reasoning: price * 600_000_000n,
+    },
+    abilities: [],
+    calls: 0,
+    measured: null,
+    ...more,
+  }
+}
+
 const DONE = { done: true } as const
 
 export const PROJECTS: Replies = {
@@ -118,6 +141,21 @@ export const PROJECTS: Replies = {
         maxOutputTokens: null,
       },
     ],
+    default: 'small-1',
+  },
+  'GET /api/projects/:project/catalogue': {
+    measuredFrom: ago({ hours: 23 }),
+    items: [
+      listed('small-1', 1n, {
+        contextWindow: 128_000,
+        maxOutputTokens: 16_000,
+        abilities: ['tools', 'images', 'json_schema', 'caching'],
+        calls: 1_234,
+        measured: { failed: 12, firstTokenMs: { p50: 312, p95: 1_450 } },
+      }),
+      listed('large-2', 16n, { abilities: ['tools', 'json_schema', 'reasoning'], calls: 19 }),
+      listed('embed-3', 0n, { kind: 'embedding', contextWindow: 8_191, abilities: ['embeddings'] }),
+    ],
   },
   'GET /api/projects/:project/quick-start': ({ query }) => ({
     gatewayUrl: GATEWAY,
@@ -128,6 +166,33 @@ export const PROJECTS: Replies = {
     snippets: snippets(query.model ?? 'small-1'),
   }),
   'POST /api/projects/:project/playground/code': { items: snippets('small-1') },
+  'GET /api/projects/:project/saved-prompts': {
+    items: [
+      { id: id(81), name: 'Headlines', model: 'large-2', savedAt: ago({ hours: 5 }), savedBy: 'Ada Keller' },
+      { id: id(82), name: 'Summaries for the front page', model: 'gone-1', savedAt: ago({ days: 12 }), savedBy: null },
+    ],
+    most: 100,
+  },
+  'POST /api/projects/:project/saved-prompts': { id: id(83) },
+  'GET /api/projects/:project/saved-prompts/:prompt': {
+    id: id(81),
+    name: 'Headlines',
+    model: 'large-2',
+    savedAt: ago({ hours: 5 }),
+    savedBy: 'Ada Keller',
+    system: 'You are the editor.',
+    messages: [
+      { role: 'user', content: 'Three headlines about bread.' },
+      { role: 'assistant', content: 'Rise. Crust. Crumb.' },
+      { role: 'user', content: 'Shorter.' },
+    ],
+    temperature: 0.5,
+    maxTokens: null,
+    stream: false,
+  },
+  'PUT /api/projects/:project/saved-prompts/:prompt': DONE,
+  'PATCH /api/projects/:project/saved-prompts/:prompt': DONE,
+  'DELETE /api/projects/:project/saved-prompts/:prompt': DONE,
   'GET /api/projects/:project/domain': DOMAIN,
   'POST /api/projects/:project/domain/check': DOMAIN,
   'PATCH /api/projects/:project/domain': { ...DOMAIN, displayName: 'cooking.example.com', name: 'cooking.example.com' },

@@ -1,3 +1,4 @@
+import { wordsOfAction } from '../../../../src/rules/accounts/audit-words.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, id, OTHER_PROJECT, PROJECT } from './ids.ts'
 
@@ -10,6 +11,7 @@ function entry(seq: bigint, action: string, more: Partial<Entry> = {}): Entry {
     actorId: id(1),
     actor: 'Ada Keller',
     action,
+    title: wordsOfAction(action),
     subject: null,
     projectId: null,
     ip: null,

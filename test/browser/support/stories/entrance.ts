@@ -4,12 +4,12 @@ import { meWith } from '../replies/account.ts'
 import { OTHER_PUBLISHER } from '../replies/ids.ts'
 import { at, conflict, fill, press, wrong } from './steps.ts'
 
-const WHO = { 'E-mail': 'ada@example.com', Password: 'my password' }
+const WHO = { Email: 'ada@example.com', Password: 'my password' }
 const TOKEN = `x.${Buffer.from('{"email":"ada@example.com"}').toString('base64url')}.y`
 const NEW_ACCOUNT = {
   'Your name': 'Gil',
   Publisher: ' ',
-  'E-mail': 'gil@example.com',
+  Email: 'gil@example.com',
   Password: 'a long enough password',
 }
 
@@ -60,7 +60,7 @@ export const ENTRANCE: Record<string, Scene> = {
     replies: { 'POST /api/auth/sign-in/email': { twoFactor: true } },
     act: async (page) => {
       await fill(page, WHO)
-      await press(page, 'Sign in', 'Sign in as somebody else')
+      await press(page, 'Sign in', 'Use a different account')
     },
   },
   'signing up': {
@@ -68,7 +68,7 @@ export const ENTRANCE: Record<string, Scene> = {
     act: async (page) => {
       await fill(page, { ...NEW_ACCOUNT, Publisher: 'Gil & Sons' })
       await press(page, 'Create account')
-      await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+      await page.getByRole('heading', { name: 'Check your email' }).waitFor()
     },
   },
   'signing up without a publisher, refused': {
@@ -92,7 +92,7 @@ export const ENTRANCE: Record<string, Scene> = {
   'a link for a new password': {
     path: '/forgot-password',
     act: async (page) => {
-      await fill(page, { 'E-mail': ' ada@example.com ' })
+      await fill(page, { Email: ' ada@example.com ' })
       await press(page, 'Send link')
     },
   },
@@ -102,7 +102,7 @@ export const ENTRANCE: Record<string, Scene> = {
       'POST /api/auth/request-password-reset': new ParleyError('too_many_attempts', { retryAfterSeconds: 60 }),
     },
     act: async (page) => {
-      await fill(page, { 'E-mail': 'ada@example.com' })
+      await fill(page, { Email: 'ada@example.com' })
       await press(page, 'Send link')
     },
   },

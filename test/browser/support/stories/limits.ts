@@ -17,7 +17,7 @@ export const LIMIT_STORIES: Record<string, Scene> = {
     path: LIMITS_PAGE,
     act: async (page) => {
       await press(page, 'Edit the limits of this project')
-      await inDialog(page, 'Save limits', { 'Weekly budget': '', 'Calls at the same time': '' })
+      await inDialog(page, 'Save limits', { 'Weekly budget': '', 'Concurrent calls': '' })
     },
   },
   'limits of every end user that make no sense': {

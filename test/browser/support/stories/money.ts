@@ -82,7 +82,7 @@ const PAYING: Record<string, Scene> = {
     replies: { 'GET /api/projects/:project/wallet': { ...WALLET, alertNanos: null } },
     act: (page) => press(page, 'Turn on'),
   },
-  'one kind of movement': { path: WALLET_PAGE, act: (page) => choose(page, 'Type', 'Paid what was owed') },
+  'one kind of movement': { path: WALLET_PAGE, act: (page) => choose(page, 'Type', 'Debt paid') },
   'movements of a week': { path: WALLET_PAGE, act: (page) => choose(page, 'Period', 'Last 7 days') },
   'all movements again': { path: at('/wallet?kind=grant&days=90'), act: (page) => press(page, 'Clear filters') },
   'older movements': { path: at('/wallet?kind=topup'), act: (page) => press(page, 'Load more') },
@@ -96,7 +96,7 @@ const PAYING: Record<string, Scene> = {
   'first steps that are put away': {
     path: at(''),
     replies: { 'GET /api/projects/:project/onboarding': { ...ONBOARDING, isDismissed: false } },
-    act: (page) => press(page, 'Put this away'),
+    act: (page) => press(page, 'Dismiss'),
   },
   'first steps that cannot be put away': {
     path: at(''),
@@ -104,7 +104,7 @@ const PAYING: Record<string, Scene> = {
       'GET /api/projects/:project/onboarding': { ...ONBOARDING, isDismissed: false },
       'POST /api/projects/:project/onboarding/dismiss': conflict,
     },
-    act: (page) => press(page, 'Put this away'),
+    act: (page) => press(page, 'Dismiss'),
   },
   'a first call that arrives': {
     path: at(''),
@@ -122,7 +122,7 @@ function arriving() {
 
 function onboarding() {
   let asked = 0
-  return () => ({ ...ONBOARDING, isDismissed: false, ...(asked++ === 0 && { call: null }) })
+  return () => ({ ...ONBOARDING, isDismissed: false, ...(asked++ === 0 && { call: null, isAnswered: false }) })
 }
 
 const MODES: Record<string, Scene> = {
@@ -188,12 +188,12 @@ const CONTROLLING: Record<string, Scene> = {
       'PATCH /api/projects/:project/monetization': { mode: 'off' },
     },
     act: async (page) => {
-      await choose(page, 'Who reads the replies', 'Teenagers')
+      await choose(page, 'Audience', 'Teenagers')
       await fill(page, {
         'Minimum relevance': '0.85',
-        'Not before reply': '4',
-        'Distance between two': '6',
-        'Most in a conversation': '7',
+        'Start at reply': '4',
+        'Minimum gap': '6',
+        'Maximum per conversation': '7',
         'Floor price per click in US dollars': '0.33',
         'Blocked categories': 'Garden, Pets',
         'Blocked domains': 'rival.example.com',
@@ -206,9 +206,9 @@ const CONTROLLING: Record<string, Scene> = {
     path: CONTROLS,
     act: async (page) => {
       await fill(page, {
-        'Not before reply': '51',
-        'Distance between two': '0',
-        'Most in a conversation': '1.5',
+        'Start at reply': '51',
+        'Minimum gap': '0',
+        'Maximum per conversation': '1.5',
         'Floor price per click in US dollars': 'cheap',
       })
       await press(page, 'Save')

@@ -53,6 +53,19 @@ const CALLS: Record<string, Scene> = {
   },
   'new calls after two seconds': { path: CALLS_PAGE, act: (_page, stand) => stand.pass(2_000) },
   'calls that are paused': { path: CALLS_PAGE, act: (page) => press(page, 'Live') },
+  'a refused request': {
+    path: at('/refused-requests?key=0197a000-0000-7000-8000-000000000071'),
+    act: (page) => press(page, 'keys_invalid: what it means and what to do'),
+  },
+  'a refused request that only a newer version knows': {
+    path: at('/refused-requests'),
+    act: (page) => press(page, 'brand_new: what it means and what to do'),
+  },
+  'older refused requests': { path: at('/refused-requests'), act: (page) => press(page, 'Load more') },
+  'refused requests of a status': {
+    path: at('/refused-requests'),
+    act: (page) => choose(page, 'Status', '422'),
+  },
   'older calls': { path: at('/calls?outcome=failed'), act: (page) => press(page, 'Load more') },
   'a search that goes on': {
     path: at('/calls?min_cost=1'),

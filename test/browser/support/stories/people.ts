@@ -209,7 +209,7 @@ const MEMBERS: Record<string, Scene> = {
     act: async (page) => {
       await press(page, 'Invite')
       await page.getByRole('dialog').getByLabel('Role').selectOption('admin')
-      await inDialog(page, 'Send invitation', { 'E-mail': 'gil@example.com' })
+      await inDialog(page, 'Send invitation', { Email: 'gil@example.com' })
     },
   },
   'an invitation that is refused': {
@@ -217,14 +217,14 @@ const MEMBERS: Record<string, Scene> = {
     replies: { 'POST /api/publishers/:publisher/invitations': conflict },
     act: async (page) => {
       await press(page, 'Invite')
-      await inDialog(page, 'Send invitation', { 'E-mail': 'ada@example.com' })
+      await inDialog(page, 'Send invitation', { Email: 'ada@example.com' })
     },
   },
   'an invitation to no address': {
     path: TEAM,
     act: async (page) => {
       await press(page, 'Invite')
-      await inDialog(page, 'Send invitation', { 'E-mail': 'nobody' })
+      await inDialog(page, 'Send invitation', { Email: 'nobody' })
     },
   },
   'an invitation by an admin': {

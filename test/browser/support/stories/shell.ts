@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
-import { ParleyError } from '../../../../src/rules/errors.ts'
 import type { Scene } from '../page-picture.ts'
 import { ME, meWith } from '../replies/account.ts'
-import { at, choose, conflict, fill, pick, press } from './steps.ts'
+import { at, conflict, pick, press } from './steps.ts'
 
 const SWITCHER = /^Switch project/
 const ACCOUNT = /^Account of/
@@ -13,7 +12,7 @@ async function opened(page: Page, menu: RegExp): Promise<string> {
   return page.getByRole('menu').ariaSnapshot()
 }
 
-const SHELL: Record<string, Scene> = {
+export const SHELL_STORIES: Record<string, Scene> = {
   'the projects to switch to': {
     path: at('/quick-start'),
     act: (page) => opened(page, SWITCHER),
@@ -132,137 +131,3 @@ const SHELL: Record<string, Scene> = {
     },
   },
 }
-
-const PAGE = at('/playground')
-
-function events(...lines: unknown[]): string {
-  return [...lines.map((line) => JSON.stringify(line)), '[DONE]'].map((data) => `data: ${data}\n\n`).join('')
-}
-
-const ANSWER = events(
-  { id: 'chatcmpl-completed', choices: [{ delta: { role: 'assistant', content: '' } }] },
-  { id: 'chatcmpl-completed', choices: [{ delta: { content: 'Cars **left**' } }] },
-  { id: 'chatcmpl-completed', choices: [{ delta: { content: ', and birds came.' } }] },
-)
-const ANSWERS = { 'POST /api/projects/:project/playground': ANSWER } as const
-
-function refusal(code: string) {
-  return {
-    'POST /api/projects/:project/playground': events({
-      error: { code, message: `Refused: ${code}.`, requestId: 'req_9' },
-    }),
-  } as const
-}
-
-/** And presses what else is named, at once. */
-async function ask(page: Page, ...then: string[]): Promise<void> {
-  await fill(page, { 'Your message': 'First?' })
-  await press(page, 'Send', ...then)
-}
-
-const PLAYGROUND: Record<string, Scene> = {
-  'a question that is suggested': {
-    path: PAGE,
-    act: (page) => page.getByRole('button', { name: /^Explain to a reader/ }).click(),
-  },
-  'a question and its answer': {
-    path: PAGE,
-    replies: ANSWERS,
-    act: async (page) => {
-      await choose(page, 'Model', 'large-2')
-      await fill(page, {
-        'System prompt': ' Be brief. ',
-        Temperature: '0.7',
-        'Max tokens': '300',
-        'Your message': ' Why no cars? ',
-      })
-      await press(page, 'Send')
-    },
-  },
-  'a second question, not streamed': {
-    path: PAGE,
-    replies: ANSWERS,
-    act: async (page, stand) => {
-      await fill(page, { 'Your message': 'First?' })
-      await page.getByLabel('Your message').press('Enter')
-      await stand.settle()
-      await page.getByRole('switch').click()
-      await fill(page, { 'Your message': 'Second?' })
-      await page.getByLabel('Your message').press('Enter')
-    },
-  },
-  'an answer, made again': {
-    path: PAGE,
-    replies: ANSWERS,
-    act: async (page, stand) => {
-      await ask(page)
-      await stand.settle()
-      await press(page, 'Regenerate')
-    },
-  },
-  'a chat that is cleared': {
-    path: PAGE,
-    replies: ANSWERS,
-    act: async (page, stand) => {
-      await ask(page)
-      await stand.settle()
-      await press(page, 'Clear')
-    },
-  },
-  'an answer as events': {
-    path: PAGE,
-    replies: ANSWERS,
-    act: async (page, stand) => {
-      await ask(page)
-      await stand.settle()
-      await page.getByRole('tab', { name: 'Raw events' }).click()
-    },
-  },
-  'an answer as code': {
-    path: PAGE,
-    replies: ANSWERS,
-    act: async (page, stand) => {
-      await ask(page)
-      await stand.settle()
-      await page.getByRole('tab', { name: 'As code' }).click()
-      await page.getByRole('tab', { name: 'LangChain' }).click()
-    },
-  },
-  'an answer that does not come, stopped': {
-    path: PAGE,
-    replies: { 'POST /api/projects/:project/playground': 'never' },
-    act: (page) => ask(page, 'Stop'),
-  },
-  'an answer that does not come, cleared away': {
-    path: PAGE,
-    replies: { 'POST /api/projects/:project/playground': 'never' },
-    act: (page) => ask(page, 'Clear'),
-  },
-  ...Object.fromEntries(
-    ['domain_not_verified', 'credit_insufficient', 'credit_owed', 'account_not_activated', 'overloaded'].map(
-      (code): [string, Scene] => [
-        `an answer that is refused: ${code}`,
-        {
-          path: PAGE,
-          replies: refusal(code),
-          act: (page) => ask(page),
-        },
-      ],
-    ),
-  ),
-  'a playground that is not reached': {
-    path: PAGE,
-    replies: { 'POST /api/projects/:project/playground': new ParleyError('overloaded') },
-    act: (page) => ask(page),
-  },
-  'settings that make no sense': {
-    path: PAGE,
-    act: (page) => fill(page, { Temperature: '2.1', 'Your message': 'First?' }),
-  },
-  'a length that makes no sense': {
-    path: PAGE,
-    act: (page) => fill(page, { 'Max tokens': '0', 'Your message': 'First?' }),
-  },
-}
-
-export const SHELL_STORIES: Record<string, Scene> = { ...SHELL, ...PLAYGROUND }

@@ -1,0 +1,99 @@
+import { BellOff, History } from 'lucide-react'
+import type { Item, Reply } from '../../api.ts'
+import { Status } from '../../components/badge.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { Time } from '../../components/figures.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { pagingOf, useApi, useApiList } from '../../queries.ts'
+import { useProject } from '../../session.ts'
+import { EndpointsSection } from './endpoints-section.tsx'
+import { RulesCard } from './rules-card.tsx'
+
+type Alert = Item<'GET /api/projects/:project/alert-history'>
+
+const EVERY_MS = 30_000
+
+export function AlertsPage() {
+  const project = useProject()
+  const params = { project: project.id }
+  const alerts = useApi('GET /api/projects/:project/alerts', { params }, { everyMs: EVERY_MS })
+  const history = useApiList('GET /api/projects/:project/alert-history', { params, query: { limit: 20 } })
+  return (
+    <>
+      <PageHeader
+        title="Alerts"
+        context={project.name}
+        docs="webhooks"
+        description="Owners and admins get an email when something needs them. Your own servers can be told, too."
+      />
+      <div className="flex flex-col gap-8">
+        <OpenAlerts reply={alerts.data} error={alerts.error} onRetry={() => void alerts.refetch()} />
+        <RulesCard rules={alerts.data?.rules} />
+        {project.may('admin') && <EndpointsSection />}
+        <section>
+          <h2 className="mb-3 text-base font-semibold">History</h2>
+          <DataTable
+            label="Alerts that are over"
+            columns={HISTORY}
+            rows={history.items}
+            keyOf={({ id }) => id}
+            skeletonRows={3}
+            {...pagingOf(history)}
+            note="Alerts are kept for 90 days after they are over."
+            empty={
+              <EmptyState icon={History} title="Nothing has happened yet">
+                Alerts are listed here when they are over.
+              </EmptyState>
+            }
+          />
+        </section>
+      </div>
+    </>
+  )
+}
+
+interface OpenAlertsProps {
+  reply: Reply<'GET /api/projects/:project/alerts'> | undefined
+  error: Error | null
+  onRetry(): void
+}
+
+function OpenAlerts({ reply, error, onRetry }: OpenAlertsProps) {
+  return (
+    <section>
+      <h2 className="mb-3 text-base font-semibold">Open now</h2>
+      <DataTable
+        label="Open alerts"
+        columns={OPEN}
+        rows={reply?.open}
+        keyOf={({ id }) => id}
+        error={error}
+        onRetry={onRetry}
+        skeletonRows={2}
+        empty={
+          <EmptyState icon={BellOff} title="No open alerts">
+            Nothing needs you. Parley looks every minute.
+          </EmptyState>
+        }
+      />
+    </section>
+  )
+}
+
+const WHAT: Column<Alert>[] = [
+  { label: 'Alert', isTitle: true, width: 'w-40', cell: ({ title }) => <span className="font-medium">{title}</span> },
+  { label: 'What happened', cell: ({ sentence }) => <bdi className="text-sm">{sentence}</bdi> },
+]
+
+const OPEN: Column<Alert>[] = [
+  ...WHAT,
+  { label: 'Since', width: 'w-44', cell: ({ openedAt }) => <Time iso={openedAt} as="age" /> },
+  { label: 'State', width: 'w-24', cell: () => <Status tone="bad">Open</Status> },
+]
+
+const HISTORY: Column<Alert>[] = [
+  ...WHAT,
+  { label: 'Opened', width: 'w-44', cell: ({ openedAt }) => <Time iso={openedAt} /> },
+  { label: 'Closed', width: 'w-44', cell: ({ closedAt }) => <Time iso={closedAt} /> },
+]

@@ -1,0 +1,28 @@
+-- Takes a paid click back, once: the advertiser gets its price again, the budgets get their room, and publisher and operator
+-- give back what they had of it. What was released to a wallet already is taken from there; where the wallet has spent it, the
+-- wallet's own CHECK refuses.
+create or replace function click_reverse(click uuid, why text) returns boolean language plpgsql as $$
+declare k clicks;
+begin
+  select * into k from clicks c where c.id = click for no key update;
+  if not found or k.state = 'unpaid' then
+    raise exception 'no paid click %', click using errcode = 'no_data_found';
+  end if;
+  if k.state = 'reversed' then return false; end if;
+  if k.share_nanos > 0 then
+    perform ledger_transfer(gen_random_uuid(),
+      case k.state when 'pending' then earnings_account(k.project_id) else k.project_id end, k.advertiser_id, k.share_nanos,
+      'reversal', 'click-reversal:' || click, why, click);
+  end if;
+  if k.share_nanos < k.price_nanos then
+    perform ledger_transfer(gen_random_uuid(), '00000000-0000-0000-0000-000000000004', k.advertiser_id,
+      k.price_nanos - k.share_nanos, 'reversal', 'click-fee-reversal:' || click, why, null);
+  end if;
+  update campaign_days d set spent_nanos = d.spent_nanos - k.price_nanos, clicks = d.clicks - 1
+    where d.campaign_id = k.campaign_id and d.day = (time_of_id(click) at time zone 'utc')::date;
+  update campaign_totals t set spent_nanos = t.spent_nanos - k.price_nanos where t.campaign_id = k.campaign_id;
+  update clicks c set state = 'reversed' where c.id = click;
+  return true;
+end $$;
+
+revoke execute on function click_reverse from public;

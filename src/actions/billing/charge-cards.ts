@@ -1,0 +1,118 @@
+import { uuidv7 } from '../../platform/uuid.ts'
+import { afterDecline, fitsInMonth, isResting, SAME_KEY_MS } from '../../rules/billing/auto-top-ups.ts'
+import {
+  insertTopUp,
+  isStillDue,
+  listDueTopUps,
+  listPendingTopUps,
+  lockAutoTopUp,
+  markFailed,
+  setStanding,
+  setTax,
+  setUntold,
+  sumThisMonth,
+  type PendingTopUp,
+} from '../../store/billing/top-ups/auto-top-ups.ts'
+import { findCard, forgetCard, listRemovedCards } from '../../store/billing/top-ups/wallet-cards.ts'
+import type { Db } from '../../store/database.ts'
+import { applyPaymentEvent } from './payments.ts'
+import { calculateTax, chargeCard, detachCard, findCharge, type ChargeAnswer } from './stripe-cards.ts'
+import type { StripeAccount } from './stripe.ts'
+
+/**
+ * Charges saved cards. What is to be charged is written down first, then Stripe is asked under that name, then the answer is
+ * applied: whoever finds a payment without an answer, after a crash or beside another worker, asks the very same again, and
+ * gets the first answer. The webhook may have applied it by then; a payment becomes credit once, whoever tells of it.
+ */
+
+const TOP_UPS_PER_RUN = 100
+const CARDS_PER_RUN = 100
+
+/** Returns a sentence for each payment and card that waits because Stripe has not answered. */
+export async function chargeCards(db: Db, account: StripeAccount): Promise<string[]> {
+  for (const { projectId } of await listDueTopUps(db, TOP_UPS_PER_RUN)) await beginTopUp(db, projectId)
+  const problems: string[] = []
+  for (const topUp of await listPendingTopUps(db, TOP_UPS_PER_RUN)) {
+    const problem = await finishTopUp(db, account, topUp)
+    if (problem !== undefined) problems.push(problem)
+  }
+  for (const paymentMethod of await listRemovedCards(db, CARDS_PER_RUN)) {
+    const problem = await detachCard(account, paymentMethod)
+    if (problem === undefined) await forgetCard(db, paymentMethod)
+    else problems.push(problem)
+  }
+  return problems
+}
+
+/** Writes down what is to be charged, if it still is: false when the month has no room for it, or somebody was faster. */
+export async function beginTopUp(db: Db, projectId: string): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const settings = await lockAutoTopUp(tx, projectId)
+    const card = await findCard(tx, projectId)
+    // Another worker may have been declined since this one saw that it is due.
+    if (!settings || !card || isResting(settings, new Date())) return false
+    if (!(await isStillDue(tx, projectId, settings.threshold))) return false
+    if (!fitsInMonth(settings, await sumThisMonth(tx, projectId))) return false
+    const { customer, paymentMethod } = card
+    await insertTopUp(tx, { id: `auto_${uuidv7()}`, projectId, amount: settings.amount, customer, paymentMethod })
+    return true
+  })
+}
+
+/** Undefined when its end is known. */
+export async function finishTopUp(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<string | undefined> {
+  const answer = await askStripe(db, account, topUp)
+  switch (answer.state) {
+    case 'paid': {
+      const { paymentIntent, amount, currency } = answer
+      await applyPaymentEvent(db, {
+        type: 'paid',
+        sessionId: topUp.id,
+        paymentIntent,
+        amount,
+        tax: undefined,
+        currency,
+      })
+      return undefined
+    }
+    case 'declined':
+      await applyDecline(db, topUp, answer.reason)
+      return undefined
+    case 'never_asked':
+      await markFailed(db, topUp.id, 'Stripe could not be reached. Nothing was charged.')
+      return undefined
+    case 'unknown':
+      return answer.why
+  }
+}
+
+async function askStripe(
+  db: Db,
+  account: StripeAccount,
+  topUp: PendingTopUp,
+): Promise<ChargeAnswer | { state: 'never_asked' }> {
+  const isOld = Date.now() - topUp.createdAt.getTime() > SAME_KEY_MS
+  if (isOld) return (await findCharge(account, topUp)) ?? { state: 'never_asked' }
+  const calculated = account.hasTax ? await calculateTax(account, topUp) : { tax: undefined }
+  if ('answer' in calculated) return calculated.answer
+  const { tax } = calculated
+  // Before the card is charged: whoever tells of the payment must know what of it is credit.
+  if (tax) await setTax(db, topUp.id, tax.amount)
+  const answer = await chargeCard(account, topUp, tax)
+  // Stripe repeats an internal error, too, although it may have charged.
+  if (answer.state !== 'unknown') return answer
+  const found = await findCharge(account, topUp)
+  // What is not paid may still be on its way there.
+  return found?.state === 'paid' ? found : answer
+}
+
+async function applyDecline(db: Db, { id, projectId }: PendingTopUp, reason: string): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    // Another worker asked the same and has counted this decline.
+    if (!(await markFailed(tx, id, reason))) return
+    const settings = await lockAutoTopUp(tx, projectId)
+    if (!settings) return
+    await setStanding(tx, projectId, afterDecline(settings.declines, new Date()))
+    await setUntold(tx, projectId, reason)
+  })
+}

@@ -1,0 +1,47 @@
+import { HOUR_MS } from '../../rules/durations.ts'
+import { snippetFor, type SnippetRequest } from '../../rules/calls/snippets.ts'
+import { escapeHtml } from '../../rules/html.ts'
+import { listServedModels } from '../../store/catalogue/served-models.ts'
+import { findPublicFigures } from '../../store/billing/public-figures.ts'
+import type { Db } from '../../store/database.ts'
+import type { Installation } from '../world.ts'
+import type { Template } from './template.ts'
+
+/** What strangers are told of this installation. Null: too little to tell without telling of somebody. */
+export interface FrontFigures {
+  models: number
+  calls: number | null
+  firstTokenMs: number | null
+}
+
+/** The worker adds up every hour. */
+const FIGURES_MS_MAX = 3 * HOUR_MS
+/** Which models there are is told to publishers, not to strangers. */
+const REQUEST: SnippetRequest = { model: 'MODEL', messages: [{ role: 'user', content: 'Say hello to my readers.' }] }
+
+export async function findFigures(db: Db): Promise<FrontFigures> {
+  const [models, told] = await Promise.all([listServedModels(db), findPublicFigures(db, FIGURES_MS_MAX)])
+  return { models: models.length, calls: told?.calls ?? null, firstTokenMs: told?.firstTokenMs ?? null }
+}
+
+export function frontPage(
+  template: Template,
+  { gatewayUrl, publicPages }: Pick<Installation, 'gatewayUrl' | 'publicPages'>,
+  figures: FrontFigures | undefined,
+): string {
+  return template({
+    sample: escapeHtml(snippetFor('node', gatewayUrl, REQUEST).text.trimEnd()),
+    'status-link': publicPages.status ? '<a href="/status">Status</a>' : '',
+    figures: figures === undefined ? '' : figuresOf(figures),
+  })
+}
+
+function figuresOf({ models, calls, firstTokenMs }: FrontFigures): string {
+  const shown: [string, string][] = []
+  if (models > 0) shown.push(['Models served', models.toLocaleString('en')])
+  if (calls !== null) shown.push(['Calls answered in the last 30 days', `more than ${calls.toLocaleString('en')}`])
+  if (firstTokenMs !== null) shown.push(['First token, p50 of the last 24 hours', `${firstTokenMs} ms`])
+  if (shown.length === 0) return ''
+  const list = shown.map(([label, value]) => `<div><dt>${label}</dt><dd>${value}</dd></div>`)
+  return `<section aria-labelledby="here"><h2 id="here">This installation</h2><dl class="figures">${list.join('')}</dl></section>`
+}

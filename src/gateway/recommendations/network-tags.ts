@@ -1,0 +1,37 @@
+import { LRUCache } from 'lru-cache'
+import { keyedDigest } from '../../rules/keyed-digest.ts'
+import { clickNetworkOf } from '../../rules/clicks/networks.ts'
+import { findClickSalt } from '../../store/recommendations/clicks.ts'
+import type { Db } from '../../store/database.ts'
+
+/**
+ * What is kept of where a reader is: a tag of the network, by which two clicks of one day can be told to come from the same
+ * one. The day's salt is destroyed when the day after is over, and then nobody can tell whose tag it was.
+ */
+export interface NetworkTags {
+  /** Undefined: there is no salt of that day any more, or the store is away. Never rejects. */
+  tagOf(address: string, at: Date): Promise<Buffer | undefined>
+}
+
+const TAG_BYTES = 16
+/** Today's, yesterday's, and tomorrow's of a clock that is ahead. */
+const DAYS_KEPT = 3
+
+export function createNetworkTags(db: Db): NetworkTags {
+  const salts = new LRUCache<string, Promise<Buffer | undefined>>({ max: DAYS_KEPT })
+  const saltOf = (day: string) => {
+    const known = salts.get(day)
+    if (known) return known
+    const found = findClickSalt(db, day).catch(() => undefined)
+    salts.set(day, found)
+    // What is not there is looked for again: a salt that was not made yet will be.
+    void found.then((salt) => salt ?? salts.delete(day))
+    return found
+  }
+  return {
+    async tagOf(address, at) {
+      const salt = await saltOf(at.toISOString().slice(0, 10))
+      return salt && keyedDigest(salt).update(clickNetworkOf(address)).digest().subarray(0, TAG_BYTES)
+    },
+  }
+}

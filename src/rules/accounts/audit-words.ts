@@ -1,0 +1,101 @@
+/** What people read in the audit log for each action. The action's own name stays beside it: filters and CSV files know that. */
+const WORDS: Partial<Record<string, string>> = {
+  'alert.rule_changed': 'Alert rule changed',
+  'conversation.deleted': 'Conversation deleted',
+  'domain.changed': 'Domain changed',
+  'domain.failing': 'Proof of the domain missing',
+  'domain.lapsed': 'Domain lapsed',
+  'domain.pending': 'Domain awaiting its proof',
+  'domain.unverified': 'Verification of the domain withdrawn',
+  'domain.verified': 'Domain verified',
+  'end_user.erased': 'Data of an end user erased',
+  'invitation.declined': 'Invitation declined',
+  'invitation.withdrawn': 'Invitation withdrawn',
+  'key.activated': 'Key pair activated',
+  'key.created': 'Key pair created',
+  'key.deactivated': 'Key pair deactivated',
+  'key.deleted': 'Key pair deleted',
+  'key.ended': 'Old key pair ended',
+  'key.rolled': 'Key pair rolled',
+  'limits.changed': 'Limits changed',
+  'member.invited': 'Member invited',
+  'member.joined': 'Member joined',
+  'member.left': 'Member left',
+  'member.removed': 'Member removed',
+  'member.role_changed': 'Role of a member changed',
+  'monetization.advertiser_blocked': 'Advertiser blocked',
+  'monetization.advertiser_unblocked': 'Advertiser unblocked',
+  'monetization.changed': 'Monetization settings changed',
+  'monetization.mode_changed': 'Monetization switched',
+  'onboarding.dismissed': 'First steps dismissed',
+  'project.created': 'Project created',
+  'project.deleted': 'Project deleted',
+  'project.limits_changed': 'Limits of the project changed',
+  'project.models_changed': 'Allowed models changed',
+  'project.renamed': 'Project renamed',
+  'project.retention_changed': 'Retention period changed',
+  'publisher.activated': 'Account activated',
+  'publisher.closed': 'Account closed',
+  'publisher.created': 'Account created',
+  'publisher.deactivated': 'Account deactivated',
+  'publisher.renamed': 'Account renamed',
+  'publisher.signed_up': 'Signed up',
+  'saved_prompt.changed': 'Saved prompt changed',
+  'saved_prompt.created': 'Prompt saved',
+  'saved_prompt.deleted': 'Saved prompt deleted',
+  'saved_prompt.renamed': 'Saved prompt renamed',
+  'session.ended': 'Browser session ended',
+  'sessions.ended': 'Browser sessions ended',
+  'user.address_confirmed': 'Email address confirmed',
+  'user.identity_proven': 'Identity confirmed again',
+  'user.passkey_added': 'Passkey added',
+  'user.passkey_removed': 'Passkey removed',
+  'user.passkey_renamed': 'Passkey renamed',
+  'user.password_changed': 'Password changed',
+  'user.password_reset': 'Password reset',
+  'user.recovery_codes_renewed': 'Recovery codes renewed',
+  'user.renamed': 'Name changed',
+  'user.session_ended': 'Session ended',
+  'user.signed_in': 'Signed in',
+  'user.signed_in_by_passkey': 'Signed in with a passkey',
+  'user.signed_in_by_recovery_code': 'Signed in with a recovery code',
+  'user.signed_out_everywhere': 'Signed out everywhere',
+  'user.two_factor_disabled': 'Two-factor sign-in disabled',
+  'user.two_factor_enabled': 'Two-factor sign-in enabled',
+  'wallet.adjusted': 'Balance adjusted',
+  'wallet.alert_changed': 'Low-balance email changed',
+  'wallet.auto_top_up_changed': 'Automatic top-up changed',
+  'wallet.auto_top_up_failed': 'Automatic top-up failed',
+  'wallet.auto_top_up_paused': 'Automatic top-up paused',
+  'wallet.call_refunded': 'Call refunded',
+  'wallet.card_removed': 'Saved card removed',
+  'wallet.card_saved': 'Card saved',
+  'wallet.checkout_opened': 'Payment started',
+  'wallet.granted': 'Credit granted',
+  'wallet.refunded': 'Payment refunded',
+  'wallet.reversed': 'Movement of credit reversed',
+  'wallet.topped_up': 'Wallet topped up',
+  'webhook.changed': 'Webhook endpoint changed',
+  'webhook.created': 'Webhook endpoint created',
+  'webhook.deleted': 'Webhook endpoint deleted',
+  'webhook.replayed': 'Webhook event sent again',
+  'webhook.secret_rolled': 'Secret of a webhook endpoint rolled',
+  'webhook.switched_off': 'Failing webhook endpoint switched off',
+  'webhook.tested': 'Webhook test event sent',
+}
+
+/** One without words of its own, such as a newer version's, is read out: `fleet.ship_named` is "Fleet: ship named". */
+export function wordsOfAction(action: string): string {
+  const known = Object.hasOwn(WORDS, action) ? WORDS[action] : undefined
+  if (known !== undefined) return known
+  const [noun = '', ...rest] = action.replaceAll('_', ' ').split('.')
+  const read = rest.length === 0 ? noun : `${noun}: ${rest.join(' ')}`
+  return read.charAt(0).toUpperCase() + read.slice(1)
+}
+
+/** The action that somebody means who types what they read; its own name means itself. */
+export function actionOfWords(text: string): string {
+  const typed = text.trim().toLowerCase()
+  const [action] = Object.entries(WORDS).find(([, words]) => words?.toLowerCase() === typed) ?? []
+  return action ?? text.trim()
+}

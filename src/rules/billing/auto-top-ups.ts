@@ -1,0 +1,93 @@
+import { HOUR_MS } from '../durations.ts'
+import { formatCredits, type Nanos } from '../money.ts'
+import { centsOf, TOP_UP_MAX, TOP_UP_MIN } from './payments.ts'
+
+/** When a saved card is charged, how much in a month, and what becomes of a card that is declined. */
+
+export interface AutoTopUp {
+  /** Below this balance the amount is charged. */
+  threshold: Nanos
+  amount: Nanos
+  /** The most that is charged in a calendar month of UTC, without tax. */
+  monthMax: Nanos
+}
+
+/** A slip of the finger costs no more than this in a month. */
+export const MONTH_MAX: Nanos = 10n * TOP_UP_MAX
+
+/** What is wrong with the settings, beside the field that it is about. */
+export function problemOf({
+  threshold,
+  amount,
+  monthMax,
+}: AutoTopUp): { field: keyof AutoTopUp; message: string } | undefined {
+  if (threshold === 0n || threshold > TOP_UP_MAX)
+    return { field: 'threshold', message: `More than nothing, and at most ${formatCredits(TOP_UP_MAX)}.` }
+  if (amount < TOP_UP_MIN || amount > TOP_UP_MAX || centsOf(amount) === undefined) {
+    const range = `from ${formatCredits(TOP_UP_MIN)} to ${formatCredits(TOP_UP_MAX)}`
+    return { field: 'amount', message: `Whole cents, ${range}.` }
+  }
+  if (monthMax < amount) return { field: 'monthMax', message: `At least one top-up: ${formatCredits(amount)}.` }
+  if (monthMax > MONTH_MAX) return { field: 'monthMax', message: `At most ${formatCredits(MONTH_MAX)}.` }
+  return undefined
+}
+
+/** `charged`: what this month has had so far, with what is being charged now. */
+export function fitsInMonth({ amount, monthMax }: Pick<AutoTopUp, 'amount' | 'monthMax'>, charged: Nanos): boolean {
+  return charged + amount <= monthMax
+}
+
+/** Never below nothing: the most may have been lowered since. */
+export function leftOfMonth(monthMax: Nanos, charged: Nanos): Nanos {
+  return charged < monthMax ? monthMax - charged : 0n
+}
+
+/** After the first decline and after the second: a card that was over its limit has time, and a bank is not pestered. */
+const WAITS_MS = [HOUR_MS, 12 * HOUR_MS]
+
+export interface Standing {
+  declines: number
+  nextTryAt: Date | null
+  pausedAt: Date | null
+}
+
+/** How things stand after one more decline in a row. After the third, nothing is charged until an admin wishes it. */
+export function afterDecline(declinesBefore: number, now: Date): Standing {
+  const declines = declinesBefore + 1
+  const waitMs = WAITS_MS[declinesBefore]
+  if (waitMs === undefined) return { declines, nextTryAt: null, pausedAt: now }
+  return { declines, nextTryAt: new Date(now.getTime() + waitMs), pausedAt: null }
+}
+
+export function isResting({ nextTryAt, pausedAt }: Standing, now: Date): boolean {
+  return pausedAt !== null || (nextTryAt !== null && nextTryAt > now)
+}
+
+/**
+ * So long the provider knows what it was asked before, under the same key. Later, asking again might charge again: from then
+ * on it is only asked what became of it. Stripe keeps keys for 24 hours at least.
+ */
+export const SAME_KEY_MS = 20 * HOUR_MS
+
+const WANTS_CONFIRMATION = 'Your bank wants you to confirm the payment. Top up by hand.'
+const DECLINED = 'The bank declined the card.'
+
+/** What banks say that helps the payer. All else, such as a card that is reported stolen, is a decline and no more. */
+const REASONS: Record<string, string> = {
+  authentication_required: WANTS_CONFIRMATION,
+  card_velocity_exceeded: 'The card is over its limit.',
+  customer_tax_location_invalid:
+    'The tax cannot be worked out, because the card has no billing address. Save it again with your next top-up.',
+  expired_card: 'The card has expired.',
+  insufficient_funds: 'The card has insufficient funds.',
+  processing_error: 'The card could not be charged because of a fault on the way to the bank.',
+  requires_action: WANTS_CONFIRMATION,
+  resource_missing: 'Stripe no longer knows the card. Save it again with your next top-up.',
+  withdrawal_count_limit_exceeded: 'The card is over its limit.',
+}
+
+/** In words for the payer, by the codes that the provider gives: the narrower one first. */
+export function declineInWords(...codes: (string | null | undefined)[]): string {
+  for (const code of codes) if (code != null && Object.hasOwn(REASONS, code)) return REASONS[code] ?? DECLINED
+  return DECLINED
+}

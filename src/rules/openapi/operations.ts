@@ -1,0 +1,134 @@
+import { CALL_ENDPOINTS } from '../endpoints.ts'
+import type { ErrorCode } from '../errors.ts'
+import type { ANSWERS } from './answers.ts'
+import { CODES } from './error-answers.ts'
+import { CALL_HEADERS, type AnswerHeader, type ParameterName } from './headers.ts'
+import type { REQUEST_SCHEMAS } from './requests.ts'
+
+/** Every endpoint of the public API: what it is for, what it takes, and what it answers. */
+export interface Operation {
+  id: string
+  summary: string
+  description: string
+  parameters: readonly ParameterName[]
+  /** What stands in its path. */
+  pathParameter?: { name: string; description: string }
+  request?: keyof typeof REQUEST_SCHEMAS
+  isBodyOptional?: boolean
+  answer: keyof typeof ANSWERS
+  /** Written where a stream is asked for. */
+  events?: string
+  headers: readonly AnswerHeader[]
+  codes: readonly ErrorCode[]
+  /** Whether the secret of a browser session may ask it. */
+  isForBrowsers: boolean
+}
+
+const ID: readonly AnswerHeader[] = ['x-request-id']
+const OF_CALLS = ['EndUserId', 'EndUserLabel', 'IdempotencyKey', 'ErrorFormat'] as const
+const OF_CHATS = ['ConversationId', 'Monetization', ...OF_CALLS] as const
+
+const CHAT_EVENTS =
+  'Server-sent events. Each is a line `data: {chunk}` and a blank line: a first chunk with the role, chunks with content, one with an empty delta and the finish_reason, with stream_options.include_usage one with the usage, then `data: [DONE]`. Lines that begin with a colon keep the connection open. What fails after the first byte is one event `data: {"error": …}`, without `[DONE]`.'
+const RESPONSE_EVENTS =
+  'Server-sent events, each with its name: from `response.created` to `response.completed` or `response.incomplete`. There is no `[DONE]`. What fails after the first byte is an `error` event, then `response.failed`.'
+
+export const OPERATIONS: Record<string, Operation> = {
+  [`POST ${CALL_ENDPOINTS.chat.path}`]: {
+    id: 'createChatCompletion',
+    summary: 'Ask a model, in the format of chat completions',
+    description:
+      'Credit is held before a provider is asked, and charged before the answer ends. null means that a field is not given, except for model, messages, stream, temperature, max_tokens and top_p. Fields that are not listed are ignored.',
+    parameters: OF_CHATS,
+    request: 'ChatCompletionRequest',
+    answer: 'ChatCompletion',
+    events: CHAT_EVENTS,
+    headers: CALL_HEADERS,
+    codes: CODES.chat,
+    isForBrowsers: true,
+  },
+  [`POST ${CALL_ENDPOINTS.responses.path}`]: {
+    id: 'createResponse',
+    summary: 'Ask a model, in the format of responses',
+    description:
+      'The part of the Responses API that needs nothing stored. null means that a field is not given. Fields that are not listed are ignored, except those of chat completions, which are refused.',
+    parameters: OF_CHATS,
+    request: 'ResponseRequest',
+    answer: 'Response',
+    events: RESPONSE_EVENTS,
+    headers: CALL_HEADERS,
+    codes: CODES.chat,
+    isForBrowsers: true,
+  },
+  [`POST ${CALL_ENDPOINTS.embeddings.path}`]: {
+    id: 'createEmbeddings',
+    summary: 'Turn texts into vectors',
+    description: 'One vector for each input, in their order. Its prompt is all that it costs.',
+    parameters: OF_CALLS,
+    request: 'EmbeddingsRequest',
+    answer: 'EmbeddingList',
+    headers: CALL_HEADERS,
+    codes: CODES.embeddings,
+    isForBrowsers: true,
+  },
+  'GET /v1/models': {
+    id: 'listModels',
+    summary: 'List the models that the project may use',
+    description: 'May be kept for ten minutes. An etag is sent, and If-None-Match is read.',
+    parameters: ['ErrorFormat'],
+    answer: 'ModelList',
+    headers: ID,
+    codes: CODES.list,
+    isForBrowsers: true,
+  },
+  'GET /v1/models/{id}': {
+    id: 'getModel',
+    summary: 'One model of the list',
+    description: 'Ids may have slashes, which stand in the path as they are.',
+    parameters: ['ErrorFormat'],
+    pathParameter: { name: 'id', description: 'The id of a model.' },
+    answer: 'Model',
+    headers: ID,
+    codes: CODES.model,
+    isForBrowsers: true,
+  },
+  'GET /v1/credits': {
+    id: 'getCredits',
+    summary: 'What is left of the wallet, the limits and the budgets',
+    description: 'Those of the calling key pair; with x-end-user-id, also those of that end user.',
+    parameters: ['EndUserId', 'ErrorFormat'],
+    answer: 'Credits',
+    headers: ID,
+    codes: CODES.credits,
+    isForBrowsers: false,
+  },
+  'GET /v1/receipts/{completion_id}': {
+    id: 'getReceipt',
+    summary: 'Why a call cost what it cost',
+    description: 'Every call that held credit has a receipt, failed ones too.',
+    parameters: ['ErrorFormat'],
+    pathParameter: { name: 'completion_id', description: 'The id of an answer, which x-completion-id has as well.' },
+    answer: 'Receipt',
+    headers: ID,
+    codes: CODES.receipt,
+    isForBrowsers: false,
+  },
+  'POST /v1/sessions': {
+    id: 'createSession',
+    summary: 'Make a short-lived secret for a browser',
+    description:
+      'Your server asks for it and gives it to the page, where it takes the place of the secret key. All fields are optional, and one that is not listed is refused.',
+    parameters: ['EndUserId', 'EndUserLabel', 'ErrorFormat'],
+    request: 'SessionRequest',
+    isBodyOptional: true,
+    answer: 'Session',
+    headers: ID,
+    codes: CODES.session,
+    isForBrowsers: false,
+  },
+}
+
+/** A path of the router as OpenAPI writes it. */
+export function documentedPathOf(route: string): string {
+  return route.replace('/v1/models/*', '/v1/models/{id}').replace('/v1/receipts/:id', '/v1/receipts/{completion_id}')
+}

@@ -1,0 +1,94 @@
+import { sql } from 'kysely'
+import type { AlertFacts, AlertKind, ChosenRule } from '../../rules/alerts.ts'
+import type { Db } from '../database.ts'
+
+/** What a project wants to be told of, and what it was told. */
+
+export async function listAlertRules(db: Db, projectId: string): Promise<ChosenRule[]> {
+  return db
+    .selectFrom('alert_rules')
+    .select(['kind', 'enabled', 'threshold'])
+    .where('project_id', '=', projectId)
+    .execute()
+}
+
+export async function setAlertRule(tx: Db, projectId: string, rule: ChosenRule): Promise<void> {
+  const values = { enabled: rule.enabled, threshold: rule.threshold }
+  await tx
+    .insertInto('alert_rules')
+    .values({ project_id: projectId, kind: rule.kind, ...values })
+    .onConflict((conflict) => conflict.columns(['project_id', 'kind']).doUpdateSet(values))
+    .execute()
+}
+
+export interface AlertRow {
+  id: string
+  kind: string
+  subject: string
+  facts: AlertFacts
+  openedAt: Date
+  closedAt: Date | null
+}
+
+const COLUMNS = sql`id, kind, subject, facts, opened_at as "openedAt", closed_at as "closedAt"`
+
+export async function listOpenAlerts(tx: Db, projectId: string): Promise<AlertRow[]> {
+  const { rows } = await sql<AlertRow>`
+    select ${COLUMNS} from alerts where project_id = ${projectId} and closed_at is null order by id desc limit 500`.execute(
+    tx,
+  )
+  return rows
+}
+
+/** Those that are over, newest first. */
+export async function listClosedAlerts(
+  tx: Db,
+  projectId: string,
+  { before, most }: { before: string | undefined; most: number },
+): Promise<AlertRow[]> {
+  const { rows } = await sql<AlertRow>`
+    select ${COLUMNS} from alerts where project_id = ${projectId} and closed_at is not null
+      ${before === undefined ? sql`` : sql`and id < ${before}::uuid`} order by id desc limit ${most}`.execute(tx)
+  return rows
+}
+
+export interface NewAlert {
+  id: string
+  projectId: string
+  kind: AlertKind
+  subject: string
+  facts: AlertFacts
+}
+
+/** False when it is open already: another worker has seen it first. */
+export async function openAlert(tx: Db, { id, projectId, kind, subject, facts }: NewAlert): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    insert into alerts (id, project_id, kind, subject, facts)
+    values (${id}, ${projectId}, ${kind}, ${subject}, ${JSON.stringify(facts)}::json)
+    on conflict (project_id, kind, subject) where closed_at is null do nothing`.execute(tx)
+  return numAffectedRows === 1n
+}
+
+/** Undefined when it was closed before. */
+export async function closeAlert(tx: Db, projectId: string, id: string): Promise<AlertRow | undefined> {
+  const { rows } = await sql<AlertRow>`
+    update alerts set closed_at = now() where id = ${id} and project_id = ${projectId} and closed_at is null
+    returning ${COLUMNS}`.execute(tx)
+  return rows[0]
+}
+
+/** With the project. */
+export async function deleteAlerts(tx: Db, projectId: string): Promise<void> {
+  await tx.deleteFrom('alerts').where('project_id', '=', projectId).execute()
+  await tx.deleteFrom('alert_rules').where('project_id', '=', projectId).execute()
+}
+
+/** Those that were over long ago. Returns how many. */
+export async function forgetAlerts(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from alerts where id in (
+      select id from alerts where closed_at < now() - ${keptMs} * interval '1 ms' order by closed_at limit ${most})`.execute(
+    db,
+  )
+  return Number(numAffectedRows ?? 0n)
+}

@@ -1,0 +1,285 @@
+/** What a click costs, who gets it, and what never happens to the money. */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { after, before, beforeEach, test } from 'node:test'
+import { sql } from 'kysely'
+import { timeOfUuid, uuidv7 } from '../../src/platform/uuid.ts'
+import { DAY_MS, MINUTE_MS } from '../../src/rules/durations.ts'
+import type { Match } from '../../src/rules/recommendations/matching.ts'
+import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
+import { findAdvertiserBalance, findWallet } from '../../src/store/billing/wallets.ts'
+import {
+  applyClicks,
+  destroyClickSalts,
+  findClickSalt,
+  releaseEarnings,
+  reverseClick,
+} from '../../src/store/recommendations/clicks.ts'
+import { clickNetworkOf } from '../../src/rules/clicks/networks.ts'
+import { judgeClick } from '../../src/rules/clicks/verdict.ts'
+import { CLICK_SEQUENCES, factsOf, type ClickSequence } from '../corpora/clicks/sequences.ts'
+import { click, clickOn, fund, show } from '../support/clicks.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
+import { addProject, createWorld, type World } from '../support/world.ts'
+
+const PRICE = 120_000_000n
+const SHARE = (PRICE * 7n) / 10n
+
+let world: World
+let projectId: string
+let match: Match
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+beforeEach(async () => {
+  projectId = (await addProject(world.store, world.secrets)).id
+  match = await addOffer(world.store.db)
+})
+
+/** The invariants that are broken. */
+async function broken(): Promise<string[]> {
+  const { verdicts } = await checkLedger(world.store.db, { isFull: true, leaseMs: 60_000 })
+  return verdicts.filter(({ violations }) => violations > 0).map(({ invariant }) => invariant)
+}
+
+async function moneyOf() {
+  const { db } = world.store
+  const earned = await db.selectFrom('earnings').selectAll().where('project_id', '=', projectId).executeTakeFirst()
+  const total = await db
+    .selectFrom('campaign_totals')
+    .selectAll()
+    .where('campaign_id', '=', match.campaignId)
+    .executeTakeFirst()
+  return {
+    advertiser: await findAdvertiserBalance(db, match.advertiserId),
+    pending: earned?.pending_nanos ?? 0n,
+    spent: total?.spent_nanos ?? 0n,
+    wallet: (await findWallet(db, projectId))?.balance_nanos,
+  }
+}
+
+async function setBudgets(budgets: { daily_budget_nanos?: bigint; total_budget_nanos?: bigint }): Promise<void> {
+  await world.store.db.updateTable('campaigns').set(budgets).where('id', '=', match.campaignId).execute()
+}
+
+test('a valid click moves its price: the share to what the publisher earned, the rest to the operator', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const { wallet } = await moneyOf()
+  const [shown] = await show(db, match, projectId)
+  const id = uuidv7()
+  assert.equal(await click(db, shown!, { id }), 'valid')
+  assert.deepEqual(await moneyOf(), { advertiser: 9n * PRICE, pending: SHARE, spent: PRICE, wallet })
+  const rows = await db.selectFrom('clicks').selectAll().where('id', '=', id).execute()
+  assert.deepEqual(
+    rows.map(({ verdict, price_nanos, share_nanos, state }) => ({ verdict, price_nanos, share_nanos, state })),
+    [{ verdict: 'valid', price_nanos: PRICE, share_nanos: SHARE, state: 'pending' }],
+  )
+  assert.deepEqual(await broken(), [])
+})
+
+test('sent again, a click changes nothing and has the verdict that it had', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const [shown] = await show(db, match, projectId)
+  const record = clickOn(shown!)
+  assert.deepEqual(await applyClicks(db, [record]), ['valid'])
+  const once = await moneyOf()
+  assert.deepEqual(await applyClicks(db, [record, clickOn(shown!)]), ['valid', 'repeat'])
+  assert.deepEqual(await moneyOf(), once)
+})
+
+test('what is not valid by itself is written down and costs nothing; a later person is not a repeat of a bot', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const [shown] = await show(db, match, projectId)
+  for (const verdict of ['bot', 'prefetch', 'head', 'data_centre'] as const) {
+    assert.equal(await click(db, shown!, { verdict }), verdict)
+  }
+  assert.equal((await moneyOf()).spent, 0n)
+  assert.equal(await click(db, shown!), 'valid')
+  assert.equal((await moneyOf()).spent, PRICE)
+})
+
+test('a recommendation is paid for once, however many clicks come at the same time', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 100n * PRICE)
+  const [shown] = await show(db, match, projectId)
+  const verdicts = await Promise.all(Array.from({ length: 40 }, () => click(db, shown!)))
+  assert.deepEqual(verdicts.toSorted(), [...Array.from({ length: 39 }, () => 'repeat'), 'valid'])
+  assert.equal((await moneyOf()).spent, PRICE)
+  assert.deepEqual(await broken(), [])
+})
+
+test('neither budget is ever exceeded, nor the credit, and the clicks beyond are free', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 12n * PRICE + PRICE / 2n)
+  await setBudgets({ daily_budget_nanos: 5n * PRICE + 1n })
+  const spend = async (count: number) => {
+    const shown = await show(db, match, projectId, count)
+    const batches = Array.from({ length: 10 }, (_, n) => shown.filter((__, i) => i % 10 === n))
+    const verdicts = await Promise.all(
+      batches.map((ids) =>
+        applyClicks(
+          db,
+          ids.map((id) => clickOn(id)),
+        ),
+      ),
+    )
+    return Object.fromEntries(
+      Object.entries(Object.groupBy(verdicts.flat(), String)).map(([verdict, all]) => [verdict, all?.length]),
+    )
+  }
+  assert.deepEqual(await spend(50), { valid: 5, over_budget: 45 })
+  await setBudgets({ daily_budget_nanos: 100n * PRICE, total_budget_nanos: 8n * PRICE })
+  assert.deepEqual(await spend(50), { valid: 3, over_budget: 47 })
+  await setBudgets({ total_budget_nanos: 100n * PRICE })
+  assert.deepEqual(await spend(50), { valid: 4, no_credit: 46 })
+  assert.deepEqual((await moneyOf()).advertiser, PRICE / 2n)
+  assert.deepEqual(await broken(), [])
+})
+
+test('an advertiser that never paid costs nobody anything and gets no paid clicks', async () => {
+  const [shown] = await show(world.store.db, match, projectId)
+  assert.equal(await click(world.store.db, shown!), 'no_credit')
+})
+
+test('the sixth click of one network in ten minutes is too many, in one project; another network and a later one are not', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 100n * PRICE)
+  const networkTag = randomBytes(16)
+  const shown = await show(db, match, projectId, 9)
+  for (const id of shown.slice(0, 5)) assert.equal(await click(db, id, { networkTag }), 'valid')
+  assert.equal(await click(db, shown[5]!, { networkTag }), 'too_many')
+  assert.equal(await click(db, shown[6]!, { networkTag: randomBytes(16) }), 'valid')
+  const later = uuidv7(Date.now() + 10 * MINUTE_MS + 1_000)
+  assert.equal(await click(db, shown[7]!, { networkTag, id: later }), 'valid')
+  const other = await addProject(world.store, world.secrets)
+  const [elsewhere] = await show(db, match, other.id)
+  assert.equal(await click(db, elsewhere!, { networkTag }), 'valid')
+})
+
+/** Lets a click have been so long ago, past every trigger. */
+async function makeOlder(id: string, ms: number): Promise<string> {
+  const older = uuidv7(timeOfUuid(id).getTime() - ms)
+  await sql`update clicks set id = ${older} where id = ${id}`.execute(world.store.db)
+  await sql`update campaign_days set day = (time_of_id(${older}) at time zone 'utc')::date
+    where campaign_id = ${match.campaignId}`.execute(world.store.db)
+  return older
+}
+
+test('earnings are pending for seven days and then pay for calls, once, whoever releases them', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const { wallet = 0n } = await moneyOf()
+  const [first, second] = await show(db, match, projectId, 2)
+  const [early, late] = [uuidv7(), uuidv7()]
+  await click(db, first!, { id: early })
+  await makeOlder(early, 7 * DAY_MS + MINUTE_MS)
+  await click(db, second!, { id: late })
+  const released = await Promise.all(Array.from({ length: 4 }, () => releaseEarnings(db, 100)))
+  assert.equal(
+    released.reduce((sum, count) => sum + count),
+    1,
+  )
+  assert.equal(await releaseEarnings(db, 100), 0)
+  const money = await moneyOf()
+  assert.deepEqual([money.pending, money.wallet], [SHARE, wallet + SHARE])
+  assert.deepEqual(await broken(), [])
+})
+
+test('a click that turns out to be invalid is taken back whole, before and after its release, once', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const before = await moneyOf()
+  const [first, second] = await show(db, match, projectId, 2)
+  const pending = uuidv7()
+  await click(db, first!, { id: pending })
+  assert.equal(await reverseClick(db, pending, 'a farm'), true)
+  assert.equal(await reverseClick(db, pending, 'a farm'), false)
+  assert.deepEqual(await moneyOf(), before)
+  const id = uuidv7()
+  await click(db, second!, { id })
+  const released = await makeOlder(id, 8 * DAY_MS)
+  await releaseEarnings(db, 100)
+  assert.equal(await reverseClick(db, released, 'a farm'), true)
+  assert.deepEqual(await moneyOf(), before)
+  await assert.rejects(reverseClick(db, uuidv7(), 'why'), /no paid click/)
+  assert.deepEqual(await broken(), [])
+})
+
+test('what no longer fits together is noticed: a balance, earnings, a budget', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const [shown] = await show(db, match, projectId)
+  await click(db, shown!)
+  const off = async (change: ReturnType<typeof sql>, back: ReturnType<typeof sql>) => {
+    await change.execute(db)
+    const found = await broken()
+    await back.execute(db)
+    return found
+  }
+  const wallet = (by: number) =>
+    sql`update advertiser_wallets set balance_nanos = balance_nanos + ${by} where advertiser_id = ${match.advertiserId}`
+  const earned = (by: number) =>
+    sql`update earnings set pending_nanos = pending_nanos + ${by} where project_id = ${projectId}`
+  const spent = (by: number) =>
+    sql`update campaign_days set spent_nanos = spent_nanos + ${by} where campaign_id = ${match.campaignId}`
+  assert.deepEqual(await off(wallet(1), wallet(-1)), ['I10'])
+  assert.deepEqual(await off(earned(1), earned(-1)), ['I11'])
+  assert.deepEqual(await off(spent(1), spent(-1)), ['I12'])
+  assert.deepEqual(await broken(), [])
+})
+
+test('a day has one salt for everybody, and none when it is over for two days', async () => {
+  const { db } = world.store
+  const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+  const today = dayOf(Date.now())
+  const salts = await Promise.all(Array.from({ length: 8 }, () => findClickSalt(db, today)))
+  assert.equal(new Set(salts.map((salt) => salt?.toString('hex'))).size, 1)
+  assert.equal(salts[0]?.length, 32)
+  assert.equal(await findClickSalt(db, dayOf(Date.now() - 3 * DAY_MS)), undefined)
+  await sql`insert into click_salts (day, salt) values (${dayOf(Date.now() - 2 * DAY_MS)}, ${randomBytes(32)})`.execute(
+    db,
+  )
+  assert.equal(await destroyClickSalts(db), 1)
+  assert.deepEqual(await findClickSalt(db, today), salts[0])
+})
+
+/** Plays it in the real ledger, at the times that it says. Returns what was not as it should be. */
+async function play(sequence: ClickSequence, project: string): Promise<string[]> {
+  const { db } = world.store
+  const { name, serve, serves = 1, clicks } = sequence
+  const offer = await addOffer(db)
+  await fund(db, offer.advertiserId, BigInt(serve.creditClicks ?? 1_000) * PRICE + 1n)
+  if (serve.budgetClicks !== undefined) {
+    // A budget has to be there: one that pays for no click is a nano short of it.
+    const budget = BigInt(serve.budgetClicks) * PRICE || PRICE - 1n
+    await db.updateTable('campaigns').set({ daily_budget_nanos: budget }).where('id', '=', offer.campaignId).execute()
+  }
+  const shown = await show(db, offer, project, serves)
+  const problems: string[] = []
+  for (const [n, facts] of factsOf(sequence, NOON).entries()) {
+    const { address, expected, serve: which = 0 } = clicks[n]!
+    const networkTag = createHash('sha256').update(clickNetworkOf(address)).digest().subarray(0, 16)
+    const id = uuidv7(facts.at.getTime())
+    const verdict = await click(db, shown[which]!, { id, networkTag, verdict: judgeClick(facts) })
+    if (verdict !== expected) problems.push(`${name}, click ${n + 1}: ${verdict}, expected ${expected}`)
+  }
+  return problems
+}
+
+/** Of today, so that no sequence crosses midnight into another budget. */
+const NOON = new Date(new Date().setUTCHours(12, 0, 0, 0))
+
+test('every click of the corpus has the verdict that it must have, with the ledger, and the money is right after all of them', async () => {
+  const problems: string[] = []
+  const left = CLICK_SEQUENCES.values()
+  const lane = async () => {
+    for (const sequence of left) problems.push(...(await play(sequence, projectId)))
+  }
+  await Promise.all([lane(), lane(), lane(), lane()])
+  assert.deepEqual(problems, [])
+  assert.deepEqual(await broken(), [])
+})

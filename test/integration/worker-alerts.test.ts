@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { sql } from 'kysely'
+import { after, before, test } from 'node:test'
+import { uuidv7 } from '../../src/platform/uuid.ts'
+import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
+import { KEPT_MS } from '../../src/rules/retention.ts'
+import { setAlertRule } from '../../src/store/projects/alerts.ts'
+import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
+import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
+import { createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
+
+let world: WorkerWorld
+before(async () => (world = await createWorkerWorld()))
+after(() => world.close())
+
+type Project = Awaited<ReturnType<WorkerWorld['newProject']>>
+
+const watch = () => world.pass('watch alerts', PERIODS_MS['watch alerts'])
+
+/** As the roll-up writes it: calls of this hour, of which some failed. */
+async function called(
+  project: Project,
+  { calls, failures, modelId = 'm' }: { calls: number; failures: number; modelId?: string },
+) {
+  await sql`
+    insert into usage_hours as u (project_id, starts_at, model_id, key_pair_id, price_version_id, calls, streamed, input_tokens,
+      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, charged_nanos, billed_calls, billed_worth_nanos,
+      billed_input_tokens, billed_cached_input_tokens, billed_cache_write_tokens, billed_output_tokens, billed_reasoning_tokens,
+      outcomes, statuses, first_tokens, durations)
+    values (${project.id}, date_trunc('hour', now()), ${modelId}, ${project.keyPairId}, 1, ${calls}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+      0, 0, 0, 0, array[${calls - failures}, 0, 0, ${failures}, 0, 0, 0, 0]::int4[], '{}', '{}', '{}')
+    on conflict (project_id, starts_at, model_id, key_pair_id, price_version_id)
+      do update set calls = excluded.calls, outcomes = excluded.outcomes`.execute(world.store.db)
+  await sql`update usage_progress set through = now()`.execute(world.store.db)
+}
+
+async function alertsOf({ id }: Project): Promise<string[]> {
+  const rows = await world.store.db
+    .selectFrom('alerts')
+    .select(['kind', 'subject', 'closed_at'])
+    .where('project_id', '=', id)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ kind, subject, closed_at: closedAt }) => `${kind} ${subject} ${closedAt ? 'over' : 'open'}`)
+}
+
+async function mailsTo({ owner }: Project): Promise<string[]> {
+  const mails = world.store.db.selectFrom('mails').select('template').where('recipient', '=', owner.email).orderBy('id')
+  return (await mails.execute()).map(({ template }) => template)
+}
+
+async function eventsOf({ id }: Project): Promise<string[]> {
+  const events = world.store.db.selectFrom('webhook_events').select('type').where('project_id', '=', id).orderBy('id')
+  return (await events.execute()).map(({ type }) => type)
+}
+
+async function withEndpoint(project: Project): Promise<string> {
+  const id = uuidv7()
+  const sealedSecret = world.secrets.seal('whsec_AAAA', `webhook/${id}`, 'webhooks')
+  const eventTypes = ['alert.opened', 'alert.closed']
+  await insertEndpoint(world.store.db, {
+    id,
+    projectId: project.id,
+    url: 'https://hooks.example.com/',
+    eventTypes,
+    sealedSecret,
+  })
+  return id
+}
+
+test('an alert opens once and closes once, whatever happens in between, and is told by mail and event each time', async () => {
+  const project = await world.newProject()
+  await withEndpoint(project)
+  for (const failures of [30, 40, 15, 30]) {
+    await called(project, { calls: 100, failures })
+    await watch()
+  }
+  assert.deepEqual(await alertsOf(project), ['error_rate  open'])
+  assert.deepEqual(await mailsTo(project), ['alert_opened'])
+  await called(project, { calls: 100, failures: 5 })
+  await watch()
+  await watch()
+  assert.deepEqual(await alertsOf(project), ['error_rate  over'])
+  assert.deepEqual(await mailsTo(project), ['alert_opened', 'alert_closed'])
+  assert.deepEqual(await eventsOf(project), ['alert.opened', 'alert.closed'])
+  await world.pass('deliver webhooks', PERIODS_MS['deliver webhooks'])
+  const sent = world.webhooks.sent.map(({ body }) => JSON.parse(body) as { type: string; data: { kind: string } })
+  assert.deepEqual(
+    sent.map(({ type, data }) => `${type} ${data.kind}`),
+    ['alert.opened error_rate', 'alert.closed error_rate'],
+  )
+})
+
+test('a rule that is off opens nothing, and closes what is open', async () => {
+  const project = await world.newProject()
+  await called(project, { calls: 100, failures: 100 })
+  await watch()
+  await setAlertRule(world.store.db, project.id, { kind: 'error_rate', enabled: false, threshold: null })
+  await watch()
+  await watch()
+  assert.deepEqual(await alertsOf(project), ['error_rate  over'])
+})
+
+test('one low balance is one mail: the job of the low-balance email sends it where an amount is set, and the alert where none is', async () => {
+  const [own, usual] = [await world.newProject({ credits: '0.5' }), await world.newProject({ credits: '0.5' })]
+  await world.store.db
+    .insertInto('wallet_alerts')
+    .values({ project_id: own.id, threshold_nanos: 600_000_000n })
+    .execute()
+  await sql`insert into usage_days select * from usage_hours limit 0`.execute(world.store.db)
+  await called(usual, { calls: 1, failures: 0 })
+  await sql`insert into usage_days select * from usage_hours where project_id = ${usual.id}`.execute(world.store.db)
+  await sql`update usage_days set starts_at = date_trunc('day', now(), 'UTC'), charged_nanos = 1
+    where project_id = ${usual.id}`.execute(world.store.db)
+  for (let n = 0; n < 2; n++) {
+    await watch()
+    await world.pass('low balances', PERIODS_MS['low balances'])
+  }
+  for (const project of [own, usual]) {
+    assert.deepEqual(await alertsOf(project), ['low_balance  open'])
+    assert.deepEqual(await mailsTo(project), ['low_balance'])
+  }
+})
+
+test('a budget, a lapsing domain and a model that fails for everyone are alerts of their own', async () => {
+  const project = await world.newProject()
+  const { db } = world.store
+  const limits = { scope: 'project', subject: project.id, project_id: project.id }
+  await db
+    .insertInto('limits')
+    .values({ ...limits, publisher_id: project.publisherId, month_nanos: 100n })
+    .execute()
+  const month = sql<Date>`date_trunc('month', now(), 'UTC')`
+  await db
+    .insertInto('limit_counts')
+    .values({ ...limits, month_nanos: 85n, month_started_at: month })
+    .execute()
+  await sql`update domains set failing_since = now() where project_id = ${project.id}`.execute(db)
+  await called(project, { calls: 1, failures: 0, modelId: 'model-down' })
+  const slot = sql<Date>`date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00:00Z')`
+  const measured = { kind: 'model', name: 'model-down', calls: 40n, failures: 30n, callers: 7n, failed_for: 7n }
+  await db
+    .insertInto('availability_slots')
+    .values({ ...measured, starts_at: slot, first_tokens: [] })
+    .execute()
+  await watch()
+  assert.deepEqual((await alertsOf(project)).toSorted(), [
+    `budget_used project:${project.id}:month open`,
+    'domain_lapsing example.com open',
+    'provider_down model-down open',
+  ])
+  // The domain has mails of its own.
+  assert.deepEqual(await mailsTo(project), ['alert_opened', 'alert_opened'])
+})
+
+test('events, alerts that are over and replaced secrets are forgotten when their time is over, and nothing sooner', async () => {
+  const project = await world.newProject()
+  const { db } = world.store
+  const endpointId = await withEndpoint(project)
+  const eventAt = async (agoMs: number) => {
+    const id = uuidv7(Date.now() - agoMs)
+    await addEvent(db, { id, projectId: project.id, type: 'alert.opened', objectKey: 'a', body: '{}' })
+    return id
+  }
+  await eventAt(KEPT_MS.webhookEvents + HOUR_MS)
+  const kept = await eventAt(KEPT_MS.webhookEvents - HOUR_MS)
+  const alertAt = async (agoMs: number | null) => {
+    const row = { id: uuidv7(), project_id: project.id, kind: 'error_rate', subject: String(agoMs), facts: '{}' }
+    const closed_at = agoMs === null ? null : new Date(Date.now() - agoMs)
+    await db
+      .insertInto('alerts')
+      .values({ ...row, opened_at: new Date(0), closed_at })
+      .execute()
+    return row.id
+  }
+  await alertAt(KEPT_MS.alerts + HOUR_MS)
+  const keptAlerts = [await alertAt(KEPT_MS.alerts - HOUR_MS), await alertAt(null)]
+  const replaced = { old_sealed_secret: 'old', old_secret_ends_at: new Date(Date.now() - DAY_MS) }
+  await db.updateTable('webhook_endpoints').set(replaced).where('id', '=', endpointId).execute()
+  await world.pass('forget webhooks', PERIODS_MS['forget webhooks'])
+  const events = await db.selectFrom('webhook_events').select('id').where('project_id', '=', project.id).execute()
+  const left = await db
+    .selectFrom('webhook_deliveries')
+    .select('event_id')
+    .where('project_id', '=', project.id)
+    .execute()
+  assert.deepEqual([events, left], [[{ id: kept }], [{ event_id: kept }]])
+  const alerts = await db.selectFrom('alerts').select('id').where('project_id', '=', project.id).orderBy('id').execute()
+  assert.deepEqual(
+    alerts.map(({ id }) => id),
+    keptAlerts,
+  )
+  const secret = db.selectFrom('webhook_endpoints').select('old_sealed_secret').where('id', '=', endpointId)
+  assert.deepEqual(await secret.execute(), [{ old_sealed_secret: null }])
+})
