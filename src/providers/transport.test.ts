@@ -130,6 +130,24 @@ test('an upstream that gives up during a long break of its reader was given up o
   await assert.rejects(readWithBreakOf(STALL_BLAMED_MS + 50), isUpstreamError('reader_stalled'))
 })
 
+test('many short breaks of a reader are a long one, unless the upstream was waited for in between', async (t) => {
+  const breakMs = STALL_BLAMED_MS / 4 + 50
+  const readAt = async (everyMs: number) => {
+    const events = await serve(t, async (response) => {
+      openStream(response)
+      for (let n = 0; n < 4; n++) {
+        response.write('data: more\n\n')
+        await sleep(everyMs)
+      }
+      response.socket?.resetAndDestroy()
+    })
+    for await (const _ of events()) await sleep(breakMs)
+  }
+  const [quick, slow] = await Promise.allSettled([readAt(50), readAt(2 * breakMs)])
+  assert.ok(quick.status === 'rejected' && isUpstreamError('reader_stalled')(quick.reason))
+  assert.ok(slow.status === 'rejected' && isUpstreamError('truncated')(slow.reason))
+})
+
 test('a request is sent when the upstream has all of it, and not before it is connected', async (t) => {
   const order: string[] = []
   const events = await serve(t, (response) => {

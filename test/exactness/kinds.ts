@@ -260,8 +260,9 @@ export const KINDS: readonly Kind[] = [
     name: 'stalled until the provider gave up',
     weight: 0.5,
     draw: (_, id) => ({
-      body: bodyOf(id, { script: 'tokens=90000 chunk=2 impatient=5000', isStream: true }),
-      caller: { does: 'stall', times: 1, afterBytes: 200_000, forMs: 15_000, isLast: false },
+      body: bodyOf(id, { script: 'tokens=90000 chunk=2 impatient=10000', isStream: true }),
+      // Both long enough that on a busy machine, too, it is the caller that the provider gives up on, and not a slow gateway.
+      caller: { does: 'stall', times: 1, afterBytes: 200_000, forMs: 25_000, isLast: false },
       pays: 'streamed',
     }),
   },

@@ -57,7 +57,8 @@ const CREDIT: Mutant[] = [
     from: "if (outcome === 'completed' || meter.isStarted()) return true",
     to: 'if (meter.isStarted()) return true',
     test: 'test/e2e/odd-endings.test.ts',
-    title: 'an odd end without a word is an empty answer, and what the provider reported for it is paid',
+    title:
+      'an odd end without a word is an empty answer, and what the provider reported for it is paid, however often it was tried',
   },
   {
     bug: 'a beat gives back the holds of calls that have begun meanwhile',

@@ -17,21 +17,42 @@ export function createCallClock(timers: UpstreamTimers, onExpire: (kind: Upstrea
   let isPaused = false
   let pausedAtMs = 0
   let resumedAtMs = performance.now()
+  let heldSinceMs: number | undefined
+  /** How far its reader is behind: all its breaks, less the time that was spent waiting for the upstream since. */
+  let behindMs = 0
   let waitedSinceBreakMs = Infinity
+
+  function pause(): void {
+    if (isPaused) return
+    isPaused = true
+    pausedAtMs = performance.now()
+    const waitedMs = pausedAtMs - resumedAtMs
+    behindMs = Math.max(0, behindMs - waitedMs)
+    waitedSinceBreakMs += waitedMs
+    total.pause(pausedAtMs)
+    silence.pause(pausedAtMs)
+  }
+
+  /** Many short breaks are a long one: an upstream whose data is hardly ever taken gives up as well. */
+  function endBreak(nowMs: number): void {
+    if (heldSinceMs === undefined) return
+    behindMs = Math.min(STALL_BLAMED_MS, behindMs + nowMs - heldSinceMs)
+    heldSinceMs = undefined
+    if (behindMs === STALL_BLAMED_MS) waitedSinceBreakMs = 0
+  }
+
   return {
     /** Nothing is waited for that the upstream has to do. */
-    pause() {
-      if (isPaused) return
-      isPaused = true
-      pausedAtMs = performance.now()
-      waitedSinceBreakMs += pausedAtMs - resumedAtMs
-      total.pause(pausedAtMs)
-      silence.pause(pausedAtMs)
+    pause,
+    /** A piece is with its reader from now on. */
+    handOver() {
+      pause()
+      heldSinceMs = performance.now()
     },
     resume(hasBegunNow: boolean) {
       const nowMs = performance.now()
       isPaused = false
-      if (nowMs - pausedAtMs >= STALL_BLAMED_MS) waitedSinceBreakMs = 0
+      endBreak(nowMs)
       resumedAtMs = nowMs
       total.resume(nowMs)
       if (hasBegun) silence.restart()

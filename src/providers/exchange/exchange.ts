@@ -174,7 +174,7 @@ export class Exchange<Part, Piece> implements AsyncIterableIterator<readonly Pie
     const pieces = this.#readStep()
     if (pieces.length > 0) {
       this.#waiting = undefined
-      this.#clock.pause()
+      this.#clock.handOver()
       waiting.resolve({ done: false, value: pieces })
     } else if (this.#parts.length > 0 || !this.#end) {
       this.#clock.pause()

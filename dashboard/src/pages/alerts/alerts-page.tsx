@@ -1,10 +1,12 @@
-import { BellOff, History } from 'lucide-react'
-import type { Item, Reply } from '../../api.ts'
+import { BellOff, History as HistoryIcon } from 'lucide-react'
+import type { Item } from '../../api.ts'
 import { Status } from '../../components/badge.tsx'
+import { Card } from '../../components/card.tsx'
 import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Time } from '../../components/figures.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
-import { EmptyState } from '../../components/states.tsx'
+import { SkeletonLines } from '../../components/skeleton.tsx'
+import { EmptyState, ErrorState } from '../../components/states.tsx'
 import { pagingOf, useApi, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { EndpointsSection } from './endpoints-section.tsx'
@@ -18,7 +20,9 @@ export function AlertsPage() {
   const project = useProject()
   const params = { project: project.id }
   const alerts = useApi('GET /api/projects/:project/alerts', { params }, { everyMs: EVERY_MS })
-  const history = useApiList('GET /api/projects/:project/alert-history', { params, query: { limit: 20 } })
+  const endpoints = useApi('GET /api/projects/:project/webhooks', { params }, { enabled: project.may('admin') })
+  // Everything but the last table comes at once: what stands below is never moved by what comes later.
+  const isLoading = !alerts.data || endpoints.isLoading
   return (
     <>
       <PageHeader
@@ -27,53 +31,61 @@ export function AlertsPage() {
         docs="webhooks"
         description="Owners and admins get an email when something needs them. Your own servers can be told, too."
       />
-      <div className="flex flex-col gap-8">
-        <OpenAlerts reply={alerts.data} error={alerts.error} onRetry={() => void alerts.refetch()} />
-        <RulesCard rules={alerts.data?.rules} />
-        {project.may('admin') && <EndpointsSection />}
-        <section>
-          <h2 className="mb-3 text-base font-semibold">History</h2>
-          <DataTable
-            label="Alerts that are over"
-            columns={HISTORY}
-            rows={history.items}
-            keyOf={({ id }) => id}
-            skeletonRows={3}
-            {...pagingOf(history)}
-            note="Alerts are kept for 90 days after they are over."
-            empty={
-              <EmptyState icon={History} title="Nothing has happened yet">
-                Alerts are listed here when they are over.
-              </EmptyState>
-            }
-          />
-        </section>
-      </div>
+      {alerts.error && !alerts.data ? (
+        <ErrorState error={alerts.error} onRetry={() => void alerts.refetch()} />
+      ) : isLoading ? (
+        <Card title="Alerts">
+          <SkeletonLines count={12} />
+        </Card>
+      ) : (
+        <div className="flex flex-col gap-8">
+          <OpenAlerts alerts={alerts.data.open} />
+          <RulesCard rules={alerts.data.rules} />
+          {project.may('admin') && <EndpointsSection />}
+          <History />
+        </div>
+      )}
     </>
   )
 }
 
-interface OpenAlertsProps {
-  reply: Reply<'GET /api/projects/:project/alerts'> | undefined
-  error: Error | null
-  onRetry(): void
-}
-
-function OpenAlerts({ reply, error, onRetry }: OpenAlertsProps) {
+function OpenAlerts({ alerts }: { alerts: Alert[] }) {
   return (
     <section>
       <h2 className="mb-3 text-base font-semibold">Open now</h2>
       <DataTable
         label="Open alerts"
         columns={OPEN}
-        rows={reply?.open}
+        rows={alerts}
         keyOf={({ id }) => id}
-        error={error}
-        onRetry={onRetry}
-        skeletonRows={2}
         empty={
           <EmptyState icon={BellOff} title="No open alerts">
             Nothing needs you. Parley looks every minute.
+          </EmptyState>
+        }
+      />
+    </section>
+  )
+}
+
+function History() {
+  const project = useProject()
+  const call = { params: { project: project.id }, query: { limit: 20 } }
+  const history = useApiList('GET /api/projects/:project/alert-history', call)
+  return (
+    <section>
+      <h2 className="mb-3 text-base font-semibold">History</h2>
+      <DataTable
+        label="Alerts that are over"
+        columns={HISTORY}
+        rows={history.items}
+        keyOf={({ id }) => id}
+        skeletonRows={3}
+        {...pagingOf(history)}
+        note="Alerts are kept for 90 days after they are over."
+        empty={
+          <EmptyState icon={HistoryIcon} title="Nothing has happened yet">
+            Alerts are listed here when they are over.
           </EmptyState>
         }
       />

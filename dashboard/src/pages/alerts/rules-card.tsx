@@ -4,7 +4,6 @@ import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Input } from '../../components/input.tsx'
 import { Link } from '../../components/link.tsx'
-import { Skeleton } from '../../components/skeleton.tsx'
 import { toast, toastError } from '../../components/toast.tsx'
 import { Switch } from '../../components/toggles.tsx'
 import { useChange } from '../../queries.ts'
@@ -12,7 +11,7 @@ import { useProject } from '../../session.ts'
 
 type Rule = Reply<'GET /api/projects/:project/alerts'>['rules'][number]
 
-export function RulesCard({ rules }: { rules: Rule[] | undefined }) {
+export function RulesCard({ rules }: { rules: Rule[] }) {
   const project = useProject()
   return (
     <Card
@@ -23,17 +22,13 @@ export function RulesCard({ rules }: { rules: Rule[] | undefined }) {
           : 'Only admins can change this.'
       }
     >
-      {rules ? (
-        <ul className="divide-y divide-line">
-          {rules.map((rule) => (
-            <li key={rule.kind} className="py-4 first:pt-0 last:pb-0">
-              <RuleForm rule={rule} />
-            </li>
-          ))}
-        </ul>
-      ) : (
-        <Skeleton className="h-96 w-full" />
-      )}
+      <ul className="divide-y divide-line">
+        {rules.map((rule) => (
+          <li key={rule.kind} className="py-4 first:pt-0 last:pb-0">
+            <RuleForm rule={rule} />
+          </li>
+        ))}
+      </ul>
     </Card>
   )
 }
