@@ -175,7 +175,8 @@ test('a stream that needs more credit than it holds while PostgreSQL stays away 
   const world = await createWorld()
   t.after(() => world.close())
   const gateway = await startCuttable(world)
-  const response = await complete(gateway, chatBody('tokens=2000 gap=5', { stream: true }))
+  // Longer than all of its waiting: an answer that has come to its end has no provider to leave.
+  const response = await complete(gateway, chatBody('tokens=6000 gap=5', { stream: true }))
   const requestId = String(response.headers.get('x-request-id'))
   const [reader, decoder] = [response.body?.getReader(), new TextDecoder()]
   let text = decoder.decode((await reader?.read())?.value)

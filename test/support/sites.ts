@@ -24,6 +24,7 @@ import { insertPublisher } from '../../src/store/accounts/publishers.ts'
 import { addOutcomes, countTurns, noteSensitive } from '../../src/store/recommendations/records.ts'
 import { creditWallet, refundWallet } from '../../src/store/billing/wallets.ts'
 import { addBrowserSession } from './browser-sessions.ts'
+import { click } from './clicks.ts'
 import { addSettledCall } from './ledger.ts'
 import { refusalOf } from './refused-requests.ts'
 import { addSavedPrompt } from './saved-prompts.ts'
@@ -255,6 +256,8 @@ async function insertLimits(db: Db, { publisherId, projectId, endUserId: id, cou
 async function insertRecommendations(db: Db, site: Site): Promise<void> {
   const { projectId, callId, recommendationId, count } = site
   await addRecommendation(db, { id: recommendationId, projectId, callId, advertiserId: uuidv7() })
+  await click(db, recommendationId, { verdict: 'bot' })
+  await sql`select earnings_account(${projectId})`.execute(db)
   await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
   const conversation = { projectId, digest: SHARED.digest }
   if (count > 1) await noteSensitive(db, [conversation])

@@ -15,7 +15,7 @@ export function RulesCard({ rules }: { rules: Rule[] }) {
   const project = useProject()
   return (
     <Card
-      title="What you are told of"
+      title="Alert rules"
       description={
         project.may('admin')
           ? 'Each alert opens once and closes once, so there is one email however the figures move.'
@@ -94,7 +94,7 @@ function Threshold({ title, threshold, disabled, onSave }: ThresholdProps) {
         aria-label={`Threshold of ${title}`}
         aria-invalid={isValid ? undefined : true}
         inputMode="numeric"
-        className="w-20 font-mono"
+        className="max-w-20 font-mono"
         value={text}
         disabled={disabled}
         onChange={(event) => setText(event.target.value)}

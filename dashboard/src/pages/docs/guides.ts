@@ -43,7 +43,7 @@ export const GUIDE_GROUPS: readonly GuideGroup[] = [
       written(
         'webhooks',
         'Alerts and webhooks',
-        'What you are told of, and how to take signed events at your own server.',
+        'Which alerts there are, and how your own server receives signed events.',
       ),
       written(
         'monetization',
