@@ -158,7 +158,7 @@ test('models are searched, sorted, copied and tried', async () => {
   await world.check(page)
   await page.getByRole('link', { name: 'Try it: sim-small' }).click()
   await page.waitForURL(/playground\?model=sim-small/)
-  assert.equal(await page.getByLabel('Model').inputValue(), 'sim-small')
+  assert.equal(await page.getByRole('combobox', { name: 'Model', exact: true }).inputValue(), 'sim-small')
   await context.close()
 })
 

@@ -109,11 +109,7 @@ test('the results say how many of all calls were recommended something and why t
   const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000)
   await addOutcomes(world.store.db, [{ projectId: busy.projectId, hour, outcome: 'below_floor', calls: 77 }])
   await page.reload()
-  await reasons
-    .getByRole('row')
-    .filter({ hasText: 'Below your floor price' })
-    .getByText('77', { exact: true })
-    .waitFor()
+  await reasons.getByRole('link', { name: '77 calls: Below your floor price' }).waitFor()
   assert.notEqual(await sensitive.getByRole('cell').nth(1).textContent(), week)
   await world.check(page)
   await context.close()

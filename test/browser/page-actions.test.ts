@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { openCamera, picturesBeside, STANDS, type Camera } from './support/page-picture.ts'
+import { ALERT_STORIES } from './support/stories/alerts.ts'
 import { ENTRANCE } from './support/stories/entrance.ts'
 import { LIMIT_STORIES } from './support/stories/limits.ts'
 import { MONEY_STORIES } from './support/stories/money.ts'
@@ -21,7 +22,17 @@ before(async () => {
 })
 after(() => camera.close())
 
-const FILES = [ENTRANCE, PEOPLE, PROJECT_STORIES, MONEY_STORIES, LIMIT_STORIES, OBSERVING, SHELL_STORIES, PLAYGROUND]
+const FILES = [
+  ENTRANCE,
+  PEOPLE,
+  PROJECT_STORIES,
+  MONEY_STORIES,
+  LIMIT_STORIES,
+  OBSERVING,
+  SHELL_STORIES,
+  PLAYGROUND,
+  ALERT_STORIES,
+]
 const STORIES = FILES.flatMap((stories) => Object.entries(stories))
 
 describe('after', { concurrency: STANDS }, () => {

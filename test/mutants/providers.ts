@@ -101,7 +101,7 @@ export const PROVIDERS: Mutant[] = [
   {
     bug: 'time in which the caller does not read counts as silence of the upstream',
     file: 'src/providers/exchange/call-clock.ts',
-    from: '      silence.pause(pausedAtMs)\n',
+    from: '    silence.pause(pausedAtMs)\n',
     to: '',
     test: 'src/providers/transport.test.ts',
     title: 'a caller that reads slowly is not taken for an upstream that is silent',
@@ -109,9 +109,17 @@ export const PROVIDERS: Mutant[] = [
   {
     bug: 'time in which the caller does not read counts towards the total',
     file: 'src/providers/exchange/call-clock.ts',
-    from: '      total.pause(pausedAtMs)\n',
+    from: '    total.pause(pausedAtMs)\n',
     to: '',
     test: 'src/providers/transport.test.ts',
     title: "time in which the caller does not read is not the upstream's, also for the total timer",
+  },
+  {
+    bug: 'many short breaks of a reader are never a long one',
+    file: 'src/providers/exchange/call-clock.ts',
+    from: 'behindMs + nowMs - heldSinceMs)',
+    to: 'nowMs - heldSinceMs)',
+    test: 'src/providers/transport.test.ts',
+    title: 'many short breaks of a reader are a long one, unless the upstream was waited for in between',
   },
 ]

@@ -37,12 +37,12 @@ export function Chart({ data, isHero = false }: { data: ChartProps | undefined; 
 }
 
 /** With the legend's room. */
-const SINGLE_HEIGHTS = { 'h-56': 'h-68 sm:h-64', 'h-56 lg:h-80': 'h-68 sm:h-64 lg:h-88' }
+const SINGLE_HEIGHTS = { 'h-56': 'h-69 sm:h-64', 'h-56 lg:h-80': 'h-69 sm:h-64 lg:h-88' }
 
 /** On a phone, it has room for two lines from the start. */
 function Legend({ series }: { series: ChartSeries[] }) {
   return (
-    <div className="mt-3 flex min-h-9 content-start sm:min-h-5 flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
+    <div className="mt-3 flex min-h-10 content-start sm:min-h-5 flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
       {series.map(({ id, label, colour }) => (
         <span key={id} className="inline-flex items-center gap-1.5">
           <Swatch colour={colour} />

@@ -24,7 +24,7 @@ export function Nav({ className, onNavigate }: { className?: string; onNavigate?
         const pages = offered.filter(({ nav }) => nav?.group === group)
         if (pages.length === 0) return null
         return (
-          <div key={group} className="mt-5 first:mt-1 lg:short:mt-2.5">
+          <div key={group} className="mt-5 first:mt-1 lg:short:mt-1.5">
             {heading && <h2 className="mb-1 px-2.5 text-xs font-medium text-faint lg:short:mb-0">{heading}</h2>}
             <ul className="flex flex-col gap-px">
               {pages.map((page) => (
@@ -57,7 +57,7 @@ function NavItem({ page, to, onNavigate }: { page: Page; to: string; onNavigate:
         onClick={onNavigate}
         activeOptions={{ exact: page.path === '', includeSearch: false }}
         className={classes(
-          'flex h-9 items-center gap-2.5 rounded-md px-2.5 font-medium text-muted transition-colors hover:bg-hover hover:text-ink lg:h-8 lg:short:h-6.5',
+          'flex h-9 items-center gap-2.5 rounded-md px-2.5 font-medium text-muted transition-colors hover:bg-hover hover:text-ink lg:h-8 lg:short:h-6',
           'aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent-text [&_svg]:size-4 [&_svg]:shrink-0',
         )}
       >

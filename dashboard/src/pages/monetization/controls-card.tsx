@@ -1,4 +1,4 @@
-import { Controller, useForm, type UseFormReturn } from 'react-hook-form'
+import { Controller } from 'react-hook-form'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Field } from '../../components/field.tsx'
@@ -6,37 +6,19 @@ import { Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { toast } from '../../components/toast.tsx'
-import { parseMoney, plainMoney } from '../../formats.ts'
+import { parseMoney } from '../../formats.ts'
 import { useApi, useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { CHANGED, type Monetization } from './monetization.ts'
 import { RelevanceSlider } from './relevance-slider.tsx'
+import type { Controls, ControlsForm } from './use-controls.ts'
 import { WordList } from './word-list.tsx'
-
-interface Controls {
-  audience: Monetization['audience']
-  minRelevance: number
-  firstTurn: number
-  minTurnGap: number
-  maxPerConversation: number
-  /** In dollars, as it is typed. */
-  floorNanos: string
-  blockedCategories: string[]
-  blockedDomains: string[]
-  excludedTopics: string[]
-}
-type ControlsForm = UseFormReturn<Controls>
 
 const AUDIENCES: { value: Controls['audience']; label: string }[] = [
   { value: 'general', label: 'General' },
   { value: 'teen', label: 'Teenagers' },
   { value: 'child', label: 'Children' },
 ]
-
-/** Follows what the server says, except where somebody has begun to type. */
-export function useControls(settings: Monetization): ControlsForm {
-  return useForm<Controls>({ values: controlsOf(settings), resetOptions: { keepDirtyValues: true } })
-}
 
 export function ControlsCard({ controls: form, settings }: { controls: ControlsForm; settings: Monetization }) {
   const project = useProject()
@@ -192,20 +174,4 @@ function Words({ form }: { form: ControlsForm }) {
       )}
     />
   ))
-}
-
-function controlsOf(settings: Monetization): Controls {
-  const { audience, minRelevance, firstTurn, minTurnGap, maxPerConversation } = settings
-  const { blockedCategories, blockedDomains, excludedTopics } = settings
-  return {
-    audience,
-    minRelevance,
-    firstTurn,
-    minTurnGap,
-    maxPerConversation,
-    floorNanos: plainMoney(settings.floorNanos),
-    blockedCategories,
-    blockedDomains,
-    excludedTopics,
-  }
 }

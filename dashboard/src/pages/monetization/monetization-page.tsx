@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { Card } from '../../components/card.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { SkeletonLines } from '../../components/skeleton.tsx'
@@ -7,13 +7,14 @@ import { Tabs } from '../../components/tabs.tsx'
 import { useFilters } from '../../filters.ts'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
-import { AdvertisersCard } from './advertisers-card.tsx'
-import { ControlsCard, useControls } from './controls-card.tsx'
 import { MatcherNotice } from './matcher-notice.tsx'
 import { ModeCard } from './mode-card.tsx'
 import type { Monetization } from './monetization.ts'
 import { PreviewCard } from './preview-card.tsx'
 import { Results } from './results.tsx'
+import { useControls } from './use-controls.ts'
+
+const Controls = lazy(async () => ({ default: (await import('./controls.tsx')).Controls }))
 
 const EVERY_MS = 15_000
 
@@ -64,10 +65,9 @@ function Loaded({ settings }: { settings: Monetization }) {
             value: 'controls',
             label: 'Controls',
             content: (
-              <div className="flex max-w-3xl flex-col gap-6">
-                <ControlsCard controls={controls} settings={settings} />
-                <AdvertisersCard blocked={settings.blockedAdvertisers} />
-              </div>
+              <Suspense fallback={<SkeletonLines count={9} />}>
+                <Controls form={controls} settings={settings} />
+              </Suspense>
             ),
           },
         ]}
