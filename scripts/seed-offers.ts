@@ -5,6 +5,7 @@ import { uuidv7 } from '../src/platform/uuid.ts'
 import { importFeed } from '../src/recommend/feeds/import-feed.ts'
 import { foreignLanguageOf } from '../src/recommend/feeds/item-language.ts'
 import { parseCredits } from '../src/rules/money.ts'
+import { creditAdvertiser } from '../src/store/billing/wallets.ts'
 import { findAdvertiser, insertAdvertiser } from '../src/store/offers/advertisers.ts'
 import { findCampaign, insertCampaign } from '../src/store/offers/campaigns.ts'
 import type { Db } from '../src/store/database.ts'
@@ -18,6 +19,8 @@ const SHOPS = [
 const CAMPAIGN = 'Demo'
 /** Where only one of them has something that fits, a click costs this. */
 const FLOOR = '0.10'
+/** Whoever could not pay for a click is not recommended. */
+const CREDIT = '100'
 
 /** Running it again changes nothing but what the feeds have new. Whoever has set the project's monetization keeps it. */
 export async function seedOffers(db: Db, projectId: string): Promise<void> {
@@ -32,7 +35,18 @@ export async function seedOffers(db: Db, projectId: string): Promise<void> {
 async function seedShop(db: Db, { name, domain, bid, file }: (typeof SHOPS)[number]): Promise<boolean> {
   const advertiser = await findAdvertiser(db, { name })
   const advertiserId = advertiser?.id ?? uuidv7()
-  if (!advertiser) await insertAdvertiser(db, { id: advertiserId, name, domain, legalName: null, status: 'active' })
+  if (!advertiser) {
+    await insertAdvertiser(db, { id: advertiserId, name, domain, legalName: null, status: 'active' })
+    const [id, amount] = [uuidv7(), parseCredits(CREDIT)]
+    await creditAdvertiser(db, {
+      id,
+      advertiserId,
+      amount,
+      kind: 'grant',
+      reference: `demo:${advertiserId}`,
+      reason: null,
+    })
+  }
   const campaign = await findCampaign(db, { advertiserId, name: CAMPAIGN })
   const campaignId = campaign?.id ?? uuidv7()
   const bidNanos = parseCredits(bid)

@@ -183,6 +183,7 @@ export interface Campaigns {
   context_hints: Generated<string[]>
   negative_hints: Generated<string[]>
   created_at: Generated<Date>
+  pacing: Generated<string>
 }
 
 export interface CatalogueVersion {

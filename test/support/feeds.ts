@@ -3,6 +3,7 @@ import { importFeed, type FeedImport, type ImportResult } from '../../src/recomm
 import { insertAdvertiser } from '../../src/store/offers/advertisers.ts'
 import { insertCampaign } from '../../src/store/offers/campaigns.ts'
 import type { Db } from '../../src/store/database.ts'
+import { fund } from './clicks.ts'
 
 export interface Shop {
   advertiserId: string
@@ -11,7 +12,7 @@ export interface Shop {
   domain: string
 }
 
-/** An active advertiser with one campaign. */
+/** An active advertiser with one campaign, and more credit than any test spends. */
 export async function addShop(db: Db, name: string, domain = 'nordlicht.example'): Promise<Shop> {
   const shop = { advertiserId: uuidv7(), campaignId: uuidv7(), name, domain }
   await insertAdvertiser(db, { id: shop.advertiserId, name, legalName: null, domain, status: 'active' })
@@ -21,6 +22,7 @@ export async function addShop(db: Db, name: string, domain = 'nordlicht.example'
     name: 'All',
     bid_nanos: 400_000_000n,
   })
+  await fund(db, shop.advertiserId, 1_000_000_000_000n)
   return shop
 }
 

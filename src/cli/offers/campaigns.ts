@@ -1,8 +1,10 @@
-import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { changeCampaign, createCampaign } from '../../actions/offers/campaigns.ts'
 import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
 import { formatCredits, parseCredits, type Nanos } from '../../rules/money.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
+import { hindranceOf, PACINGS, type Funds, type Hindrance, type Pacing } from '../../rules/recommendations/pacing.ts'
+import { readFunds } from '../../store/offers/campaign-funds.ts'
 import { findCampaign, listCampaigns, type CampaignSettings } from '../../store/offers/campaigns.ts'
 import type { Db } from '../../store/database.ts'
 import { advertiserOf } from './advertisers.ts'
@@ -54,7 +56,7 @@ export function addCampaignCommands(program: Command): void {
         withStore(async ({ db, actor, change }: Session, which: string, options: { advertiser?: string }) => {
           const found = await campaignOf(db, which, options.advertiser)
           await change((tx) => changeCampaign(tx, actor, { campaign: found, settings: { status } }))
-          return output(await campaignOf(db, found.id))
+          return output(db, await campaignOf(db, found.id))
         }),
       )
   }
@@ -64,6 +66,9 @@ function addSettings(command: Command): Command {
   return command
     .option('--daily-budget <credits>', 'what may be spent in a day (UTC), or "none"', budgetOf)
     .option('--total-budget <credits>', 'what may be spent in total, or "none"', budgetOf)
+    .addOption(
+      new Option('--pacing <pacing>', 'how it spreads its daily budget over the day; even at first').choices(PACINGS),
+    )
     .option('--starts <time>', 'when it begins, for example 2026-12-01, or "none"', endOf)
     .option('--ends <time>', 'when it ends, or "none"', endOf)
     .option('--hint <text>', 'who it is for, in plain words; can be repeated, and replaces all hints', hintsOf)
@@ -78,6 +83,7 @@ interface SettingsOptions {
   bid?: Nanos
   dailyBudget?: Nanos | 'none'
   totalBudget?: Nanos | 'none'
+  pacing?: Pacing
   starts?: Date | 'none'
   ends?: Date | 'none'
   hint?: string[]
@@ -111,11 +117,12 @@ function hintsOf(text: string, former: string[] = []): string[] {
 }
 
 function settingsOf(options: SettingsOptions): CampaignSettings {
-  const { bid, dailyBudget, totalBudget, starts, ends, hint, negativeHint, clearHints } = options
+  const { bid, dailyBudget, totalBudget, pacing, starts, ends, hint, negativeHint, clearHints } = options
   return {
     ...(bid !== undefined && { bid_nanos: bid }),
     ...(dailyBudget !== undefined && { daily_budget_nanos: orNull(dailyBudget) }),
     ...(totalBudget !== undefined && { total_budget_nanos: orNull(totalBudget) }),
+    ...(pacing !== undefined && { pacing }),
     ...(starts !== undefined && { starts_at: orNull(starts) }),
     ...(ends !== undefined && { ends_at: orNull(ends) }),
     ...(clearHints && { context_hints: [], negative_hints: [] }),
@@ -155,7 +162,7 @@ async function create({ db, actor, change }: Session, name: string, options: Cre
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
     throw new CliError(`${advertiser.name} already has a campaign "${name}". Change it with: parley campaign set`)
   })
-  const { document, text } = output(await campaignOf(db, id))
+  const { document, text } = await output(db, await campaignOf(db, id))
   const next = `parley offers import --advertiser "${advertiser.name}" --campaign "${name}" --feed main FILE`
   return { document, text: `${text}\n\nNext: ${next}` }
 }
@@ -171,12 +178,16 @@ async function set(
     throw new CliError('Nothing to change. Run "parley campaign set --help" to see what can be.')
   }
   await change((tx) => changeCampaign(tx, actor, { campaign, settings }))
-  return output(await campaignOf(db, campaign.id))
+  return output(db, await campaignOf(db, campaign.id))
 }
 
 async function list({ db }: Session, options: { advertiser?: string }): Promise<Output> {
   const advertiser = options.advertiser === undefined ? undefined : await advertiserOf(db, options.advertiser)
   const campaigns = await listCampaigns(db, advertiser?.id)
+  const funds = await readFunds(
+    db,
+    campaigns.map(({ id }) => id),
+  )
   return {
     document: campaigns,
     text: table(
@@ -186,6 +197,7 @@ async function list({ db }: Session, options: { advertiser?: string }): Promise<
         name: campaign.name,
         status: campaign.status,
         bid: formatCredits(campaign.bid_nanos),
+        ...spendingOf(funds.get(campaign.id)),
         starts: campaign.starts_at,
         ends: campaign.ends_at,
         hints: campaign.context_hints.length,
@@ -196,7 +208,24 @@ async function list({ db }: Session, options: { advertiser?: string }): Promise<
   }
 }
 
-function output(campaign: Campaign): Output {
+const LIMITED_BY: Record<Hindrance, string> = {
+  credit: 'credit of the advertiser',
+  total_budget: 'total budget',
+  daily_budget: 'daily budget',
+  pacing: 'pacing',
+}
+
+function spendingOf(funds: Funds | undefined): Record<string, string> {
+  if (!funds) return {}
+  const hindrance = hindranceOf(funds, Date.now())
+  return {
+    'spent today': formatCredits(funds.spentTodayNanos),
+    spent: formatCredits(funds.spentNanos),
+    'limited by': hindrance === undefined ? 'nothing' : LIMITED_BY[hindrance],
+  }
+}
+
+async function output(db: Db, campaign: Campaign): Promise<Output> {
   const { id, advertiser, name, status, bid_nanos: bid, starts_at: starts, ends_at: ends } = campaign
   return {
     document: campaign,
@@ -208,6 +237,8 @@ function output(campaign: Campaign): Output {
       bid: formatCredits(bid),
       'daily budget': budgetText(campaign.daily_budget_nanos),
       'total budget': budgetText(campaign.total_budget_nanos),
+      pacing: campaign.pacing,
+      ...spendingOf((await readFunds(db, [id])).get(id)),
       starts,
       ends,
       hints: campaign.context_hints,

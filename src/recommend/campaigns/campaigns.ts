@@ -1,13 +1,15 @@
 import type { Log } from '../../platform/log.ts'
 import { isRunning, type CampaignDates, type LiveCampaign } from '../../rules/recommendations/eligibility.ts'
+import { adjustPace, hindranceOf, isInMoment, type Funds, type Pace } from '../../rules/recommendations/pacing.ts'
+import { fundsOf } from '../../store/offers/campaign-funds.ts'
 import { readCampaignSnapshot, type CampaignRow } from '../../store/offers/campaign-snapshot.ts'
 import type { Db } from '../../store/database.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { createHintBook } from './hint-book.ts'
 
 /**
- * Who takes part at this moment, in memory: a campaign that is paused, an advertiser that is suspended, a feed that grew
- * old and the operator's switch take effect with the next refresh, without touching the index.
+ * Who takes part at this moment, in memory: a campaign that is paused or has spent its budget, an advertiser that is suspended
+ * or without credit, a feed that grew old and the operator's switch take effect with the next refresh, without touching the index.
  */
 export interface Campaigns {
   readonly isOn: boolean
@@ -33,7 +35,7 @@ export interface CampaignsOptions {
 export function createCampaigns(options: CampaignsOptions): Campaigns {
   const { db } = options
   let isOn = false
-  let campaigns = new Map<string, LiveCampaign & CampaignDates>()
+  let campaigns = new Map<string, KnownCampaign>()
   let feeds = new Map<string, number>()
   let rows: readonly CampaignRow[] = []
   const hints = createHintBook(options)
@@ -44,7 +46,9 @@ export function createCampaigns(options: CampaignsOptions): Campaigns {
     },
     findLive(campaignId, nowMs) {
       const campaign = campaigns.get(campaignId)
-      return campaign && isRunning(campaign, nowMs) ? campaign : undefined
+      if (!campaign || !isRunning(campaign, nowMs)) return undefined
+      if (hindranceOf(campaign, nowMs) !== undefined) return undefined
+      return isInMoment(campaign.id, campaign, campaign.pace, nowMs) ? campaign : undefined
     },
     isFresh: (feedId, nowMs) => (feeds.get(feedId) ?? 0) > nowMs,
     hintsNear: (said) => hints.near(said),
@@ -52,7 +56,7 @@ export function createCampaigns(options: CampaignsOptions): Campaigns {
     async refresh() {
       const snapshot = await readCampaignSnapshot(db)
       isOn = snapshot.isOn
-      campaigns = new Map(snapshot.campaigns.map((row) => [row.id, campaignOf(row)]))
+      campaigns = new Map(snapshot.campaigns.map((row) => [row.id, campaignOf(row, campaigns.get(row.id)?.pace)]))
       feeds = new Map(snapshot.feeds.map(({ id, expiresAt }) => [id, expiresAt.getTime()]))
       rows = snapshot.campaigns
     },
@@ -60,15 +64,10 @@ export function createCampaigns(options: CampaignsOptions): Campaigns {
   }
 }
 
-function campaignOf(row: CampaignRow): LiveCampaign & CampaignDates {
-  const { id, advertiserId, advertiser, domain, bidNanos, startsAt, endsAt } = row
-  return {
-    id,
-    advertiserId,
-    advertiser,
-    domain,
-    bidNanos,
-    startsAtMs: startsAt?.getTime(),
-    endsAtMs: endsAt?.getTime(),
-  }
+type KnownCampaign = LiveCampaign & CampaignDates & Funds & { pace: Pace }
+
+function campaignOf(row: CampaignRow, pace: Pace | undefined): KnownCampaign {
+  const funds = fundsOf(row)
+  const dates = { startsAtMs: row.startsAt?.getTime(), endsAtMs: row.endsAt?.getTime() }
+  return { ...row, ...funds, ...dates, pace: adjustPace(pace, funds, Date.now()) }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../database.ts'
+import { FUNDS, FUNDS_TABLES, type FundsRow } from './campaign-funds.ts'
 
 /** What decides whether an offer takes part, and can change at any moment without a change of the offer. */
 export interface CampaignSnapshot {
@@ -11,14 +12,13 @@ export interface CampaignSnapshot {
 }
 
 /** Active, and of an active advertiser. */
-export interface CampaignRow {
+export interface CampaignRow extends FundsRow {
   id: string
   advertiserId: string
   advertiser: string
   domain: string
   startsAt: Date | null
   endsAt: Date | null
-  bidNanos: bigint
   /** Changes with the hints, which are many and seldom change. */
   hintsVersion: string
 }
@@ -27,9 +27,9 @@ export async function readCampaignSnapshot(db: Db): Promise<CampaignSnapshot> {
   const { is_on: isOn } = await db.selectFrom('recommendation_switch').select('is_on').executeTakeFirstOrThrow()
   const campaigns = await sql<CampaignRow>`
     select c.id, c.advertiser_id as "advertiserId", a.name as advertiser, a.domain, c.starts_at as "startsAt",
-      c.ends_at as "endsAt", c.bid_nanos as "bidNanos",
+      c.ends_at as "endsAt", ${FUNDS},
       md5(array_to_json(c.context_hints)::text || array_to_json(c.negative_hints)::text) as "hintsVersion"
-    from campaigns c join advertisers a on a.id = c.advertiser_id
+    from campaigns c join advertisers a on a.id = c.advertiser_id ${FUNDS_TABLES}
     where c.status = 'active' and a.status = 'active' and (c.ends_at is null or c.ends_at > now())
     order by c.created_at, c.id`.execute(db)
   const feeds = await sql<{ id: string; expiresAt: Date }>`

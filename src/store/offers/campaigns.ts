@@ -1,9 +1,11 @@
+import type { Pacing } from '../../rules/recommendations/pacing.ts'
 import type { Db } from '../database.ts'
 
 export interface CampaignSettings {
   bid_nanos?: bigint
   daily_budget_nanos?: bigint | null
   total_budget_nanos?: bigint | null
+  pacing?: Pacing
   starts_at?: Date | null
   ends_at?: Date | null
   context_hints?: string[]
