@@ -2,10 +2,11 @@
 create or replace function clicks_decide(c asked_click) returns text language plpgsql as $$
 begin
   return case
-    -- So many of one network and one project in ten minutes are no readers, though each of them looks like one.
-    when (select count(*) from (select from clicks k where k.project_id = c.project_id and k.network_tag = c.network_tag
+    -- Who follows so many recommendations of one project in ten minutes is no reader, though each click looks like a reader's.
+    when (select count(*) from (select distinct k.recommendation_id from clicks k where k.project_id = c.project_id and k.network_tag = c.network_tag
         and k.verdict in ('valid', 'too_many', 'repeat', 'over_budget', 'no_credit')
-        and k.id >= first_id_of(time_of_id(c.id) - interval '10 minutes') and k.id < c.id limit 5) before) >= 5 then 'too_many'
+        and k.id >= first_id_of(time_of_id(c.id) - interval '10 minutes') and k.id < c.id
+        and k.recommendation_id <> c.recommendation_id limit 5) before) >= 5 then 'too_many'
     when exists (select from clicks k where k.recommendation_id = c.recommendation_id and k.price_nanos > 0) then 'repeat'
     when exists (select from campaigns m join campaign_days d on d.campaign_id = m.id and d.day = c.day
         join campaign_totals t on t.campaign_id = m.id where m.id = c.campaign_id

@@ -6,8 +6,10 @@ declare p record; released int := 0;
 begin
   for p in
     with due as (
-      select k.id from clicks k where k.state = 'pending' and k.id < first_id_of(now() - pending_for)
-      order by k.id limit most for no key update skip locked
+      -- What a publisher has earned who was deactivated stays pending, so that it can be taken back.
+      select k.id from clicks k join projects j on j.id = k.project_id join publishers u on u.id = j.publisher_id
+      where k.state = 'pending' and k.id < first_id_of(now() - pending_for) and u.activated_at is not null
+      order by k.id limit most for no key update of k skip locked
     ), given as (
       update clicks k set state = 'released' from due where k.id = due.id returning k.project_id, k.share_nanos
     )

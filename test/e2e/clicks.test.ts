@@ -115,6 +115,13 @@ test('of what is followed again and again, only so much is stored', async () => 
   assert.equal(await paid(), PRICE)
 })
 
+test('what checks a link again and again does not take the click of its reader away', async () => {
+  const path = await shownLink()
+  for (let n = 0; n < 25; n++) await follow(path, READER, 'HEAD')
+  await follow(path)
+  assert.deepEqual([(await verdicts()).length, await paid()], [21, PRICE])
+})
+
 test('what the playground or a test shows is no advertiser’s to pay', async () => {
   await setMonetization(world.store.db, project.id, { mode: 'test' })
   matcher.reply = { outcome: 'matched', match }

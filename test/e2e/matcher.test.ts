@@ -91,6 +91,17 @@ test('a reply ends with the offer that fits it, in JSON and in a stream', async 
   assert.equal(events.filter((data) => data.includes('"sponsored"')).length, 1)
 })
 
+test('an advertiser that could not pay for a click is not recommended, and is again once it can', async () => {
+  const { db } = world.store
+  const leave = (nanos: bigint) => db.updateTable('advertiser_wallets').set({ balance_nanos: nanos }).execute()
+  const isRecommended = async () => (await say(SAID)).includes('Hush noise-cancelling headphones')
+  const { balance_nanos: balance } = await db.selectFrom('advertiser_wallets').selectAll().executeTakeFirstOrThrow()
+  await leave(1n)
+  await until(async () => !(await isRecommended()), 10_000)
+  await leave(balance)
+  await until(isRecommended, 10_000)
+})
+
 test('other languages, sorrow and what nobody wants to buy have none', async () => {
   const free = [
     'Quel casque à réduction de bruit me conseillez-vous pour de longs vols ?',

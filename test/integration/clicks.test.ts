@@ -7,7 +7,7 @@ import { timeOfUuid, uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
 import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
-import { findAdvertiserBalance, findWallet } from '../../src/store/billing/wallets.ts'
+import { findAdvertiserBalance, findWallet, refundWallet } from '../../src/store/billing/wallets.ts'
 import {
   applyClicks,
   destroyClickSalts,
@@ -15,6 +15,7 @@ import {
   releaseEarnings,
   reverseClick,
 } from '../../src/store/recommendations/clicks.ts'
+import { createNetworkTags } from '../../src/gateway/recommendations/network-tags.ts'
 import { clickNetworkOf } from '../../src/rules/clicks/networks.ts'
 import { judgeClick } from '../../src/rules/clicks/verdict.ts'
 import { CLICK_SEQUENCES, factsOf, type ClickSequence } from '../corpora/clicks/sequences.ts'
@@ -140,6 +141,18 @@ test('neither budget is ever exceeded, nor the credit, and the clicks beyond are
   assert.deepEqual(await broken(), [])
 })
 
+test('whose network it was can be told of today and yesterday, and of no day before, though its salt is still there', async () => {
+  const { db } = world.store
+  const tags = createNetworkTags(db)
+  const tagOf = (days: number) => tags.tagOf('203.0.113.7', new Date(Date.now() - days * DAY_MS))
+  await sql`insert into click_salts (day, salt) select (now() at time zone 'utc')::date - n, ${randomBytes(32)}
+    from generate_series(1, 2) n on conflict do nothing`.execute(db)
+  const [today, yesterday, before] = await Promise.all([0, 1, 2].map(tagOf))
+  assert.ok(today && yesterday && !today.equals(yesterday))
+  assert.equal(before, undefined)
+  await sql`delete from click_salts where day < (now() at time zone 'utc')::date`.execute(db)
+})
+
 test('an advertiser that never paid costs nobody anything and gets no paid clicks', async () => {
   const [shown] = await show(world.store.db, match, projectId)
   assert.equal(await click(world.store.db, shown!), 'no_credit')
@@ -153,6 +166,12 @@ test('the sixth click of one network in ten minutes is too many, in one project;
   for (const id of shown.slice(0, 5)) assert.equal(await click(db, id, { networkTag }), 'valid')
   assert.equal(await click(db, shown[5]!, { networkTag }), 'too_many')
   assert.equal(await click(db, shown[6]!, { networkTag: randomBytes(16) }), 'valid')
+  // Who opens one link again and again takes nothing from others in the same network.
+  const shared = randomBytes(16)
+  for (const verdict of ['valid', ...Array<string>(6).fill('repeat')])
+    assert.equal(await click(db, shown[8]!, { networkTag: shared }), verdict)
+  const [another] = await show(db, match, projectId)
+  assert.equal(await click(db, another!, { networkTag: shared }), 'valid')
   const later = uuidv7(Date.now() + 10 * MINUTE_MS + 1_000)
   assert.equal(await click(db, shown[7]!, { networkTag, id: later }), 'valid')
   const other = await addProject(world.store, world.secrets)
@@ -206,6 +225,59 @@ test('a click that turns out to be invalid is taken back whole, before and after
   assert.equal(await reverseClick(db, released, 'a farm'), true)
   assert.deepEqual(await moneyOf(), before)
   await assert.rejects(reverseClick(db, uuidv7(), 'why'), /no paid click/)
+  assert.deepEqual(await broken(), [])
+})
+
+test('what a publisher has spent of an invalid click already, its wallet owes', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const before = await findAdvertiserBalance(db, match.advertiserId)
+  const [shown] = await show(db, match, projectId)
+  const id = uuidv7()
+  await click(db, shown!, { id })
+  const released = await makeOlder(id, 8 * DAY_MS)
+  await releaseEarnings(db, 100)
+  const { wallet = 0n } = await moneyOf()
+  await refundWallet(db, { id: uuidv7(), projectId, amount: wallet - 1n, reference: `spent:${id}`, reason: null })
+  assert.equal(await reverseClick(db, released, 'a farm'), true)
+  assert.equal(await findAdvertiserBalance(db, match.advertiserId), before)
+  const { balance_nanos: balance, owed_nanos: owed } = (await findWallet(db, projectId)) ?? assert.fail()
+  assert.deepEqual([balance, owed], [0n, SHARE - 1n])
+  assert.deepEqual(await broken(), [])
+})
+
+test('what a publisher has earned who was deactivated stays pending, so that it can be taken back', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 10n * PRICE)
+  const [shown] = await show(db, match, projectId)
+  const id = uuidv7()
+  await click(db, shown!, { id })
+  const old = await makeOlder(id, 8 * DAY_MS)
+  const publisher = sql`(select publisher_id from projects where id = ${projectId})`
+  await sql`update publishers set activated_at = null where id = ${publisher}`.execute(db)
+  assert.equal(await releaseEarnings(db, 100), 0)
+  assert.equal(await reverseClick(db, old, 'a farm'), true)
+  assert.equal((await moneyOf()).pending, 0n)
+})
+
+test('clicks are paid and taken back at the same time, and never wait for each other in a circle', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 1_000n * PRICE)
+  const shown = await show(db, match, projectId, 80)
+  const paid = shown.slice(0, 40).map(() => uuidv7())
+  await applyClicks(
+    db,
+    paid.map((id, n) => clickOn(shown[n]!, { id })),
+  )
+  const results = await Promise.allSettled([
+    ...paid.map((id) => reverseClick(db, id, 'a farm')),
+    ...shown.slice(40).map((id) => click(db, id)),
+  ])
+  assert.deepEqual(
+    results.filter(({ status }) => status === 'rejected'),
+    [],
+  )
+  assert.equal((await moneyOf()).spent, 40n * PRICE)
   assert.deepEqual(await broken(), [])
 })
 

@@ -13,7 +13,7 @@ import { loginUrl } from '../support/logins.ts'
  */
 const TABLES: Record<string, Partial<Record<string, string>>> = {
   accounts: { tenant: 'Si', worker: 'S' },
-  advertiser_wallets: { worker: 'S' },
+  advertiser_wallets: { worker: 'S', matcher: 'S' },
   advertisers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's' },
   alert_rules: { tenant: 'SIUD', worker: 'S' },
   alerts: { tenant: 'SIuD', worker: 'SD' },
@@ -27,8 +27,8 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   browser_sessions: { gateway: 'S', tenant: 'su', worker: 's' },
   call_metadata: { gateway: 'I', tenant: 'SD', worker: 'sD' },
   calls: { gateway: 'S', tenant: 'S', worker: 'S' },
-  campaign_days: { worker: 'S' },
-  campaign_totals: { worker: 'S' },
+  campaign_days: { worker: 'S', matcher: 'S' },
+  campaign_totals: { worker: 'S', matcher: 'S' },
   campaigns: { console: 'S', gateway: 'S', matcher: 'S', worker: 's' },
   catalogue_version: { console: 'S', gateway: 'S' },
   charges: { gateway: 'S', tenant: 'S', worker: 'S' },

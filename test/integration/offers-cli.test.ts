@@ -139,6 +139,8 @@ test('campaigns are changed, paused and resumed by name, and times must be in or
     '0.55',
     '--daily-budget',
     '20',
+    '--pacing',
+    'front_loaded',
     '--ends',
     '2099-01-01',
     '--negative-hint',
@@ -146,7 +148,7 @@ test('campaigns are changed, paused and resumed by name, and times must be in or
   )
   assert.match(
     set,
-    /bid +\$0\.55\ndaily budget +\$20\.00\n[^]*ends +2099-01-01T00:00:00Z\nhints +for reading at night\nnegative hints +darkness/,
+    /bid +\$0\.55\ndaily budget +\$20\.00\n[^]*pacing +front_loaded\nspent today +\$0\.00\nspent +\$0\.00\nlimited by +credit of the advertiser\n[^]*ends +2099-01-01T00:00:00Z\nhints +for reading at night\nnegative hints +darkness/,
   )
   assert.match(
     await told('campaign', 'set', ...lamps, '--daily-budget', 'none', '--clear-hints'),

@@ -3,7 +3,7 @@ import { creditAdvertiser, reverseClick } from '../../actions/offers/advertiser-
 import { uuidv7 } from '../../platform/uuid.ts'
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import { findAdvertiserBalance, movementRefusalOf } from '../../store/billing/wallets.ts'
-import { creditsOf } from '../arguments.ts'
+import { creditsOf, reasonOf } from '../arguments.ts'
 import { CliError, codeOf, isId } from '../failures.ts'
 import { facts, type Output } from '../print.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
@@ -21,7 +21,7 @@ export function addAdvertiserCreditCommands(program: Command, advertiser: Comman
     `parley click reverse ${EXAMPLE_ID} --reason "click farm"`,
   )
     .argument('<click>', 'its id')
-    .requiredOption('--reason <text>', 'for the ledger')
+    .requiredOption('--reason <text>', 'for the ledger', reasonOf)
     .action(withStore(reverse))
 }
 
@@ -30,7 +30,7 @@ function addCredit(advertiser: Command, kind: 'topup' | 'grant', summary: string
     .argument('<advertiser>', 'its name or id')
     .addArgument(new Argument('<amount>', 'in credits, for example 500 or 0.5').argParser(creditsOf))
     .option('--reference <id>', 'the same reference moves money only once (default: generated)')
-    .option('--reason <text>', 'for the ledger')
+    .option('--reason <text>', 'for the ledger', reasonOf)
     .action(withStore((session, which: string, amount: Nanos, how: How) => credit(session, kind, which, amount, how)))
 }
 
@@ -59,19 +59,13 @@ async function credit(session: Session, kind: 'topup' | 'grant', which: string, 
   }
 }
 
-/** PostgreSQL's codes for what clicks are refused with. */
+/** PostgreSQL's code for what is not there. */
 const NO_DATA_FOUND = 'P0002'
-const CHECK_VIOLATION = '23514'
 
 async function reverse({ actor, change }: Session, id: string, { reason }: { reason: string }): Promise<Output> {
   if (!isId(id)) throw new CliError(`"${id}" is not the id of a click, which is a uuid.`)
   const reversed = await change((tx) => reverseClick(tx, actor, { id, reason })).catch((error: unknown) => {
     if (codeOf(error) === NO_DATA_FOUND) throw new CliError(`There is no paid click ${id}, so nothing was taken back.`)
-    if (codeOf(error) === CHECK_VIOLATION) {
-      throw new CliError(
-        'Its publisher has spent the earnings already, so the click cannot be taken back: nothing changed.',
-      )
-    }
     throw error
   })
   return {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../metrics.ts'
 import { createLane } from '../../platform/batch.ts'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { timeOfUuid, uuidv7 } from '../../platform/uuid.ts'
 import { MINUTE_MS } from '../../rules/durations.ts'
 import { judgeClick, type ClickVerdict } from '../../rules/clicks/verdict.ts'
 import { isUnavailable, type Db } from '../../store/database.ts'
@@ -32,13 +32,15 @@ export interface ClicksOptions {
 const REDIRECT_WAIT_MS = 500
 /** How long a click waits for a store that is away: longer than a failover takes. */
 const STORED_WITHIN_MS = 10 * MINUTE_MS
-/** Who follows one link more often than this is no reader, and fills no table. By one process. */
+/** Who follows one link more often than this is no reader, and fills no table. By one process. What does not look like a reader is
+ * counted for itself: a hundred programs that check the link do not take the reader's click away. */
 const STORED_OF_ONE_MAX = 20
 const REMEMBERED_MAX = 50_000
 
 export function createClicks(options: ClicksOptions): Clicks {
   const { db, networkTags, isDataCentre, metrics, redirectWaitMs = REDIRECT_WAIT_MS } = options
   const stored = new LRUCache<string, number>({ max: REMEMBERED_MAX })
+  const running = new Set<Promise<void>>()
   const lane = createLane<ClickRecord, ClickVerdict>({
     run: (clicks) => applyClicks(db, clicks),
     batchMax: 128,
@@ -51,18 +53,25 @@ export function createClicks(options: ClicksOptions): Clicks {
     const at = new Date()
     const id = uuidv7(at.getTime())
     const { state, shownAt } = shown
-    const [networkTag, tagThen] = await Promise.all([networkTags.tagOf(ip, at), networkTags.tagOf(ip, shownAt)])
-    const isCallersNetwork = tagThen !== undefined && shown.networkTag?.equals(tagThen) === true
+    const [networkTag, isCallersNetwork] = await Promise.all([networkTags.tagOf(ip, at), isNetworkOf(shown, ip)])
     const facts = { method, headers, state, shownAt, at, isCallersNetwork, isDataCentre: isDataCentre(ip) }
     return { id, feeId: uuidv7(at.getTime()), recommendationId: shown.id, verdict: judgeClick(facts), networkTag }
   }
 
+  /** By the day in its id, as it was tagged. */
+  async function isNetworkOf({ id, networkTag }: ShownRecommendation, address: string): Promise<boolean | undefined> {
+    if (networkTag === null) return false
+    return (await networkTags.tagOf(address, timeOfUuid(id)))?.equals(networkTag)
+  }
+
   async function store(request: FastifyRequest, shown: ShownRecommendation): Promise<void> {
-    const times = (stored.get(shown.id) ?? 0) + 1
-    stored.set(shown.id, times)
+    const click = await judge(request, shown)
+    const kind = `${shown.id} ${click.verdict === 'valid'}`
+    const times = (stored.get(kind) ?? 0) + 1
+    stored.set(kind, times)
     if (times > STORED_OF_ONE_MAX) return metrics.clicksDropped.inc({ why: 'too_often' })
     try {
-      const verdict = await lane.submit(await judge(request, shown), STORED_WITHIN_MS)
+      const verdict = await lane.submit(click, STORED_WITHIN_MS)
       metrics.clicks.inc({ outcome: verdict })
     } catch {
       metrics.clicksDropped.inc({ why: 'store_away' })
@@ -73,9 +82,13 @@ export function createClicks(options: ClicksOptions): Clicks {
     async record(request, shown) {
       let timer: NodeJS.Timeout | undefined
       const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, redirectWaitMs)))
-      await Promise.race([store(request, shown), patience])
+      const storing = store(request, shown).finally(() => running.delete(storing))
+      running.add(storing)
+      await Promise.race([storing, patience])
       clearTimeout(timer)
     },
-    idle: () => lane.idle(),
+    async idle() {
+      await Promise.all([lane.idle(), ...running])
+    },
   }
 }

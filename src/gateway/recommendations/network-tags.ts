@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { DAY_MS } from '../../rules/durations.ts'
 import { keyedDigest } from '../../rules/keyed-digest.ts'
 import { clickNetworkOf } from '../../rules/clicks/networks.ts'
 import { findClickSalt } from '../../store/recommendations/clicks.ts'
@@ -20,6 +21,10 @@ const DAYS_KEPT = 3
 export function createNetworkTags(db: Db): NetworkTags {
   const salts = new LRUCache<string, Promise<Buffer | undefined>>({ max: DAYS_KEPT })
   const saltOf = (day: string) => {
+    const yesterday = dayOf(new Date(Date.now() - DAY_MS))
+    for (const old of salts.keys()) if (old < yesterday) salts.delete(old)
+    // Destroyed, or about to be.
+    if (day < yesterday) return Promise.resolve(undefined)
     const known = salts.get(day)
     if (known) return known
     const found = findClickSalt(db, day).catch(() => undefined)
@@ -30,8 +35,12 @@ export function createNetworkTags(db: Db): NetworkTags {
   }
   return {
     async tagOf(address, at) {
-      const salt = await saltOf(at.toISOString().slice(0, 10))
+      const salt = await saltOf(dayOf(at))
       return salt && keyedDigest(salt).update(clickNetworkOf(address)).digest().subarray(0, TAG_BYTES)
     },
   }
+}
+
+function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10)
 }

@@ -3,7 +3,7 @@ import type { Repeat } from '../../platform/every.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Secrets } from '../../platform/secrets.ts'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { timeOfUuid, uuidv7 } from '../../platform/uuid.ts'
 import { createMatcherClient } from '../../recommend/matcher-client.ts'
 import { matcherTokenOf } from '../../recommend/wire.ts'
 import type { ChatRequest } from '../../rules/calls/chat-request.ts'
@@ -155,7 +155,7 @@ function createPending({ sources, records, networkTags, situation, label, chunkO
     const { match, turn } = decision
     chunk = chunkOf(id, match)
     // With the secret of a browser session it is the reader who calls, and whose click may follow.
-    const networkTag = call.caller.session ? undefined : await networkTags.tagOf(call.address, new Date())
+    const networkTag = call.caller.session ? undefined : await networkTags.tagOf(call.address, timeOfUuid(id))
     const place = { projectId, callId: call.id, conversation: conversation?.digest, networkTag, turn, label }
     const record = { ...match, ...place, id, priceNanos: BigInt(match.priceNanos) }
     return (await records.add(record, sources.answerWaitMs)) ? decision : { outcome: 'no_match' }

@@ -30,6 +30,10 @@ test('a click counts from one second to thirty days after the recommendation was
   assert.equal(judgeClick(after(Number.NaN)), 'too_fast', 'a time that is not known is not paid for')
 })
 
+test('where nobody can tell any more whether it came from the network that asked, nobody pays', () => {
+  assert.equal(judgeClick(after(5_000, { isCallersNetwork: undefined })), 'too_old')
+})
+
 test('a header that came more than once is read whole', () => {
   const { headers } = after(5_000)
   const withHeader = (name: string, value: string[]) =>

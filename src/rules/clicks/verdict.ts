@@ -31,8 +31,8 @@ export interface ClickFacts {
   /** Lower-case names, as Node gives them. */
   headers: Record<string, string | string[] | undefined>
   isDataCentre: boolean
-  /** It comes from the network of whoever called the API for that answer. */
-  isCallersNetwork: boolean
+  /** It comes from the network of whoever called the API for that answer. Undefined: nobody can tell any more. */
+  isCallersNetwork: boolean | undefined
   state: 'delivered' | 'aborted' | 'test'
   /** When the recommendation was handed to the caller. */
   shownAt: Date
@@ -67,7 +67,8 @@ export function judgeClick({
   const afterMs = at.getTime() - shownAt.getTime()
   // Asked this way round, a time that is not known is not paid for either.
   if (!(afterMs >= CLICK_AFTER_MS_MIN)) return 'too_fast'
-  return afterMs > CLICK_AFTER_MS_MAX ? 'too_old' : 'valid'
+  // Links could be kept until nobody can tell any more that they are opened where they were asked for.
+  return isCallersNetwork === undefined || afterMs > CLICK_AFTER_MS_MAX ? 'too_old' : 'valid'
 }
 
 type Headers = ClickFacts['headers']
@@ -134,7 +135,11 @@ export const VERDICT_LABELS: Record<ClickVerdict, { label: string; explanation: 
     explanation: 'It came from the network of whoever asked for the reply, which is most often the site itself.',
   },
   too_fast: { label: 'Too fast', explanation: 'It came less than a second after the recommendation was handed over.' },
-  too_old: { label: 'Too old', explanation: 'It came more than 30 days after the recommendation was handed over.' },
+  too_old: {
+    label: 'Too old',
+    explanation:
+      'It came more than 30 days after the recommendation was handed over, or when it could no longer be told whether it came from the site’s own network: after a day or two.',
+  },
   too_many: {
     label: 'Too many',
     explanation: 'More than 5 recommendations were clicked from one network within 10 minutes.',
