@@ -135,6 +135,7 @@ function orNull<T>(value: T | 'none'): T | null {
   return value === 'none' ? null : value
 }
 
+type Listed = Awaited<ReturnType<typeof listCampaigns>>[number]
 type Campaign = NonNullable<Awaited<ReturnType<typeof findCampaign>>>
 
 /** By its id, or by its name and its advertiser: two advertisers may use the same name. */
@@ -191,20 +192,24 @@ async function list({ db }: Session, options: { advertiser?: string }): Promise<
   return {
     document: campaigns,
     text: table(
-      campaigns.map((campaign) => ({
-        id: campaign.id,
-        advertiser: campaign.advertiser,
-        name: campaign.name,
-        status: campaign.status,
-        bid: formatCredits(campaign.bid_nanos),
-        ...spendingOf(funds.get(campaign.id)),
-        starts: campaign.starts_at,
-        ends: campaign.ends_at,
-        hints: campaign.context_hints.length,
-        offers: campaign.offers,
-      })),
+      campaigns.map((campaign) => lineOf(campaign, funds.get(campaign.id))),
       'There are no campaigns yet. Run "parley campaign create --help" to see how to add one.',
     ),
+  }
+}
+
+function lineOf(campaign: Listed, funds: Funds | undefined) {
+  return {
+    id: campaign.id,
+    advertiser: campaign.advertiser,
+    name: campaign.name,
+    status: campaign.status,
+    bid: formatCredits(campaign.bid_nanos),
+    ...spendingOf(funds),
+    starts: campaign.starts_at,
+    ends: campaign.ends_at,
+    hints: campaign.context_hints.length,
+    offers: campaign.offers,
   }
 }
 
