@@ -6,7 +6,7 @@ import { applyPaymentEvent } from '../../src/actions/billing/payments.ts'
 import { removeSavedCard } from '../../src/actions/billing/wallet-cards.ts'
 import { PARLEY } from '../../src/actions/actor.ts'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
-import { listPendingTopUps, type PendingTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
+import { listDueTopUps, listPendingTopUps, type PendingTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
 import { archiveProject } from '../../src/store/projects/projects.ts'
 import { refundWallet } from '../../src/store/billing/wallets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
@@ -180,6 +180,17 @@ describe('never more than the cap in a month', () => {
     assert.equal(await beginTopUp(world.workerDb, mine.id), false)
     await world.work()
     assert.equal(mine.charges().length, 1)
+  })
+
+  test('who has no room left in the month takes nobody else’s place among those who are due', async () => {
+    const full = await subscribe(world, { monthMax: dollars(30) })
+    const open = await subscribe(world, { monthMax: dollars(40) })
+    for (const each of [full, open]) await each.spendTo(dollars(1))
+    await world.work()
+    for (const each of [full, open]) await each.spendTo(dollars(1))
+    const due = (await listDueTopUps(world.workerDb, 100)).map(({ projectId }) => projectId)
+    assert.deepEqual(due, [open.id], 'the first has $10 left, the second just what it takes')
+    assert.deepEqual([full.charges().length, open.charges().length], [1, 1])
   })
 
   test('what was refunded was charged; what was declined, and what last month had, was not charged in this one', async () => {

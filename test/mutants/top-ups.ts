@@ -36,8 +36,8 @@ export const TOP_UPS: Mutant[] = [
   {
     bug: 'the cap of a month for a saved card counts what was declined instead of what was charged',
     file: STORE,
-    from: "is_automatic and state <> 'expired'",
-    to: "is_automatic and state = 'expired'",
+    from: "m.is_automatic and m.state <> 'expired'",
+    to: "m.is_automatic and m.state = 'expired'",
     test: CHARGED,
     title: 'the last top-up is the one that still fits',
   },
@@ -48,6 +48,14 @@ export const TOP_UPS: Mutant[] = [
     to: 'return charged < monthMax',
     test: 'src/rules/billing/auto-top-ups.test.ts',
     title: 'a top-up fits in its month up to the last cent of the cap, and not one cent beyond',
+  },
+  {
+    bug: 'projects whose month is used up take the places of those whose card is to be charged',
+    file: STORE,
+    from: 'and a.amount_nanos + ${chargedThisMonth(sql`a.project_id`)} <= a.month_max_nanos',
+    to: '',
+    test: CHARGED,
+    title: 'who has no room left in the month takes nobody else’s place among those who are due',
   },
   {
     bug: 'a saved card that is declined is tried for ever',

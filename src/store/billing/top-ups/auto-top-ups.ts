@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import type { AutoTopUp, Standing } from '../../../rules/billing/auto-top-ups.ts'
 import { PAYMENT_CURRENCY } from '../../../rules/billing/payments.ts'
 import type { Nanos } from '../../../rules/money.ts'
@@ -59,11 +59,14 @@ export async function deleteAutoTopUp(tx: Db, projectId: string): Promise<boolea
  * What was charged in this month of UTC, or may yet be: a payment counts for the month in which it was begun. By the clock that
  * says when: one that is ahead would begin the next month too early, with nothing charged in it.
  */
+function chargedThisMonth(project: RawBuilder<string>): RawBuilder<Nanos> {
+  return sql`(select coalesce(sum(m.amount_nanos), 0)::int8 from payments m
+    where m.project_id = ${project} and m.is_automatic and m.state <> 'expired'
+      and m.created_at >= date_trunc('month', now() at time zone 'utc') at time zone 'utc')`
+}
+
 export async function sumThisMonth(db: Db, projectId: string): Promise<Nanos> {
-  const { rows } = await sql<{ sum: Nanos }>`
-    select coalesce(sum(amount_nanos), 0)::int8 as sum from payments
-    where project_id = ${projectId} and is_automatic and state <> 'expired'
-      and created_at >= date_trunc('month', now() at time zone 'utc') at time zone 'utc'`.execute(db)
+  const { rows } = await sql<{ sum: Nanos }>`select ${chargedThisMonth(sql`${projectId}`)} as sum`.execute(db)
   return rows[0]?.sum ?? 0n
 }
 
@@ -74,7 +77,7 @@ export interface DueTopUp {
 
 /**
  * Whose balance is below what they chose. Nobody who owes: a payment of theirs was taken back, so their bank may not want the
- * next one either.
+ * next one either. Nobody whose month is used up: they would take the places of all who come after them.
  */
 export async function listDueTopUps(db: Db, most: number): Promise<DueTopUp[]> {
   const { rows } = await sql<DueTopUp>`
@@ -86,6 +89,7 @@ export async function listDueTopUps(db: Db, most: number): Promise<DueTopUp[]> {
       and p.archived_at is null and not p.is_sandbox and u.activated_at is not null
       and exists (select from wallet_cards c where c.project_id = a.project_id and c.removed_at is null)
       and not exists (select from payments b where b.project_id = a.project_id and b.is_automatic and b.state = 'created')
+      and a.amount_nanos + ${chargedThisMonth(sql`a.project_id`)} <= a.month_max_nanos
     order by a.project_id limit ${most}`.execute(db)
   return rows
 }
