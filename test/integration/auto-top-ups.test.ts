@@ -3,14 +3,23 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { beginTopUp, finishTopUp } from '../../src/actions/billing/charge-cards.ts'
 import { chargeCard } from '../../src/actions/billing/stripe-cards.ts'
 import { applyPaymentEvent } from '../../src/actions/billing/payments.ts'
-import { removeSavedCard } from '../../src/actions/billing/wallet-cards.ts'
+import { removeSavedCard, switchAutoTopUpOff } from '../../src/actions/billing/wallet-cards.ts'
 import { PARLEY } from '../../src/actions/actor.ts'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
 import { listDueTopUps, listPendingTopUps, type PendingTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
 import { archiveProject } from '../../src/store/projects/projects.ts'
 import { refundWallet } from '../../src/store/billing/wallets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { addMember, createTopUpWorld, dollars, mailsTo, subscribe, type TopUpWorld } from '../support/auto-top-ups.ts'
+import type { Tx } from '../../src/store/database.ts'
+import {
+  addMember,
+  createTopUpWorld,
+  dollars,
+  mailsTo,
+  subscribe,
+  type Subscriber,
+  type TopUpWorld,
+} from '../support/auto-top-ups.ts'
 import { auditOf } from '../support/ledger.ts'
 import { eventOf } from '../support/stripe.ts'
 import type { Intent } from '../support/stripe-objects.ts'
@@ -314,6 +323,39 @@ describe('a card is charged for nobody who should not be', () => {
     await world.work()
     for (const each of [owing, deleted, inactive, removed]) assert.deepEqual(await each.topUps(), [])
   })
+
+  const inOne = (work: (tx: Tx) => Promise<unknown>) => world.store.db.transaction().execute(work)
+  const WAYS_OUT: Record<string, (mine: Subscriber) => Promise<unknown>> = {
+    'removed the card': ({ project }) => inOne((tx) => removeSavedCard(tx, PARLEY, { project })),
+    'switched it off': ({ project }) => inOne((tx) => switchAutoTopUpOff(tx, PARLEY, { project })),
+    'deleted the project': ({ id }) => archiveProject(world.store.db, id),
+  }
+  for (const [way, leave] of Object.entries(WAYS_OUT)) {
+    test(`who ${way} while Stripe was away is not charged when it is back`, async () => {
+      const mine = await subscribe(world)
+      await mine.spendTo(dollars(1))
+      await beginTopUp(world.workerDb, mine.id)
+      await leave(mine)
+      await world.work()
+      assert.deepEqual([mine.charges().length, (await mine.topUps())[0]?.state], [0, 'created'], 'it may be on its way')
+      await mine.age('6 minutes')
+      await world.work()
+      assert.deepEqual([mine.charges().length, await mine.balance()], [0, dollars(1)])
+      const [{ state, failure } = assert.fail('it is gone')] = await mine.topUps()
+      assert.deepEqual([state, failure], ['expired', 'Stripe could not be reached. Nothing was charged.'])
+    })
+  }
+
+  test('what Stripe had charged before the card was removed is credited, although nobody asks for it again', async () => {
+    const mine = await subscribe(world)
+    await mine.spendTo(dollars(1))
+    await beginTopUp(world.workerDb, mine.id)
+    assert.equal((await chargeCard(world.account, await pendingOf(mine), undefined)).state, 'paid')
+    const { project } = mine
+    await inOne((tx) => removeSavedCard(tx, PARLEY, { project }))
+    await world.work()
+    assert.deepEqual([mine.charges().length, await mine.balance()], [1, dollars(21)])
+  })
 })
 
 describe('a saved card', () => {
@@ -350,9 +392,9 @@ describe('a saved card', () => {
     await archiveProject(world.store.db, mine.id)
     await assert.rejects(world.work({ apiBase: 'http://127.0.0.1:1' }))
     assert.notEqual(world.stripe.objects.methods.get(method)?.customer, null)
+    await mine.age('6 minutes')
     await world.work()
     await world.work()
-    assert.equal(mine.paid().length, 1)
     assert.equal(world.stripe.objects.methods.get(method)?.customer, null)
     assert.equal(await mine.card(), undefined)
   })

@@ -83,6 +83,14 @@ export const TOP_UPS: Mutant[] = [
       'a payment of which nobody knows is only looked for when Stripe may have forgotten its key, and never charged again',
   },
   {
+    bug: 'a saved card that was removed while Stripe was away is charged when it is back',
+    file: CHARGES,
+    from: 'if (ageMs > SAME_KEY_MS || !(await isStillWanted(db, topUp)))',
+    to: 'if (ageMs > SAME_KEY_MS)',
+    test: CHARGED,
+    title: 'who removed the card while Stripe was away is not charged when it is back',
+  },
+  {
     bug: 'the webhook does not know the payment of a saved card',
     file: 'src/actions/billing/stripe.ts',
     from: "    case 'payment_intent.succeeded':\n",

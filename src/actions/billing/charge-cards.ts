@@ -1,8 +1,9 @@
 import { uuidv7 } from '../../platform/uuid.ts'
-import { afterDecline, fitsInMonth, isResting, SAME_KEY_MS } from '../../rules/billing/auto-top-ups.ts'
+import { afterDecline, fitsInMonth, isResting, ON_ITS_WAY_MS, SAME_KEY_MS } from '../../rules/billing/auto-top-ups.ts'
 import {
   insertTopUp,
   isStillDue,
+  isStillWanted,
   listDueTopUps,
   listPendingTopUps,
   lockAutoTopUp,
@@ -59,7 +60,7 @@ export async function beginTopUp(db: Db, projectId: string): Promise<boolean> {
   })
 }
 
-/** Undefined when its end is known. */
+/** Undefined when its end is known, or will be without anybody's doing. */
 export async function finishTopUp(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<string | undefined> {
   const answer = await askStripe(db, account, topUp)
   switch (answer.state) {
@@ -81,18 +82,19 @@ export async function finishTopUp(db: Db, account: StripeAccount, topUp: Pending
     case 'never_asked':
       await markFailed(db, topUp.id, 'Stripe could not be reached. Nothing was charged.')
       return undefined
+    case 'on_its_way':
+      return undefined
     case 'unknown':
       return answer.why
   }
 }
 
-async function askStripe(
-  db: Db,
-  account: StripeAccount,
-  topUp: PendingTopUp,
-): Promise<ChargeAnswer | { state: 'never_asked' }> {
-  const isOld = Date.now() - topUp.createdAt.getTime() > SAME_KEY_MS
-  if (isOld) return (await findCharge(account, topUp)) ?? { state: 'never_asked' }
+type Answer = ChargeAnswer | { state: 'never_asked' } | { state: 'on_its_way' }
+
+async function askStripe(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<Answer> {
+  const ageMs = Date.now() - topUp.createdAt.getTime()
+  // Who has taken the card back since, while Stripe was away, must not be charged when it returns.
+  if (ageMs > SAME_KEY_MS || !(await isStillWanted(db, topUp))) return lookFor(account, topUp, ageMs)
   const calculated = account.hasTax ? await calculateTax(account, topUp) : { tax: undefined }
   if ('answer' in calculated) return calculated.answer
   const { tax } = calculated
@@ -104,6 +106,15 @@ async function askStripe(
   const found = await findCharge(account, topUp)
   // What is not paid may still be on its way there.
   return found?.state === 'paid' ? found : answer
+}
+
+/** What became of a payment that is not to be asked for any more. */
+async function lookFor(account: StripeAccount, topUp: PendingTopUp, ageMs: number): Promise<Answer> {
+  const found = await findCharge(account, topUp)
+  if (found?.state === 'paid' || found?.state === 'unknown') return found
+  // Another worker may have asked just before: its request would charge a card whose payment has ended here.
+  if (ageMs < ON_ITS_WAY_MS) return { state: 'on_its_way' }
+  return found ?? { state: 'never_asked' }
 }
 
 async function applyDecline(db: Db, { id, projectId }: PendingTopUp, reason: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../durations.ts'
 import { formatCredits, type Nanos } from '../money.ts'
 import { centsOf, TOP_UP_MAX, TOP_UP_MIN } from './payments.ts'
 
@@ -68,6 +68,9 @@ export function isResting({ nextTryAt, pausedAt }: Standing, now: Date): boolean
  * on it is only asked what became of it. Stripe keeps keys for 24 hours at least.
  */
 export const SAME_KEY_MS = 20 * HOUR_MS
+
+/** So long a request to the provider may be on its way, with all its tries: several times what those take. */
+export const ON_ITS_WAY_MS = 5 * MINUTE_MS
 
 const WANTS_CONFIRMATION = 'Your bank wants you to confirm the payment. Top up by hand.'
 const DECLINED = 'The bank declined the card.'

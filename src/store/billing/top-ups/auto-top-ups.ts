@@ -130,6 +130,15 @@ export async function insertTopUp(tx: Db, topUp: NewTopUp): Promise<void> {
     .execute()
 }
 
+/** Whether top-ups are still automatic, of a project that was not deleted, with the card that this one was begun for. */
+export async function isStillWanted(db: Db, { projectId, paymentMethod }: PendingTopUp): Promise<boolean> {
+  const { rows } = await sql`
+    select from auto_top_ups a join projects p on p.id = a.project_id join wallet_cards c on c.project_id = a.project_id
+    where a.project_id = ${projectId} and p.archived_at is null
+      and c.payment_method_id = ${paymentMethod} and c.removed_at is null`.execute(db)
+  return rows.length > 0
+}
+
 /** Asked for, without an answer that was heard: of a worker that was killed, or while the provider was away. */
 export async function listPendingTopUps(db: Db, most: number): Promise<PendingTopUp[]> {
   const { rows } = await sql<PendingTopUp>`
