@@ -1,5 +1,6 @@
 import type { StripeAccount } from '../actions/billing/stripe.ts'
 import { tellFailedTopUps } from '../actions/billing/failed-top-ups.ts'
+import type { Log } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { SECOND_MS } from '../rules/durations.ts'
 import type { Db } from '../store/database.ts'
@@ -12,6 +13,7 @@ const TOP_UP_EVERY_MS = 10 * SECOND_MS
 export interface TopUpOptions {
   db: Db
   tenants: Tenants
+  log: Log
   secrets: Secrets
   consoleUrl: string
   stripe: StripeAccount | undefined
@@ -26,7 +28,7 @@ export async function topUpWallets({ stripe, ...options }: TopUpOptions): Promis
   if (!stripe) return
   // Loaded only where cards can be charged: Stripe's package takes time to load, and memory.
   const { chargeCards } = await import('../actions/billing/charge-cards.ts')
-  const problems = await chargeCards(options.db, stripe)
+  const problems = await chargeCards({ db: options.db, account: stripe, log: options.log })
   await tellFailedTopUps(options)
   const [first] = problems
   if (first !== undefined) throw new Error(`${first}: ${problems.length} payments or cards wait for its answer`)

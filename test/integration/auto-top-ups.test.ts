@@ -6,7 +6,12 @@ import { applyPaymentEvent } from '../../src/actions/billing/payments.ts'
 import { removeSavedCard, switchAutoTopUpOff } from '../../src/actions/billing/wallet-cards.ts'
 import { PARLEY } from '../../src/actions/actor.ts'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
-import { listDueTopUps, listPendingTopUps, type PendingTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
+import {
+  listDueTopUps,
+  listPendingTopUps,
+  setTax,
+  type PendingTopUp,
+} from '../../src/store/billing/top-ups/auto-top-ups.ts'
 import { archiveProject } from '../../src/store/projects/projects.ts'
 import { refundWallet } from '../../src/store/billing/wallets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
@@ -284,9 +289,10 @@ describe('a card that is declined', () => {
     await mine.spendTo(dollars(1))
     await beginTopUp(world.workerDb, mine.id)
     const pending = await pendingOf(mine)
+    const till = { db: world.workerDb, account: world.account, log: world.log }
     world.stripe.objects.declines.push('insufficient_funds')
-    await finishTopUp(world.workerDb, world.account, pending)
-    await finishTopUp(world.workerDb, world.account, pending)
+    await finishTopUp(till, pending)
+    await finishTopUp(till, pending)
     assert.equal((await mine.settings())?.declines, 1)
     assert.equal(await beginTopUp(world.workerDb, mine.id), false)
   })
@@ -458,6 +464,49 @@ describe('with tax', () => {
     await world.work({ hasTax: true })
     assert.match((await mine.topUps())[0]?.failure ?? '', /^The tax cannot be worked out/)
     assert.deepEqual([mine.charges().length, (await mine.settings())?.declines], [0, 1])
+  })
+
+  test('tax that was switched off before the card was charged is not taken from the credit', async () => {
+    const mine = await subscribe(world, {}, true)
+    await mine.spendTo(dollars(1))
+    await beginTopUp(world.workerDb, mine.id)
+    // Of a worker that was killed before it charged the card.
+    await setTax(world.workerDb, (await pendingOf(mine)).id, nanosOfCents(380))
+    await world.work()
+    assert.deepEqual([mine.charges()[0]?.amount, await mine.balance()], [2_000, dollars(21)])
+    assert.equal((await mine.topUps())[0]?.tax_nanos, 0n)
+  })
+
+  test('tax that was switched off after the card was charged is what was charged', async () => {
+    const mine = await subscribe(world, {}, true)
+    await mine.spendTo(dollars(1))
+    await beginTopUp(world.workerDb, mine.id)
+    const tax = { calculation: 'taxcalc_before', amount: nanosOfCents(380) }
+    assert.equal((await chargeCard(world.account, await pendingOf(mine), tax)).state, 'paid')
+    await world.work()
+    assert.deepEqual([mine.charges().length, await mine.balance()], [1, dollars(21)])
+    assert.equal((await mine.topUps())[0]?.tax_nanos, nanosOfCents(380))
+  })
+
+  test('a card that was charged another amount than was asked for is told of in the log, once, with the ids alone', async () => {
+    const mine = await subscribe(world)
+    await mine.spendTo(dollars(1))
+    world.stripe.objects.onCharged = (intent) => {
+      intent.amount_received = 1_900
+      return false
+    }
+    world.logged.length = 0
+    await world.work()
+    await world.work()
+    const lines = world.logged.map((line) => JSON.parse(line) as Record<string, unknown>)
+    const [topUp] = await mine.topUps()
+    const ids = { projectId: mine.id, payment: topUp?.session_id, paymentIntent: mine.charges()[0]?.id }
+    const msg = 'a card was charged, nothing is credited'
+    assert.deepEqual(
+      lines.map(({ time: _time, ...line }) => line),
+      [{ level: 'error', ...ids, verdict: 'wrong_amount', msg }],
+    )
+    assert.deepEqual([mine.charges().length, topUp?.state, await mine.balance()], [1, 'created', dollars(1)])
   })
 
   test('a payment of another amount than was asked for is not credited', async () => {

@@ -1,3 +1,4 @@
+import type { Log } from '../../platform/log.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
 import { afterDecline, fitsInMonth, isResting, ON_ITS_WAY_MS, SAME_KEY_MS } from '../../rules/billing/auto-top-ups.ts'
 import {
@@ -16,7 +17,7 @@ import {
 } from '../../store/billing/top-ups/auto-top-ups.ts'
 import { findCard, forgetCard, listRemovedCards } from '../../store/billing/top-ups/wallet-cards.ts'
 import type { Db } from '../../store/database.ts'
-import { applyPaymentEvent } from './payments.ts'
+import { applyPaymentEvent, isRejection } from './payments.ts'
 import { calculateTax, chargeCard, detachCard, findCharge, type ChargeAnswer } from './stripe-cards.ts'
 import type { StripeAccount } from './stripe.ts'
 
@@ -29,12 +30,20 @@ import type { StripeAccount } from './stripe.ts'
 const TOP_UPS_PER_RUN = 100
 const CARDS_PER_RUN = 100
 
+/** Where it is charged and booked. */
+export interface Till {
+  db: Db
+  account: StripeAccount
+  log: Log
+}
+
 /** Returns a sentence for each payment and card that waits because Stripe has not answered. */
-export async function chargeCards(db: Db, account: StripeAccount): Promise<string[]> {
+export async function chargeCards(till: Till): Promise<string[]> {
+  const { db, account } = till
   for (const { projectId } of await listDueTopUps(db, TOP_UPS_PER_RUN)) await beginTopUp(db, projectId)
   const problems: string[] = []
   for (const topUp of await listPendingTopUps(db, TOP_UPS_PER_RUN)) {
-    const problem = await finishTopUp(db, account, topUp)
+    const problem = await finishTopUp(till, topUp)
     if (problem !== undefined) problems.push(problem)
   }
   for (const paymentMethod of await listRemovedCards(db, CARDS_PER_RUN)) {
@@ -61,21 +70,13 @@ export async function beginTopUp(db: Db, projectId: string): Promise<boolean> {
 }
 
 /** Undefined when its end is known, or will be without anybody's doing. */
-export async function finishTopUp(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<string | undefined> {
+export async function finishTopUp(till: Till, topUp: PendingTopUp): Promise<string | undefined> {
+  const { db, account } = till
   const answer = await askStripe(db, account, topUp)
   switch (answer.state) {
-    case 'paid': {
-      const { paymentIntent, amount, currency } = answer
-      await applyPaymentEvent(db, {
-        type: 'paid',
-        sessionId: topUp.id,
-        paymentIntent,
-        amount,
-        tax: undefined,
-        currency,
-      })
+    case 'paid':
+      await applyPaid(till, topUp, answer)
       return undefined
-    }
     case 'declined':
       await applyDecline(db, topUp, answer.reason)
       return undefined
@@ -89,6 +90,22 @@ export async function finishTopUp(db: Db, account: StripeAccount, topUp: Pending
   }
 }
 
+async function applyPaid(
+  { db, log }: Till,
+  topUp: PendingTopUp,
+  paid: ChargeAnswer & { state: 'paid' },
+): Promise<void> {
+  const { state: type, ...told } = paid
+  const verdict = await applyPaymentEvent(db, { type, sessionId: topUp.id, ...told })
+  // Said once: until the operator has mended it, every run finds the payment again.
+  if (!isRejection(verdict) || topUp.problem !== null) return
+  const { projectId, id: payment } = topUp
+  log.error(
+    { projectId, payment, paymentIntent: paid.paymentIntent, verdict },
+    'a card was charged, nothing is credited',
+  )
+}
+
 type Answer = ChargeAnswer | { state: 'never_asked' } | { state: 'on_its_way' }
 
 async function askStripe(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<Answer> {
@@ -99,7 +116,8 @@ async function askStripe(db: Db, account: StripeAccount, topUp: PendingTopUp): P
   if ('answer' in calculated) return calculated.answer
   const { tax } = calculated
   // Before the card is charged: whoever tells of the payment must know what of it is credit.
-  if (tax) await setTax(db, topUp.id, tax.amount)
+  // Also when there is none: there may have been some when it was tried before.
+  await setTax(db, topUp.id, tax?.amount ?? 0n)
   const answer = await chargeCard(account, topUp, tax)
   // Stripe repeats an internal error, too, although it may have charged.
   if (answer.state !== 'unknown') return answer

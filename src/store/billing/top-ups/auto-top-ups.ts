@@ -111,6 +111,8 @@ export interface PendingTopUp {
   paymentMethod: string
   amount: Nanos
   createdAt: Date
+  /** Why what was paid could not be credited. */
+  problem: string | null
 }
 
 type NewTopUp = { id: string; projectId: string; amount: Nanos } & Pick<Card, 'customer' | 'paymentMethod'>
@@ -139,12 +141,17 @@ export async function isStillWanted(db: Db, { projectId, paymentMethod }: Pendin
   return rows.length > 0
 }
 
-/** Asked for, without an answer that was heard: of a worker that was killed, or while the provider was away. */
+/**
+ * Asked for, without an answer that was heard: of a worker that was killed, or while the provider was away. Those last that
+ * wait for the operator: they would take the places of the others.
+ */
 export async function listPendingTopUps(db: Db, most: number): Promise<PendingTopUp[]> {
   const { rows } = await sql<PendingTopUp>`
     select session_id as id, project_id as "projectId", customer_id as customer, payment_method_id as "paymentMethod",
-      amount_nanos as amount, created_at as "createdAt"
-    from payments where is_automatic and state = 'created' order by created_at limit ${most}`.execute(db)
+      amount_nanos as amount, created_at as "createdAt", problem
+    from payments where is_automatic and state = 'created' order by problem is not null, created_at limit ${most}`.execute(
+    db,
+  )
   return rows
 }
 
