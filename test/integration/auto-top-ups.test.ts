@@ -25,6 +25,7 @@ import {
   type Subscriber,
   type TopUpWorld,
 } from '../support/auto-top-ups.ts'
+import { plantError } from '../support/planted-errors.ts'
 import { auditOf } from '../support/ledger.ts'
 import { eventOf } from '../support/stripe.ts'
 import type { Intent } from '../support/stripe-objects.ts'
@@ -164,6 +165,21 @@ test('while Stripe is away or refuses the key, the payment waits and the job say
   assert.deepEqual([(await mine.topUps())[0]?.state, await mine.balance()], ['created', dollars(1)])
   await world.work()
   assert.deepEqual([mine.charges().length, await mine.balance()], [1, dollars(21)])
+})
+
+test('what fails for one project keeps no other from its top-up, and the job fails with the first error', async () => {
+  const [first, second, third] = [await subscribe(world), await subscribe(world), await subscribe(world)]
+  for (const each of [first, second, third]) await each.spendTo(dollars(1))
+  const notBegun = await plantError(world.store.db, { table: 'payments', event: 'insert', projectId: first.id })
+  const notFinished = await plantError(world.store.db, { table: 'payments', event: 'update', projectId: second.id })
+  await assert.rejects(world.work(), { message: `planted for ${first.id}` })
+  await notBegun()
+  await notFinished()
+  assert.deepEqual([first.charges().length, second.charges().length], [0, 0])
+  assert.equal(await third.balance(), dollars(21))
+  await world.work()
+  for (const each of [first, second, third])
+    assert.deepEqual([each.charges().length, await each.balance()], [1, dollars(21)])
 })
 
 describe('never more than the cap in a month', () => {

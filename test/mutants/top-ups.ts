@@ -19,8 +19,8 @@ export const TOP_UPS: Mutant[] = [
   {
     bug: 'a saved card is charged for a payment that nobody remembers after a crash',
     file: CHARGES,
-    from: 'for (const topUp of await listPendingTopUps(db, TOP_UPS_PER_RUN)) {',
-    to: 'for (const topUp of (await listPendingTopUps(db, TOP_UPS_PER_RUN)).slice(1)) {',
+    from: 'each(await listPendingTopUps(db, TOP_UPS_PER_RUN),',
+    to: 'each((await listPendingTopUps(db, TOP_UPS_PER_RUN)).slice(1),',
     test: CHARGED,
     title:
       'a worker that is killed before Stripe is asked leaves a payment that the next one finishes: one charge, one credit',

@@ -1,4 +1,5 @@
 import type { Log } from '../../platform/log.ts'
+import type { OneByOne } from '../../platform/one-by-one.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
 import { afterDecline, fitsInMonth, isResting, ON_ITS_WAY_MS, SAME_KEY_MS } from '../../rules/billing/auto-top-ups.ts'
 import {
@@ -38,19 +39,21 @@ export interface Till {
 }
 
 /** Returns a sentence for each payment and card that waits because Stripe has not answered. */
-export async function chargeCards(till: Till): Promise<string[]> {
+export async function chargeCards(till: Till, oneByOne: OneByOne): Promise<string[]> {
   const { db, account } = till
-  for (const { projectId } of await listDueTopUps(db, TOP_UPS_PER_RUN)) await beginTopUp(db, projectId)
+  await oneByOne.each(await listDueTopUps(db, TOP_UPS_PER_RUN), async ({ projectId }) => {
+    await beginTopUp(db, projectId)
+  })
   const problems: string[] = []
-  for (const topUp of await listPendingTopUps(db, TOP_UPS_PER_RUN)) {
+  await oneByOne.each(await listPendingTopUps(db, TOP_UPS_PER_RUN), async (topUp) => {
     const problem = await finishTopUp(till, topUp)
     if (problem !== undefined) problems.push(problem)
-  }
-  for (const paymentMethod of await listRemovedCards(db, CARDS_PER_RUN)) {
+  })
+  await oneByOne.each(await listRemovedCards(db, CARDS_PER_RUN), async (paymentMethod) => {
     const problem = await detachCard(account, paymentMethod)
     if (problem === undefined) await forgetCard(db, paymentMethod)
     else problems.push(problem)
-  }
+  })
   return problems
 }
 
