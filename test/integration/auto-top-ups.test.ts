@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { sql } from 'kysely'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { beginTopUp, finishTopUp } from '../../src/actions/billing/charge-cards.ts'
 import { chargeCard } from '../../src/actions/billing/stripe-cards.ts'
@@ -288,6 +289,37 @@ describe('a card that is declined', () => {
     await mine.choose()
     await world.work()
     assert.deepEqual([mine.paid().length, await mine.balance()], [1, dollars(21)])
+  })
+
+  test('is tried anew five times a day for who changes the settings, and not for who only saves them again', async () => {
+    const mine = await subscribe(world)
+    await mine.spendTo(dollars(1))
+    const declined = async () => {
+      world.stripe.objects.declines.push('insufficient_funds')
+      await world.work()
+      world.stripe.objects.declines.length = 0
+      return mine.settings()
+    }
+    const resting = await declined()
+    await mine.choose()
+    assert.deepEqual(await mine.settings(), resting)
+    for (let n = 1; n <= 5; n++) {
+      await mine.choose({ monthMax: dollars(100 + n) })
+      assert.partialDeepStrictEqual(await mine.settings(), { declines: 0, nextTryAt: null })
+      assert.equal((await declined())?.declines, 1)
+    }
+    const last = await mine.settings()
+    await mine.choose({ monthMax: dollars(200) })
+    assert.deepEqual(await mine.settings(), { ...last, monthMax: dollars(200) })
+    const { project } = mine
+    await world.store.db.transaction().execute((tx) => switchAutoTopUpOff(tx, PARLEY, { project }))
+    await assert.rejects(mine.choose(), /tried anew 5 times in 24 hours/)
+    // As if another card had been saved since.
+    await sql`update payments set payment_method_id = 'pm_before' where project_id = ${mine.id} and is_automatic`.execute(
+      world.store.db,
+    )
+    await mine.choose()
+    assert.partialDeepStrictEqual(await mine.settings(), { declines: 0, nextTryAt: null })
   })
 
   test('a payment between two declines sets the count back', async () => {

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { AutoTopUp, Standing } from '../../../rules/billing/auto-top-ups.ts'
+import { NO_DECLINES, type AutoTopUp, type Standing } from '../../../rules/billing/auto-top-ups.ts'
 import { PAYMENT_CURRENCY } from '../../../rules/billing/payments.ts'
 import type { Nanos } from '../../../rules/money.ts'
 import type { Db } from '../../database.ts'
@@ -33,15 +33,19 @@ export async function lockAutoTopUp(tx: Db, projectId: string): Promise<AutoTopU
   return settings(tx, projectId).forUpdate().executeTakeFirst()
 }
 
-/** Begins anew: what was declined before no longer counts. */
-export async function setAutoTopUp(tx: Db, projectId: string, chosen: AutoTopUp): Promise<void> {
+export async function setAutoTopUp(
+  tx: Db,
+  projectId: string,
+  chosen: AutoTopUp,
+  standing: Standing = NO_DECLINES,
+): Promise<void> {
   const values = {
     threshold_nanos: chosen.threshold,
     amount_nanos: chosen.amount,
     month_max_nanos: chosen.monthMax,
-    declines: 0,
-    next_try_at: null,
-    paused_at: null,
+    declines: standing.declines,
+    next_try_at: standing.nextTryAt,
+    paused_at: standing.pausedAt,
   }
   await tx
     .insertInto('auto_top_ups')
@@ -92,6 +96,18 @@ export async function listDueTopUps(db: Db, most: number): Promise<DueTopUp[]> {
       and a.amount_nanos + ${chargedThisMonth(sql`a.project_id`)} <= a.month_max_nanos
     order by a.project_id limit ${most}`.execute(db)
   return rows
+}
+
+/** The last try, whatever became of it. It outlives the settings, which go when top-ups are switched off. */
+export async function findLastTopUp(db: Db, projectId: string) {
+  return db
+    .selectFrom('payments')
+    .select(['state', 'payment_method_id as paymentMethod'])
+    .where('project_id', '=', projectId)
+    .where('is_automatic', '=', true)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
 }
 
 /** Looked at again under the lock: another worker may have topped up since. */
