@@ -1,5 +1,7 @@
 import type { StripeAccount } from '../actions/billing/stripe.ts'
 import { tellFailedTopUps } from '../actions/billing/failed-top-ups.ts'
+import type { Log } from '../platform/log.ts'
+import { createOneByOne } from '../platform/one-by-one.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { SECOND_MS } from '../rules/durations.ts'
 import type { Db } from '../store/database.ts'
@@ -12,6 +14,7 @@ const TOP_UP_EVERY_MS = 10 * SECOND_MS
 export interface TopUpOptions {
   db: Db
   tenants: Tenants
+  log: Log
   secrets: Secrets
   consoleUrl: string
   stripe: StripeAccount | undefined
@@ -26,8 +29,10 @@ export async function topUpWallets({ stripe, ...options }: TopUpOptions): Promis
   if (!stripe) return
   // Loaded only where cards can be charged: Stripe's package takes time to load, and memory.
   const { chargeCards } = await import('../actions/billing/charge-cards.ts')
-  const problems = await chargeCards(options.db, stripe)
-  await tellFailedTopUps(options)
+  const oneByOne = createOneByOne()
+  const problems = await chargeCards({ db: options.db, account: stripe, log: options.log }, oneByOne)
+  await tellFailedTopUps(options, oneByOne)
+  oneByOne.throwFirst()
   const [first] = problems
   if (first !== undefined) throw new Error(`${first}: ${problems.length} payments or cards wait for its answer`)
 }

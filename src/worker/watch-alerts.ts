@@ -1,4 +1,5 @@
 import { closeAlert, openAlert, type AlertsInstallation } from '../actions/projects/alerts.ts'
+import { createOneByOne } from '../platform/one-by-one.ts'
 import { FIRST_UUID } from '../platform/uuid.ts'
 import { changesOf, judge, measuredOfModel } from '../rules/alerts.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
@@ -32,14 +33,16 @@ export async function watchAlerts(options: WatchOptions): Promise<void> {
   const through = await findUsageProgress(db)
   const isCurrent = through !== null && now.getTime() - through.getTime() < CURRENT_MS
   const measured = await measuredModels(db, now)
+  const oneByOne = createOneByOne()
   let after = FIRST_UUID
   while (!signal.aborted) {
     const projects = await listWatchedProjects(db, after, PROJECTS_AT_ONCE)
-    for (const project of projects) await watchOne(options, project, { isCurrent, measured })
+    await oneByOne.each(projects, (project) => watchOne(options, project, { isCurrent, measured }))
     const last = projects.at(-1)
-    if (!last || projects.length < PROJECTS_AT_ONCE) return
+    if (!last || projects.length < PROJECTS_AT_ONCE) break
     after = last.id
   }
+  oneByOne.throwFirst()
 }
 
 type MeasuredOf = (model: string) => ReturnType<typeof measuredOfModel>

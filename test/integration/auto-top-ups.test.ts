@@ -1,16 +1,32 @@
 import assert from 'node:assert/strict'
+import { sql } from 'kysely'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { beginTopUp, finishTopUp } from '../../src/actions/billing/charge-cards.ts'
 import { chargeCard } from '../../src/actions/billing/stripe-cards.ts'
 import { applyPaymentEvent } from '../../src/actions/billing/payments.ts'
-import { removeSavedCard } from '../../src/actions/billing/wallet-cards.ts'
+import { removeSavedCard, switchAutoTopUpOff } from '../../src/actions/billing/wallet-cards.ts'
 import { PARLEY } from '../../src/actions/actor.ts'
 import { nanosOfCents } from '../../src/rules/billing/payments.ts'
-import { listPendingTopUps, type PendingTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
+import {
+  listDueTopUps,
+  listPendingTopUps,
+  setTax,
+  type PendingTopUp,
+} from '../../src/store/billing/top-ups/auto-top-ups.ts'
 import { archiveProject } from '../../src/store/projects/projects.ts'
 import { refundWallet } from '../../src/store/billing/wallets.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
-import { addMember, createTopUpWorld, dollars, mailsTo, subscribe, type TopUpWorld } from '../support/auto-top-ups.ts'
+import type { Tx } from '../../src/store/database.ts'
+import {
+  addMember,
+  createTopUpWorld,
+  dollars,
+  mailsTo,
+  subscribe,
+  type Subscriber,
+  type TopUpWorld,
+} from '../support/auto-top-ups.ts'
+import { plantError } from '../support/planted-errors.ts'
 import { auditOf } from '../support/ledger.ts'
 import { eventOf } from '../support/stripe.ts'
 import type { Intent } from '../support/stripe-objects.ts'
@@ -152,6 +168,21 @@ test('while Stripe is away or refuses the key, the payment waits and the job say
   assert.deepEqual([mine.charges().length, await mine.balance()], [1, dollars(21)])
 })
 
+test('what fails for one project keeps no other from its top-up, and the job fails with the first error', async () => {
+  const [first, second, third] = [await subscribe(world), await subscribe(world), await subscribe(world)]
+  for (const each of [first, second, third]) await each.spendTo(dollars(1))
+  const notBegun = await plantError(world.store.db, { table: 'payments', event: 'insert', projectId: first.id })
+  const notFinished = await plantError(world.store.db, { table: 'payments', event: 'update', projectId: second.id })
+  await assert.rejects(world.work(), { message: `planted for ${first.id}` })
+  await notBegun()
+  await notFinished()
+  assert.deepEqual([first.charges().length, second.charges().length], [0, 0])
+  assert.equal(await third.balance(), dollars(21))
+  await world.work()
+  for (const each of [first, second, third])
+    assert.deepEqual([each.charges().length, await each.balance()], [1, dollars(21)])
+})
+
 describe('never more than the cap in a month', () => {
   test('the last top-up is the one that still fits', async () => {
     const mine = await subscribe(world, { monthMax: dollars(50) })
@@ -180,6 +211,17 @@ describe('never more than the cap in a month', () => {
     assert.equal(await beginTopUp(world.workerDb, mine.id), false)
     await world.work()
     assert.equal(mine.charges().length, 1)
+  })
+
+  test('who has no room left in the month takes nobody else’s place among those who are due', async () => {
+    const full = await subscribe(world, { monthMax: dollars(30) })
+    const open = await subscribe(world, { monthMax: dollars(40) })
+    for (const each of [full, open]) await each.spendTo(dollars(1))
+    await world.work()
+    for (const each of [full, open]) await each.spendTo(dollars(1))
+    const due = (await listDueTopUps(world.workerDb, 100)).map(({ projectId }) => projectId)
+    assert.deepEqual(due, [open.id], 'the first has $10 left, the second just what it takes')
+    assert.deepEqual([full.charges().length, open.charges().length], [1, 1])
   })
 
   test('what was refunded was charged; what was declined, and what last month had, was not charged in this one', async () => {
@@ -249,6 +291,37 @@ describe('a card that is declined', () => {
     assert.deepEqual([mine.paid().length, await mine.balance()], [1, dollars(21)])
   })
 
+  test('is tried anew five times a day for who changes the settings, and not for who only saves them again', async () => {
+    const mine = await subscribe(world)
+    await mine.spendTo(dollars(1))
+    const declined = async () => {
+      world.stripe.objects.declines.push('insufficient_funds')
+      await world.work()
+      world.stripe.objects.declines.length = 0
+      return mine.settings()
+    }
+    const resting = await declined()
+    await mine.choose()
+    assert.deepEqual(await mine.settings(), resting)
+    for (let n = 1; n <= 5; n++) {
+      await mine.choose({ monthMax: dollars(100 + n) })
+      assert.partialDeepStrictEqual(await mine.settings(), { declines: 0, nextTryAt: null })
+      assert.equal((await declined())?.declines, 1)
+    }
+    const last = await mine.settings()
+    await mine.choose({ monthMax: dollars(200) })
+    assert.deepEqual(await mine.settings(), { ...last, monthMax: dollars(200) })
+    const { project } = mine
+    await world.store.db.transaction().execute((tx) => switchAutoTopUpOff(tx, PARLEY, { project }))
+    await assert.rejects(mine.choose(), /tried anew 5 times in 24 hours/)
+    // As if another card had been saved since.
+    await sql`update payments set payment_method_id = 'pm_before' where project_id = ${mine.id} and is_automatic`.execute(
+      world.store.db,
+    )
+    await mine.choose()
+    assert.partialDeepStrictEqual(await mine.settings(), { declines: 0, nextTryAt: null })
+  })
+
   test('a payment between two declines sets the count back', async () => {
     const mine = await subscribe(world)
     await mine.spendTo(dollars(1))
@@ -264,9 +337,10 @@ describe('a card that is declined', () => {
     await mine.spendTo(dollars(1))
     await beginTopUp(world.workerDb, mine.id)
     const pending = await pendingOf(mine)
+    const till = { db: world.workerDb, account: world.account, log: world.log }
     world.stripe.objects.declines.push('insufficient_funds')
-    await finishTopUp(world.workerDb, world.account, pending)
-    await finishTopUp(world.workerDb, world.account, pending)
+    await finishTopUp(till, pending)
+    await finishTopUp(till, pending)
     assert.equal((await mine.settings())?.declines, 1)
     assert.equal(await beginTopUp(world.workerDb, mine.id), false)
   })
@@ -302,6 +376,39 @@ describe('a card is charged for nobody who should not be', () => {
     assert.equal(await removed.settings(), undefined)
     await world.work()
     for (const each of [owing, deleted, inactive, removed]) assert.deepEqual(await each.topUps(), [])
+  })
+
+  const inOne = (work: (tx: Tx) => Promise<unknown>) => world.store.db.transaction().execute(work)
+  const WAYS_OUT: Record<string, (mine: Subscriber) => Promise<unknown>> = {
+    'removed the card': ({ project }) => inOne((tx) => removeSavedCard(tx, PARLEY, { project })),
+    'switched it off': ({ project }) => inOne((tx) => switchAutoTopUpOff(tx, PARLEY, { project })),
+    'deleted the project': ({ id }) => archiveProject(world.store.db, id),
+  }
+  for (const [way, leave] of Object.entries(WAYS_OUT)) {
+    test(`who ${way} while Stripe was away is not charged when it is back`, async () => {
+      const mine = await subscribe(world)
+      await mine.spendTo(dollars(1))
+      await beginTopUp(world.workerDb, mine.id)
+      await leave(mine)
+      await world.work()
+      assert.deepEqual([mine.charges().length, (await mine.topUps())[0]?.state], [0, 'created'], 'it may be on its way')
+      await mine.age('6 minutes')
+      await world.work()
+      assert.deepEqual([mine.charges().length, await mine.balance()], [0, dollars(1)])
+      const [{ state, failure } = assert.fail('it is gone')] = await mine.topUps()
+      assert.deepEqual([state, failure], ['expired', 'Stripe could not be reached. Nothing was charged.'])
+    })
+  }
+
+  test('what Stripe had charged before the card was removed is credited, although nobody asks for it again', async () => {
+    const mine = await subscribe(world)
+    await mine.spendTo(dollars(1))
+    await beginTopUp(world.workerDb, mine.id)
+    assert.equal((await chargeCard(world.account, await pendingOf(mine), undefined)).state, 'paid')
+    const { project } = mine
+    await inOne((tx) => removeSavedCard(tx, PARLEY, { project }))
+    await world.work()
+    assert.deepEqual([mine.charges().length, await mine.balance()], [1, dollars(21)])
   })
 })
 
@@ -339,9 +446,9 @@ describe('a saved card', () => {
     await archiveProject(world.store.db, mine.id)
     await assert.rejects(world.work({ apiBase: 'http://127.0.0.1:1' }))
     assert.notEqual(world.stripe.objects.methods.get(method)?.customer, null)
+    await mine.age('6 minutes')
     await world.work()
     await world.work()
-    assert.equal(mine.paid().length, 1)
     assert.equal(world.stripe.objects.methods.get(method)?.customer, null)
     assert.equal(await mine.card(), undefined)
   })
@@ -405,6 +512,49 @@ describe('with tax', () => {
     await world.work({ hasTax: true })
     assert.match((await mine.topUps())[0]?.failure ?? '', /^The tax cannot be worked out/)
     assert.deepEqual([mine.charges().length, (await mine.settings())?.declines], [0, 1])
+  })
+
+  test('tax that was switched off before the card was charged is not taken from the credit', async () => {
+    const mine = await subscribe(world, {}, true)
+    await mine.spendTo(dollars(1))
+    await beginTopUp(world.workerDb, mine.id)
+    // Of a worker that was killed before it charged the card.
+    await setTax(world.workerDb, (await pendingOf(mine)).id, nanosOfCents(380))
+    await world.work()
+    assert.deepEqual([mine.charges()[0]?.amount, await mine.balance()], [2_000, dollars(21)])
+    assert.equal((await mine.topUps())[0]?.tax_nanos, 0n)
+  })
+
+  test('tax that was switched off after the card was charged is what was charged', async () => {
+    const mine = await subscribe(world, {}, true)
+    await mine.spendTo(dollars(1))
+    await beginTopUp(world.workerDb, mine.id)
+    const tax = { calculation: 'taxcalc_before', amount: nanosOfCents(380) }
+    assert.equal((await chargeCard(world.account, await pendingOf(mine), tax)).state, 'paid')
+    await world.work()
+    assert.deepEqual([mine.charges().length, await mine.balance()], [1, dollars(21)])
+    assert.equal((await mine.topUps())[0]?.tax_nanos, nanosOfCents(380))
+  })
+
+  test('a card that was charged another amount than was asked for is told of in the log, once, with the ids alone', async () => {
+    const mine = await subscribe(world)
+    await mine.spendTo(dollars(1))
+    world.stripe.objects.onCharged = (intent) => {
+      intent.amount_received = 1_900
+      return false
+    }
+    world.logged.length = 0
+    await world.work()
+    await world.work()
+    const lines = world.logged.map((line) => JSON.parse(line) as Record<string, unknown>)
+    const [topUp] = await mine.topUps()
+    const ids = { projectId: mine.id, payment: topUp?.session_id, paymentIntent: mine.charges()[0]?.id }
+    const msg = 'a card was charged, nothing is credited'
+    assert.deepEqual(
+      lines.map(({ time: _time, ...line }) => line),
+      [{ level: 'error', ...ids, verdict: 'wrong_amount', msg }],
+    )
+    assert.deepEqual([mine.charges().length, topUp?.state, await mine.balance()], [1, 'created', dollars(1)])
   })
 
   test('a payment of another amount than was asked for is not credited', async () => {

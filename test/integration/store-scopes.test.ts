@@ -247,6 +247,7 @@ const READS: Record<string, Read> = {
   listPayments: (db, { projectId }) => listPayments(db, projectId, 10),
   findCard: (db, { projectId }) => cards.findCard(db, projectId),
   findAutoTopUp: (db, { projectId }) => autoTopUps.findAutoTopUp(db, projectId),
+  findLastTopUp: (db, { projectId }) => autoTopUps.findLastTopUp(db, projectId),
   sumThisMonth: (db, { projectId }) => autoTopUps.sumThisMonth(db, projectId),
   listTopUps: (db, { projectId }) => listTopUps(db, projectId, { after: undefined, most: 10 }),
   // The place of another's payment is no place in this list.

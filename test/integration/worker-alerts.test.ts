@@ -7,6 +7,7 @@ import { KEPT_MS } from '../../src/rules/retention.ts'
 import { setAlertRule } from '../../src/store/projects/alerts.ts'
 import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
 import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
+import { plantError } from '../support/planted-errors.ts'
 import { createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
 let world: WorkerWorld
@@ -89,6 +90,17 @@ test('an alert opens once and closes once, whatever happens in between, and is t
     sent.map(({ type, data }) => `${type} ${data.kind}`),
     ['alert.opened error_rate', 'alert.closed error_rate'],
   )
+})
+
+test('what fails for one project keeps no other from its alerts, and the job fails', async () => {
+  const [first, second] = [await world.newProject(), await world.newProject()]
+  for (const project of [first, second]) await called(project, { calls: 100, failures: 100 })
+  const mend = await plantError(world.store.db, { table: 'alerts', event: 'insert', projectId: first.id })
+  await assert.rejects(watch(), { message: `planted for ${first.id}` })
+  await mend()
+  assert.deepEqual([await alertsOf(first), await alertsOf(second)], [[], ['error_rate  open']])
+  await watch()
+  assert.deepEqual(await alertsOf(first), ['error_rate  open'])
 })
 
 test('a rule that is off opens nothing, and closes what is open', async () => {

@@ -19,8 +19,8 @@ export const TOP_UPS: Mutant[] = [
   {
     bug: 'a saved card is charged for a payment that nobody remembers after a crash',
     file: CHARGES,
-    from: 'for (const topUp of await listPendingTopUps(db, TOP_UPS_PER_RUN)) {',
-    to: 'for (const topUp of (await listPendingTopUps(db, TOP_UPS_PER_RUN)).slice(1)) {',
+    from: 'each(await listPendingTopUps(db, TOP_UPS_PER_RUN),',
+    to: 'each((await listPendingTopUps(db, TOP_UPS_PER_RUN)).slice(1),',
     test: CHARGED,
     title:
       'a worker that is killed before Stripe is asked leaves a payment that the next one finishes: one charge, one credit',
@@ -36,8 +36,8 @@ export const TOP_UPS: Mutant[] = [
   {
     bug: 'the cap of a month for a saved card counts what was declined instead of what was charged',
     file: STORE,
-    from: "is_automatic and state <> 'expired'",
-    to: "is_automatic and state = 'expired'",
+    from: "m.is_automatic and m.state <> 'expired'",
+    to: "m.is_automatic and m.state = 'expired'",
     test: CHARGED,
     title: 'the last top-up is the one that still fits',
   },
@@ -48,6 +48,14 @@ export const TOP_UPS: Mutant[] = [
     to: 'return charged < monthMax',
     test: 'src/rules/billing/auto-top-ups.test.ts',
     title: 'a top-up fits in its month up to the last cent of the cap, and not one cent beyond',
+  },
+  {
+    bug: 'projects whose month is used up take the places of those whose card is to be charged',
+    file: STORE,
+    from: 'and a.amount_nanos + ${chargedThisMonth(sql`a.project_id`)} <= a.month_max_nanos',
+    to: '',
+    test: CHARGED,
+    title: 'who has no room left in the month takes nobody else’s place among those who are due',
   },
   {
     bug: 'a saved card that is declined is tried for ever',
@@ -73,6 +81,14 @@ export const TOP_UPS: Mutant[] = [
     test: CHARGED,
     title:
       'a payment of which nobody knows is only looked for when Stripe may have forgotten its key, and never charged again',
+  },
+  {
+    bug: 'a saved card that was removed while Stripe was away is charged when it is back',
+    file: CHARGES,
+    from: 'if (ageMs > SAME_KEY_MS || !(await isStillWanted(db, topUp)))',
+    to: 'if (ageMs > SAME_KEY_MS)',
+    test: CHARGED,
+    title: 'who removed the card while Stripe was away is not charged when it is back',
   },
   {
     bug: 'the webhook does not know the payment of a saved card',

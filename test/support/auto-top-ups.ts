@@ -5,6 +5,7 @@ import { PARLEY } from '../../src/actions/actor.ts'
 import { openCheckout } from '../../src/actions/billing/checkout.ts'
 import type { StripeAccount } from '../../src/actions/billing/stripe.ts'
 import { changeAutoTopUp } from '../../src/actions/billing/wallet-cards.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { MailData } from '../../src/rules/accounts/mails.ts'
 import type { MemberRole } from '../../src/rules/accounts/roles.ts'
@@ -38,16 +39,22 @@ export async function createTopUpWorld() {
   const workerStore = openTestStore({ ...logins, applicationName: 'top-up worker' })
   const account: StripeAccount = { secretKey: STRIPE_KEY, apiBase: stripe.url, hasTax: false }
   const { db, tenants } = workerStore
+  const logged: string[] = []
+  const log = createLog('info', { write: (line) => logged.push(line) })
   return {
     ...world,
     stripe,
     account,
     workerDb: db,
+    log,
+    /** The lines of the workers' log. */
+    logged,
     /** One turn of a worker. */
     work: (change: Partial<StripeAccount> = {}) =>
       topUpWallets({
         db,
         tenants,
+        log,
         secrets: world.secrets,
         consoleUrl: 'http://console.test',
         stripe: { ...account, ...change },

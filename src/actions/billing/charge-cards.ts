@@ -1,8 +1,11 @@
+import type { Log } from '../../platform/log.ts'
+import type { OneByOne } from '../../platform/one-by-one.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
-import { afterDecline, fitsInMonth, isResting, SAME_KEY_MS } from '../../rules/billing/auto-top-ups.ts'
+import { afterDecline, fitsInMonth, isResting, ON_ITS_WAY_MS, SAME_KEY_MS } from '../../rules/billing/auto-top-ups.ts'
 import {
   insertTopUp,
   isStillDue,
+  isStillWanted,
   listDueTopUps,
   listPendingTopUps,
   lockAutoTopUp,
@@ -15,7 +18,7 @@ import {
 } from '../../store/billing/top-ups/auto-top-ups.ts'
 import { findCard, forgetCard, listRemovedCards } from '../../store/billing/top-ups/wallet-cards.ts'
 import type { Db } from '../../store/database.ts'
-import { applyPaymentEvent } from './payments.ts'
+import { applyPaymentEvent, isRejection } from './payments.ts'
 import { calculateTax, chargeCard, detachCard, findCharge, type ChargeAnswer } from './stripe-cards.ts'
 import type { StripeAccount } from './stripe.ts'
 
@@ -28,19 +31,29 @@ import type { StripeAccount } from './stripe.ts'
 const TOP_UPS_PER_RUN = 100
 const CARDS_PER_RUN = 100
 
+/** Where it is charged and booked. */
+export interface Till {
+  db: Db
+  account: StripeAccount
+  log: Log
+}
+
 /** Returns a sentence for each payment and card that waits because Stripe has not answered. */
-export async function chargeCards(db: Db, account: StripeAccount): Promise<string[]> {
-  for (const { projectId } of await listDueTopUps(db, TOP_UPS_PER_RUN)) await beginTopUp(db, projectId)
+export async function chargeCards(till: Till, oneByOne: OneByOne): Promise<string[]> {
+  const { db, account } = till
+  await oneByOne.each(await listDueTopUps(db, TOP_UPS_PER_RUN), async ({ projectId }) => {
+    await beginTopUp(db, projectId)
+  })
   const problems: string[] = []
-  for (const topUp of await listPendingTopUps(db, TOP_UPS_PER_RUN)) {
-    const problem = await finishTopUp(db, account, topUp)
+  await oneByOne.each(await listPendingTopUps(db, TOP_UPS_PER_RUN), async (topUp) => {
+    const problem = await finishTopUp(till, topUp)
     if (problem !== undefined) problems.push(problem)
-  }
-  for (const paymentMethod of await listRemovedCards(db, CARDS_PER_RUN)) {
+  })
+  await oneByOne.each(await listRemovedCards(db, CARDS_PER_RUN), async (paymentMethod) => {
     const problem = await detachCard(account, paymentMethod)
     if (problem === undefined) await forgetCard(db, paymentMethod)
     else problems.push(problem)
-  }
+  })
   return problems
 }
 
@@ -59,51 +72,70 @@ export async function beginTopUp(db: Db, projectId: string): Promise<boolean> {
   })
 }
 
-/** Undefined when its end is known. */
-export async function finishTopUp(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<string | undefined> {
+/** Undefined when its end is known, or will be without anybody's doing. */
+export async function finishTopUp(till: Till, topUp: PendingTopUp): Promise<string | undefined> {
+  const { db, account } = till
   const answer = await askStripe(db, account, topUp)
   switch (answer.state) {
-    case 'paid': {
-      const { paymentIntent, amount, currency } = answer
-      await applyPaymentEvent(db, {
-        type: 'paid',
-        sessionId: topUp.id,
-        paymentIntent,
-        amount,
-        tax: undefined,
-        currency,
-      })
+    case 'paid':
+      await applyPaid(till, topUp, answer)
       return undefined
-    }
     case 'declined':
       await applyDecline(db, topUp, answer.reason)
       return undefined
     case 'never_asked':
       await markFailed(db, topUp.id, 'Stripe could not be reached. Nothing was charged.')
       return undefined
+    case 'on_its_way':
+      return undefined
     case 'unknown':
       return answer.why
   }
 }
 
-async function askStripe(
-  db: Db,
-  account: StripeAccount,
+async function applyPaid(
+  { db, log }: Till,
   topUp: PendingTopUp,
-): Promise<ChargeAnswer | { state: 'never_asked' }> {
-  const isOld = Date.now() - topUp.createdAt.getTime() > SAME_KEY_MS
-  if (isOld) return (await findCharge(account, topUp)) ?? { state: 'never_asked' }
+  paid: ChargeAnswer & { state: 'paid' },
+): Promise<void> {
+  const { state: type, ...told } = paid
+  const verdict = await applyPaymentEvent(db, { type, sessionId: topUp.id, ...told })
+  // Said once: until the operator has mended it, every run finds the payment again.
+  if (!isRejection(verdict) || topUp.problem !== null) return
+  const { projectId, id: payment } = topUp
+  log.error(
+    { projectId, payment, paymentIntent: paid.paymentIntent, verdict },
+    'a card was charged, nothing is credited',
+  )
+}
+
+type Answer = ChargeAnswer | { state: 'never_asked' } | { state: 'on_its_way' }
+
+async function askStripe(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<Answer> {
+  const ageMs = Date.now() - topUp.createdAt.getTime()
+  // Who has taken the card back since, while Stripe was away, must not be charged when it returns.
+  if (ageMs > SAME_KEY_MS || !(await isStillWanted(db, topUp))) return lookFor(account, topUp, ageMs)
   const calculated = account.hasTax ? await calculateTax(account, topUp) : { tax: undefined }
   if ('answer' in calculated) return calculated.answer
   const { tax } = calculated
   // Before the card is charged: whoever tells of the payment must know what of it is credit.
-  if (tax) await setTax(db, topUp.id, tax.amount)
+  // Also when there is none: there may have been some when it was tried before.
+  await setTax(db, topUp.id, tax?.amount ?? 0n)
   const answer = await chargeCard(account, topUp, tax)
   // Stripe repeats an internal error, too, although it may have charged.
   if (answer.state !== 'unknown') return answer
   const found = await findCharge(account, topUp)
   // What is not paid may still be on its way there.
   return found?.state === 'paid' ? found : answer
+}
+
+/** What became of a payment that is not to be asked for any more. */
+async function lookFor(account: StripeAccount, topUp: PendingTopUp, ageMs: number): Promise<Answer> {
+  const found = await findCharge(account, topUp)
+  if (found?.state === 'paid' || found?.state === 'unknown') return found
+  // Another worker may have asked just before: its request would charge a card whose payment has ended here.
+  if (ageMs < ON_ITS_WAY_MS) return { state: 'on_its_way' }
+  return found ?? { state: 'never_asked' }
 }
 
 async function applyDecline(db: Db, { id, projectId }: PendingTopUp, reason: string): Promise<void> {

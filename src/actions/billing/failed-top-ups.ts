@@ -1,3 +1,4 @@
+import type { OneByOne } from '../../platform/one-by-one.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { listUntold, takeUntold, type UntoldFailure } from '../../store/billing/top-ups/auto-top-ups.ts'
@@ -17,8 +18,8 @@ export interface FailedTopUpOptions {
 }
 
 /** Tells the admins of each project whose card was declined, once for each decline. */
-export async function tellFailedTopUps(options: FailedTopUpOptions): Promise<void> {
-  for (const failed of await listUntold(options.db, TOLD_PER_RUN)) await tell(options, failed)
+export async function tellFailedTopUps(options: FailedTopUpOptions, oneByOne: OneByOne): Promise<void> {
+  await oneByOne.each(await listUntold(options.db, TOLD_PER_RUN), (failed) => tell(options, failed))
 }
 
 async function tell({ tenants, secrets, consoleUrl }: FailedTopUpOptions, failed: UntoldFailure): Promise<void> {

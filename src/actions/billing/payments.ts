@@ -1,4 +1,5 @@
 import { uuidv7 } from '../../platform/uuid.ts'
+import { NO_DECLINES } from '../../rules/billing/auto-top-ups.ts'
 import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../../rules/billing/payments.ts'
 import type { Db, Tx } from '../../store/database.ts'
 import {
@@ -38,8 +39,6 @@ export type Verdict =
 export function isRejection(verdict: Verdict): verdict is Rejection {
   return (REJECTIONS as readonly Verdict[]).includes(verdict)
 }
-
-const NO_DECLINES = { declines: 0, nextTryAt: null, pausedAt: null }
 
 type EventOf<Type extends PaymentEvent['type']> = Extract<PaymentEvent, { type: Type }>
 

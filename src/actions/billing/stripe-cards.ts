@@ -4,12 +4,12 @@ import { centsOf, nanosOfCents, PAYMENT_CURRENCY } from '../../rules/billing/pay
 import type { Nanos } from '../../rules/money.ts'
 import type { PendingTopUp } from '../../store/billing/top-ups/auto-top-ups.ts'
 import type { Card } from '../../store/billing/top-ups/wallet-cards.ts'
-import { clientOf, CREDIT_NAME, PAYMENT_KEY, sentenceOf, type StripeAccount } from './stripe.ts'
+import { clientOf, CREDIT_NAME, PAYMENT_KEY, sentenceOf, TAX_KEY, taxOf, type StripeAccount } from './stripe.ts'
 
 /** What Stripe is asked about saved cards: to charge one while nobody is there, to forget one, and for papers of a payment. */
 
 export type ChargeAnswer =
-  | { state: 'paid'; paymentIntent: string; amount: Nanos; currency: string }
+  | { state: 'paid'; paymentIntent: string; amount: Nanos; tax: Nanos | undefined; currency: string }
   | { state: 'declined'; reason: string }
   /** Nobody knows yet whether it was charged. The same may be asked again. */
   | { state: 'unknown'; why: string }
@@ -65,7 +65,7 @@ export async function chargeCard(
         confirm: true,
         off_session: true,
         description: CREDIT_NAME,
-        metadata: { parley_project: topUp.projectId, [PAYMENT_KEY]: topUp.id },
+        metadata: { parley_project: topUp.projectId, [PAYMENT_KEY]: topUp.id, [TAX_KEY]: String(taxCents) },
         ...(tax && { hooks: { inputs: { tax: { calculation: tax.calculation } } } }),
       },
       { idempotencyKey: topUp.id },
@@ -100,10 +100,16 @@ function centsToPay({ amount }: PendingTopUp): number {
 }
 
 function answerOf(intent: Stripe.PaymentIntent): ChargeAnswer {
-  const { id, status, amount_received, currency, last_payment_error: last } = intent
+  const { id, status, amount_received, currency, metadata, last_payment_error: last } = intent
   switch (status) {
     case 'succeeded':
-      return { state: 'paid', paymentIntent: id, amount: nanosOfCents(amount_received), currency }
+      return {
+        state: 'paid',
+        paymentIntent: id,
+        amount: nanosOfCents(amount_received),
+        tax: taxOf(metadata[TAX_KEY]),
+        currency,
+      }
     case 'processing':
       return { state: 'unknown', why: 'Stripe is still at it' }
     default:

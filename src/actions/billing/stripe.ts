@@ -21,6 +21,8 @@ const TOLERANCE_SECONDS = 300
 export const CREDIT_NAME = 'Prepaid credit'
 /** Under which a payment without a checkout says which it is. */
 export const PAYMENT_KEY = 'parley_payment'
+/** And under which it says what of it is tax, in cents. */
+export const TAX_KEY = 'parley_tax_cents'
 
 /** No page was made. Its message is a sentence for the operator. */
 export class CheckoutFailed extends Error {}
@@ -147,7 +149,7 @@ const chargedCard = z.object({
   id,
   amount_received: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
   currency,
-  metadata: z.object({ [PAYMENT_KEY]: id.optional() }).nullish(),
+  metadata: z.object({ [PAYMENT_KEY]: id.optional(), [TAX_KEY]: z.string().optional() }).nullish(),
 })
 const refundedCharge = z.object({ id, payment_intent: id.nullish(), amount_refunded: cents, currency })
 const dispute = z.object({ id, payment_intent: id.nullish(), amount: cents, currency, status: z.string().nullish() })
@@ -201,7 +203,12 @@ function paidCardOf(object: unknown): PaymentEvent | undefined {
   const sessionId = metadata?.[PAYMENT_KEY]
   if (sessionId === undefined) return undefined
   const amount = nanosOfCents(amount_received)
-  return { type: 'paid', sessionId, paymentIntent, amount, tax: undefined, currency: paidIn }
+  return { type: 'paid', sessionId, paymentIntent, amount, tax: taxOf(metadata?.[TAX_KEY]), currency: paidIn }
+}
+
+/** As the payment itself says it: tax may have been switched on or off between two tries, of which one was charged. */
+export function taxOf(taxCents: string | undefined): Nanos | undefined {
+  return taxCents !== undefined && /^\d{1,12}$/.test(taxCents) ? nanosOfCents(Number(taxCents)) : undefined
 }
 
 /** By the status that the dispute had when the event was made: an inquiry may become a dispute, but nothing goes back. */

@@ -1,7 +1,13 @@
-import type { AutoTopUp } from '../../rules/billing/auto-top-ups.ts'
-import { problemOf } from '../../rules/billing/auto-top-ups.ts'
+import { afterChange, FRESH_STARTS_MAX, problemOf, type AutoTopUp } from '../../rules/billing/auto-top-ups.ts'
 import { formatCredits } from '../../rules/money.ts'
-import { deleteAutoTopUp, findAutoTopUp, setAutoTopUp } from '../../store/billing/top-ups/auto-top-ups.ts'
+import { countOfDay } from '../../store/accounts/audit-log.ts'
+import {
+  deleteAutoTopUp,
+  findAutoTopUp,
+  findLastTopUp,
+  lockAutoTopUp,
+  setAutoTopUp,
+} from '../../store/billing/top-ups/auto-top-ups.ts'
 import {
   findCard,
   insertCard,
@@ -20,7 +26,7 @@ import { refuseInSandbox } from '../sandbox.ts'
 
 const FIELDS = { threshold: 'thresholdNanos', amount: 'amountNanos', monthMax: 'monthMaxNanos' } as const
 
-/** Switches automatic top-ups on, changes them, or resumes them after declines: saving is an admin's word that it may go on. */
+/** Switches automatic top-ups on, changes them, or resumes them after declines. */
 export async function changeAutoTopUp(
   tx: Tx,
   actor: Actor,
@@ -29,24 +35,40 @@ export async function changeAutoTopUp(
   await refuseInSandbox(tx, project, 'topUp')
   const problem = problemOf(chosen)
   if (problem) throw wrongField(FIELDS[problem.field], problem.message)
-  if (!(await findCard(tx, project.id)))
-    throw conflict('There is no saved card to charge. Save one with your next top-up.')
-  const before = await findAutoTopUp(tx, project.id)
-  await setAutoTopUp(tx, project.id, chosen)
-  const wasPaused = before?.pausedAt != null
+  const card = await findCard(tx, project.id)
+  if (!card) throw conflict('There is no saved card to charge. Save one with your next top-up.')
+  const before = await lockAutoTopUp(tx, project.id)
+  const last = await findLastTopUp(tx, project.id)
+  const isOfThisCard = last?.paymentMethod === card.paymentMethod
+  const wasDeclined = isOfThisCard && (before ? before.declines > 0 : last.state === 'expired')
+  const freshStarts = await countFreshStarts(tx, project)
+  const after = afterChange({ before, chosen, wasDeclined, freshStarts })
+  if (!after) throw conflict(`The card was declined, and tried anew ${FRESH_STARTS_MAX} times in 24 hours. ${INSTEAD}`)
+  await setAutoTopUp(tx, project.id, chosen, after.standing)
+  const wasResumed = before?.pausedAt != null && after.standing.pausedAt === null
   const details = {
     before: before ? inWords(before) : 'off',
     after: inWords(chosen),
-    ...(wasPaused && { resumed: true }),
+    ...(wasResumed && { resumed: true }),
+    ...(after.isFreshStart && { [FRESH_START]: true }),
   }
-  await auditProject(tx, actor, project, 'wallet.auto_top_up_changed', { details })
+  await auditProject(tx, actor, project, CHANGED, { details })
+}
+
+const CHANGED = 'wallet.auto_top_up_changed'
+const FRESH_START = 'triedAnew'
+const INSTEAD = 'Save another card with your next top-up, or try again tomorrow.'
+
+/** From the log, which stays when top-ups are switched off: off and on again is no way around the limit. */
+function countFreshStarts(tx: Tx, { id: projectId, publisherId }: ProjectAtHand): Promise<number> {
+  return countOfDay(tx, { publisherId, projectId }, { action: CHANGED, detail: FRESH_START })
 }
 
 export async function switchAutoTopUpOff(tx: Tx, actor: Actor, { project }: { project: ProjectAtHand }): Promise<void> {
   const before = await findAutoTopUp(tx, project.id)
   if (!before || !(await deleteAutoTopUp(tx, project.id))) return
   const details = { before: inWords(before), after: 'off' }
-  await auditProject(tx, actor, project, 'wallet.auto_top_up_changed', { details })
+  await auditProject(tx, actor, project, CHANGED, { details })
 }
 
 /** From here on nothing is charged to it. A worker has Stripe forget it, and then forgets it, too. */

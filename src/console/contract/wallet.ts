@@ -114,7 +114,7 @@ export const wallet = entries({
       hasTax: z.boolean(),
     }),
   },
-  /** Also resumes what was paused. */
+  /** Also resumes what was paused. Refused when the card was declined and tried anew too often in 24 hours. */
   'PUT /api/projects/:project/auto-top-up': {
     access: 'project',
     role: 'admin',

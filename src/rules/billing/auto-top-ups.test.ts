@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR_MS } from '../durations.ts'
 import { NANOS_PER_CREDIT } from '../money.ts'
-import { afterDecline, declineInWords, fitsInMonth, isResting, leftOfMonth, problemOf } from './auto-top-ups.ts'
+import {
+  afterChange,
+  afterDecline,
+  declineInWords,
+  fitsInMonth,
+  isResting,
+  leftOfMonth,
+  NO_DECLINES,
+  problemOf,
+  type SettingsChange,
+} from './auto-top-ups.ts'
 
 const dollars = (amount: number) => BigInt(amount) * NANOS_PER_CREDIT
 
@@ -26,6 +36,28 @@ test('after a decline the next try waits an hour, then twelve; after the third i
   assert.deepEqual(afterDecline(1, now), { declines: 2, nextTryAt: later(12), pausedAt: null })
   assert.deepEqual(afterDecline(2, now), { declines: 3, nextTryAt: null, pausedAt: now })
   assert.deepEqual(afterDecline(3, now), { declines: 4, nextTryAt: null, pausedAt: now })
+})
+
+test('after a decline, changed settings and resuming bring a try five times a day, the same settings none, another card always', () => {
+  const chosen = { threshold: dollars(10), amount: dollars(25), monthMax: dollars(100) }
+  const now = new Date('2026-03-01T00:00:00Z')
+  const resting = { ...chosen, ...afterDecline(0, now) }
+  const paused = { ...chosen, ...afterDecline(2, now) }
+  const more = { ...chosen, monthMax: dollars(200) }
+  const after = (change: Partial<SettingsChange>) =>
+    afterChange({ before: resting, chosen, wasDeclined: true, freshStarts: 0, ...change })
+  const anew = { standing: NO_DECLINES, isFreshStart: true }
+  assert.deepEqual(after({}), { standing: resting, isFreshStart: false })
+  assert.deepEqual(after({ wasDeclined: false, freshStarts: 5 }), { standing: NO_DECLINES, isFreshStart: false })
+  assert.deepEqual(after({ chosen: more, freshStarts: 4 }), anew)
+  assert.deepEqual(after({ chosen: more, freshStarts: 5 }), { standing: resting, isFreshStart: false })
+  assert.partialDeepStrictEqual(after({ before: paused }), {
+    standing: { declines: 3, nextTryAt: null, pausedAt: null },
+    isFreshStart: true,
+  })
+  assert.equal(after({ before: paused, freshStarts: 5 }), undefined)
+  assert.deepEqual(after({ before: undefined, freshStarts: 4 }), anew)
+  assert.equal(after({ before: undefined, freshStarts: 5 }), undefined)
 })
 
 test('nothing is charged before the next try, and nothing at all while it is paused', () => {

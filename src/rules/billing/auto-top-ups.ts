@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../durations.ts'
 import { formatCredits, type Nanos } from '../money.ts'
 import { centsOf, TOP_UP_MAX, TOP_UP_MIN } from './payments.ts'
 
@@ -51,6 +51,36 @@ export interface Standing {
   pausedAt: Date | null
 }
 
+export const NO_DECLINES: Standing = { declines: 0, nextTryAt: null, pausedAt: null }
+
+/** So often in 24 hours somebody may bring the next try forward: a bank that is asked on and on blocks the card, or us. */
+export const FRESH_STARTS_MAX = 5
+
+export interface SettingsChange {
+  /** Undefined: it was off. */
+  before: (AutoTopUp & Standing) | undefined
+  chosen: AutoTopUp
+  /** The last try, with the card that would be charged next. */
+  wasDeclined: boolean
+  /** In the last 24 hours. */
+  freshStarts: number
+}
+
+/** How things stand after somebody has saved the settings. Undefined: they wish for a try, and have had as many as they may. */
+export function afterChange(change: SettingsChange): { standing: Standing; isFreshStart: boolean } | undefined {
+  const { before, chosen, wasDeclined, freshStarts } = change
+  if (!wasDeclined) return { standing: NO_DECLINES, isFreshStart: false }
+  const isChanged = !before || !isSame(before, chosen)
+  if (before && !isChanged && before.pausedAt === null) return { standing: before, isFreshStart: false }
+  if (freshStarts < FRESH_STARTS_MAX)
+    return { standing: isChanged ? NO_DECLINES : { ...before, pausedAt: null }, isFreshStart: true }
+  return before && isChanged ? { standing: before, isFreshStart: false } : undefined
+}
+
+function isSame(one: AutoTopUp, other: AutoTopUp): boolean {
+  return one.threshold === other.threshold && one.amount === other.amount && one.monthMax === other.monthMax
+}
+
 /** How things stand after one more decline in a row. After the third, nothing is charged until an admin wishes it. */
 export function afterDecline(declinesBefore: number, now: Date): Standing {
   const declines = declinesBefore + 1
@@ -68,6 +98,9 @@ export function isResting({ nextTryAt, pausedAt }: Standing, now: Date): boolean
  * on it is only asked what became of it. Stripe keeps keys for 24 hours at least.
  */
 export const SAME_KEY_MS = 20 * HOUR_MS
+
+/** So long a request to the provider may be on its way, with all its tries: several times what those take. */
+export const ON_ITS_WAY_MS = 5 * MINUTE_MS
 
 const WANTS_CONFIRMATION = 'Your bank wants you to confirm the payment. Top up by hand.'
 const DECLINED = 'The bank declined the card.'

@@ -51,6 +51,19 @@ export async function listAuditLog(tx: Db, publisherId: string, filters: AuditFi
   return query.orderBy('seq', 'desc').limit(most).execute()
 }
 
+/** How many entries of the last 24 hours have this among their details. */
+export async function countOfDay(
+  tx: Db,
+  { publisherId, projectId }: { publisherId: string; projectId: string },
+  { action, detail }: { action: string; detail: string },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int4 as count from audit_log
+    where publisher_id = ${publisherId} and project_id = ${projectId} and action = ${action}
+      and details ? ${detail} and at > now() - interval '24 hours'`.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
 /** In hex. What an entry says and all entries before it are in it: kept elsewhere, it shows whether these were replaced. */
 export async function digestOfEntry(db: Db, publisherId: string, seq: bigint): Promise<string | undefined> {
   const { rows } = await sql<{ digest: string }>`

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import type { AutoTopUp, Standing } from '../../../rules/billing/auto-top-ups.ts'
+import { sql, type RawBuilder } from 'kysely'
+import { NO_DECLINES, type AutoTopUp, type Standing } from '../../../rules/billing/auto-top-ups.ts'
 import { PAYMENT_CURRENCY } from '../../../rules/billing/payments.ts'
 import type { Nanos } from '../../../rules/money.ts'
 import type { Db } from '../../database.ts'
@@ -33,15 +33,19 @@ export async function lockAutoTopUp(tx: Db, projectId: string): Promise<AutoTopU
   return settings(tx, projectId).forUpdate().executeTakeFirst()
 }
 
-/** Begins anew: what was declined before no longer counts. */
-export async function setAutoTopUp(tx: Db, projectId: string, chosen: AutoTopUp): Promise<void> {
+export async function setAutoTopUp(
+  tx: Db,
+  projectId: string,
+  chosen: AutoTopUp,
+  standing: Standing = NO_DECLINES,
+): Promise<void> {
   const values = {
     threshold_nanos: chosen.threshold,
     amount_nanos: chosen.amount,
     month_max_nanos: chosen.monthMax,
-    declines: 0,
-    next_try_at: null,
-    paused_at: null,
+    declines: standing.declines,
+    next_try_at: standing.nextTryAt,
+    paused_at: standing.pausedAt,
   }
   await tx
     .insertInto('auto_top_ups')
@@ -59,11 +63,14 @@ export async function deleteAutoTopUp(tx: Db, projectId: string): Promise<boolea
  * What was charged in this month of UTC, or may yet be: a payment counts for the month in which it was begun. By the clock that
  * says when: one that is ahead would begin the next month too early, with nothing charged in it.
  */
+function chargedThisMonth(project: RawBuilder<string>): RawBuilder<Nanos> {
+  return sql`(select coalesce(sum(m.amount_nanos), 0)::int8 from payments m
+    where m.project_id = ${project} and m.is_automatic and m.state <> 'expired'
+      and m.created_at >= date_trunc('month', now() at time zone 'utc') at time zone 'utc')`
+}
+
 export async function sumThisMonth(db: Db, projectId: string): Promise<Nanos> {
-  const { rows } = await sql<{ sum: Nanos }>`
-    select coalesce(sum(amount_nanos), 0)::int8 as sum from payments
-    where project_id = ${projectId} and is_automatic and state <> 'expired'
-      and created_at >= date_trunc('month', now() at time zone 'utc') at time zone 'utc'`.execute(db)
+  const { rows } = await sql<{ sum: Nanos }>`select ${chargedThisMonth(sql`${projectId}`)} as sum`.execute(db)
   return rows[0]?.sum ?? 0n
 }
 
@@ -74,7 +81,7 @@ export interface DueTopUp {
 
 /**
  * Whose balance is below what they chose. Nobody who owes: a payment of theirs was taken back, so their bank may not want the
- * next one either.
+ * next one either. Nobody whose month is used up: they would take the places of all who come after them.
  */
 export async function listDueTopUps(db: Db, most: number): Promise<DueTopUp[]> {
   const { rows } = await sql<DueTopUp>`
@@ -86,8 +93,21 @@ export async function listDueTopUps(db: Db, most: number): Promise<DueTopUp[]> {
       and p.archived_at is null and not p.is_sandbox and u.activated_at is not null
       and exists (select from wallet_cards c where c.project_id = a.project_id and c.removed_at is null)
       and not exists (select from payments b where b.project_id = a.project_id and b.is_automatic and b.state = 'created')
+      and a.amount_nanos + ${chargedThisMonth(sql`a.project_id`)} <= a.month_max_nanos
     order by a.project_id limit ${most}`.execute(db)
   return rows
+}
+
+/** The last try, whatever became of it. It outlives the settings, which go when top-ups are switched off. */
+export async function findLastTopUp(db: Db, projectId: string) {
+  return db
+    .selectFrom('payments')
+    .select(['state', 'payment_method_id as paymentMethod'])
+    .where('project_id', '=', projectId)
+    .where('is_automatic', '=', true)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
 }
 
 /** Looked at again under the lock: another worker may have topped up since. */
@@ -107,6 +127,8 @@ export interface PendingTopUp {
   paymentMethod: string
   amount: Nanos
   createdAt: Date
+  /** Why what was paid could not be credited. */
+  problem: string | null
 }
 
 type NewTopUp = { id: string; projectId: string; amount: Nanos } & Pick<Card, 'customer' | 'paymentMethod'>
@@ -126,12 +148,26 @@ export async function insertTopUp(tx: Db, topUp: NewTopUp): Promise<void> {
     .execute()
 }
 
-/** Asked for, without an answer that was heard: of a worker that was killed, or while the provider was away. */
+/** Whether top-ups are still automatic, of a project that was not deleted, with the card that this one was begun for. */
+export async function isStillWanted(db: Db, { projectId, paymentMethod }: PendingTopUp): Promise<boolean> {
+  const { rows } = await sql`
+    select from auto_top_ups a join projects p on p.id = a.project_id join wallet_cards c on c.project_id = a.project_id
+    where a.project_id = ${projectId} and p.archived_at is null
+      and c.payment_method_id = ${paymentMethod} and c.removed_at is null`.execute(db)
+  return rows.length > 0
+}
+
+/**
+ * Asked for, without an answer that was heard: of a worker that was killed, or while the provider was away. Those last that
+ * wait for the operator: they would take the places of the others.
+ */
 export async function listPendingTopUps(db: Db, most: number): Promise<PendingTopUp[]> {
   const { rows } = await sql<PendingTopUp>`
     select session_id as id, project_id as "projectId", customer_id as customer, payment_method_id as "paymentMethod",
-      amount_nanos as amount, created_at as "createdAt"
-    from payments where is_automatic and state = 'created' order by created_at limit ${most}`.execute(db)
+      amount_nanos as amount, created_at as "createdAt", problem
+    from payments where is_automatic and state = 'created' order by problem is not null, created_at limit ${most}`.execute(
+    db,
+  )
   return rows
 }
 
