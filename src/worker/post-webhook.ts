@@ -1,7 +1,12 @@
-import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { connectPublicly, isAboutCertificate, type PublicConnectionOptions } from '../actions/public-connection.ts'
+import {
+  connectPublicly,
+  isAboutCertificate,
+  responseTo,
+  UnaskedUpgrade,
+  type PublicConnectionOptions,
+} from '../actions/public-connection.ts'
 import { SECOND_MS } from '../rules/durations.ts'
 import type { DeliveryError } from '../rules/webhooks.ts'
 
@@ -65,10 +70,8 @@ async function send(socket: TLSSocket, webhook: WebhookRequest, deadline: AbortS
       connection: 'close',
     },
   })
-  // Also when it has answered already.
-  asking.on('error', () => {})
   asking.end(body)
-  const [response] = (await once(asking, 'response')) as [IncomingMessage]
+  const response = await responseTo(asking, deadline)
   const status = response.statusCode ?? 0
   if (status >= 300 && status < 400) return { error: 'redirect', status }
   if (status < 200 || status >= 300) return { error: 'status', status }
@@ -93,5 +96,5 @@ function reasonOf(error: unknown): DeliveryError {
   const { code, name } = error as { code?: unknown; name?: unknown }
   if (name === 'AbortError' || name === 'TimeoutError') return 'timeout'
   if (isAboutCertificate(error)) return 'certificate'
-  return String(code).startsWith('HPE_') ? 'malformed' : 'connection'
+  return error instanceof UnaskedUpgrade || String(code).startsWith('HPE_') ? 'malformed' : 'connection'
 }

@@ -237,6 +237,7 @@ test('each way to fail has its own name, and a redirect is not followed', async 
     garbage: { error: 'malformed', status: null },
     endless: { status: 200 },
     reset: { error: 'connection', status: null },
+    upgrade: { error: 'malformed', status: null },
   })
   assert.equal(other.received.length, 0)
   const stranger = await createReceiver(authority.selfSigned(NAME), { behave: () => 'ok', redirectTo: () => '' })

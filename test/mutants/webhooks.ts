@@ -36,6 +36,14 @@ export const WEBHOOKS: Mutant[] = [
     title: 'each way to fail has its own name, and a redirect is not followed',
   },
   {
+    bug: 'whoever changes the protocol is waited for until the deadline',
+    file: 'src/actions/public-connection.ts',
+    from: "    reject(new UnaskedUpgrade('the server changed the protocol'))\n",
+    to: '',
+    test: TEST,
+    title: 'each way to fail has its own name, and a redirect is not followed',
+  },
+  {
     bug: 'an event is sent to a private address',
     file: 'src/actions/public-connection.ts',
     from: "  if (!addresses.every(isAllowed)) return { refusal: 'address_not_public' }\n",

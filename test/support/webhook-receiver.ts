@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
-export const BEHAVIOURS = ['ok', 'error', 'hang', 'redirect', 'cut', 'garbage', 'endless', 'reset'] as const
+export const BEHAVIOURS = ['ok', 'error', 'hang', 'redirect', 'cut', 'garbage', 'endless', 'reset', 'upgrade'] as const
 export type Behaviour = (typeof BEHAVIOURS)[number]
 
 /** Those that have said 2xx, whatever they did afterwards. */
@@ -69,6 +69,7 @@ const ANSWERS: Record<Behaviour, (socket: TLSSocket, redirectTo: string) => void
     socket.on('close', () => clearInterval(more))
   },
   reset: (socket) => socket.destroy(),
+  upgrade: (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
 }
 
 async function readRequest(socket: TLSSocket): Promise<Pick<Received, 'path' | 'headers' | 'body'> | undefined> {
