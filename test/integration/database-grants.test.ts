@@ -109,7 +109,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
   advertisers: { 'gateway select': 'domain id name status', 'tenant select': 'domain id name status' },
-  alerts: { 'tenant update': 'closed_at' },
+  alerts: { 'tenant update': 'closed_at mailed_at' },
   auto_top_ups: {
     'console update': 'declines next_try_at paused_at',
     'worker update': 'declines next_try_at paused_at untold_failure',
@@ -150,7 +150,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'console select': 'active created_by deleted_at project_id',
     'console update': 'active deleted_at',
     'gateway update': 'last_used_at',
-    'worker select': 'id name',
+    'worker select': 'deleted_at id name',
   },
   mails: { 'worker update': 'attempts given_up_at next_attempt_at sealed_body sent_at' },
   matchers: { 'tenant select': 'beat_at offers state' },
