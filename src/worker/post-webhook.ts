@@ -29,6 +29,8 @@ const WITHIN_MS = 10 * SECOND_MS
 const HEADER_BYTES_MAX = 16 * 1024
 /** Nobody reads it; a server that is cut off in the middle of a short answer would only log an error. */
 const BODY_BYTES_MAX = 16 * 1024
+/** Whoever trickles it holds a place that others wait for. */
+const BODY_MS_MAX = SECOND_MS
 
 /** Redirects are not followed: each would be another address to be led to. */
 export function createPostWebhook({ withinMs = WITHIN_MS, ...options }: PostWebhookOptions): PostWebhook {
@@ -82,6 +84,7 @@ async function send(socket: TLSSocket, webhook: WebhookRequest, deadline: AbortS
 /** The status is the answer. Whatever becomes of the rest changes nothing. */
 async function drain(response: IncomingMessage): Promise<void> {
   let bytes = 0
+  const timer = setTimeout(() => response.destroy(), BODY_MS_MAX)
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length
@@ -89,6 +92,8 @@ async function drain(response: IncomingMessage): Promise<void> {
     }
   } catch {
     // Cut short, or too slow.
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -246,6 +246,16 @@ test('each way to fail has its own name, and a redirect is not followed', async 
   await Promise.all([other.close(), stranger.close()])
 })
 
+test('of an answer whose status is known, the rest is waited for no longer than a second', async () => {
+  zone = { [`A ${NAME}`]: ['127.0.0.1'] }
+  const receiver = await createReceiver(certificate, { behave: () => 'slow', redirectTo: () => '' })
+  const postWebhook = poster(receiver.port, { withinMs: 20_000 })
+  assert.deepEqual(await postWebhook({ url: URL, headers: {}, body: '{}' }), { status: 200 })
+  const [{ fromMs } = { fromMs: 0 }] = receiver.received
+  assert.ok(performance.now() - fromMs < 5_000)
+  await receiver.close()
+})
+
 test('an event is sent if and only if what it tells of is committed', async () => {
   const { project } = await newEndpoint()
   const failed = inTenant(project, async (tx) => {
@@ -258,7 +268,7 @@ test('an event is sent if and only if what it tells of is committed', async () =
   assert.deepEqual(await states(project), { pending: 1 })
 })
 
-const CLAIM = { most: 10, perEndpoint: 4, leaseMs: MINUTE_MS }
+const CLAIM = { most: 10, perEndpoint: 4, perPublisher: 8, leaseMs: MINUTE_MS }
 
 test('two workers that look at the same moment never have the same delivery, and of one object only the first', async () => {
   const { project } = await newEndpoint()
@@ -277,6 +287,30 @@ test('two workers that look at the same moment never have the same delivery, and
     (await claimDeliveries(second.db, CLAIM)).filter(({ body }) => body.includes(project.id)),
     [],
   )
+})
+
+test('one publisher has at most 8 tries at once, and its many events do not go before the one of another', async () => {
+  await store.db.updateTable('webhook_deliveries').set({ state: 'failed' }).where('state', '=', 'pending').execute()
+  const { project: busy } = await newEndpoint()
+  for (const url of ['https://b.example.com/', 'https://c.example.com/']) {
+    const wanted = { project: atHand(busy), url, eventTypes: WEBHOOK_EVENTS, secrets }
+    await inTenant(busy, (tx) => createEndpoint(tx, PARLEY, wanted))
+  }
+  for (let object = 0; object < 10; object++) await post(busy, `object ${object}`, 1)
+  const { project: quiet } = await newEndpoint()
+  await post(quiet, 'a', 1)
+  const [first] = workers
+  assert.ok(first)
+  const claim = async (most: number) => {
+    const claimed = await claimDeliveries(first.db, { ...CLAIM, most })
+    return claimed.map(({ body }) => (body.includes(quiet.id) ? 'quiet' : 'busy')).toSorted()
+  }
+  assert.deepEqual(await claim(2), ['busy', 'quiet'])
+  assert.deepEqual(
+    await claim(64),
+    Array.from({ length: 7 }, () => 'busy'),
+  )
+  assert.deepEqual(await claim(64), [])
 })
 
 test('what fails holds back its own object and no other, and is given up after three days', async () => {

@@ -12,6 +12,22 @@ export const WEBHOOKS: Mutant[] = [
     title: 'what fails holds back its own object and no other, and is given up after three days',
   },
   {
+    bug: 'a publisher with many endpoints has every place',
+    file: 'src/store/projects/webhook-deliveries.ts',
+    from: ' and o.place <= ${perPublisher}::int\n',
+    to: ' and ${perPublisher}::int > 0\n',
+    test: TEST,
+    title: 'one publisher has at most 8 tries at once, and its many events do not go before the one of another',
+  },
+  {
+    bug: 'whoever has many events goes before everybody else',
+    file: 'src/store/projects/webhook-deliveries.ts',
+    from: 'order by o.place, o.next_attempt_at limit',
+    to: 'order by o.next_attempt_at limit',
+    test: TEST,
+    title: 'one publisher has at most 8 tries at once, and its many events do not go before the one of another',
+  },
+  {
     bug: 'a webhook is signed without its id',
     file: 'src/rules/webhooks.ts',
     from: '`${event.id}.${timestamp}.${event.body}`',
