@@ -107,6 +107,7 @@ grant select, insert, update (seq, state, attempts, next_attempt_at, gives_up_at
 
 -- A payment becomes credit in a transaction of no tenant.
 grant select (id, project_id, enabled, event_types) on webhook_endpoints to parley_console;
+grant select (endpoint_id, state) on webhook_deliveries to parley_console;
 grant insert on webhook_events, webhook_deliveries to parley_console, parley_worker;
 
 grant select on alert_rules, webhook_endpoints, webhook_events to parley_worker;

@@ -100,7 +100,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   wallet_alerts: { console: 's', tenant: 'SIUD', worker: 'Su' },
   wallet_cards: { console: 'SIu', tenant: 'Su', worker: 'SD' },
   wallets: { console: 's', gateway: 's', tenant: 'Si', worker: 'S' },
-  webhook_deliveries: { console: 'I', tenant: 'SIu', worker: 'SIu' },
+  webhook_deliveries: { console: 'sI', tenant: 'SIu', worker: 'SIu' },
   webhook_endpoints: { console: 's', tenant: 'SIUD', worker: 'Su' },
   webhook_events: { console: 'I', tenant: 'SID', worker: 'SID' },
 }
@@ -206,6 +206,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'tenant insert': 'has_limits project_id',
   },
   webhook_deliveries: {
+    'console select': 'endpoint_id state',
     'tenant update': 'attempts gives_up_at leased_until next_attempt_at seq state',
     'worker update': 'attempts last_attempt_at last_error last_status leased_until next_attempt_at state',
   },

@@ -9,7 +9,7 @@ import { createEndpoint, replay, rollEndpointSecret, sendTestEvent } from '../..
 import { createLog } from '../../src/platform/log.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { DAY_MS, MINUTE_MS } from '../../src/rules/durations.ts'
-import { WEBHOOK_EVENTS } from '../../src/rules/webhooks.ts'
+import { DELIVERY_ERRORS, WEBHOOK_EVENTS, wordsOfDeliveryError } from '../../src/rules/webhooks.ts'
 import type { Store } from '../../src/store/database.ts'
 import { claimDeliveries, noteDelivered, noteFailed } from '../../src/store/projects/webhook-deliveries.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
@@ -415,6 +415,27 @@ test('what was delivered can be sent again, with the same id, behind what waits'
     }),
     /still waiting/,
   )
+})
+
+test('1,000 events wait at an endpoint; what comes then has failed at once, and can be sent again when there is room', async () => {
+  const { project } = await newEndpoint()
+  await post(project, 'a', ...Array.from({ length: 1_000 }, (_, n) => n))
+  assert.deepEqual(await states(project), { pending: 1_000 })
+  await post(project, 'b', 1)
+  assert.deepEqual(await states(project), { pending: 1_000, failed: 1 })
+  const own = store.db
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'last_error'])
+    .where('project_id', '=', project.id)
+  const { id: deliveryId, last_error: why } = await own.where('state', '=', 'failed').executeTakeFirstOrThrow()
+  assert.equal(wordsOfDeliveryError(why), DELIVERY_ERRORS.queue_full)
+  const again = () => inTenant(project, (tx) => replay(tx, PARLEY, { project: atHand(project), deliveryId }))
+  await assert.rejects(again(), /Too many events are waiting/)
+  const { id: waiting } = await own.where('state', '=', 'pending').executeTakeFirstOrThrow()
+  await store.db.updateTable('webhook_deliveries').set({ state: 'delivered' }).where('id', '=', waiting).execute()
+  await again()
+  assert.deepEqual(await states(project), { pending: 1_000, delivered: 1 })
+  await store.db.updateTable('webhook_deliveries').set({ state: 'failed' }).where('state', '=', 'pending').execute()
 })
 
 test('an endpoint that took nothing for three days is switched off, and its owners and admins are told once', async () => {

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import { GIVES_UP_AFTER_MS, type DeliveryError } from '../../rules/webhooks.ts'
+import { sql, type RawBuilder } from 'kysely'
+import { GIVES_UP_AFTER_MS, WAITING_MAX, type DeliveryError } from '../../rules/webhooks.ts'
 import type { Db } from '../database.ts'
 
 /** The outbox of events: written in the transaction of what they tell of, and sent by a worker afterwards. */
@@ -15,19 +15,30 @@ export interface NewEvent {
   onlyTo?: string
 }
 
-/** For each endpoint that is on and has chosen this type. Where there is none, nothing is written. */
+const QUEUE_FULL: DeliveryError = 'queue_full'
+
+/** Counts no further than it has to. */
+const isFull = (endpointId: RawBuilder<unknown>) => sql<boolean>`(
+  select count(*) >= ${WAITING_MAX} from (select from webhook_deliveries q
+    where q.endpoint_id = ${endpointId} and q.state = 'pending' limit ${WAITING_MAX}) waiting)`
+
+/**
+ * For each endpoint that is on and has chosen this type. Where there is none, nothing is written. Where too many wait already,
+ * it has failed at once: whoever makes events without end fills neither the table nor what workers look through.
+ */
 export async function addEvent(tx: Db, event: NewEvent): Promise<void> {
   const { id, projectId, type, objectKey, body, onlyTo } = event
   const isWanted = onlyTo === undefined ? sql`${type} = any(e.event_types)` : sql`e.id = ${onlyTo}::uuid`
   await sql`
     with wanted as (
-      select e.id from webhook_endpoints e where e.project_id = ${projectId} and e.enabled and ${isWanted}
+      select e.id, ${isFull(sql`e.id`)} as is_full from webhook_endpoints e where e.project_id = ${projectId} and e.enabled and ${isWanted}
     ), event as (
       insert into webhook_events (id, project_id, type, body)
       select ${id}::uuid, ${projectId}::uuid, ${type}, ${body} where exists (select from wanted)
     )
-    insert into webhook_deliveries (id, event_id, endpoint_id, project_id, object_key, gives_up_at)
-    select gen_random_uuid(), ${id}::uuid, w.id, ${projectId}::uuid, ${objectKey}, now() + ${GIVES_UP_AFTER_MS} * interval '1 ms'
+    insert into webhook_deliveries (id, event_id, endpoint_id, project_id, object_key, gives_up_at, state, last_error)
+    select gen_random_uuid(), ${id}::uuid, w.id, ${projectId}::uuid, ${objectKey}, now() + ${GIVES_UP_AFTER_MS} * interval '1 ms',
+      case when w.is_full then 'failed' else 'pending' end, case when w.is_full then ${QUEUE_FULL} end
     from wanted w`.execute(tx)
 }
 
@@ -181,6 +192,12 @@ export async function replayDelivery(tx: Db, projectId: string, id: string): Pro
       gives_up_at = now() + ${GIVES_UP_AFTER_MS} * interval '1 ms', seq = default
     where id = ${id}::uuid and project_id = ${projectId} and state <> 'pending'`.execute(tx)
   return numAffectedRows === 1n
+}
+
+/** Whether no more may wait at this endpoint. */
+export async function isQueueFull(tx: Db, endpointId: string): Promise<boolean> {
+  const { rows } = await sql<{ isFull: boolean }>`select ${isFull(sql`${endpointId}::uuid`)} as "isFull"`.execute(tx)
+  return rows[0]?.isFull === true
 }
 
 export async function findDelivery(tx: Db, projectId: string, id: string) {
