@@ -20,11 +20,16 @@ create table alerts (
   -- Numbers and names of when it opened; never what somebody said.
   facts json not null,
   opened_at timestamptz not null default now(),
-  closed_at timestamptz
+  closed_at timestamptz,
+  -- False for one that opened again soon after it was over: it is listed, and nobody hears of it.
+  told boolean not null default true,
+  -- When people were written to: of its beginning, of its end. There is a limit for a day.
+  mailed_at timestamptz[] not null default '{}'
 );
 -- One of each at a time: two workers that see the same trouble open one alert.
 create unique index alerts_open on alerts (project_id, kind, subject) where closed_at is null;
 create index alerts_of_project on alerts (project_id, id);
+create index alerts_of_subject on alerts (project_id, kind, subject, closed_at);
 create index alerts_closed_at on alerts (closed_at) where closed_at is not null;
 
 create table webhook_endpoints (
@@ -95,13 +100,14 @@ begin
 end $$;
 
 grant select, insert, update, delete on alert_rules, webhook_endpoints to parley_tenant;
-grant select, insert, update (closed_at), delete on alerts to parley_tenant;
+grant select, insert, update (closed_at, mailed_at), delete on alerts to parley_tenant;
 grant select, insert, delete on webhook_events to parley_tenant;
 grant select, insert, update (seq, state, attempts, next_attempt_at, gives_up_at, leased_until) on webhook_deliveries
   to parley_tenant;
 
 -- A payment becomes credit in a transaction of no tenant.
 grant select (id, project_id, enabled, event_types) on webhook_endpoints to parley_console;
+grant select (endpoint_id, state) on webhook_deliveries to parley_console;
 grant insert on webhook_events, webhook_deliveries to parley_console, parley_worker;
 
 grant select on alert_rules, webhook_endpoints, webhook_events to parley_worker;
@@ -112,6 +118,6 @@ grant select, update (state, attempts, next_attempt_at, leased_until, last_attem
   on webhook_deliveries to parley_worker;
 -- What alerts are judged by, beside what the worker adds up itself.
 grant select on limit_states to parley_worker;
-grant select (id, name) on key_pairs to parley_worker;
+grant select (id, name, deleted_at) on key_pairs to parley_worker;
 grant select (model_id, provider_id, enabled) on deployments to parley_worker;
 grant select (id, name) on providers to parley_worker;

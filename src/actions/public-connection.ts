@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { connect, type TLSSocket } from 'node:tls'
 import { isPublicAddress } from '../rules/accounts/addresses.ts'
 import { domainNameOf } from '../rules/projects/domains.ts'
@@ -54,6 +55,29 @@ export async function connectPublicly(
   if (isAllowed(String(socket.remoteAddress))) return { socket, deadline }
   socket.destroy()
   return { refusal: 'address_not_public' }
+}
+
+/** A server that changes to a protocol which nobody has asked for. */
+export class UnaskedUpgrade extends Error {
+  override name = 'UnaskedUpgrade'
+}
+
+/**
+ * The head of what a stranger's server answers. The wait ends in any case: of a connection that is closed or upgraded, Node
+ * says neither 'response' nor 'error', and whoever waited for those would wait for ever.
+ */
+export async function responseTo(asking: ClientRequest, deadline: AbortSignal): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  asking.on('response', resolve)
+  // Also when it has answered already.
+  asking.on('error', reject)
+  asking.on('upgrade', (_, socket) => {
+    socket.destroy()
+    reject(new UnaskedUpgrade('the server changed the protocol'))
+  })
+  asking.on('close', () => reject(new Error('closed without an answer')))
+  deadline.addEventListener('abort', () => reject(deadline.reason as Error), { once: true })
+  return promise
 }
 
 export function isAboutCertificate(error: unknown): boolean {

@@ -76,6 +76,10 @@ test('each rule opens at its threshold, closes well below it, and leaves things 
   assert.deepEqual(states('domain_lapsing', { domainFailingSince: new Date(0) }, {}), ['over', 'under'])
 })
 
+test('a budget of nothing is never used up', () => {
+  assert.equal(stateOf('budget_used', { budgets: [{ ...budgetOf(0n), month_nanos: 0n }] }), undefined)
+})
+
 test('a project that never had credit, or that nobody uses, has no low balance', () => {
   assert.equal(stateOf('low_balance', { balance: 0n }), 'between')
   assert.equal(stateOf('low_balance', { balance: 0n, spentBefore: 1n }), 'over')

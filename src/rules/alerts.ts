@@ -146,8 +146,10 @@ const JUDGES: Record<AlertKind, Judge> = {
   },
   budget_used({ budgets }, threshold) {
     return budgets.flatMap((budget) =>
-      budgetsIn(budget).map(({ period, limit, spent }) => {
-        const percent = limit === 0n ? 100 : Number((spent * 1_000n) / limit) / 10
+      // A budget of nothing is a way to switch something off: nothing of it is ever used.
+      budgetsIn(budget).flatMap(({ period, limit, spent }) => {
+        if (limit === 0n) return []
+        const percent = Number((spent * 1_000n) / limit) / 10
         const state = percent >= Number(threshold) ? 'over' : percent < Number(threshold) * 0.9 ? 'under' : 'between'
         const amounts = { spent_nanos: String(spent), budget_nanos: String(limit) }
         const facts = {

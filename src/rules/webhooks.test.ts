@@ -23,6 +23,8 @@ test('an endpoint is an https URL of a public name, and nothing that could be a 
     'ftp://example.com/',
     'example.com',
     `https://example.com/${'x'.repeat(500)}`,
+    // 120 characters, and 620 with their escapes.
+    `https://example.com/${'é'.repeat(100)}`,
   ])
     assert.ok('problem' in endpointUrlOf(url), url)
 })

@@ -18,6 +18,8 @@ export const TEST_EVENT = 'webhook.test'
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number] | typeof TEST_EVENT
 
 export const ENDPOINTS_MAX = 5
+/** Deliveries that wait at one endpoint. Whatever comes then has failed at once, and can be sent again. */
+export const WAITING_MAX = 1_000
 /** From the event, or from when somebody had it sent again. */
 export const GIVES_UP_AFTER_MS = 3 * DAY_MS
 /** An endpoint that took nothing for so long is switched off. */
@@ -31,13 +33,14 @@ const PORTS = new Set(['', '8443'])
 /** The URL as it is called, or what is wrong with it. An address of our own network must not even be stored. */
 export function endpointUrlOf(text: string): { url: string } | { problem: string } {
   const url = URL.parse(text.trim())
-  if (!url || text.length > URL_CHARACTERS_MAX) return { problem: 'Enter a URL like https://example.com/webhooks.' }
+  if (url) url.hash = ''
+  // As it is stored: what needs escapes is longer than what was typed.
+  if (!url || url.href.length > URL_CHARACTERS_MAX) return { problem: 'Enter a URL like https://example.com/webhooks.' }
   if (url.protocol !== 'https:') return { problem: 'Enter a URL that begins with https://.' }
   if (url.username !== '' || url.password !== '') return { problem: 'Leave the user name and password out of the URL.' }
   if (domainNameOf(url.hostname) !== url.hostname)
     return { problem: 'Enter a public domain name. IP addresses and names of a local network are refused.' }
   if (!PORTS.has(url.port)) return { problem: 'Use port 443 or 8443.' }
-  url.hash = ''
   return { url: url.href }
 }
 
@@ -95,6 +98,7 @@ export const DELIVERY_ERRORS = {
   address_not_public: 'The name leads to an address that is not public.',
   dns: 'No name server answered.',
   malformed: 'The answer was not valid HTTP.',
+  queue_full: '1,000 events were waiting for this endpoint already, so this one was not tried.',
   secret: 'Parley could not open the signing secret. Roll the secret.',
 } as const
 export type DeliveryError = keyof typeof DELIVERY_ERRORS

@@ -37,6 +37,8 @@ export interface Alerts {
   facts: unknown
   opened_at: Generated<Date>
   closed_at: Date | null
+  told: Generated<boolean>
+  mailed_at: Generated<Date[]>
 }
 
 export interface AppliedFunctions {

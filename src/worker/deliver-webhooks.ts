@@ -21,6 +21,8 @@ const DELIVER_EVERY_MS = SECOND_MS
 const AT_ONCE = 64
 /** So that one that hangs leaves room for the others. */
 const AT_ONCE_PER_ENDPOINT = 4
+/** Projects cost nothing: whoever has many with endpoints that hang must not have every place either. */
+const AT_ONCE_PER_PUBLISHER = 8
 /** Several times what names and an answer can take, so that nobody else has a delivery while it runs. */
 const LEASE_MS = MINUTE_MS
 /** While some run, others may become due. */
@@ -56,6 +58,7 @@ export async function deliverDue(options: DeliverOptions): Promise<void> {
     const due = await claimDeliveries(db, {
       most: AT_ONCE - running.size,
       perEndpoint: AT_ONCE_PER_ENDPOINT,
+      perPublisher: AT_ONCE_PER_PUBLISHER,
       leaseMs: LEASE_MS,
     })
     for (const delivery of due) {

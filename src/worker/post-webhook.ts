@@ -1,7 +1,12 @@
-import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { connectPublicly, isAboutCertificate, type PublicConnectionOptions } from '../actions/public-connection.ts'
+import {
+  connectPublicly,
+  isAboutCertificate,
+  responseTo,
+  UnaskedUpgrade,
+  type PublicConnectionOptions,
+} from '../actions/public-connection.ts'
 import { SECOND_MS } from '../rules/durations.ts'
 import type { DeliveryError } from '../rules/webhooks.ts'
 
@@ -24,6 +29,8 @@ const WITHIN_MS = 10 * SECOND_MS
 const HEADER_BYTES_MAX = 16 * 1024
 /** Nobody reads it; a server that is cut off in the middle of a short answer would only log an error. */
 const BODY_BYTES_MAX = 16 * 1024
+/** Whoever trickles it holds a place that others wait for. */
+const BODY_MS_MAX = SECOND_MS
 
 /** Redirects are not followed: each would be another address to be led to. */
 export function createPostWebhook({ withinMs = WITHIN_MS, ...options }: PostWebhookOptions): PostWebhook {
@@ -65,10 +72,8 @@ async function send(socket: TLSSocket, webhook: WebhookRequest, deadline: AbortS
       connection: 'close',
     },
   })
-  // Also when it has answered already.
-  asking.on('error', () => {})
   asking.end(body)
-  const [response] = (await once(asking, 'response')) as [IncomingMessage]
+  const response = await responseTo(asking, deadline)
   const status = response.statusCode ?? 0
   if (status >= 300 && status < 400) return { error: 'redirect', status }
   if (status < 200 || status >= 300) return { error: 'status', status }
@@ -79,6 +84,7 @@ async function send(socket: TLSSocket, webhook: WebhookRequest, deadline: AbortS
 /** The status is the answer. Whatever becomes of the rest changes nothing. */
 async function drain(response: IncomingMessage): Promise<void> {
   let bytes = 0
+  const timer = setTimeout(() => response.destroy(), BODY_MS_MAX)
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length
@@ -86,6 +92,8 @@ async function drain(response: IncomingMessage): Promise<void> {
     }
   } catch {
     // Cut short, or too slow.
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -93,5 +101,5 @@ function reasonOf(error: unknown): DeliveryError {
   const { code, name } = error as { code?: unknown; name?: unknown }
   if (name === 'AbortError' || name === 'TimeoutError') return 'timeout'
   if (isAboutCertificate(error)) return 'certificate'
-  return String(code).startsWith('HPE_') ? 'malformed' : 'connection'
+  return error instanceof UnaskedUpgrade || String(code).startsWith('HPE_') ? 'malformed' : 'connection'
 }

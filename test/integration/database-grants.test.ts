@@ -100,7 +100,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   wallet_alerts: { console: 's', tenant: 'SIUD', worker: 'Su' },
   wallet_cards: { console: 'SIu', tenant: 'Su', worker: 'SD' },
   wallets: { console: 's', gateway: 's', tenant: 'Si', worker: 'S' },
-  webhook_deliveries: { console: 'I', tenant: 'SIu', worker: 'SIu' },
+  webhook_deliveries: { console: 'sI', tenant: 'SIu', worker: 'SIu' },
   webhook_endpoints: { console: 's', tenant: 'SIUD', worker: 'Su' },
   webhook_events: { console: 'I', tenant: 'SID', worker: 'SID' },
 }
@@ -109,7 +109,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
   advertisers: { 'gateway select': 'domain id name status', 'tenant select': 'domain id name status' },
-  alerts: { 'tenant update': 'closed_at' },
+  alerts: { 'tenant update': 'closed_at mailed_at' },
   auto_top_ups: {
     'console update': 'declines next_try_at paused_at',
     'worker update': 'declines next_try_at paused_at untold_failure',
@@ -150,7 +150,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'console select': 'active created_by deleted_at project_id',
     'console update': 'active deleted_at',
     'gateway update': 'last_used_at',
-    'worker select': 'id name',
+    'worker select': 'deleted_at id name',
   },
   mails: { 'worker update': 'attempts given_up_at next_attempt_at sealed_body sent_at' },
   matchers: { 'tenant select': 'beat_at offers state' },
@@ -206,6 +206,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'tenant insert': 'has_limits project_id',
   },
   webhook_deliveries: {
+    'console select': 'endpoint_id state',
     'tenant update': 'attempts gives_up_at leased_until next_attempt_at seq state',
     'worker update': 'attempts last_attempt_at last_error last_status leased_until next_attempt_at state',
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import { createCheckDomain } from '../../src/actions/projects/domain-check/check.ts'
 import {
@@ -236,6 +236,26 @@ test('a website that never answers, or never finishes, is given up', async () =>
   respond = (_, response) => void response.setHeader('content-type', 'text/plain').write('parley')
   assert.deepEqual(await fetched({ withinMs: 300 }), { isUnanswered: true })
 })
+
+test(
+  'a website that changes the protocol, or hangs up without a word, is given up at once',
+  { timeout: 10_000 },
+  async () => {
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'
+    const sockets: Socket[] = []
+    for (const answer of [(socket: Socket) => socket.write(upgrade), (socket: Socket) => socket.end()]) {
+      respond = ({ socket }) => {
+        sockets.push(socket)
+        answer(socket)
+      }
+      const beganMs = performance.now()
+      assert.deepEqual(await fetched({ withinMs: 5_000 }), { isUnanswered: true })
+      assert.ok(performance.now() - beganMs < 3_000)
+    }
+    assert.equal(sockets.length, 2)
+    for (const socket of sockets) socket.destroy()
+  },
+)
 
 test('a certificate of another name, of nobody, or of the past proves nothing', async () => {
   const bad = [

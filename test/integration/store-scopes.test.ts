@@ -428,6 +428,8 @@ const WRITES: Record<string, Read> = {
   setAlertRule: (db, { projectId }) =>
     alerts.setAlertRule(db, projectId, { kind: 'error_rate', enabled: false, threshold: null }),
   closeAlert: (db, its, other) => both(its, other, ({ alertId }) => alerts.closeAlert(db, its.projectId, alertId)),
+  takeMailOfDay: (db, its, other) =>
+    both(its, other, ({ alertId }) => alerts.takeMailOfDay(db, its.projectId, alertId, 20)),
   deleteAlerts: (db, { projectId }) => alerts.deleteAlerts(db, projectId),
   changeEndpoint: (db, its, other) =>
     both(its, other, ({ endpointId }) =>

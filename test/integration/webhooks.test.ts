@@ -9,7 +9,7 @@ import { createEndpoint, replay, rollEndpointSecret, sendTestEvent } from '../..
 import { createLog } from '../../src/platform/log.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { DAY_MS, MINUTE_MS } from '../../src/rules/durations.ts'
-import { WEBHOOK_EVENTS } from '../../src/rules/webhooks.ts'
+import { DELIVERY_ERRORS, WEBHOOK_EVENTS, wordsOfDeliveryError } from '../../src/rules/webhooks.ts'
 import type { Store } from '../../src/store/database.ts'
 import { claimDeliveries, noteDelivered, noteFailed } from '../../src/store/projects/webhook-deliveries.ts'
 import { withTenant } from '../../src/store/tenancy.ts'
@@ -237,12 +237,23 @@ test('each way to fail has its own name, and a redirect is not followed', async 
     garbage: { error: 'malformed', status: null },
     endless: { status: 200 },
     reset: { error: 'connection', status: null },
+    upgrade: { error: 'malformed', status: null },
   })
   assert.equal(other.received.length, 0)
   const stranger = await createReceiver(authority.selfSigned(NAME), { behave: () => 'ok', redirectTo: () => '' })
   const refusal = await poster(stranger.port)({ url: URL, headers: {}, body: '{}' })
   assert.deepEqual(refusal, { error: 'certificate', status: null })
   await Promise.all([other.close(), stranger.close()])
+})
+
+test('of an answer whose status is known, the rest is waited for no longer than a second', async () => {
+  zone = { [`A ${NAME}`]: ['127.0.0.1'] }
+  const receiver = await createReceiver(certificate, { behave: () => 'slow', redirectTo: () => '' })
+  const postWebhook = poster(receiver.port, { withinMs: 20_000 })
+  assert.deepEqual(await postWebhook({ url: URL, headers: {}, body: '{}' }), { status: 200 })
+  const [{ fromMs } = { fromMs: 0 }] = receiver.received
+  assert.ok(performance.now() - fromMs < 5_000)
+  await receiver.close()
 })
 
 test('an event is sent if and only if what it tells of is committed', async () => {
@@ -257,7 +268,7 @@ test('an event is sent if and only if what it tells of is committed', async () =
   assert.deepEqual(await states(project), { pending: 1 })
 })
 
-const CLAIM = { most: 10, perEndpoint: 4, leaseMs: MINUTE_MS }
+const CLAIM = { most: 10, perEndpoint: 4, perPublisher: 8, leaseMs: MINUTE_MS }
 
 test('two workers that look at the same moment never have the same delivery, and of one object only the first', async () => {
   const { project } = await newEndpoint()
@@ -276,6 +287,30 @@ test('two workers that look at the same moment never have the same delivery, and
     (await claimDeliveries(second.db, CLAIM)).filter(({ body }) => body.includes(project.id)),
     [],
   )
+})
+
+test('one publisher has at most 8 tries at once, and its many events do not go before the one of another', async () => {
+  await store.db.updateTable('webhook_deliveries').set({ state: 'failed' }).where('state', '=', 'pending').execute()
+  const { project: busy } = await newEndpoint()
+  for (const url of ['https://b.example.com/', 'https://c.example.com/']) {
+    const wanted = { project: atHand(busy), url, eventTypes: WEBHOOK_EVENTS, secrets }
+    await inTenant(busy, (tx) => createEndpoint(tx, PARLEY, wanted))
+  }
+  for (let object = 0; object < 10; object++) await post(busy, `object ${object}`, 1)
+  const { project: quiet } = await newEndpoint()
+  await post(quiet, 'a', 1)
+  const [first] = workers
+  assert.ok(first)
+  const claim = async (most: number) => {
+    const claimed = await claimDeliveries(first.db, { ...CLAIM, most })
+    return claimed.map(({ body }) => (body.includes(quiet.id) ? 'quiet' : 'busy')).toSorted()
+  }
+  assert.deepEqual(await claim(2), ['busy', 'quiet'])
+  assert.deepEqual(
+    await claim(64),
+    Array.from({ length: 7 }, () => 'busy'),
+  )
+  assert.deepEqual(await claim(64), [])
 })
 
 test('what fails holds back its own object and no other, and is given up after three days', async () => {
@@ -380,6 +415,27 @@ test('what was delivered can be sent again, with the same id, behind what waits'
     }),
     /still waiting/,
   )
+})
+
+test('1,000 events wait at an endpoint; what comes then has failed at once, and can be sent again when there is room', async () => {
+  const { project } = await newEndpoint()
+  await post(project, 'a', ...Array.from({ length: 1_000 }, (_, n) => n))
+  assert.deepEqual(await states(project), { pending: 1_000 })
+  await post(project, 'b', 1)
+  assert.deepEqual(await states(project), { pending: 1_000, failed: 1 })
+  const own = store.db
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'last_error'])
+    .where('project_id', '=', project.id)
+  const { id: deliveryId, last_error: why } = await own.where('state', '=', 'failed').executeTakeFirstOrThrow()
+  assert.equal(wordsOfDeliveryError(why), DELIVERY_ERRORS.queue_full)
+  const again = () => inTenant(project, (tx) => replay(tx, PARLEY, { project: atHand(project), deliveryId }))
+  await assert.rejects(again(), /Too many events are waiting/)
+  const { id: waiting } = await own.where('state', '=', 'pending').executeTakeFirstOrThrow()
+  await store.db.updateTable('webhook_deliveries').set({ state: 'delivered' }).where('id', '=', waiting).execute()
+  await again()
+  assert.deepEqual(await states(project), { pending: 1_000, delivered: 1 })
+  await store.db.updateTable('webhook_deliveries').set({ state: 'failed' }).where('state', '=', 'pending').execute()
 })
 
 test('an endpoint that took nothing for three days is switched off, and its owners and admins are told once', async () => {

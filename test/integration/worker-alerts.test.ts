@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { KEPT_MS } from '../../src/rules/retention.ts'
+import { claimMails, insertMail } from '../../src/store/accounts/mails.ts'
 import { setAlertRule } from '../../src/store/projects/alerts.ts'
 import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
 import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
@@ -101,6 +102,84 @@ test('what fails for one project keeps no other from its alerts, and the job fai
   assert.deepEqual([await alertsOf(first), await alertsOf(second)], [[], ['error_rate  open']])
   await watch()
   assert.deepEqual(await alertsOf(first), ['error_rate  open'])
+})
+
+test('an alert that opens again within an hour is listed, and told neither when it opens nor when it closes', async () => {
+  const project = await world.newProject()
+  await withEndpoint(project)
+  const seen = async (failures: number) => {
+    await called(project, { calls: 100, failures })
+    await watch()
+  }
+  for (const failures of [30, 5, 30, 5, 30]) await seen(failures)
+  assert.deepEqual(await alertsOf(project), ['error_rate  over', 'error_rate  over', 'error_rate  open'])
+  await seen(5)
+  assert.deepEqual(await mailsTo(project), ['alert_opened', 'alert_closed'])
+  assert.deepEqual(await eventsOf(project), ['alert.opened', 'alert.closed'])
+  // An hour later it is news again.
+  await sql`update alerts set closed_at = now() - interval '61 minutes' where project_id = ${project.id}`.execute(
+    world.store.db,
+  )
+  await seen(30)
+  assert.deepEqual((await mailsTo(project)).length, 3)
+  assert.deepEqual((await eventsOf(project)).length, 3)
+})
+
+test('the people of a project get 20 mails about alerts in 24 hours; endpoints are told of all', async () => {
+  const project = await world.newProject()
+  await withEndpoint(project)
+  const models = Array.from({ length: 25 }, (_, n) => `many-${n}`)
+  const slot = sql<Date>`date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00:00Z')`
+  const measured = { kind: 'model', calls: 40n, failures: 30n, callers: 7n, failed_for: 7n, first_tokens: [] }
+  const slots = models.map((name) => ({ ...measured, name, starts_at: slot }))
+  await world.store.db.insertInto('availability_slots').values(slots).execute()
+  for (const modelId of models) await called(project, { calls: 1, failures: 0, modelId })
+  await watch()
+  assert.equal((await alertsOf(project)).length, 25)
+  assert.equal((await mailsTo(project)).length, 20)
+  assert.equal((await eventsOf(project)).length, 25)
+  // The day after, those that are over are told again.
+  await sql`update alerts set mailed_at = array[now() - interval '25 hours'] where project_id = ${project.id}`.execute(
+    world.store.db,
+  )
+  await setAlertRule(world.store.db, project.id, { kind: 'provider_down', enabled: false, threshold: null })
+  await watch()
+  assert.equal((await mailsTo(project)).length, 40)
+})
+
+test('mails that somebody waits for are sent before those of alerts', async () => {
+  const { db } = world.store
+  const templates = ['alert_opened', 'alert_closed', 'low_balance', 'webhook_off', 'reset_password']
+  for (const [n, template] of templates.entries()) {
+    const id = uuidv7()
+    await insertMail(db, { id, recipient: 'first@example.com', template, sealedBody: 'x' })
+    await sql`update mails set next_attempt_at = to_timestamp(${n}) where id = ${id}`.execute(db)
+  }
+  const claimed = await claimMails(db, 1)
+  await db.deleteFrom('mails').where('recipient', '=', 'first@example.com').execute()
+  assert.deepEqual(
+    claimed.map(({ template }) => template),
+    ['reset_password'],
+  )
+})
+
+test('the budget of a key pair that was deleted is no alert', async () => {
+  const project = await world.newProject()
+  const { db } = world.store
+  const limits = { scope: 'key_pair', subject: project.keyPairId, project_id: project.id }
+  await db
+    .insertInto('limits')
+    .values({ ...limits, publisher_id: project.publisherId, total_nanos: 100n })
+    .execute()
+  await db
+    .insertInto('limit_counts')
+    .values({ ...limits, total_nanos: 100n })
+    .execute()
+  await watch()
+  assert.deepEqual(await alertsOf(project), [`budget_used key_pair:${project.keyPairId}:total open`])
+  await sql`update key_pairs set active = false, deleted_at = now() where id = ${project.keyPairId}`.execute(db)
+  await watch()
+  assert.deepEqual(await alertsOf(project), [`budget_used key_pair:${project.keyPairId}:total over`])
 })
 
 test('a rule that is off opens nothing, and closes what is open', async () => {

@@ -12,6 +12,22 @@ export const WEBHOOKS: Mutant[] = [
     title: 'what fails holds back its own object and no other, and is given up after three days',
   },
   {
+    bug: 'a publisher with many endpoints has every place',
+    file: 'src/store/projects/webhook-deliveries.ts',
+    from: ' and o.place <= ${perPublisher}::int\n',
+    to: ' and ${perPublisher}::int > 0\n',
+    test: TEST,
+    title: 'one publisher has at most 8 tries at once, and its many events do not go before the one of another',
+  },
+  {
+    bug: 'whoever has many events goes before everybody else',
+    file: 'src/store/projects/webhook-deliveries.ts',
+    from: 'order by o.place, o.next_attempt_at limit',
+    to: 'order by o.next_attempt_at limit',
+    test: TEST,
+    title: 'one publisher has at most 8 tries at once, and its many events do not go before the one of another',
+  },
+  {
     bug: 'a webhook is signed without its id',
     file: 'src/rules/webhooks.ts',
     from: '`${event.id}.${timestamp}.${event.body}`',
@@ -34,6 +50,28 @@ export const WEBHOOKS: Mutant[] = [
     to: 'if (status >= 300 && status < 400) return { status }',
     test: TEST,
     title: 'each way to fail has its own name, and a redirect is not followed',
+  },
+  {
+    bug: 'a server that changes the protocol is taken for one that hangs up',
+    file: 'src/actions/public-connection.ts',
+    from: "    reject(new UnaskedUpgrade('the server changed the protocol'))\n",
+    to: '',
+    test: TEST,
+    title: 'each way to fail has its own name, and a redirect is not followed',
+  },
+  {
+    bug: 'a server that changes the protocol is waited for for ever',
+    file: 'src/actions/public-connection.ts',
+    from: `  asking.on('upgrade', (_, socket) => {
+    socket.destroy()
+    reject(new UnaskedUpgrade('the server changed the protocol'))
+  })
+  asking.on('close', () => reject(new Error('closed without an answer')))
+  deadline.addEventListener('abort', () => reject(deadline.reason as Error), { once: true })
+`,
+    to: '',
+    test: 'test/integration/domain-check.test.ts',
+    title: 'a website that changes the protocol, or hangs up without a word, is given up at once',
   },
   {
     bug: 'an event is sent to a private address',
@@ -75,6 +113,14 @@ export const WEBHOOKS: Mutant[] = [
     to: "'under'",
     test: 'src/rules/alerts.test.ts',
     title: 'each rule opens at its threshold, closes well below it, and leaves things alone in between',
+  },
+  {
+    bug: 'an alert that opens and closes all the time is told each time',
+    file: 'src/actions/projects/alerts.ts',
+    from: 'const isTold = !(await store.wasOpenLately(tx, project.id, judged, QUIET_MS))',
+    to: 'const isTold = true',
+    test: 'test/integration/worker-alerts.test.ts',
+    title: 'an alert that opens again within an hour is listed, and told neither when it opens nor when it closes',
   },
   {
     bug: 'an alert tells of a low balance that the low-balance email tells of already',

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
-export const BEHAVIOURS = ['ok', 'error', 'hang', 'redirect', 'cut', 'garbage', 'endless', 'reset'] as const
-export type Behaviour = (typeof BEHAVIOURS)[number]
+export const BEHAVIOURS = ['ok', 'error', 'hang', 'redirect', 'cut', 'garbage', 'endless', 'reset', 'upgrade'] as const
+/** `slow` takes it, and then says little for long. */
+export type Behaviour = (typeof BEHAVIOURS)[number] | 'slow'
 
 /** Those that have said 2xx, whatever they did afterwards. */
 export const ACCEPTING: ReadonlySet<Behaviour> = new Set(['ok', 'cut', 'endless'])
@@ -68,7 +69,13 @@ const ANSWERS: Record<Behaviour, (socket: TLSSocket, redirectTo: string) => void
     const more = setInterval(() => socket.write('x'.repeat(8_192)), 1)
     socket.on('close', () => clearInterval(more))
   },
+  slow(socket) {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n')
+    const more = setInterval(() => socket.write('x'), 50)
+    socket.on('close', () => clearInterval(more))
+  },
   reset: (socket) => socket.destroy(),
+  upgrade: (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
 }
 
 async function readRequest(socket: TLSSocket): Promise<Pick<Received, 'path' | 'headers' | 'body'> | undefined> {

@@ -8,6 +8,7 @@ import {
   type Judged,
   type OpenAlert,
 } from '../../rules/alerts.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
 import { formatCredits } from '../../rules/money.ts'
 import type { Tx } from '../../store/database.ts'
 import * as store from '../../store/projects/alerts.ts'
@@ -57,13 +58,20 @@ interface AlertsInput {
   installation: AlertsInstallation
 }
 
-/** Opens what is new and tells of it: once, whoever else has seen it too. */
-export async function openAlert(tx: Tx, input: AlertsInput, { kind, subject, facts }: Judged): Promise<void> {
+/** What comes back so soon after it was over is the same trouble, of which everybody has heard. */
+const QUIET_MS = HOUR_MS
+/** To each of a project's people. Whoever has so many in a day reads none of them. */
+const MAILS_PER_DAY = 20
+
+/** Opens what is new and tells of it: once, whoever else has seen it too. The project is locked. */
+export async function openAlert(tx: Tx, input: AlertsInput, judged: Judged): Promise<void> {
   const { project } = input
-  const alert = { id: uuidv7(), projectId: project.id, kind, subject, facts }
-  if (!(await store.openAlert(tx, alert))) return
+  const { kind, subject, facts } = judged
+  const isTold = !(await store.wasOpenLately(tx, project.id, judged, QUIET_MS))
+  const alert = { id: uuidv7(), projectId: project.id, kind, subject, facts, isTold }
+  if (!(await store.openAlert(tx, alert)) || !isTold) return
   await tellEndpoints(tx, project, 'alert.opened', { ...alert, openedAt: new Date(), closedAt: null })
-  await mailOpened(tx, input, kind, facts)
+  await mailOpened(tx, input, alert)
 }
 
 /** Those whose end is news. A balance is topped up, a budget raised and a day ended by somebody or something that they know. */
@@ -71,9 +79,10 @@ const TOLD_WHEN_OVER: readonly string[] = ['error_rate', 'provider_down'] satisf
 
 export async function closeAlert(tx: Tx, { project, installation }: AlertsInput, { id }: OpenAlert): Promise<void> {
   const alert = await store.closeAlert(tx, project.id, id)
-  if (!alert) return
+  // Nobody hears of the end of what they have not heard of.
+  if (!alert?.isTold) return
   await tellEndpoints(tx, project, 'alert.closed', alert)
-  if (TOLD_WHEN_OVER.includes(alert.kind)) {
+  if (TOLD_WHEN_OVER.includes(alert.kind) && (await store.takeMailOfDay(tx, project.id, id, MAILS_PER_DAY))) {
     const data = mailOf(project, installation, alert.kind as AlertKind, alert.facts)
     await mailAdmins(tx, installation.secrets, { template: 'alert_closed', data })
   }
@@ -92,10 +101,11 @@ async function tellEndpoints(
 }
 
 /** One mail for one thing: domains have mails of their own, and so has a balance for which an amount is set. */
-async function mailOpened(tx: Tx, input: AlertsInput, kind: AlertKind, facts: Judged['facts']): Promise<void> {
+async function mailOpened(tx: Tx, input: AlertsInput, { id, kind, facts }: store.NewAlert): Promise<void> {
   const { project, hasBalanceMail, installation } = input
   const { secrets, consoleUrl } = installation
   if (kind === 'domain_lapsing' || (kind === 'low_balance' && hasBalanceMail)) return
+  if (!(await store.takeMailOfDay(tx, project.id, id, MAILS_PER_DAY))) return
   if (kind !== 'low_balance') {
     const data = mailOf(project, installation, kind, facts)
     await mailAdmins(tx, secrets, { template: 'alert_opened', data })

@@ -10,7 +10,7 @@ import {
   type WebhookEventType,
 } from '../../rules/webhooks.ts'
 import type { Tx } from '../../store/database.ts'
-import { findDelivery, replayDelivery } from '../../store/projects/webhook-deliveries.ts'
+import { findDelivery, isQueueFull, replayDelivery } from '../../store/projects/webhook-deliveries.ts'
 import * as store from '../../store/projects/webhook-endpoints.ts'
 import { PARLEY, type Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
@@ -109,6 +109,8 @@ export async function replay(
   if (!delivery) throw notThere('delivery')
   const endpoint = await lock(tx, { project, endpointId: delivery.endpoint_id })
   if (!endpoint.enabled) throw conflict('This endpoint is switched off. Switch it on first.')
+  if (await isQueueFull(tx, endpoint.id))
+    throw conflict('Too many events are waiting for this endpoint. Try again when some are delivered.')
   if (!(await replayDelivery(tx, project.id, deliveryId)))
     throw conflict('This event is still waiting to be delivered, so there is nothing to send again.')
   const details = { endpoint: endpoint.id, event: delivery.event_id }

@@ -29,6 +29,7 @@ import type { World } from '../world.ts'
 const WRONG_PLACE = 'Use the value of next of an earlier page.'
 /** Each is a request to a server of somebody's. */
 const TESTS_PER_MINUTE = 10
+const REPLAYS_PER_MINUTE = 10
 
 export function alertRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/alerts', async ({ db, project }) => {
@@ -107,6 +108,7 @@ function webhookRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'POST /api/projects/:project/webhook-deliveries/:delivery/replay', async (call) => {
     const { db, actor, project, params } = call
     await replay(db, actor, { project, deliveryId: params.delivery })
+    await throttle(world.db, [{ subject: `webhook-replay/${project.id}`, most: REPLAYS_PER_MINUTE }])
     return { done: true }
   })
 }

@@ -19,9 +19,13 @@ export interface OutgoingMail {
   attempts: number
 }
 
+/** Nobody sits and waits for these, and there may be many at once. */
+const NEWS = sql.join(['alert_opened', 'alert_closed', 'low_balance', 'webhook_off'].map((name) => sql.lit(name)))
+
 /**
- * Takes mails that are due and puts their next attempt off before anything is sent: another worker does not send them too,
- * and a worker that dies meanwhile leaves them to be tried again. The wait doubles from half a minute to an hour.
+ * Takes mails that are due, those first that somebody waits for, and puts their next attempt off before anything is sent:
+ * another worker does not send them too, and a worker that dies meanwhile leaves them to be tried again. The wait doubles
+ * from half a minute to an hour.
  */
 export async function claimMails(db: Db, most: number): Promise<OutgoingMail[]> {
   const { rows } = await sql<OutgoingMail>`
@@ -29,7 +33,7 @@ export async function claimMails(db: Db, most: number): Promise<OutgoingMail[]> 
       next_attempt_at = now() + least(interval '1 hour', interval '30 seconds' * 2 ^ least(attempts, 10))
     where id in (
       select id from mails where sent_at is null and given_up_at is null and next_attempt_at <= now()
-      order by next_attempt_at limit ${most} for update skip locked)
+      order by template in (${NEWS}), next_attempt_at limit ${most} for update skip locked)
     returning id, recipient, template, sealed_body, attempts`.execute(db)
   return rows
 }

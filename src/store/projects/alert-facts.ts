@@ -72,7 +72,7 @@ function chosenOf({ kind, enabled, threshold }: ToldRule): ChosenRule {
 
 type Budget = ProjectFacts['budgets'][number]
 
-/** Of projects and key pairs. Those of end users are too many to tell anybody of, and no news where they are meant to be used up. */
+/** Of projects and key pairs that are not deleted. Those of end users are too many to tell anybody of, and no news where they are meant to be used up. */
 async function listBudgets(db: Db, projectIds: readonly string[]): Promise<Map<string, Budget[]>> {
   const { rows } = await sql<
     BudgetState & { projectId: string; scope: Budget['scope']; subject: string; name: string }
@@ -81,7 +81,7 @@ async function listBudgets(db: Db, projectIds: readonly string[]): Promise<Map<s
       s.week_nanos, s.week_spent, s.month_nanos, s.month_spent, s.total_nanos, s.total_spent
     from limits l join limit_states s on s.scope = l.scope and s.subject = l.subject
       left join key_pairs k on l.scope = 'key_pair' and k.id = l.subject
-    where l.project_id = any(${projectIds}::uuid[]) and l.scope in ('project', 'key_pair')
+    where l.project_id = any(${projectIds}::uuid[]) and l.scope in ('project', 'key_pair') and k.deleted_at is null
     order by l.scope, l.subject`.execute(db)
   return Map.groupBy(rows, ({ projectId }) => projectId)
 }

@@ -28,9 +28,11 @@ export interface AlertRow {
   facts: AlertFacts
   openedAt: Date
   closedAt: Date | null
+  /** That it opened. */
+  isTold: boolean
 }
 
-const COLUMNS = sql`id, kind, subject, facts, opened_at as "openedAt", closed_at as "closedAt"`
+const COLUMNS = sql`id, kind, subject, facts, opened_at as "openedAt", closed_at as "closedAt", told as "isTold"`
 
 export async function listOpenAlerts(tx: Db, projectId: string): Promise<AlertRow[]> {
   const { rows } = await sql<AlertRow>`
@@ -58,13 +60,38 @@ export interface NewAlert {
   kind: AlertKind
   subject: string
   facts: AlertFacts
+  /** Left out: it is. */
+  isTold?: boolean
+}
+
+/** Whether one like it was over so lately. */
+export async function wasOpenLately(
+  tx: Db,
+  projectId: string,
+  { kind, subject }: Pick<NewAlert, 'kind' | 'subject'>,
+  withinMs: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from alerts where project_id = ${projectId} and kind = ${kind} and subject = ${subject}
+      and closed_at > now() - ${withinMs} * interval '1 ms' limit 1`.execute(tx)
+  return rows.length > 0
+}
+
+/** Whether people may be written to of this alert: not when they were so often in the last 24 hours. It counts from now. */
+export async function takeMailOfDay(tx: Db, projectId: string, id: string, most: number): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update alerts set mailed_at = mailed_at || now() where id = ${id} and project_id = ${projectId} and ${most} > (
+      select count(*) from alerts a, unnest(a.mailed_at) as mailed (at)
+      where a.project_id = ${projectId} and mailed.at > now() - interval '24 hours')`.execute(tx)
+  return numAffectedRows === 1n
 }
 
 /** False when it is open already: another worker has seen it first. */
-export async function openAlert(tx: Db, { id, projectId, kind, subject, facts }: NewAlert): Promise<boolean> {
+export async function openAlert(tx: Db, alert: NewAlert): Promise<boolean> {
+  const { id, projectId, kind, subject, facts, isTold = true } = alert
   const { numAffectedRows } = await sql`
-    insert into alerts (id, project_id, kind, subject, facts)
-    values (${id}, ${projectId}, ${kind}, ${subject}, ${JSON.stringify(facts)}::json)
+    insert into alerts (id, project_id, kind, subject, facts, told)
+    values (${id}, ${projectId}, ${kind}, ${subject}, ${JSON.stringify(facts)}::json, ${isTold})
     on conflict (project_id, kind, subject) where closed_at is null do nothing`.execute(tx)
   return numAffectedRows === 1n
 }

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import { GIVES_UP_AFTER_MS, type DeliveryError } from '../../rules/webhooks.ts'
+import { sql, type RawBuilder } from 'kysely'
+import { GIVES_UP_AFTER_MS, WAITING_MAX, type DeliveryError } from '../../rules/webhooks.ts'
 import type { Db } from '../database.ts'
 
 /** The outbox of events: written in the transaction of what they tell of, and sent by a worker afterwards. */
@@ -15,19 +15,30 @@ export interface NewEvent {
   onlyTo?: string
 }
 
-/** For each endpoint that is on and has chosen this type. Where there is none, nothing is written. */
+const QUEUE_FULL: DeliveryError = 'queue_full'
+
+/** Counts no further than it has to. */
+const isFull = (endpointId: RawBuilder<unknown>) => sql<boolean>`(
+  select count(*) >= ${WAITING_MAX} from (select from webhook_deliveries q
+    where q.endpoint_id = ${endpointId} and q.state = 'pending' limit ${WAITING_MAX}) waiting)`
+
+/**
+ * For each endpoint that is on and has chosen this type. Where there is none, nothing is written. Where too many wait already,
+ * it has failed at once: whoever makes events without end fills neither the table nor what workers look through.
+ */
 export async function addEvent(tx: Db, event: NewEvent): Promise<void> {
   const { id, projectId, type, objectKey, body, onlyTo } = event
   const isWanted = onlyTo === undefined ? sql`${type} = any(e.event_types)` : sql`e.id = ${onlyTo}::uuid`
   await sql`
     with wanted as (
-      select e.id from webhook_endpoints e where e.project_id = ${projectId} and e.enabled and ${isWanted}
+      select e.id, ${isFull(sql`e.id`)} as is_full from webhook_endpoints e where e.project_id = ${projectId} and e.enabled and ${isWanted}
     ), event as (
       insert into webhook_events (id, project_id, type, body)
       select ${id}::uuid, ${projectId}::uuid, ${type}, ${body} where exists (select from wanted)
     )
-    insert into webhook_deliveries (id, event_id, endpoint_id, project_id, object_key, gives_up_at)
-    select gen_random_uuid(), ${id}::uuid, w.id, ${projectId}::uuid, ${objectKey}, now() + ${GIVES_UP_AFTER_MS} * interval '1 ms'
+    insert into webhook_deliveries (id, event_id, endpoint_id, project_id, object_key, gives_up_at, state, last_error)
+    select gen_random_uuid(), ${id}::uuid, w.id, ${projectId}::uuid, ${objectKey}, now() + ${GIVES_UP_AFTER_MS} * interval '1 ms',
+      case when w.is_full then 'failed' else 'pending' end, case when w.is_full then ${QUEUE_FULL} end
     from wanted w`.execute(tx)
 }
 
@@ -35,6 +46,8 @@ export interface ClaimOptions {
   most: number
   /** At once; of one that has been failing for a while: one. */
   perEndpoint: number
+  /** At once, of all its projects. */
+  perPublisher: number
   /** Longer than a try can take. */
   leaseMs: number
 }
@@ -56,29 +69,32 @@ const CLAIMABLE = sql`d.state = 'pending' and d.next_attempt_at <= now() and (d.
 
 /**
  * Takes what is due, for as long as the lease. Of each object only the first that waits is ever taken, so that its events stay in
- * order; what fails holds back its own object and no other. Another worker that looks at the same moment skips what is locked,
- * and finds the lease when the lock is gone.
+ * order; what fails holds back its own object and no other. Publishers take turns: the first of each comes before the second of
+ * any, and what runs has the first places, so that nobody takes what the others need. Another worker that looks at the same
+ * moment skips what is locked, and finds the lease when the lock is gone.
  */
 export async function claimDeliveries(
   db: Db,
-  { most, perEndpoint, leaseMs }: ClaimOptions,
+  { most, perEndpoint, perPublisher, leaseMs }: ClaimOptions,
 ): Promise<ClaimedDelivery[]> {
   const { rows } = await sql<ClaimedDelivery>`
     with heads as materialized (
-      select distinct on (d.endpoint_id, d.object_key) d.id, d.endpoint_id, d.next_attempt_at, d.seq,
-        coalesce(d.leased_until >= now(), false) as is_running
+      select distinct on (d.endpoint_id, d.object_key) d.id, d.endpoint_id, d.project_id, d.next_attempt_at,
+        d.seq, coalesce(d.leased_until >= now(), false) as is_running
       from webhook_deliveries d where d.state = 'pending' order by d.endpoint_id, d.object_key, d.seq
-    ), running as (
-      select h.endpoint_id, count(*) as count from heads h where h.is_running group by 1
-    ), due as (
-      select h.*, row_number() over (partition by h.endpoint_id order by h.next_attempt_at, h.seq) as place
-      from heads h where h.next_attempt_at <= now() and not h.is_running
+    ), at_endpoint as (
+      select h.*, p.publisher_id,
+        case when n.failing_since < now() - interval '10 minutes' then 1 else ${perEndpoint}::int end as most,
+        row_number() over (partition by h.endpoint_id order by h.is_running desc, h.next_attempt_at, h.seq) as place
+      from heads h join webhook_endpoints n on n.id = h.endpoint_id join projects p on p.id = h.project_id
+      where h.is_running or (n.enabled and h.next_attempt_at <= now())
+    ), of_publisher as (
+      select e.id, e.is_running, e.next_attempt_at,
+        row_number() over (partition by e.publisher_id order by e.is_running desc, e.next_attempt_at, e.seq) as place
+      from at_endpoint e where e.is_running or e.place <= e.most
     ), chosen as materialized (
-      select d.id from due d join webhook_endpoints n on n.id = d.endpoint_id
-        left join running r on r.endpoint_id = d.endpoint_id
-      where n.enabled and d.place + coalesce(r.count, 0)
-        <= case when n.failing_since < now() - interval '10 minutes' then 1 else ${perEndpoint}::int end
-      order by d.next_attempt_at limit ${most}
+      select o.id from of_publisher o where not o.is_running and o.place <= ${perPublisher}::int
+      order by o.place, o.next_attempt_at limit ${most}
     ), locked as materialized (
       select d.id from webhook_deliveries d where d.id = any(array(select c.id from chosen c)) and ${CLAIMABLE}
       for update skip locked
@@ -176,6 +192,12 @@ export async function replayDelivery(tx: Db, projectId: string, id: string): Pro
       gives_up_at = now() + ${GIVES_UP_AFTER_MS} * interval '1 ms', seq = default
     where id = ${id}::uuid and project_id = ${projectId} and state <> 'pending'`.execute(tx)
   return numAffectedRows === 1n
+}
+
+/** Whether no more may wait at this endpoint. */
+export async function isQueueFull(tx: Db, endpointId: string): Promise<boolean> {
+  const { rows } = await sql<{ isFull: boolean }>`select ${isFull(sql`${endpointId}::uuid`)} as "isFull"`.execute(tx)
+  return rows[0]?.isFull === true
 }
 
 export async function findDelivery(tx: Db, projectId: string, id: string) {

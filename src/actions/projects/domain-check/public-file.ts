@@ -1,8 +1,12 @@
-import { once } from 'node:events'
-import { request, type IncomingMessage } from 'node:http'
+import { request } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { FileRefusal } from '../../../rules/projects/domains.ts'
-import { connectPublicly, isAboutCertificate, type PublicConnectionOptions } from '../../public-connection.ts'
+import {
+  connectPublicly,
+  isAboutCertificate,
+  responseTo,
+  type PublicConnectionOptions,
+} from '../../public-connection.ts'
 
 /**
  * Fetches a small text file from a name that a stranger has chosen, without ever being led to a machine of ours: see
@@ -62,7 +66,7 @@ async function readFile(socket: TLSSocket, name: string, path: string, deadline:
     },
   })
   asking.end()
-  const [response] = (await once(asking, 'response')) as [IncomingMessage]
+  const response = await responseTo(asking, deadline)
   const status = response.statusCode ?? 0
   if (status >= 300 && status < 400) return { refusal: 'redirect', status }
   if (status !== 200) return { refusal: 'status', status }
