@@ -29,7 +29,7 @@ create table alerts (
 -- One of each at a time: two workers that see the same trouble open one alert.
 create unique index alerts_open on alerts (project_id, kind, subject) where closed_at is null;
 create index alerts_of_project on alerts (project_id, id);
-create index alerts_of_subject on alerts (project_id, kind, subject, closed_at);
+create index alerts_of_subject on alerts (project_id, kind, subject, opened_at);
 create index alerts_closed_at on alerts (closed_at) where closed_at is not null;
 
 create table webhook_endpoints (

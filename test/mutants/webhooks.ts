@@ -117,10 +117,11 @@ export const WEBHOOKS: Mutant[] = [
   {
     bug: 'an alert that opens and closes all the time is told each time',
     file: 'src/actions/projects/alerts.ts',
-    from: 'const isTold = !(await store.wasOpenLately(tx, project.id, judged, QUIET_MS))',
+    from: 'const isTold = (await store.countToldOfDay(tx, project.id, judged)) < TOLD_PER_DAY',
     to: 'const isTold = true',
     test: 'test/integration/worker-alerts.test.ts',
-    title: 'an alert that opens again within an hour is listed, and told neither when it opens nor when it closes',
+    title:
+      'an alert that opens for the seventh time in a day is listed, and told neither when it opens nor when it closes',
   },
   {
     bug: 'an alert tells of a low balance that the low-balance email tells of already',

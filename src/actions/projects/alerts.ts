@@ -8,7 +8,6 @@ import {
   type Judged,
   type OpenAlert,
 } from '../../rules/alerts.ts'
-import { HOUR_MS } from '../../rules/durations.ts'
 import { formatCredits } from '../../rules/money.ts'
 import type { Tx } from '../../store/database.ts'
 import * as store from '../../store/projects/alerts.ts'
@@ -58,8 +57,9 @@ interface AlertsInput {
   installation: AlertsInstallation
 }
 
-/** What comes back so soon after it was over is the same trouble, of which everybody has heard. */
-const QUIET_MS = HOUR_MS
+/** How often in a day people and endpoints are told that one and the same thing has opened: what comes and goes more often is no
+ * news, and nobody makes a flood of it by switching a rule off and on. */
+const TOLD_PER_DAY = 6
 /** To each of a project's people. Whoever has so many in a day reads none of them. */
 const MAILS_PER_DAY = 20
 
@@ -67,7 +67,7 @@ const MAILS_PER_DAY = 20
 export async function openAlert(tx: Tx, input: AlertsInput, judged: Judged): Promise<void> {
   const { project } = input
   const { kind, subject, facts } = judged
-  const isTold = !(await store.wasOpenLately(tx, project.id, judged, QUIET_MS))
+  const isTold = (await store.countToldOfDay(tx, project.id, judged)) < TOLD_PER_DAY
   const alert = { id: uuidv7(), projectId: project.id, kind, subject, facts, isTold }
   if (!(await store.openAlert(tx, alert)) || !isTold) return
   await tellEndpoints(tx, project, 'alert.opened', { ...alert, openedAt: new Date(), closedAt: null })

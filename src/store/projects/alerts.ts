@@ -64,17 +64,16 @@ export interface NewAlert {
   isTold?: boolean
 }
 
-/** Whether one like it was over so lately. */
-export async function wasOpenLately(
+/** How often in the last 24 hours it was told that one like it had opened. */
+export async function countToldOfDay(
   tx: Db,
   projectId: string,
   { kind, subject }: Pick<NewAlert, 'kind' | 'subject'>,
-  withinMs: number,
-): Promise<boolean> {
-  const { rows } = await sql`
-    select from alerts where project_id = ${projectId} and kind = ${kind} and subject = ${subject}
-      and closed_at > now() - ${withinMs} * interval '1 ms' limit 1`.execute(tx)
-  return rows.length > 0
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from alerts where project_id = ${projectId} and kind = ${kind} and subject = ${subject}
+      and told and opened_at > now() - interval '24 hours'`.execute(tx)
+  return rows[0]?.count ?? 0
 }
 
 /** Whether people may be written to of this alert: not when they were so often in the last 24 hours. It counts from now. */
