@@ -111,7 +111,7 @@ async function sendAround(): Promise<void> {
   await say(LOOSE_PROMPT, '', { temperature: 9 })
   await say(LOOSE_PROMPT, '', { model: `${NAME}-model` })
   await say(LOOSE_PROMPT, '', {}, { 'x-conversation-id': `not valid ${LOOSE_PROMPT}` })
-  await say(LOOSE_PROMPT, '', {}, { 'x-secret-key': `${world.project.secretKey.slice(0, -1)}x` })
+  await say(LOOSE_PROMPT, '', {}, { 'x-secret-key': `${world.project.secretKey}x` })
   await say(LOOSE_PROMPT, '', {}, { 'x-publishable-key': LOOSE_PROMPT })
   await say(LOOSE_PROMPT, '', {}, {}, await addProject(world.store, world.secrets, { credits: '0' }))
   await (await complete(world, `{"model": "${LOOSE_PROMPT}"`)).text()

@@ -7,7 +7,7 @@ import { ANSWERS } from '../../src/rules/openapi/answers.ts'
 import { CALL_ENDPOINTS } from '../../src/rules/endpoints.ts'
 import { ROOT, run } from '../support/commands.ts'
 import { DOCUMENT, operationsOf, wrongBy, type Documented } from '../support/openapi.ts'
-import { addModel, createWorld, eventsOf, type World } from '../support/world.ts'
+import { addModel, createWorld, eventsOf, until, type World } from '../support/world.ts'
 
 /** What is described is what is answered: its examples are sent to a gateway, and a client that a program made of it works. */
 
@@ -16,6 +16,10 @@ before(async () => {
   world = await createWorld({ roles: ['gateway', 'console'], env: { PARLEY_CONSOLE_PORT: '0' } })
   for (const id of ['parley-small', 'parley-large']) await addModel(world.store, { id, provider: 'simulator' })
   await addModel(world.store, { id: 'parley-embedding', kind: 'embedding', provider: 'simulator' })
+  await until(async () => {
+    const models = await fetch(`${world.url}/v1/models`, { headers: world.project.headers })
+    return (await models.text()).includes('parley-embedding')
+  })
 })
 after(() => world.close())
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Db } from '../../src/store/database.ts'
+import { fund } from './clicks.ts'
 
 /** Advertisers with offers, written as an import would have left them. */
 export interface CatalogueOffer {
@@ -64,6 +65,7 @@ async function addAdvertiser(db: Db, { advertiser: name, domain, status = 'activ
     .insertInto('campaigns')
     .values({ id: campaignId, advertiser_id: advertiserId, name: 'Always', bid_nanos: 400_000_000n })
     .execute()
+  await fund(db, advertiserId, 1_000_000_000_000n)
   await db
     .insertInto('feeds')
     .values({

@@ -39,9 +39,7 @@ export async function openCamera(
     from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
       and c.relnamespace = 'public'::regnamespace and c.relname <> all (${[...LEFT_OUT, ...leftOut]}::text[])
     order by c.relname`.execute(db)
-  const parts = tables.map(
-    ({ name }) => sql`select ${name}::text as name, to_jsonb(t) as row from ${sql.table(name)} t`,
-  )
+  const parts = tables.map(({ name }) => sql`select ${name}::text as name, to_jsonb(t) as row from ${inOrder(name)} t`)
   const keysOf = new Map(tables.map(({ name, keys }) => [name, keys]))
   return async () => {
     const { rows } = await sql<{ name: string; row: Row }>`${sql.join(parts, sql` union all `)}`.execute(db)
@@ -58,6 +56,11 @@ export async function openCamera(
       }),
     )
   }
+}
+
+/** Rows are read as they lie in the table, which an update may change. Most differ by more than that; throttles do not. */
+function inOrder(table: string) {
+  return table === 'throttles' ? sql`(select * from throttles order by attempts)` : sql.table(table)
 }
 
 function opened(row: Row, secrets: Secrets): Row {
