@@ -31,9 +31,8 @@ export const EMBEDDINGS: Mutant[] = [
     file: 'src/rules/billing/holds.ts',
     from: 'return spent > 0n && spent * 100n',
     to: 'return spent * 100n',
-    test: 'src/gateway/metering/meter.test.ts',
-    title:
-      'vectors add nothing to what the prompt costs: no hold grows for them, and a report that is missing is not odd',
+    test: 'src/rules/billing/holds.test.ts',
+    title: 'more is asked for when 70 % of a hold is used, and not before',
   },
   {
     bug: 'an embedding model may ask for output',
