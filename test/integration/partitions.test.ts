@@ -203,3 +203,28 @@ test('what the version before calls makes all of them, and leaves what it does n
   assert.ok(first < missing.length)
   assert.equal(await partitionDaysAhead(workerStore.db), 14)
 })
+
+test('the first id of a moment is that of its millisecond, in every time zone, and becomes part of the statement that asks for it', async () => {
+  const moments = [
+    '1970-01-01T00:00:00.000Z',
+    '2026-03-08T07:30:00.001Z',
+    '2026-11-01T05:59:59.999Z',
+    '9999-12-31T23:59:59.999Z',
+  ]
+  const { rows: zones } = await sql<{ name: string }>`
+    select name from pg_timezone_names where name in ('UTC', 'America/New_York', 'Asia/Kolkata')`.execute(
+    world.store.db,
+  )
+  assert.equal(zones.length, 3)
+  for (const { name } of zones)
+    await world.store.db.transaction().execute(async (tx) => {
+      await sql`select set_config('timezone', ${name}, true)`.execute(tx)
+      for (const moment of moments) {
+        const { rows } = await sql<{ id: string }>`select first_id_of(${moment}::timestamptz) as id`.execute(tx)
+        const hex = Date.parse(moment).toString(16).padStart(12, '0')
+        assert.equal(rows[0]?.id, `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`, `${moment} in ${name}`)
+      }
+    })
+  const { rows: plan } = await sql<object>`explain verbose select first_id_of(now())`.execute(world.store.db)
+  assert.doesNotMatch(JSON.stringify(plan), /first_id_of/)
+})
