@@ -7,6 +7,7 @@ import { fieldsIn } from '../../rules/record.ts'
 import { UpstreamError } from '../provider.ts'
 import { jsonIn, type EventReader } from '../read-events.ts'
 import { countOf, createUsageSoFar } from '../reported-usage.ts'
+import { createTextFrame } from './text-frame.ts'
 
 /** The events of OpenAI's format, and all that the many providers of it write otherwise. */
 
@@ -28,6 +29,7 @@ export function createReader(): EventReader {
   let isDone = false
   const calls = createCalls()
   const soFar = createUsageSoFar()
+  const frame = createTextFrame((data) => plainTextIn(jsonIn(data)))
 
   function endChunks(): Chunk[] {
     // Some give no reason, and say with the end marker that this was all.
@@ -42,10 +44,13 @@ export function createReader(): EventReader {
     read(data) {
       if (isDone) return []
       if (isEndMarker(data)) return endChunks()
+      const framed = usage === undefined ? frame.textIn(data) : undefined
+      if (framed !== undefined) return [{ type: 'text', text: framed }]
       const json = jsonIn(data)
       const plain = plainTextIn(json)
       if (plain !== undefined && usage === undefined) {
         hasBegun = true
+        frame.learn(data, plain)
         return [{ type: 'text', text: plain }]
       }
       const event = checkEvent(json)
