@@ -122,4 +122,28 @@ export const PROVIDERS: Mutant[] = [
     test: 'src/providers/transport.test.ts',
     title: 'many short breaks of a reader are a long one, unless the upstream was waited for in between',
   },
+  {
+    bug: 'what JSON writes otherwise in a string is passed on as it is written',
+    file: 'src/providers/openai/text-frame.ts',
+    from: '      if (NOT_AS_IT_IS.test(text)) return undefined\n',
+    to: '',
+    test: 'src/providers/openai/text-frame.test.ts',
+    title: 'whatever stands in an event, it is read as a parser reads it, whatever came before it',
+  },
+  {
+    bug: 'the same words elsewhere in an event are taken for its text',
+    file: 'src/providers/openai/text-frame.ts',
+    from: 'start > 0 && parsedTextIn(left + another + right) === another',
+    to: 'start > 0',
+    test: 'src/providers/openai/text-frame.test.ts',
+    title: 'whatever stands in an event, it is read as a parser reads it, whatever came before it',
+  },
+  {
+    bug: 'text after a report of usage does not say that the usage is of the answer so far',
+    file: 'src/providers/openai/openai-events.ts',
+    from: 'usage === undefined ? frame.textIn(data) : undefined',
+    to: 'frame.textIn(data)',
+    test: 'src/providers/openai/text-frame.test.ts',
+    title: 'text after a report of usage is still told of with the usage so far',
+  },
 ]
