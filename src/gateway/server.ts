@@ -101,7 +101,9 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
     const [path = ''] = request.url.split('?', 1)
     if (path === '/') return refuse(new ParleyError('not_found', { message: greetingOf(options) }), request, reply)
     const allow = methodsOf(path)
-    return refuse(new ParleyError(allow ? 'method_not_allowed' : 'not_found', { allow }), request, reply)
+    if (allow === undefined) return refuse(new ParleyError('not_found'), request, reply)
+    const message = `This endpoint does not support ${request.method}. It takes ${allow.replace(', ', ' and ')}.`
+    return refuse(new ParleyError('method_not_allowed', { allow, message }), request, reply)
   })
 
   // An expectation that we do not know is no reason to refuse a request that we do.

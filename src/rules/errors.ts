@@ -16,7 +16,8 @@ export const ERRORS = {
   headers_too_large: { status: 431, message: 'The request headers are too large.' },
   keys_missing: {
     status: 401,
-    message: 'Send both keys: the headers x-publishable-key and x-secret-key. One or both are missing.',
+    message:
+      'Send both keys: the headers x-publishable-key and x-secret-key, or Authorization: Bearer PUBLISHABLE:SECRET. One or both are missing.',
   },
   keys_invalid: {
     status: 401,

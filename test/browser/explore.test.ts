@@ -50,15 +50,19 @@ test('on a phone the composer of the playground is in view at once, and the head
   await context.close()
 })
 
-test('at 800 px height the whole navigation is seen', async () => {
+test('the whole navigation is seen at a height of 800 px, and at every height above', async () => {
   const { page, context } = await world.visitAs(person)
   await page.goto(at('/models'))
   const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
   await links.first().waitFor()
-  const bottoms = await links.evaluateAll((all) => all.map((link) => link.getBoundingClientRect().bottom))
-  const account = await page.getByRole('complementary').locator('> div').last().boundingBox()
-  assert.ok(account)
-  assert.ok(bottoms.length > 15 && Math.max(...bottoms) <= account.y, `${Math.max(...bottoms)} of ${account.y}`)
+  for (let height = 800; height <= 1_400; height += 50) {
+    await page.setViewportSize({ width: 1_280, height })
+    const bottoms = await links.evaluateAll((all) => all.map((link) => link.getBoundingClientRect().bottom))
+    const account = await page.getByRole('complementary').locator('> div').last().boundingBox()
+    assert.ok(account)
+    const lowest = Math.max(...bottoms)
+    assert.ok(bottoms.length > 15 && lowest <= account.y, `${lowest} of ${account.y} at ${height} px`)
+  }
   await context.close()
 })
 
