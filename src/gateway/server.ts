@@ -2,7 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { createProxyWarning } from '../platform/proxy-warning.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { CALL_ENDPOINTS, methodsOf } from '../rules/endpoints.ts'
-import { asParleyError, ParleyError } from '../rules/errors.ts'
+import { asParleyError, methodNotAllowed, ParleyError } from '../rules/errors.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { DocumentOptions } from '../rules/openapi/document.ts'
 import type { Caller } from './authenticate.ts'
@@ -102,8 +102,7 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
     if (path === '/') return refuse(new ParleyError('not_found', { message: greetingOf(options) }), request, reply)
     const allow = methodsOf(path)
     if (allow === undefined) return refuse(new ParleyError('not_found'), request, reply)
-    const message = `This endpoint does not support ${request.method}. It takes ${allow.replace(', ', ' and ')}.`
-    return refuse(new ParleyError('method_not_allowed', { allow, message }), request, reply)
+    return refuse(methodNotAllowed(request.method, allow), request, reply)
   })
 
   // An expectation that we do not know is no reason to refuse a request that we do.

@@ -180,6 +180,11 @@ export class ParleyError extends Error {
   }
 }
 
+export function methodNotAllowed(method: string, allow: string): ParleyError {
+  const message = `This endpoint does not support ${method}. It takes ${allow.replace(', ', ' and ')}.`
+  return new ParleyError('method_not_allowed', { allow, message })
+}
+
 /** What callers are told while the store does not answer, which seldom lasts longer. `details` are for the log line. */
 export function storeUnavailable(details?: ErrorOptions['details']): ParleyError {
   return new ParleyError('store_unavailable', { retryAfterSeconds: 2, ...(details && { details }) })
