@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { newPerson, newProject, type Person } from '../support/console.ts'
 import { addSettledCall } from '../support/ledger.ts'
-import { addKeyPair, rollUp } from '../support/world.ts'
+import { addKeyPair, rollUp, until } from '../support/world.ts'
 import { createBrowserWorld, type BrowserWorld } from './support/browser-world.ts'
 
 const PHONE = { width: 390, height: 800 }
