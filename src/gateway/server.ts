@@ -2,7 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { createProxyWarning } from '../platform/proxy-warning.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { CALL_ENDPOINTS, methodsOf } from '../rules/endpoints.ts'
-import { asParleyError, ParleyError } from '../rules/errors.ts'
+import { asParleyError, methodNotAllowed, ParleyError } from '../rules/errors.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { DocumentOptions } from '../rules/openapi/document.ts'
 import type { Caller } from './authenticate.ts'
@@ -101,7 +101,8 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
     const [path = ''] = request.url.split('?', 1)
     if (path === '/') return refuse(new ParleyError('not_found', { message: greetingOf(options) }), request, reply)
     const allow = methodsOf(path)
-    return refuse(new ParleyError(allow ? 'method_not_allowed' : 'not_found', { allow }), request, reply)
+    if (allow === undefined) return refuse(new ParleyError('not_found'), request, reply)
+    return refuse(methodNotAllowed(request.method, allow), request, reply)
   })
 
   // An expectation that we do not know is no reason to refuse a request that we do.

@@ -5,6 +5,7 @@ import { NOTHING_COUNTED } from './billing/limits.ts'
 
 const CREDIT = 1_000_000_000n
 const QUIET: ProjectFacts = {
+  isSandbox: false,
   balance: 100n * CREDIT,
   walletAlert: null,
   calls: 0,
@@ -83,6 +84,12 @@ test('a budget of nothing is never used up', () => {
 test('a project that never had credit, or that nobody uses, has no low balance', () => {
   assert.equal(stateOf('low_balance', { balance: 0n }), 'between')
   assert.equal(stateOf('low_balance', { balance: 0n, spentBefore: 1n }), 'over')
+})
+
+test('the trial credit of a sandbox is low from its first call, and nobody is told unless they asked for it', () => {
+  const trial = { isSandbox: true, balance: CREDIT - 1n, spentToday: 1n }
+  assert.equal(stateOf('low_balance', trial), 'between')
+  assert.equal(stateOf('low_balance', { ...trial, walletAlert: CREDIT }), 'over')
 })
 
 test('while calls are not added up, what is judged by them stays as it is', () => {

@@ -75,6 +75,7 @@ export function ruleIn(
 }
 
 export interface ProjectFacts {
+  isSandbox: boolean
   balance: Nanos
   /** Of the low-balance email. */
   walletAlert: Nanos | null
@@ -136,10 +137,10 @@ const JUDGES: Record<AlertKind, Judge> = {
     const facts = { today_nanos: String(spentToday), usual_nanos: String(usual), threshold: Number(threshold) }
     return [judged('spend_spike', '', isCurrent ? state : 'unknown', facts)]
   },
-  low_balance({ balance, walletAlert, spentToday, spentBefore }) {
+  low_balance({ isSandbox, balance, walletAlert, spentToday, spentBefore }) {
     const threshold = walletAlert ?? LOW_BALANCE_USUAL
-    // A project that nobody uses, or that never had credit, is no news.
-    const isUsed = walletAlert !== null || spentToday + spentBefore > 0n
+    // A project that nobody uses, or that never had credit, is no news; trial credit is low from the start, and meant to be used up.
+    const isUsed = walletAlert !== null || (!isSandbox && spentToday + spentBefore > 0n)
     const isOver = balance < threshold && isUsed
     const state = isOver ? 'over' : balance * 10n >= threshold * 11n ? 'under' : 'between'
     return [judged('low_balance', '', state, { balance_nanos: String(balance), threshold_nanos: String(threshold) })]

@@ -16,7 +16,8 @@ export const ERRORS = {
   headers_too_large: { status: 431, message: 'The request headers are too large.' },
   keys_missing: {
     status: 401,
-    message: 'Send both keys: the headers x-publishable-key and x-secret-key. One or both are missing.',
+    message:
+      'Send both keys: the headers x-publishable-key and x-secret-key, or Authorization: Bearer PUBLISHABLE:SECRET. One or both are missing.',
   },
   keys_invalid: {
     status: 401,
@@ -177,6 +178,11 @@ export class ParleyError extends Error {
     this.status = ERRORS[code].status
     this.options = options
   }
+}
+
+export function methodNotAllowed(method: string, allow: string): ParleyError {
+  const message = `This endpoint does not support ${method}. It takes ${allow.replace(', ', ' and ')}.`
+  return new ParleyError('method_not_allowed', { allow, message })
 }
 
 /** What callers are told while the store does not answer, which seldom lasts longer. `details` are for the log line. */

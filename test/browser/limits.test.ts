@@ -82,7 +82,7 @@ test('a publisher sets budgets of a key pair and of every end user, uses them up
   // By the publisher's own id, which is stored nowhere.
   await page.getByRole('searchbox').fill('customer-17')
   await page.getByRole('button', { name: 'Find' }).click()
-  const found = page.getByRole('table', { name: 'End users that were found' })
+  const found = page.getByRole('table', { name: 'End users found' })
   await found.getByText('Grace').waitFor()
   assert.ok(!page.url().includes('customer-17'))
   // A call of the last seconds that is written down after the erasure would list her again.

@@ -57,6 +57,13 @@ test('whoever has no session is shown the front page, and everybody else the app
   assert.match((await member.send('GET /', { headers: HTML })).text, /<title>the app<\/title>/)
 })
 
+test('where every account begins in a sandbox, the front page asks nobody to begin with DNS', async () => {
+  const firstStepOf = async (settings: Parameters<typeof openPublicPages>[1]) =>
+    /<ol class="steps">\s*<li><h3>([^<]+)/.exec(await open(settings).get('/'))?.[1]
+  assert.equal(await firstStepOf({ sandboxDomain: 'sandbox.example.org' }), 'Create an account')
+  assert.equal(await firstStepOf({ sandboxDomain: undefined }), 'Verify your domain')
+})
+
 test('by default strangers learn nothing: there is no status, and the front page has no figures and no link to it', async () => {
   const stranger = openBrowser(world)
   assert.equal((await stranger.send('GET /status.json')).status, 404)

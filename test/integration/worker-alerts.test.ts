@@ -194,16 +194,24 @@ test('a rule that is off opens nothing, and closes what is open', async () => {
 })
 
 test('one low balance is one mail: the job of the low-balance email sends it where an amount is set, and the alert where none is', async () => {
-  const [own, usual] = [await world.newProject({ credits: '0.5' }), await world.newProject({ credits: '0.5' })]
+  const [own, usual, sandbox] = [
+    await world.newProject({ credits: '0.5' }),
+    await world.newProject({ credits: '0.5' }),
+    await world.newProject({ credits: '0.5' }),
+  ]
+  await sql`update projects set is_sandbox = true where id = ${sandbox.id}`.execute(world.store.db)
   await world.store.db
     .insertInto('wallet_alerts')
     .values({ project_id: own.id, threshold_nanos: 600_000_000n })
     .execute()
   await sql`insert into usage_days select * from usage_hours limit 0`.execute(world.store.db)
-  await called(usual, { calls: 1, failures: 0 })
-  await sql`insert into usage_days select * from usage_hours where project_id = ${usual.id}`.execute(world.store.db)
-  await sql`update usage_days set starts_at = date_trunc('day', now(), 'UTC'), charged_nanos = 1
-    where project_id = ${usual.id}`.execute(world.store.db)
+  for (const project of [usual, sandbox]) {
+    const { id } = project
+    await called(project, { calls: 1, failures: 0 })
+    await sql`insert into usage_days select * from usage_hours where project_id = ${id}`.execute(world.store.db)
+    await sql`update usage_days set starts_at = date_trunc('day', now(), 'UTC'), charged_nanos = 1
+      where project_id = ${id}`.execute(world.store.db)
+  }
   for (let n = 0; n < 2; n++) {
     await watch()
     await world.pass('low balances', PERIODS_MS['low balances'])
@@ -212,6 +220,9 @@ test('one low balance is one mail: the job of the low-balance email sends it whe
     assert.deepEqual(await alertsOf(project), ['low_balance  open'])
     assert.deepEqual(await mailsTo(project), ['low_balance'])
   }
+  // Its trial credit is low from the start.
+  assert.deepEqual(await alertsOf(sandbox), [])
+  assert.deepEqual(await mailsTo(sandbox), [])
 })
 
 test('a budget, a lapsing domain and a model that fails for everyone are alerts of their own', async () => {

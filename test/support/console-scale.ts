@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -29,6 +29,9 @@ export interface ScalePlace {
   requestId: string
   conversation: string
   key: string
+  endUser: string
+  /** A webhook's. */
+  endpoint: string
   /** ISO dates: 30 days back, and the day before yesterday. */
   monthAgo: string
   lately: string
@@ -38,7 +41,7 @@ export interface ScalePlace {
  * Every page's requests, as the web app sends them. A page that reads something which grows with the number of calls adds
  * its routes here: the bench then holds them to the time below, with ten million.
  */
-export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string][] = [
+export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string, body?: object][] = [
   ['home', ({ large }) => `/api/projects/${large}/home`],
   ['home of a quiet project', ({ small }) => `/api/projects/${small}/home`],
   ['onboarding', ({ large }) => `/api/projects/${large}/onboarding`],
@@ -99,18 +102,50 @@ export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string][]
   ['advertisers', ({ large }) => `/api/projects/${large}/monetization/catalogue?name=shop`],
   ['categories of offers', ({ large }) => `/api/projects/${large}/monetization/categories`],
   ['project settings', ({ large }) => `/api/projects/${large}/settings`],
+  ['alerts', ({ large }) => `/api/projects/${large}/alerts`],
+  ['closed alerts', ({ large }) => `/api/projects/${large}/alert-history`],
+  ['webhooks', ({ large }) => `/api/projects/${large}/webhooks`],
+  ['deliveries', ({ large, endpoint }) => `/api/projects/${large}/webhooks/${endpoint}/deliveries`],
+  ['search for a rare word', searched, { text: 'c4ca4238a0b923820dcc509a6f75849b' }],
+  ['search for a word in every message', searched, { text: 'bread' }],
+  ['search for two words', searched, { text: 'bread 976' }],
+  ['search for a phrase that nobody said', searched, { text: '"bread matter"' }],
+  ['models to choose from, and to compare', ({ large }) => `/api/projects/${large}/models`],
+  ['saved prompts', ({ large }) => `/api/projects/${large}/saved-prompts`],
+  ['quick start', ({ large }) => `/api/projects/${large}/quick-start`],
+  ['key pairs', ({ large }) => `/api/projects/${large}/keys`],
+  ['limits', ({ large }) => `/api/projects/${large}/limits`],
+  ['browser sessions', ({ large }) => `/api/projects/${large}/browser-sessions`],
+  ['end users', ({ large }) => `/api/projects/${large}/end-users`],
+  ['one end user', ({ large, endUser }) => `/api/projects/${large}/end-users/${endUser}`],
+  ['end users by label', ({ large }) => `POST /api/projects/${large}/end-users/search`, { text: 'Person 42' }],
+  ['top-ups', ({ large }) => `/api/projects/${large}/top-ups`],
+  ['automatic top-ups', ({ large }) => `/api/projects/${large}/auto-top-up`],
+  ['status', () => '/status.json'],
   ['what calls can be filtered by', ({ large }) => `/api/projects/${large}/call-filters`],
 ]
+
+function searched({ large }: ScalePlace): string {
+  return `POST /api/projects/${large}/message-search`
+}
+
+/** As the web app asks: what people search for is in the body. */
+export function askForPage({ browser, place }: Scale, [, path, body]: (typeof SCALE_ROUTES)[number]) {
+  const asked = path(place)
+  return must(browser.send(asked.startsWith('POST ') ? asked : `GET ${asked}`, body && { body }))
+}
 
 /** Signs a new person in, who becomes a member of the seeded publisher. */
 export async function openScale(url: string, largeProject: string): Promise<Scale> {
   const env = {
     ...databaseEnv(url),
-    PARLEY_SECRET: randomBytes(32).toString('base64'),
+    // The same for every run: a database belongs to the secret that it was first opened with.
+    PARLEY_SECRET: createHash('sha256').update('console scale').digest('base64'),
     PARLEY_AUTO_MIGRATE: 'false',
     PARLEY_OPS_PORT: '0',
     PARLEY_CONSOLE_PORT: '0',
     PARLEY_CONSOLE_URL: ORIGIN,
+    PARLEY_STATUS_PAGE: 'true',
   }
   await ensureTestLogins(url)
   const running = await serve(readConfig(env), ['console'], createLog('silent'))
@@ -145,7 +180,7 @@ async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace
     .where('id', '=', large)
     .executeTakeFirstOrThrow()
   const user = await db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()
-  await db.insertInto('memberships').values({ publisher_id: publisher, user_id: user.id, role: 'viewer' }).execute()
+  await db.insertInto('memberships').values({ publisher_id: publisher, user_id: user.id, role: 'admin' }).execute()
   const { id: small } = await db
     .selectFrom('projects')
     .select('id')
@@ -161,6 +196,15 @@ async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace
     .orderBy('id')
     .limit(1)
     .executeTakeFirstOrThrow()
+  const idOf = async (table: 'end_users' | 'webhook_endpoints') => {
+    const { id } = await db
+      .selectFrom(table)
+      .select('id')
+      .where('project_id', '=', large)
+      .limit(1)
+      .executeTakeFirstOrThrow()
+    return id
+  }
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
   return {
     publisher,
@@ -170,6 +214,8 @@ async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace
     requestId: call.request_id,
     conversation: String(call.conversation_id),
     key: call.key_pair_id,
+    endUser: await idOf('end_users'),
+    endpoint: await idOf('webhook_endpoints'),
     monthAgo: daysAgo(30),
     lately: daysAgo(2),
   }

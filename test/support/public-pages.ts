@@ -15,6 +15,7 @@ export interface PublicPagesSettings extends Partial<Pick<PublicPages, 'findFigu
   figures?: boolean
   status?: boolean
   providers?: boolean
+  sandboxDomain?: string | undefined
   now?: () => Date
 }
 
@@ -22,14 +23,18 @@ const NO_FIGURES = { models: 0, calls: null, firstTokenMs: null }
 const NOTHING_MEASURED = { through: null, models: [], sums: [], days: [], slotsInTrouble: [] }
 
 export function openPublicPages(webRoot: string, settings: PublicPagesSettings): PublicPagesOfTest {
-  const { figures = false, status = false, providers = false } = settings
+  const { figures = false, status = false, providers = false, sandboxDomain } = settings
   const app = fastify({ trustProxy: true })
   let passedMs = 0
   app.setErrorHandler((error, _request, reply) =>
     reply.code(error instanceof ParleyError ? error.status : 500).send(String(error)),
   )
   publicPages(app, {
-    installation: { gatewayUrl: 'https://gateway.example.com', publicPages: { figures, status, providers } },
+    installation: {
+      gatewayUrl: 'https://gateway.example.com',
+      publicPages: { figures, status, providers },
+      sandboxDomain,
+    },
     webRoot,
     log: createLog('silent'),
     sessionCookie: 'parley.session_token',

@@ -17,8 +17,10 @@ export interface FieldProps {
   children(control: FieldControl): ReactNode
 }
 
-export function Field({ label, hint, error, aside, children }: FieldProps) {
+export function Field({ label, hint: told, error, aside, children }: FieldProps) {
   const id = useId()
+  // A rule that is broken is said once.
+  const hint = told === error ? undefined : told
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
   return (
     <div className="min-w-0">

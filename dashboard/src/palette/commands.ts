@@ -110,7 +110,7 @@ function actionCommands(me: Me, place: Place, pages: readonly Page[]): Command[]
     ...(mayCreate ? [action('new-project', 'New project', 'create add site', Plus, { to: '/new-project' })] : []),
     action('light', 'Light theme', 'colours appearance bright', Sun, { theme: 'light' }),
     action('dark', 'Dark theme', 'colours appearance night', Moon, { theme: 'dark' }),
-    action('system', 'Theme of the system', 'colours appearance automatic', Monitor, { theme: 'system' }),
+    action('system', 'System theme', 'colours appearance automatic', Monitor, { theme: 'system' }),
     action('shortcuts', 'Keyboard shortcuts', 'help keys', Keyboard, 'shortcuts'),
     action('sign-out', 'Sign out', 'log out leave', LogOut, 'sign-out'),
   ]

@@ -26,14 +26,31 @@ export async function findFigures(db: Db): Promise<FrontFigures> {
 
 export function frontPage(
   template: Template,
-  { gatewayUrl, publicPages }: Pick<Installation, 'gatewayUrl' | 'publicPages'>,
+  { gatewayUrl, publicPages, sandboxDomain }: Pick<Installation, 'gatewayUrl' | 'publicPages' | 'sandboxDomain'>,
   figures: FrontFigures | undefined,
 ): string {
   return template({
     sample: escapeHtml(snippetFor('node', gatewayUrl, REQUEST).text.trimEnd()),
+    'first-step': stepOf(sandboxDomain === undefined ? FIRST_STEPS.domain : FIRST_STEPS.sandbox),
     'status-link': publicPages.status ? '<a href="/status">Status</a>' : '',
     figures: figures === undefined ? '' : figuresOf(figures),
   })
+}
+
+/** Where every account gets a sandbox, nobody begins with DNS. */
+const FIRST_STEPS = {
+  sandbox: {
+    title: 'Create an account',
+    text: 'You land in a sandbox with trial credit. Your own domain can wait until you go live.',
+  },
+  domain: {
+    title: 'Verify your domain',
+    text: 'Create an account and a project, and put one TXT record into your DNS.',
+  },
+}
+
+function stepOf({ title, text }: { title: string; text: string }): string {
+  return `<li><h3>${title}</h3><p>${text}</p></li>`
 }
 
 function figuresOf({ models, calls, firstTokenMs }: FrontFigures): string {

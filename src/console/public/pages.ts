@@ -15,7 +15,7 @@ import { createVisitors } from './visitors.ts'
  * read of who asks but whether they have a session, and nothing in them is about one publisher.
  */
 export interface PublicPages {
-  installation: Pick<Installation, 'gatewayUrl' | 'publicPages'>
+  installation: Pick<Installation, 'gatewayUrl' | 'publicPages' | 'sandboxDomain'>
   webRoot: string
   log: Log
   /** How a session's cookie begins. */

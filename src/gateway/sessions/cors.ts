@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ParleyError } from '../../rules/errors.ts'
+import { methodNotAllowed } from '../../rules/errors.ts'
 import { looksLikeSessionSecret } from '../../rules/projects/keys.ts'
 import { httpsOriginOf } from '../../rules/projects/origins.ts'
 import type { Gateway } from '../gateway.ts'
@@ -40,7 +40,7 @@ export function answerPreflight({ intake }: Pick<Gateway, 'intake'>) {
     const methods = SESSION_ENDPOINTS.get(request.routeOptions.url ?? '') ?? ''
     const origin = httpsOriginOf(headerOf(request, 'origin'))
     if (!origin || headerOf(request, 'access-control-request-method') === undefined)
-      throw new ParleyError('method_not_allowed', { allow: methods })
+      throw methodNotAllowed(request.method, methods)
     const asked = headerOf(request, 'access-control-request-headers') ?? ''
     const sdk = asked.split(',').flatMap((name) => (SDK_HEADER.test(name.trim()) ? [name.trim()] : []))
     return reply

@@ -27,7 +27,7 @@ const FAILED = sql.join(
 /** Those after `after`, in the order of ids. */
 export async function listWatchedProjects(db: Db, after: string, most: number): Promise<WatchedProject[]> {
   const { rows } = await sql<Row>`
-    select p.id, p.publisher_id as "publisherId", p.name, w.balance_nanos as balance, a.threshold_nanos as "walletAlert",
+    select p.id, p.publisher_id as "publisherId", p.name, p.is_sandbox as "isSandbox", w.balance_nanos as balance, a.threshold_nanos as "walletAlert",
       d.name as domain, d.failing_since as "domainFailingSince", lately.calls, lately.failures, lately.models,
       days.today as "spentToday", days.before as "spentBefore", chosen.rules, standing.open
     from projects p join wallets w on w.project_id = p.id join domains d on d.project_id = p.id

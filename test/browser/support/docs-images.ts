@@ -1,88 +1,95 @@
-/** Takes the pictures in docs/images again: `npm run build && node test/browser/support/docs-images.ts`. */
-import { mkdir } from 'node:fs/promises'
+/**
+ * `npm run screenshots`: takes the pictures in docs/images again, of the pages as they are now, with the data that was
+ * recorded. With `--record` that is made anew first, by the real console; names of pictures leave the others as they are.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import { parseArgs } from 'node:util'
+import { sql } from 'kysely'
+import { chromium, type BrowserContext } from 'playwright-core'
+import { ORIGIN, type Person } from '../../support/console.ts'
 import { freePort } from '../../support/free-port.ts'
 import { globalSetup, globalTeardown } from '../../support/global-setup.ts'
-import { createBrowserWorld, PHONE, type BrowserWorld } from './browser-world.ts'
+import { createBrowserWorld } from './browser-world.ts'
+import { openCannedConsole } from './canned-console.ts'
+import { IMAGES, openFor, PICTURES, shoot, type Picture } from './docs-pictures.ts'
 import { furnish, type Furnished } from './furnish.ts'
-import { ANSWER } from './talk.ts'
+import { listen, readRecording, replay, writeRecording } from './recording.ts'
+import { copyOfWeb } from './watched-page.ts'
 
-const FOLDER = join(import.meta.dirname, '../../../docs/images')
-const QUESTION = 'Write three headlines for a story about a town that banned cars for a week.'
-
-interface Picture {
-  name: string
-  path(made: Furnished): string
-  theme?: 'dark'
-  isPhone?: true
-  /** What is done on the page first. */
-  pose?(page: Page): Promise<void>
-}
-
-const PICTURES: Picture[] = [
-  { name: 'home', path: inProject('') },
-  { name: 'home-phone', path: inProject(''), theme: 'dark', isPhone: true },
-  { name: 'calls-phone', path: inProject('/calls'), isPhone: true },
-  { name: 'domain', path: inProject('/domain') },
-  { name: 'new-keys', path: inProject('/keys'), pose: makeKeys },
-  { name: 'playground', path: inProject('/playground'), pose: ask },
-  { name: 'usage', path: inProject('/usage'), theme: 'dark' },
-  { name: 'call', path: (made) => inProject(`/calls/${made.callId}`)(made) },
-  { name: 'conversation', path: (made) => inProject(`/conversations/${made.conversationId}`)(made), theme: 'dark' },
-  { name: 'wallet', path: inProject('/wallet') },
-  { name: 'monetization', path: inProject('/monetization') },
-]
-
-function inProject(rest: string) {
-  return ({ projectId }: Furnished) => `/projects/${projectId}${rest}`
-}
-
-async function makeKeys(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'New key pair' }).first().click()
-  await page.getByRole('dialog').getByLabel('Name').fill('Web server')
-  await page.getByRole('button', { name: 'Create key pair' }).click()
-  await page.getByRole('button', { name: 'Download .env' }).waitFor()
-}
-
-async function ask(page: Page): Promise<void> {
-  // The simulated model is told what to say behind the scenes: the picture shows what a reader would see.
-  await page.route('**/playground', (route) => {
-    if (route.request().method() !== 'POST') return route.continue()
-    const directive = `[[sim text=${encodeURIComponent(ANSWER)}]]`
-    return route.continue({ postData: String(route.request().postData()).replace(QUESTION, `$& ${directive}`) })
-  })
-  await page.getByLabel('System prompt').fill('You are the editor of a small-town paper.')
-  await page.getByLabel('Your message').fill(QUESTION)
-  await page.getByLabel('Your message').press('Enter')
-  await page.getByRole('article', { name: 'Answer 1' }).getByText('Cost').waitFor()
-}
-
-async function take(world: BrowserWorld, made: Furnished, picture: Picture): Promise<void> {
-  const { page, context } = await world.visitAs(made.person, {
-    colorScheme: picture.theme ?? 'light',
-    ...(picture.isPhone && { viewport: PHONE }),
-  })
-  await page.goto(picture.path(made))
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.waitForLoadState('networkidle')
-  await picture.pose?.(page)
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-  await page.screenshot({ path: join(FOLDER, `${picture.name}.png`) })
-  await context.close()
-}
-
-await globalSetup()
-// The playground asks the gateway at its public address.
-const port = String(await freePort())
-const world = await createBrowserWorld({
-  env: { PARLEY_PORT: port, PARLEY_PUBLIC_URL: `http://127.0.0.1:${port}` },
+const { values, positionals } = parseArgs({
+  options: { record: { type: 'boolean', default: false } },
+  allowPositionals: true,
 })
-try {
-  await mkdir(FOLDER, { recursive: true })
-  const made = await furnish(world)
-  for (const picture of PICTURES) await take(world, made, picture)
-} finally {
-  await world.close()
-  await globalTeardown()
+const unknown = positionals.filter((name) => !PICTURES.some((picture) => picture.name === name))
+if (unknown.length > 0) throw new Error(`there is no picture ${unknown.join(', ')}`)
+const wanted = PICTURES.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+
+if (values.record) await recordAll()
+await takeAll()
+
+/** In a world with a real database, gateway and simulated provider. */
+async function recordAll(): Promise<void> {
+  await globalSetup()
+  // The playground asks the gateway at its public address.
+  const port = String(await freePort())
+  const world = await createBrowserWorld({
+    env: { PARLEY_PORT: port, PARLEY_PUBLIC_URL: `http://127.0.0.1:${port}` },
+  })
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      `--host-resolver-rules=MAP ${new URL(ORIGIN).hostname} ${new URL(world.consoleUrl).host}`,
+      `--unsafely-treat-insecure-origin-as-secure=${ORIGIN}`,
+    ],
+  })
+  try {
+    const made = await furnish(world)
+    await sql`update models set enabled = false where owned_by = 'simulator'`.execute(world.store.db)
+    for (const picture of wanted) {
+      const context = await openFor(browser, picture, ORIGIN)
+      await context.addCookies(cookiesOf(made.person))
+      await record(picture, made, context, world.consoleUrl)
+      // What a page asks again at times may be under way.
+      await context.unrouteAll({ behavior: 'ignoreErrors' })
+      await context.close()
+      console.log(`recorded ${picture.name}`)
+    }
+  } finally {
+    await browser.close()
+    await world.close()
+    await globalTeardown()
+  }
+}
+
+function cookiesOf({ cookies }: Person) {
+  return [...cookies].map(([name, value]) => ({ name, value, url: ORIGIN }))
+}
+
+async function record(picture: Picture, made: Furnished, context: BrowserContext, consoleUrl: string): Promise<void> {
+  const answers = await listen(context, consoleUrl)
+  const path = picture.path(made)
+  const at = new Date(Math.floor(Date.now() / 1_000) * 1_000)
+  const page = await context.newPage()
+  await page.clock.setFixedTime(at)
+  await shoot(page, picture, path)
+  await writeRecording(picture.name, { at: at.toISOString(), path, answers, words: [] })
+}
+
+async function takeAll(): Promise<void> {
+  await mkdir(IMAGES, { recursive: true })
+  const server = await openCannedConsole(await copyOfWeb(), {})
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  try {
+    for (const picture of wanted) {
+      const { image, words } = await replay(browser, server.url, picture)
+      await writeFile(join(IMAGES, `${picture.name}.png`), image)
+      await writeRecording(picture.name, { ...(await readRecording(picture.name)), words })
+      console.log(`took docs/images/${picture.name}.png`)
+    }
+  } finally {
+    await browser.close()
+    await server.close()
+  }
 }

@@ -15,6 +15,9 @@ const PREFIXES: Record<string, string> = {
   publisher: '/publishers/$publisher',
   account: '/account',
 }
+const HUGE = { width: 3840, height: 2160 }
+/** More than a hundred characters, and nobody finds the beginning of the next line. */
+const LINE_PX_MAX = 1_200
 /** What is one of many, and so is never empty. */
 export const DETAIL = /\$(?!project|publisher)/
 
@@ -90,7 +93,26 @@ async function checkPage(world: BrowserWorld, page: Page, path: string): Promise
   await world.check(page, isPhone ? { themes: ['dark'], isOnly: true } : {})
   const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   assert.ok(excess <= 0, `${path} is ${excess} px too wide for ${page.viewportSize()?.width} px`)
+  if (!isPhone) await checkHuge(page, path)
 }
+
+/** On a 4K screen lines stay short enough to be read, and nothing is wider than the screen. */
+async function checkHuge(page: Page, path: string): Promise<void> {
+  const before = page.viewportSize()
+  await page.setViewportSize(HUGE)
+  const [excess = 0, longest = 0] = await page.evaluate<number[]>(LINES)
+  assert.ok(excess <= 0, `${path} is ${excess} px too wide for ${HUGE.width} px`)
+  assert.ok(longest <= LINE_PX_MAX, `a line of ${path} is ${longest} px long on a screen of ${HUGE.width} px`)
+  if (before) await page.setViewportSize(before)
+}
+
+/** Runs in the page. */
+const LINES = `[document.documentElement.scrollWidth - innerWidth,
+  Math.max(0, ...[...document.querySelectorAll('main p')].flatMap((text) => {
+    const range = document.createRange()
+    range.selectNodeContents(text)
+    return [...range.getClientRects()].map(({ width }) => Math.round(width))
+  }))]`
 
 export function as(world: BrowserWorld, person: Person) {
   return (viewport?: typeof PHONE) => world.visitAs(person, viewport && { viewport })

@@ -29,7 +29,7 @@ export async function furnishLimits(db: Db, person: Person, projectId: string): 
   await put(`${project}/end-user-limits`, { dayNanos: '250000000', requestsPerMinute: 20 })
   const pairs = await db.selectFrom('key_pairs').select('id').where('project_id', '=', projectId).execute()
   for (const [n, { id }] of pairs.slice(0, 3).entries())
-    await put(`${project}/keys/${id}/limits`, n === 1 ? { monthNanos: '1000000' } : { monthNanos: '40000000000' })
+    await put(`${project}/keys/${id}/limits`, n === 1 ? { monthNanos: '650000000' } : { monthNanos: '40000000000' })
   const ids = await addEndUsers(db, projectId)
   await put(`${project}/end-users/${ids[2]}/limits`, { dayNanos: '2000000000', monthNanos: '20000000000' })
 }

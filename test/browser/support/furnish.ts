@@ -36,6 +36,15 @@ const KEPT_PROJECTS = [
   { name: 'Travel guides', domain: 'travel.example.com' },
 ]
 
+/** What is known of the seeded models, where the seed knows nothing but prices. */
+const MODELS = {
+  'claude-sonnet': { maker: 'anthropic', context: 200_000, answer: 64_000 },
+  'gpt-large': { maker: 'openai', context: 400_000, answer: 128_000 },
+  'gpt-mini': { maker: 'openai', context: 128_000, answer: 16_384 },
+  'gemini-flash': { maker: 'google', context: 1_048_576, answer: 65_536 },
+  'mistral-small': { maker: 'mistral', context: 128_000, answer: 8_192 },
+}
+
 export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   const { db } = world.store
   const person = await newPerson(world, { name: 'Ada Lovelace', email: 'ada@example.com' })
@@ -44,8 +53,10 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   const { projectIds } = await seedCalls(String(world.env.DATABASE_URL), { calls: 6_000, days: DAYS, publisherId })
   const [projectId = ''] = projectIds
   await keepProjects(db, projectIds)
-  for (const { id } of await db.selectFrom('models').select('id').where('owned_by', '=', 'seed').execute()) {
+  for (const [id, { maker, context, answer }] of Object.entries(MODELS)) {
     await addDeployment(world.store, { id, provider: 'simulator' })
+    const figures = { owned_by: maker, context_window: context, max_output_tokens: answer }
+    await db.updateTable('models').set(figures).where('id', '=', id).execute()
   }
   await dressKeys(db, projectId)
   await rewriting(db, (trx) => fillWallet(trx, projectId))

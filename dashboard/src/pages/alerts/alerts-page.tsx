@@ -29,7 +29,7 @@ export function AlertsPage() {
         title="Alerts"
         context={project.name}
         docs="webhooks"
-        description="Owners and admins get an email when something needs them. Your own servers can be told, too."
+        description="Owners and admins get an email when something needs their attention. Your own servers can be told, too."
       />
       {alerts.error && !alerts.data ? (
         <ErrorState error={alerts.error} onRetry={() => void alerts.refetch()} />
@@ -60,7 +60,7 @@ function OpenAlerts({ alerts }: { alerts: Alert[] }) {
         keyOf={({ id }) => id}
         empty={
           <EmptyState icon={BellOff} title="No open alerts">
-            Nothing needs you. Parley looks every minute.
+            Nothing needs your attention. Parley checks every minute.
           </EmptyState>
         }
       />
@@ -76,16 +76,16 @@ function History() {
     <section>
       <h2 className="mb-3 text-base font-semibold">History</h2>
       <DataTable
-        label="Alerts that are over"
+        label="Closed alerts"
         columns={HISTORY}
         rows={history.items}
         keyOf={({ id }) => id}
         skeletonRows={3}
         {...pagingOf(history)}
-        note="Alerts are kept for 90 days after they are over."
+        note="Alerts are kept for 90 days after they close."
         empty={
           <EmptyState icon={HistoryIcon} title="Nothing has happened yet">
-            Alerts are listed here when they are over.
+            Closed alerts are listed here.
           </EmptyState>
         }
       />

@@ -75,7 +75,7 @@ export function EndpointDialog({ endpoint, onClose, onCreated }: EndpointDialogP
           form={form}
           name="url"
           label="URL"
-          hint="With https, on port 443 or 8443 of a public name."
+          hint="HTTPS at a public host name, on port 443 or 8443."
           rules={{ required: 'Enter a URL like https://example.com/webhooks.' }}
         >
           {(field) => <Input {...field} type="url" autoComplete="off" placeholder="https://example.com/webhooks" />}

@@ -165,7 +165,7 @@ function RollDialog({ endpoint, onClose, onRolled }: AboutEndpoint & { onRolled(
   }
   return (
     <ConfirmDialog isOpen onClose={onClose} title="Roll the secret?" verb="Roll secret" look="primary" onConfirm={roll}>
-      You see the new secret once. Requests carry a signature of each for 24 hours, and then only of the new one.
+      You see the new secret once. Requests are signed with both for 24 hours, then only with the new one.
     </ConfirmDialog>
   )
 }
@@ -179,8 +179,8 @@ function DeleteDialog({ endpoint, onClose }: AboutEndpoint) {
   }
   return (
     <ConfirmDialog isOpen onClose={onClose} title="Delete the endpoint?" verb="Delete endpoint" onConfirm={confirm}>
-      <span className="break-all">{endpoint.url}</span> is told nothing more. What waits to be delivered to it, and the
-      list of its deliveries, will be gone.
+      <span className="break-all">{endpoint.url}</span> receives nothing more. Its pending deliveries and their history
+      are deleted.
     </ConfirmDialog>
   )
 }

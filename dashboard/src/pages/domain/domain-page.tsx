@@ -44,7 +44,7 @@ export function DomainPage() {
         docs="console"
         description={
           project.isSandbox
-            ? 'A sandbox has a name of the operator’s, so that your first call does not wait for DNS.'
+            ? 'A sandbox has a name that belongs to the operator, so your first call needs no DNS.'
             : `Where ${project.name} is published. Calls are answered once you have verified that the domain is yours.`
         }
         action={actions}
@@ -111,7 +111,7 @@ function CheckButton({ projectId, isWaiting }: { projectId: string; isWaiting: b
     const onSuccess = ({ state, displayName }: Domain) =>
       state === 'verified'
         ? toast(`${displayName} is verified.`)
-        : toast('No proof was found yet. The page says what the check saw.', 'bad')
+        : toast('Not verified yet. The page says what the check found.', 'bad')
     check.mutate({ params: { project: projectId } }, { onSuccess, onError: toastError })
   }
   return (

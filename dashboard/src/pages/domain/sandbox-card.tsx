@@ -24,7 +24,7 @@ export function SandboxCard() {
           <Link to={`/projects/${project.id}/limits`}>limits and daily budget</Link> are small.
         </li>
         <li>Chat models only. Monetization can be off or in test: no reader ever sees a recommendation.</li>
-        <li>Nothing is published at this name, so secrets for browsers cannot be used here.</li>
+        <li>No site lives at this name, so browser sessions cannot be used here.</li>
         <li>Every account gets one. If you delete it, it is not created again.</li>
         <li>
           To go live, create a project with your own domain, verify it, and put its keys in place of these. Nothing else

@@ -46,7 +46,7 @@ export function EndUsersPage() {
       />
       {search.data ? (
         <DataTable
-          label="End users that were found"
+          label="End users found"
           columns={columns}
           rows={search.data.items}
           keyOf={({ id }) => id}

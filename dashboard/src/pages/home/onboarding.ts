@@ -83,7 +83,7 @@ function ownSteps(onboarding: Onboarding, { canPay }: Payments): Step[] {
     {
       id: 'request',
       title: 'Send your first request',
-      why: 'Paste one command, and watch it arrive here.',
+      why: 'Paste one command, or ask in the playground, and watch it arrive here.',
       isDone: onboarding.isAnswered,
       verb: 'Quick start',
       page: 'quick-start',

@@ -53,9 +53,9 @@ export function UsageFigures({ data, projectId }: { data: Usage | undefined; pro
         {...leading({ outcome: 'failed' })}
       />
       <Figure
-        label="First token"
+        label="First token p50"
         value={now && <Duration ms={now.firstTokenMs.p50} />}
-        note={now?.firstTokenMs.p95 != null && `p50; p95 is ${formatDuration(now.firstTokenMs.p95)}`}
+        note={now?.firstTokenMs.p95 != null && `p95 ${formatDuration(now.firstTokenMs.p95)}`}
         {...trend(({ firstTokenMs }) => firstTokenMs.p50)}
         {...leading()}
       />

@@ -1,5 +1,5 @@
 /**
- * Pictures of the console for looking at: `npm run screenshots -- [--to <folder>] [--empty] [path …]`. Without paths,
+ * Pictures of the console for looking at: `npm run look -- [--to <folder>] [--empty] [path …]`. Without paths,
  * every page. `:project`, `:publisher`, `:conversation`, `:call` and `:failed` in a path stand for those of a publisher
  * who has been at it for weeks, or, with `--empty`, of one who has just begun.
  */
