@@ -29,8 +29,9 @@ export interface ScalePlace {
   requestId: string
   conversation: string
   key: string
-  /** ISO dates: 30 days back, and the day before yesterday. */
+  /** ISO dates: 30 days back, almost a year, and the day before yesterday. */
   monthAgo: string
+  yearAgo: string
   lately: string
 }
 
@@ -98,6 +99,11 @@ export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string][]
   ['recommendations', ({ large }) => `/api/projects/${large}/recommendations`],
   ['advertisers', ({ large }) => `/api/projects/${large}/monetization/catalogue?name=shop`],
   ['categories of offers', ({ large }) => `/api/projects/${large}/monetization/categories`],
+  ['earnings', ({ large }) => `/api/projects/${large}/earnings`],
+  ['earnings of a year', ({ large, yearAgo }) => `/api/projects/${large}/earnings?from=${yearAgo}`],
+  ['clicks', ({ large }) => `/api/projects/${large}/clicks`],
+  ['clicks of a verdict', ({ large }) => `/api/projects/${large}/clicks?verdict=too_old`],
+  ['clicks of a state', ({ large }) => `/api/projects/${large}/clicks?state=reversed`],
   ['project settings', ({ large }) => `/api/projects/${large}/settings`],
   ['what calls can be filtered by', ({ large }) => `/api/projects/${large}/call-filters`],
 ]
@@ -171,6 +177,7 @@ async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace
     conversation: String(call.conversation_id),
     key: call.key_pair_id,
     monthAgo: daysAgo(30),
+    yearAgo: daysAgo(360),
     lately: daysAgo(2),
   }
 }
