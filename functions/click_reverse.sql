@@ -25,7 +25,11 @@ begin
     perform ledger_transfer(gen_random_uuid(), '00000000-0000-0000-0000-000000000004', k.advertiser_id,
       k.price_nanos - k.share_nanos, 'reversal', 'click-fee-reversal:' || click, why, null);
   end if;
+  update earnings e set taken_back_nanos = e.taken_back_nanos + k.share_nanos,
+      released_nanos = e.released_nanos - case k.state when 'released' then k.share_nanos else 0 end
+    where e.project_id = k.project_id;
   update clicks c set state = 'reversed' where c.id = click;
+  perform clicks_count(array[click], -1);
   return true;
 end $$;
 

@@ -6,7 +6,7 @@
 -- other in a circle. Runs with its owner's rights, because a gateway itself may move no money.
 create or replace function clicks_apply(asked json) returns table (click_id uuid, decided text) language plpgsql
 security definer set search_path = public, pg_temp as $$
-declare batch asked_click[]; payable asked_click[]; c asked_click;
+declare batch asked_click[]; payable asked_click[]; c asked_click; written uuid[] := '{}';
 begin
   select array_agg((n.id, n.fee_id, n.verdict, decode(n.network_tag, 'hex'), (time_of_id(n.id) at time zone 'utc')::date,
       r.id, r.project_id, r.advertiser_id, r.campaign_id, r.offer_id, r.price_nanos)::asked_click order by n.id)
@@ -35,9 +35,11 @@ begin
     if not found then
       decided := case when c.verdict = 'valid' then clicks_decide(c) else c.verdict end;
       perform clicks_write(c, decided);
+      written := written || c.id;
     end if;
     return next;
   end loop;
+  perform clicks_count(written, 1);
 end $$;
 
 revoke execute on function clicks_apply from public;

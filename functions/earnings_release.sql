@@ -19,6 +19,7 @@ begin
     if p.amount > 0 then
       perform ledger_transfer(id, earnings_account(p.project_id), p.project_id, p.amount, 'ad_revenue', 'earnings:' || id,
         p.clicks || case p.clicks when 1 then ' click' else ' clicks' end, null) from gen_random_uuid() id;
+      update earnings e set released_nanos = e.released_nanos + p.amount where e.project_id = p.project_id;
     end if;
   end loop;
   return released;

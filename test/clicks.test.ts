@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { clickNetworkOf } from '../src/rules/clicks/networks.ts'
-import { CLICK_VERDICTS, judgeClick, type ClickFacts, type ClickVerdict } from '../src/rules/clicks/verdict.ts'
+import { STATES, VERDICTS } from '../dashboard/src/pages/earnings/verdicts.ts'
+import { CLICK_STATES } from '../src/rules/clicks/earnings.ts'
+import {
+  CLICK_VERDICTS,
+  judgeClick,
+  VERDICT_LABELS,
+  type ClickFacts,
+  type ClickVerdict,
+} from '../src/rules/clicks/verdict.ts'
 import { CLICK_SEQUENCES, factsOf, VERDICTS_OF_LEDGER, type ClickSequence } from './corpora/clicks/sequences.ts'
 
 /** The corpus of clicks: what each is without the ledger, and that it is worth the name. */
@@ -173,4 +181,10 @@ test('judging takes microseconds, also with user agents that were never seen', (
     return { ...person, headers: { ...person.headers, 'user-agent': `${String(person.headers['user-agent'])} A/${n}` } }
   })
   assert.ok(unseen < 200, `${unseen} µs for one that was never seen`)
+})
+
+test('the list of clicks can be filtered by every verdict, named as everywhere else, and by every state', () => {
+  const labels = Object.entries(VERDICT_LABELS).map(([verdict, { label }]) => [verdict, label])
+  assert.deepEqual(Object.entries(VERDICTS), labels)
+  assert.deepEqual(Object.keys(STATES).toSorted(), CLICK_STATES.toSorted())
 })

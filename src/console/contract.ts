@@ -6,6 +6,7 @@ import { browserSessions } from './contract/browser-sessions.ts'
 import { calls } from './contract/calls.ts'
 import { conversations } from './contract/conversations.ts'
 import { domains } from './contract/domains.ts'
+import { earnings } from './contract/earnings.ts'
 import { endUsers } from './contract/end-users.ts'
 import type { Entry } from './contract/fields.ts'
 import { home } from './contract/home.ts'
@@ -48,6 +49,7 @@ export const contract = {
   ...wallet,
   ...alerts,
   ...monetization,
+  ...earnings,
   ...projectSettings,
 }
 

@@ -214,6 +214,16 @@ export interface Charges {
   settled_at: Generated<Date>
 }
 
+export interface ClickDays {
+  project_id: string
+  day: Date
+  verdict: string
+  clicks: bigint
+  share_nanos: bigint
+  taken_back: bigint
+  taken_back_nanos: bigint
+}
+
 export interface ClickSalts {
   day: Date
   salt: Buffer
@@ -252,6 +262,8 @@ export interface ConversationSums {
   input_tokens: bigint
   output_tokens: bigint
   charged_nanos: bigint
+  clicks: Generated<number>
+  earned_nanos: Generated<bigint>
 }
 
 export interface Conversations {
@@ -324,6 +336,8 @@ export interface Earnings {
   account_id: string
   share_bps: Generated<number>
   pending_nanos: Generated<bigint>
+  released_nanos: Generated<bigint>
+  taken_back_nanos: Generated<bigint>
 }
 
 export interface EndUserDays {
@@ -755,6 +769,16 @@ export interface Publishers {
   trial_credit_nanos: Generated<bigint>
 }
 
+export interface RecommendationDays {
+  project_id: string
+  day: Date
+  advertiser_id: string
+  category: string
+  shown: bigint
+  clicks: bigint
+  earned_nanos: bigint
+}
+
 export interface RecommendationOutcomes {
   project_id: string
   hour: Date
@@ -1077,6 +1101,7 @@ export interface Database {
   campaigns: Campaigns
   catalogue_version: CatalogueVersion
   charges: Charges
+  click_days: ClickDays
   click_salts: ClickSalts
   clicks: Clicks
   conversation_restraints: ConversationRestraints
@@ -1120,6 +1145,7 @@ export interface Database {
   providers: Providers
   public_figures: PublicFigures
   publishers: Publishers
+  recommendation_days: RecommendationDays
   recommendation_outcomes: RecommendationOutcomes
   recommendation_switch: RecommendationSwitch
   recommendations: Recommendations

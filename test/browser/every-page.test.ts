@@ -16,7 +16,7 @@ test('every page with weeks of data in it is accessible in both themes, wide and
   const { person, projectId, conversationId, callId, failedCallId } = busy
   const places = { project: projectId, publisher: person.publisherId, conversation: conversationId, call: callId }
   const pages = await registeredPages()
-  assert.equal(pages.length, 24)
+  assert.equal(pages.length, 26)
   const failed = placed('/projects/$project/calls/$call', { ...places, call: failedCallId })
   await checkAll(world, [...pages.map((page) => placed(page, places)), failed], as(world, person))
 })

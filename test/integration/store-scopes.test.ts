@@ -29,6 +29,8 @@ import * as keyPairs from '../../src/store/projects/key-pairs.ts'
 import { insertKeyPair, listKeyPairs } from '../../src/store/projects/keys.ts'
 import * as members from '../../src/store/accounts/members.ts'
 import { insertPrice, upsertModel } from '../../src/store/catalogue/models.ts'
+import * as clickPages from '../../src/store/recommendations/click-pages.ts'
+import * as earnings from '../../src/store/recommendations/earnings.ts'
 import * as monetization from '../../src/store/recommendations/monetization.ts'
 import { findPaid, findPayment, listPayments, listTopUps, markPaid } from '../../src/store/billing/payments.ts'
 import { lockPlaygroundKey, upsertPlaygroundKey } from '../../src/store/projects/playground-keys.ts'
@@ -148,6 +150,7 @@ async function answerOf(read: Read, its: Site, other: Site): Promise<unknown> {
 }
 
 const EVER = new Date(0)
+const DAYS = { from: EVER, to: new Date('2100-01-01') }
 const span = (site: Site, every: 'hour' | 'day') => {
   return { projectIds: [site.projectId], from: EVER, to: new Date('2100-01-01'), every }
 }
@@ -271,6 +274,22 @@ const READS: Record<string, Read> = {
   listRecommendations: (db, { projectId }) => recommendations.listRecommendations(db, projectId, { most: 10 }),
   findRecommendationsOfCalls: (db, its, other) =>
     recommendations.findRecommendationsOfCalls(db, its.projectId, [its.callId, other.callId]),
+  listClicks: (db, { projectId }) => clickPages.listClicks(db, projectId, { filters: {}, most: 10 }),
+  findClick: async (db, its, other) => {
+    const rows = await db.selectFrom('clicks').select(['id', 'project_id']).orderBy('id').execute()
+    return both(its, other, async ({ projectId }) => {
+      const id = rows.find((row) => row.project_id === projectId)?.id ?? uuidv7()
+      return clickPages.findClick(db, its.projectId, id)
+    })
+  },
+  findClicksOn: (db, its, other) =>
+    clickPages.findClicksOn(db, its.projectId, [its.recommendationId, other.recommendationId]),
+  findEarnings: (db, { projectId }) => earnings.findEarnings(db, projectId),
+  findDueEarnings: (db, { projectId }) => earnings.findDueEarnings(db, projectId),
+  sumClicksByVerdict: (db, { projectId }) => earnings.sumClicksByVerdict(db, { projectId, ...DAYS }),
+  sumEarnedByDay: (db, { projectId }) => earnings.sumEarnedByDay(db, { projectId, ...DAYS }),
+  listTopAdvertisers: (db, { projectId }) => earnings.listTopAdvertisers(db, { projectId, ...DAYS }, 10),
+  listEarningCategories: (db, { projectId }) => earnings.listEarningCategories(db, { projectId, ...DAYS }, 10),
   sumOutcomes: (db, { projectId }) => recommendations.sumOutcomes(db, projectId, EVER),
   listLatestReplies: (db, { projectId }) => recommendations.listLatestReplies(db, projectId, 1_000),
   sumAnomalies: (db, { projectId }) => sumAnomalies(db, { sinceMs: 3_600_000, projectId }),

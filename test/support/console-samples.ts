@@ -18,6 +18,8 @@ import { insertCard } from '../../src/store/billing/top-ups/wallet-cards.ts'
 import { addOutcomes } from '../../src/store/recommendations/records.ts'
 import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
+import { applyClicks } from '../../src/store/recommendations/clicks.ts'
+import { clickOn } from './clicks.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addSettledCall } from './ledger.ts'
 import { addSavedPrompt } from './saved-prompts.ts'
@@ -172,6 +174,9 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/monetization/catalogue': {},
   'GET /api/projects/:project/monetization/categories': {},
   'GET /api/projects/:project/recommendations': {},
+  'GET /api/projects/:project/earnings': {},
+  'GET /api/projects/:project/clicks': {},
+  'GET /api/projects/:project/clicks/:click': { params: { click: 'click' } },
   'GET /api/projects/:project/settings': {},
   'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
   'DELETE /api/projects/:project': { body: { leavesCredit: true } },
@@ -229,7 +234,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
   await addSettledCall(db, { id: call, projectId: project, keyPairId: key.id })
   await credit(world.store, project, 1_000_000_000n)
   const conversation = `talk-${project}`
-  await addTraces(db, project, call, conversation)
+  const click = await addTraces(db, project, call, conversation)
   await addRefusedRequests(db, [refusalOf({ projectId: project, keyPairId: key.id })])
   const endUser = await addEndUser(db, project)
   const browserSession = await addBrowserSession(db, { projectId: project, keyPairId: key.id }, { endUserId: endUser })
@@ -241,6 +246,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     publisher,
     project,
     call,
+    click,
     conversation,
     endUser,
     browserSession,
@@ -305,7 +311,7 @@ async function addSavedCard(db: Db, projectId: string): Promise<string> {
 }
 
 /** What a call leaves behind, beside its charge. */
-async function addTraces(db: Db, projectId: string, callId: string, conversation: string): Promise<void> {
+async function addTraces(db: Db, projectId: string, callId: string, conversation: string): Promise<string> {
   await recordTurn(db, {
     conversation: { projectId, id: conversation },
     callId,
@@ -316,12 +322,16 @@ async function addTraces(db: Db, projectId: string, callId: string, conversation
   await insertMetadata(db, [{ ...sent, pairs: [{ key: 'plan', value: 'free' }] }])
   await countIgnoredFields(db, [{ projectId, name: 'reasoning_efort', times: 12, lastAt: new Date() }])
   await addAdvertiser(db)
-  await addRecommendation(db, { id: uuidv7(), projectId, callId, advertiserId: ADVERTISER })
+  const recommendationId = uuidv7()
+  await addRecommendation(db, { id: recommendationId, projectId, callId, advertiserId: ADVERTISER })
+  const click = clickOn(recommendationId, { verdict: 'bot' })
+  await applyClicks(db, [click])
   const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS)
   await addOutcomes(db, [
     { projectId, hour, outcome: 'served', calls: 2 },
     { projectId, hour, outcome: 'no_match', calls: 5 },
   ])
+  return click.id
 }
 
 async function addEndUser(db: Db, projectId: string): Promise<string> {

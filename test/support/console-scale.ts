@@ -32,8 +32,9 @@ export interface ScalePlace {
   endUser: string
   /** A webhook's. */
   endpoint: string
-  /** ISO dates: 30 days back, and the day before yesterday. */
+  /** ISO dates: 30 days back, almost a year, and the day before yesterday. */
   monthAgo: string
+  yearAgo: string
   lately: string
 }
 
@@ -101,6 +102,11 @@ export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string, b
   ['recommendations', ({ large }) => `/api/projects/${large}/recommendations`],
   ['advertisers', ({ large }) => `/api/projects/${large}/monetization/catalogue?name=shop`],
   ['categories of offers', ({ large }) => `/api/projects/${large}/monetization/categories`],
+  ['earnings', ({ large }) => `/api/projects/${large}/earnings`],
+  ['earnings of a year', ({ large, yearAgo }) => `/api/projects/${large}/earnings?from=${yearAgo}`],
+  ['clicks', ({ large }) => `/api/projects/${large}/clicks`],
+  ['clicks of a verdict', ({ large }) => `/api/projects/${large}/clicks?verdict=too_old`],
+  ['clicks of a state', ({ large }) => `/api/projects/${large}/clicks?state=reversed`],
   ['project settings', ({ large }) => `/api/projects/${large}/settings`],
   ['alerts', ({ large }) => `/api/projects/${large}/alerts`],
   ['closed alerts', ({ large }) => `/api/projects/${large}/alert-history`],
@@ -217,6 +223,7 @@ async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace
     endUser: await idOf('end_users'),
     endpoint: await idOf('webhook_endpoints'),
     monthAgo: daysAgo(30),
+    yearAgo: daysAgo(360),
     lately: daysAgo(2),
   }
 }

@@ -256,13 +256,27 @@ async function insertLimits(db: Db, { publisherId, projectId, endUserId: id, cou
 async function insertRecommendations(db: Db, site: Site): Promise<void> {
   const { projectId, callId, recommendationId, count } = site
   await addRecommendation(db, { id: recommendationId, projectId, callId, advertiserId: uuidv7() })
-  await click(db, recommendationId, { verdict: 'bot' })
+  for (let n = 0; n < count; n++) await click(db, recommendationId, { verdict: 'bot' })
+  await insertPaidClick(db, site)
   await sql`select earnings_account(${projectId})`.execute(db)
+  await sql`update earnings set released_nanos = ${count} where project_id = ${projectId}`.execute(db)
   await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
   const conversation = { projectId, digest: SHARED.digest }
   if (count > 1) await noteSensitive(db, [conversation])
   else await countTurns(db, [conversation])
   await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
+}
+
+/** Without the money that it would have moved: its advertiser is nobody's. */
+async function insertPaidClick(db: Db, { projectId, recommendationId, count }: Site): Promise<void> {
+  const id = uuidv7()
+  const others = { advertiser_id: uuidv7(), campaign_id: uuidv7(), offer_id: uuidv7() }
+  const paid = { verdict: 'valid', price_nanos: BigInt(count), share_nanos: BigInt(count), state: 'pending' }
+  await db
+    .insertInto('clicks')
+    .values({ id, project_id: projectId, recommendation_id: recommendationId, ...others, ...paid })
+    .execute()
+  await sql`select clicks_count(array[${id}]::uuid[], 1)`.execute(db)
 }
 
 /** As a turn of a conversation records it. */

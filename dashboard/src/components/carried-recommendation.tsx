@@ -7,6 +7,7 @@ export type Carried = NonNullable<Reply<'GET /api/projects/:project/calls/:call'
 /** What stood under a reply. In a frame of its own and named as what it is: no model wrote it. */
 export function CarriedRecommendation({ carried }: { carried: Carried }) {
   const { headline, advertiser, label } = carried
+  const paid = carried.clicks.find(({ state }) => state === 'pending' || state === 'released')
   return (
     <div
       role="note"
@@ -27,6 +28,11 @@ export function CarriedRecommendation({ carried }: { carried: Carried }) {
         <span>
           <Money nanos={carried.priceNanos} isCoarse /> per click
         </span>
+        {paid && (
+          <span className="text-earn">
+            Clicked: earned <Money nanos={paid.shareNanos} />
+          </span>
+        )}
       </p>
     </div>
   )

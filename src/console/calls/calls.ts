@@ -24,9 +24,8 @@ import { findMetadata } from '../../store/calls/metadata.ts'
 import type { Db } from '../../store/database.ts'
 import { findReceipt } from '../../store/billing/receipts.ts'
 import { listGroupNames, listUsedModels } from '../../store/billing/usage.ts'
-import { findRecommendationsOfCalls } from '../../store/recommendations/reports.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-import { carriedOf } from '../recommendation-views.ts'
+import { carriedOf, findCarried } from '../recommendation-views.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -57,11 +56,11 @@ export function callRoutes(app: FastifyInstance, world: World): void {
     if (!receipt || receipt.projectId !== project.id) throw notThere('call')
     const metadata = await findMetadata(db, project.id, [receipt.callId])
     const detail = await detailOf(db, receipt, await listGroupNames(db, 'key', [project.id]))
-    const recommendations = await findRecommendationsOfCalls(db, project.id, [receipt.callId])
+    const carried = await findCarried(db, project.id, [receipt.callId])
     return {
       ...detail,
       metadata: metadata.get(receipt.callId) ?? [],
-      recommendation: carriedOf(recommendations.get(receipt.callId)),
+      recommendation: carriedOf(carried.get(receipt.callId)),
     }
   })
 

@@ -19,8 +19,7 @@ import {
 } from '../../store/calls/conversation-pages.ts'
 import type { Db } from '../../store/database.ts'
 import { findProject } from '../../store/projects/projects.ts'
-import { findRecommendationsOfCalls, type RecommendationRow } from '../../store/recommendations/reports.ts'
-import { carriedOf } from '../recommendation-views.ts'
+import { carriedOf, findCarried, type Carried } from '../recommendation-views.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -52,7 +51,7 @@ export function conversationRoutes(app: FastifyInstance, world: World): void {
     const calls = await listCallsOfMessages(db, project.id, [...new Set(shown.map(({ callId }) => callId))])
     const next = rows.length > query.limit ? String(shown.at(-1)?.seq) : null
     const replies = repliesIn(rows)
-    const carried = await findRecommendationsOfCalls(db, project.id, [...replies.keys()])
+    const carried = await findCarried(db, project.id, [...replies.keys()])
     const under = (row: MessageRow) => (replies.get(row.callId) === row ? carried.get(row.callId) : undefined)
     return { items: shown.map((row) => messageOf(row, calls.get(row.callId), under(row))), next }
   })
@@ -170,6 +169,8 @@ function viewOf(row: ConversationRow) {
     inputTokens: row.inputTokens,
     outputTokens: row.outputTokens,
     chargedNanos: row.charged,
+    paidClicks: row.clicks,
+    earnedNanos: row.earned,
   }
 }
 
@@ -179,7 +180,7 @@ function repliesIn(rows: readonly MessageRow[]): ReadonlyMap<string, MessageRow>
   return new Map([...last].filter(([, { role }]) => role === 'assistant'))
 }
 
-function messageOf(row: MessageRow, call: CallOfMessage | undefined, carried: RecommendationRow | undefined) {
+function messageOf(row: MessageRow, call: CallOfMessage | undefined, carried: Carried | undefined) {
   return {
     seq: row.seq,
     role: row.role,

@@ -21,6 +21,9 @@ const conversation = z.object({
   inputTokens: amount.nullable(),
   outputTokens: amount.nullable(),
   chargedNanos: amount.nullable(),
+  /** On recommendations in it, and not taken back; and what they earned. */
+  paidClicks: z.number().int(),
+  earnedNanos: amount,
 })
 
 const part = z.discriminatedUnion('kind', [

@@ -4,6 +4,7 @@ import { RECOMMENDATION_OUTCOMES } from '../../rules/recommendations/matching.ts
 import { categoriesOf, MATCHER_STANDINGS, topicsOf } from '../../rules/recommendations/monetization.ts'
 import { OUTCOME_KINDS } from '../../rules/recommendations/outcome-labels.ts'
 import { labelOf } from '../../rules/recommendations/block.ts'
+import { clickUnder } from './earnings.ts'
 import { after, amount, done, entries, id, limit, page, time } from './fields.ts'
 
 const mode = z.enum(['off', 'test', 'on'])
@@ -90,6 +91,8 @@ export const carried = z.object({
   /** What a click costs the advertiser. */
   priceNanos: amount,
   state: z.enum(['delivered', 'test']),
+  /** On its link: the paid one first, then the newest of the others. */
+  clicks: z.array(clickUnder),
 })
 
 export const monetization = entries({

@@ -78,7 +78,7 @@ function isDomainBlocked(host: string, { domains }: Blocks): boolean {
 }
 
 /** "Apparel" blocks "Apparel > Shoes" and not "Apparel care". */
-function isCategoryBlocked(category: string, { categories }: Blocks): boolean {
+export function isCategoryBlocked(category: string, { categories }: Pick<Blocks, 'categories'>): boolean {
   if (categories.length === 0) return false
   const path = pathOf(category)
   return categories.some((blocked) => path === blocked || path.startsWith(`${blocked} > `))

@@ -18,6 +18,9 @@ export interface ConversationRow {
   inputTokens: bigint | null
   outputTokens: bigint | null
   charged: bigint | null
+  /** Paid clicks on its recommendations, and what they earned. */
+  clicks: number
+  earned: bigint
 }
 
 export const MESSAGES_COUNTED = 1_000
@@ -74,7 +77,11 @@ function describe(from: RawBuilder<unknown>) {
   return sql<ConversationRow>`
     select c.id, c.created_at as "createdAt", c.last_call_at as "lastCallAt",
       (extract(epoch from c.last_call_at) * 1000000)::int8 as "lastCallUs", c.calls, first.opening, counted.messages,
-      s.input_tokens as "inputTokens", s.output_tokens as "outputTokens", s.charged_nanos as charged
+      -- A click may be counted before the call that it belongs to.
+      case when s.calls > 0 then s.input_tokens end as "inputTokens",
+      case when s.calls > 0 then s.output_tokens end as "outputTokens",
+      case when s.calls > 0 then s.charged_nanos end as charged,
+      coalesce(s.clicks, 0) as clicks, coalesce(s.earned_nanos, 0)::int8 as earned
     from (${from}) c
       left join conversation_sums s on s.project_id = c.project_id and s.conversation_id = c.id
       left join lateral (

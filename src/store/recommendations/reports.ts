@@ -72,10 +72,13 @@ export async function sumOutcomes(
   db: Db,
   projectId: string,
   from: Date,
+  to?: Date,
 ): Promise<{ outcome: string; calls: bigint }[]> {
   const { rows } = await sql<{ outcome: string; calls: bigint }>`
     select outcome, sum(calls)::int8 as calls from recommendation_outcomes
-    where project_id = ${projectId} and hour >= ${from} group by outcome order by calls desc, outcome`.execute(db)
+    where project_id = ${projectId} and hour >= ${from} and hour < ${to ?? 'infinity'} group by outcome order by calls desc, outcome`.execute(
+    db,
+  )
   return rows
 }
 

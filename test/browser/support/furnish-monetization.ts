@@ -8,6 +8,7 @@ import {
   setRecommendationStates,
 } from '../../../src/store/recommendations/records.ts'
 import { HOUR_MS } from '../../../src/rules/durations.ts'
+import { furnishEarnings } from './furnish-earnings.ts'
 import { addMatcher, addOffer, type AddedOffer } from '../../support/catalogue.ts'
 
 /** Two weeks of recommendations on a site about cooking. */
@@ -83,6 +84,7 @@ export async function furnishMonetization(db: Db, projectId: string): Promise<vo
     .execute()
   await addOutcomes(db, [...countsOf(projectId)])
   await recommend(db, projectId, offers)
+  await furnishEarnings(db, projectId, offers)
 }
 
 function* countsOf(projectId: string) {

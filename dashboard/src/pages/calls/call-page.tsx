@@ -17,6 +17,7 @@ import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import { TOKEN_CLASSES } from '../../token-classes.ts'
 import { CallStatus } from './call-status.tsx'
+import { ClicksUnder } from './clicks-under.tsx'
 import { linesToCharge, savingsOf, type CallDetail, type CostLine } from './cost-lines.ts'
 import { MetadataCard } from './metadata-card.tsx'
 import { Waterfall } from './waterfall.tsx'
@@ -172,6 +173,9 @@ function RecommendationCard({ carried, projectId }: { carried: Carried; projectI
         </Fact>
         <Fact label="State">
           <CarriedState state={carried.state} />
+        </Fact>
+        <Fact label="Clicks">
+          <ClicksUnder clicks={carried.clicks} projectId={projectId} />
         </Fact>
       </dl>
     </Card>

@@ -17,7 +17,9 @@ import { toast } from '../../components/toast.tsx'
 import { formatCounted } from '../../formats.ts'
 import { useApi, useApiList, type List } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { netOf } from '../earnings/net.ts'
 import { Count } from '../usage/count.tsx'
+import { hasEarned } from './earned.ts'
 import { MessageView, type Message } from './message.tsx'
 import { useDeletion } from './use-deletion.ts'
 
@@ -127,6 +129,7 @@ function Facts({ conversation }: { conversation: Conversation | undefined }) {
       <Fact label="Cost" of={conversation}>
         {chargedNanos == null ? <NotCounted /> : <Money nanos={chargedNanos} />}
       </Fact>
+      {conversation && hasEarned(conversation) && <Earned conversation={conversation} />}
       <Fact label="Calls" of={conversation}>
         <Count of={conversation?.calls ?? 0} />
       </Fact>
@@ -140,6 +143,22 @@ function Facts({ conversation }: { conversation: Conversation | undefined }) {
         <Time iso={conversation?.lastCallAt} as="age" />
       </Fact>
     </dl>
+  )
+}
+
+/** What clicks on its recommendations earned, and what it costs after that. */
+function Earned({ conversation }: { conversation: Conversation }) {
+  const { chargedNanos, earnedNanos, paidClicks } = conversation
+  const net = chargedNanos === null ? undefined : netOf({ costNanos: chargedNanos, earnedNanos })
+  return (
+    <>
+      <Fact label={`Earned by ${formatCounted(paidClicks, 'click')}`} of={conversation}>
+        <Money nanos={earnedNanos} className="text-earn" />
+      </Fact>
+      <Fact label={net?.label ?? 'Net cost'} of={conversation}>
+        {net ? <Money nanos={net.nanos} /> : <NotCounted />}
+      </Fact>
+    </>
   )
 }
 

@@ -12,7 +12,9 @@ import { useFilters } from '../../filters.ts'
 import { formatCount, formatCountExactly } from '../../formats.ts'
 import { pagingOf, useApi, useApiList } from '../../queries.ts'
 import { useProject } from '../../session.ts'
+import { netOf } from '../earnings/net.ts'
 import { Count } from '../usage/count.tsx'
+import { hasEarned } from './earned.ts'
 import { MessageSearch } from './message-search.tsx'
 
 type Conversation = Item<'GET /api/projects/:project/conversations'>
@@ -40,7 +42,7 @@ export function ConversationsPage() {
         </FilterBar>
         <DataTable
           label="Conversations"
-          columns={columnsFor(pathOf)}
+          columns={columnsFor(pathOf, list.items?.some(hasEarned) ?? false)}
           rows={list.items}
           keyOf={({ id }) => id}
           {...pagingOf(list)}
@@ -75,7 +77,8 @@ function SettingsLink({ projectId }: { projectId: string }) {
   )
 }
 
-function columnsFor(pathOf: (row: Conversation) => string): Column<Conversation>[] {
+/** What was earned has columns where any of these conversations earned something. */
+function columnsFor(pathOf: (row: Conversation) => string, withEarnings: boolean): Column<Conversation>[] {
   return [
     { label: 'Conversation', isTitle: true, cell: (row) => <Title row={row} to={pathOf(row)} /> },
     {
@@ -98,6 +101,7 @@ function columnsFor(pathOf: (row: Conversation) => string): Column<Conversation>
           <Money nanos={chargedNanos} decimals={decimals} />
         ),
     },
+    ...(withEarnings ? earningColumns : []),
     {
       label: 'Last activity',
       align: 'right',
@@ -105,6 +109,25 @@ function columnsFor(pathOf: (row: Conversation) => string): Column<Conversation>
       cell: ({ lastCallAt }) => <Time iso={lastCallAt} as="age" />,
     },
   ]
+}
+
+const earningColumns: Column<Conversation>[] = [
+  {
+    label: 'Earned',
+    align: 'right',
+    width: 'w-28',
+    amountOf: ({ earnedNanos }) => earnedNanos,
+    cell: (row, decimals) =>
+      hasEarned(row) ? <Money nanos={row.earnedNanos} decimals={decimals} className="text-earn" /> : <Nothing />,
+  },
+  { label: 'Net', align: 'right', width: 'w-28', cell: (row) => <Net row={row} /> },
+]
+
+/** A gain has a plus: all else is a cost. */
+function Net({ row: { chargedNanos, earnedNanos } }: { row: Conversation }) {
+  if (chargedNanos === null) return <Nothing label="not counted yet" />
+  const { label, nanos } = netOf({ costNanos: chargedNanos, earnedNanos })
+  return <Money nanos={nanos} sign={label === 'Net gain'} className={label === 'Net gain' ? 'text-earn' : ''} />
 }
 
 function Title({ row, to }: { row: Conversation; to: string }) {

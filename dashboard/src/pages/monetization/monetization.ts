@@ -9,4 +9,5 @@ export const CHANGED = [
   'GET /api/projects/:project/monetization',
   'GET /api/projects/:project/monetization/preview',
   'GET /api/projects/:project/recommendations',
+  'GET /api/projects/:project/earnings',
 ] as const satisfies `GET ${string}`[]

@@ -1,11 +1,17 @@
 import { useState } from 'react'
 import { Input } from '../../components/input.tsx'
-import { Select } from '../../components/select.tsx'
+import { Select, type Option } from '../../components/select.tsx'
 import { DAY_MS } from '../../durations.ts'
 import { isoDate, RANGE_OPTIONS, rangeOf, type RangeFilters } from './ranges.ts'
 
+export interface RangeFilterProps {
+  filters: RangeFilters
+  onChange(changes: RangeFilters): void
+  options?: Option[]
+}
+
 /** A named range, or two dates. Days are days in UTC, and say so. */
-export function RangeFilter({ filters, onChange }: { filters: RangeFilters; onChange(changes: RangeFilters): void }) {
+export function RangeFilter({ filters, onChange, options = RANGE_OPTIONS }: RangeFilterProps) {
   const range = rangeOf(filters)
   const choose = (next: string) =>
     onChange(
@@ -20,7 +26,7 @@ export function RangeFilter({ filters, onChange }: { filters: RangeFilters; onCh
         aria-label="Time range"
         value={range}
         onChange={(event) => choose(event.target.value)}
-        options={RANGE_OPTIONS}
+        options={options}
       />
       {range === 'custom' && (
         <span className="flex items-center gap-1.5 text-sm text-muted">

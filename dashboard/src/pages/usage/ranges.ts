@@ -20,6 +20,9 @@ export const RANGE_OPTIONS: Option[] = [
   { value: 'custom', label: 'Choose dates' },
 ]
 
+/** Where only days are counted. */
+export const RANGES_BY_DAY = RANGE_OPTIONS.filter(({ value }) => RANGES[value]?.every !== 'hour')
+
 export interface Span {
   from: string
   to?: string

@@ -2,6 +2,7 @@ import type { Replies } from '../canned-console.ts'
 import { ACCOUNT } from './account.ts'
 import { ALERTS } from './alerts.ts'
 import { CALLS } from './calls.ts'
+import { EARNINGS } from './earnings.ts'
 import { LIMITS } from './limits.ts'
 import { MONETIZATION } from './monetization.ts'
 import { MONEY } from './money.ts'
@@ -17,5 +18,6 @@ export const REPLIES: Replies = {
   ...MONEY,
   ...LIMITS,
   ...MONETIZATION,
+  ...EARNINGS,
   ...ALERTS,
 }

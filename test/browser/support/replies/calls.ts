@@ -1,5 +1,6 @@
 import { wordsOf } from '../../../../src/rules/calls/call-labels.ts'
 import { CALL_OUTCOMES } from '../../../../src/rules/billing/charging.ts'
+import { VERDICT_LABELS } from '../../../../src/rules/clicks/verdict.ts'
 import type { Given, Replies } from '../canned-console.ts'
 import { ago, CALL, CONVERSATION, id } from './ids.ts'
 
@@ -66,7 +67,27 @@ export const COMPLETED: CallDetail = {
     { key: 'order', value: 'A-1017' },
     { key: 'plan', value: 'free' },
   ],
-  recommendation: carried({ state: 'delivered' }),
+  recommendation: carried({
+    state: 'delivered',
+    clicks: [
+      {
+        id: id(972),
+        at: ago({ minutes: 1 }),
+        verdict: 'valid',
+        label: VERDICT_LABELS.valid.label,
+        shareNanos: 128_800_000n,
+        state: 'pending',
+      },
+      {
+        id: id(973),
+        at: ago({ seconds: 50 }),
+        verdict: 'previewer',
+        label: VERDICT_LABELS.previewer.label,
+        shareNanos: 0n,
+        state: 'unpaid',
+      },
+    ],
+  }),
 }
 
 /** Charged less than it was worth, from a deleted key, and corrected later. */
@@ -127,6 +148,7 @@ function carried(more: Partial<Carried>): Carried {
     relevance: 0.731,
     priceNanos: 184_000_001n,
     state: 'test',
+    clicks: [],
     ...more,
   }
 }
@@ -164,7 +186,20 @@ const MESSAGES: Message[] = [
     parts: text('**Rice** and [beans](https://beans.example.com).'),
     toolCalls: [{ id: 'tool-1', name: 'weigh', arguments: '{"grams":250}' }],
     call: CALL_OF_REPLY,
-    recommendation: carried({ priceNanos: 4_000_000n }),
+    recommendation: carried({
+      priceNanos: 4_000_000n,
+      state: 'delivered',
+      clicks: [
+        {
+          id: id(971),
+          at: ago({ hours: 1, minutes: 11 }),
+          verdict: 'valid',
+          label: VERDICT_LABELS.valid.label,
+          shareNanos: 2_800_000n,
+          state: 'pending',
+        },
+      ],
+    }),
   }),
   message(4n, 'tool', { parts: text('250 g'), toolCallId: 'tool-1' }),
   message(5n, 'assistant', {
@@ -186,6 +221,8 @@ export const TALK: Given<'GET /api/projects/:project/conversations/:conversation
   inputTokens: 12_345n,
   outputTokens: 6_789n,
   chargedNanos: 3_210_000n,
+  paidClicks: 1,
+  earnedNanos: 2_800_000n,
   contentRetentionDays: 45,
 }
 
@@ -270,6 +307,8 @@ export const CALLS: Replies = {
               calls: 199,
               lastCallAt: ago({ days: 2 }),
               chargedNanos: 9_870_000_000n,
+              paidClicks: 0,
+              earnedNanos: 0n,
             },
             {
               ...TALK,
@@ -281,6 +320,8 @@ export const CALLS: Replies = {
               inputTokens: null,
               outputTokens: null,
               chargedNanos: null,
+              paidClicks: 0,
+              earnedNanos: 0n,
             },
           ],
           next: 'after-talks',
