@@ -29,8 +29,7 @@ function bytesWith(token: string, change: (bytes: Buffer) => void): string {
 /** Everything that somebody may try who has seen real links. */
 const TAMPERINGS: ((token: string, other: string, random: Random) => string)[] = [
   (token, _, random) => bytesWith(token, (bytes) => void (bytes[random.int(bytes.length)]! ^= 1 << random.int(8))),
-  (token, _, random) =>
-    bytesWith(token, (bytes) => void (bytes[random.int(bytes.length)]! ^= 1 + random.int(255))),
+  (token, _, random) => bytesWith(token, (bytes) => void (bytes[random.int(bytes.length)]! ^= 1 + random.int(255))),
   (token, _, random) => {
     const at = random.int(token.length)
     return token.slice(0, at) + ALPHABET[random.int(ALPHABET.length)]! + token.slice(at + 1)
@@ -79,6 +78,10 @@ test('of the tokens that are ours, all are taken, and only in the line and the p
     assert.ok(idOf(token, keyOf))
     assert.equal(idOfLine(token, { ...LINE, words: `${LINE.words}.` }, keyOf), undefined)
     assert.equal(idOfLine(token, { ...LINE, projectId: uuidv7() }, keyOf), undefined)
-    assert.equal(idOf(token, () => undefined), undefined, 'without the key of its version')
+    assert.equal(
+      idOf(token, () => undefined),
+      undefined,
+      'without the key of its version',
+    )
   }
 })

@@ -117,6 +117,9 @@ function greetingOf({ addresses: { publicUrl, consoleUrl } = LOCAL }: ServerOpti
   return `This is Parley, a gateway to language models: read ${consoleUrl}/docs, or let a program read ${publicUrl}/openapi.json.`
 }
 
+/** A reader's form has one short field. */
+const FORM_BYTES_MAX = 1_024
+
 function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOptions): void {
   const admitted = { onRequest: admitWith(gateway) }
   app.get('/v1/models', admitted, (request, reply) => answerModels(gateway, request, reply))
@@ -135,6 +138,19 @@ function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOpt
   app.get('/openapi.json', answerOpenApi(gateway, options.addresses ?? LOCAL))
   app.get('/r/:token', (request, reply) => gateway.links.offer(request, reply))
   app.get('/w/:token', (request, reply) => gateway.links.why(request, reply))
+  // Apart, because only there a form may be sent.
+  app.register((scope, _options, done) => {
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: FORM_BYTES_MAX },
+      (_, text, read) => read(null, text),
+    )
+    scope.post('/w/:token/report', (request, reply) => {
+      gateway.intake.greet(request.ip) // 429
+      return gateway.links.report(request, reply)
+    })
+    done()
+  })
 }
 
 /** Steps 2 to 3a: the keys, the account and the domain, and whether there is room for it. Nothing of the body is read before. */

@@ -613,6 +613,12 @@ export interface Monetization {
   changed_at: Generated<Date>
 }
 
+export interface OfferStops {
+  project_id: string
+  offer_id: string
+  stopped_at: Generated<Date>
+}
+
 export interface Offers {
   id: string
   advertiser_id: string
@@ -760,6 +766,16 @@ export interface RecommendationOutcomes {
   hour: Date
   outcome: string
   calls: bigint
+}
+
+export interface RecommendationReports {
+  recommendation_id: string
+  project_id: string
+  offer_id: string
+  reason: string | null
+  network_tag: Buffer
+  created_at: Generated<Date>
+  resolved_at: Date | null
 }
 
 export interface RecommendationSwitch {
@@ -1110,6 +1126,7 @@ export interface Database {
   migrations: Migrations
   models: Models
   monetization: Monetization
+  offer_stops: OfferStops
   offers: Offers
   passkeys: Passkeys
   payment_returns: PaymentReturns
@@ -1121,6 +1138,7 @@ export interface Database {
   public_figures: PublicFigures
   publishers: Publishers
   recommendation_outcomes: RecommendationOutcomes
+  recommendation_reports: RecommendationReports
   recommendation_switch: RecommendationSwitch
   recommendations: Recommendations
   refused_requests: RefusedRequests

@@ -34,6 +34,7 @@ import { forgetMailsJob } from './retention/forget-mails.ts'
 import { forgetOffersJob } from './retention/forget-offers.ts'
 import { forgetOutcomesJob } from './retention/forget-outcomes.ts'
 import { forgetRefusedRequestsJob } from './retention/forget-refused-requests.ts'
+import { forgetReportsJob } from './retention/forget-reports.ts'
 import { forgetRestraintsJob } from './retention/forget-restraints.ts'
 import { forgetUsageHoursJob } from './retention/forget-usage-hours.ts'
 import { forgetVectorsJob } from './retention/forget-vectors.ts'
@@ -122,6 +123,7 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetOffersJob(parts),
     forgetVectorsJob(parts),
     forgetOutcomesJob(parts),
+    forgetReportsJob(parts),
     forgetUsageHoursJob(parts),
     forgetAvailabilityJob(parts),
     forgetWebhooksJob(parts),

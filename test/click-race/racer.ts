@@ -26,9 +26,21 @@ process.once('disconnect', () => process.exit(1))
 const [task] = (await once(process, 'message')) as [RacerTask]
 const store = openTestStore({ url: task.databaseUrl, applicationName: 'click race' })
 const metrics = createMetrics()
-const clicks = createClicks({ db: store.db, networkTags: createNetworkTags(store.db), isDataCentre: () => false, metrics })
+const clicks = createClicks({
+  db: store.db,
+  networkTags: createNetworkTags(store.db),
+  isDataCentre: () => false,
+  metrics,
+})
 const shownAt = new Date(task.shownAtMs)
-const known = { link: 'https://a.example/', advertiser: 'A', domain: 'a.example', label: 'Ad', networkTag: null }
+const known = {
+  link: 'https://a.example/',
+  advertiser: 'A',
+  domain: 'a.example',
+  label: 'Ad',
+  networkTag: null,
+  ...{ legalName: null, category: null, hint: null },
+}
 
 process.send?.('ready')
 await once(process, 'message')

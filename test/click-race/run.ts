@@ -4,6 +4,7 @@
  *
  *   npm run clicks -- [--clicks 50000] [--processes 8]
  */
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT, run } from '../support/commands.ts'
@@ -27,7 +28,7 @@ const store = openTestStore({ url: database.url, applicationName: 'click race' }
 try {
   const result = await race({ store, databaseUrl: database.url, processes, clicks })
   const audit = await run(join(ROOT, 'bin/parley'), ['audit', '--full'], {
-    env: { ...databaseEnv(database.url), PARLEY_SECRET: Buffer.alloc(32, 7).toString('base64') },
+    env: { ...databaseEnv(database.url), PARLEY_SECRET: randomBytes(32).toString('base64') },
     withinMs: 300_000,
   })
   const verdicts = Object.entries(result.clicks).map(([verdict, count]) => `${verdict} ${count}`)

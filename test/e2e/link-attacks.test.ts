@@ -111,9 +111,7 @@ function hostileRequests(token: string): { path: string; headers?: Record<string
     'referer',
   ]
   return [
-    ...names.flatMap((name) =>
-      places.map((place) => ({ path: `/r/${token}?${name}=${encodeURIComponent(place)}` })),
-    ),
+    ...names.flatMap((name) => places.map((place) => ({ path: `/r/${token}?${name}=${encodeURIComponent(place)}` }))),
     ...headers.flatMap((name) =>
       [EVIL, `https://${EVIL}/`, `//${EVIL}`].map((value) => ({ path: `/r/${token}`, headers: { [name]: value } })),
     ),
@@ -214,7 +212,9 @@ test('however many readers follow one link at the same time, at two gateways, on
   await Promise.all(tokens.flatMap((token) => Array.from({ length: 16 }, (_, reader) => follow(token, reader))))
   const { rows } = await sql<{ verdict: string; clicks: number }>`
     select verdict, count(*)::int as clicks from clicks where offer_id = ${match.offerId}
-      and recommendation_id in (select id from recommendations order by id desc limit 10) group by 1 order by 1`.execute(db)
+      and recommendation_id in (select id from recommendations order by id desc limit 10) group by 1 order by 1`.execute(
+    db,
+  )
   assert.deepEqual(rows, [
     { verdict: 'repeat', clicks: 150 },
     { verdict: 'valid', clicks: 10 },

@@ -8,7 +8,11 @@ test('processes that click all at once spend what campaigns have to the last cli
   const database = await createTestDatabase()
   const store = openTestStore({ url: database.url, applicationName: 'click race' })
   try {
-    const { seconds: _, clicks, ...result } = await race({
+    const {
+      seconds: _,
+      clicks,
+      ...result
+    } = await race({
       store,
       databaseUrl: database.url,
       processes: 3,

@@ -65,6 +65,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   migrations: { console: 'S', gateway: 'S', matcher: 'S', worker: 'S' },
   models: { console: 'S', gateway: 'S', tenant: 'S' },
   monetization: { gateway: 'S', tenant: 'SIU' },
+  offer_stops: { gateway: 'S', tenant: 'S' },
   offers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'sD' },
   passkeys: { console: 'SIUD' },
   payment_returns: { console: 'SIu' },
@@ -76,6 +77,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   public_figures: { console: 'S', worker: 'SIU' },
   publishers: { console: 'SIu', gateway: 's', tenant: 'Su', worker: 'S' },
   recommendation_outcomes: { gateway: 'SIU', tenant: 'S', worker: 'sD' },
+  recommendation_reports: { tenant: 's', worker: 'sD' },
   recommendation_switch: { matcher: 'S', tenant: 'S' },
   recommendations: { gateway: 'SIu', tenant: 'S', worker: 'su' },
   refused_requests: { gateway: 'SIu', tenant: 'S', worker: 'sD' },
@@ -108,7 +110,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 /** The columns that a small letter stands for. */
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
-  advertisers: { 'gateway select': 'domain id name status', 'tenant select': 'domain id name status' },
+  advertisers: { 'gateway select': 'domain id legal_name name status', 'tenant select': 'domain id name status' },
   alerts: { 'tenant update': 'closed_at mailed_at' },
   auto_top_ups: {
     'console update': 'declines next_try_at paused_at',
@@ -160,7 +162,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker update': 'content content_expires_at',
   },
   offers: {
-    'gateway select': 'advertiser_id headline id link removed_at review',
+    'gateway select': 'advertiser_id category headline id link removed_at review',
     'tenant select': 'advertiser_id benefit category headline id link',
     'worker select': 'headline id removed_at review reviewed_at text_hash',
   },
@@ -186,6 +188,10 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'tenant update': 'name',
   },
   recommendation_outcomes: { 'worker select': 'hour outcome project_id' },
+  recommendation_reports: {
+    'tenant select': 'created_at offer_id project_id reason recommendation_id resolved_at',
+    'worker select': 'created_at recommendation_id',
+  },
   recommendations: {
     'gateway update': 'state',
     'worker select': 'headline id offer_id',
@@ -277,6 +283,7 @@ const FUNCTIONS: Record<string, string[]> = {
   note_change: [],
   open_transactions: ['worker'],
   rates_tightest: [],
+  recommendation_report: ['gateway'],
   search_messages: ['tenant'],
   tenant_context: ['tenant'],
   tenant_project: ['tenant'],

@@ -36,6 +36,7 @@ import * as savedPrompts from '../../src/store/projects/saved-prompts.ts'
 import * as projects from '../../src/store/projects/projects.ts'
 import { closePublisher, setPublisherActivated, setPublisherName } from '../../src/store/accounts/publishers.ts'
 import { countTurns, findRecommended, noteSensitive } from '../../src/store/recommendations/records.ts'
+import * as readerReports from '../../src/store/recommendations/reader-reports.ts'
 import * as recommendations from '../../src/store/recommendations/reports.ts'
 import { cutSome, requestCut, withdrawCut } from '../../src/store/calls/retention-cuts.ts'
 import { listAnomalies, sumAnomalies } from '../../src/store/billing/usage-anomalies.ts'
@@ -271,6 +272,7 @@ const READS: Record<string, Read> = {
   listRecommendations: (db, { projectId }) => recommendations.listRecommendations(db, projectId, { most: 10 }),
   findRecommendationsOfCalls: (db, its, other) =>
     recommendations.findRecommendationsOfCalls(db, its.projectId, [its.callId, other.callId]),
+  listReportedOffers: (db, { projectId }) => readerReports.listReportedOffers(db, projectId, 10),
   sumOutcomes: (db, { projectId }) => recommendations.sumOutcomes(db, projectId, EVER),
   listLatestReplies: (db, { projectId }) => recommendations.listLatestReplies(db, projectId, 1_000),
   sumAnomalies: (db, { projectId }) => sumAnomalies(db, { sinceMs: 3_600_000, projectId }),

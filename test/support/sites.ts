@@ -23,7 +23,9 @@ import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
 import { insertPublisher } from '../../src/store/accounts/publishers.ts'
 import { addOutcomes, countTurns, noteSensitive } from '../../src/store/recommendations/records.ts'
 import { creditWallet, refundWallet } from '../../src/store/billing/wallets.ts'
+import { reportRecommendation } from '../../src/store/recommendations/reader-reports.ts'
 import { addBrowserSession } from './browser-sessions.ts'
+import { addOffer } from './catalogue.ts'
 import { click } from './clicks.ts'
 import { addSettledCall } from './ledger.ts'
 import { refusalOf } from './refused-requests.ts'
@@ -257,12 +259,19 @@ async function insertRecommendations(db: Db, site: Site): Promise<void> {
   const { projectId, callId, recommendationId, count } = site
   await addRecommendation(db, { id: recommendationId, projectId, callId, advertiserId: uuidv7() })
   await click(db, recommendationId, { verdict: 'bot' })
+  await insertReports(db, site)
   await sql`select earnings_account(${projectId})`.execute(db)
   await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
   const conversation = { projectId, digest: SHARED.digest }
   if (count > 1) await noteSensitive(db, [conversation])
   else await countTurns(db, [conversation])
   await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
+}
+
+async function insertReports(db: Db, { projectId, recommendationId }: Site): Promise<void> {
+  await reportRecommendation(db, { recommendationId, reason: 'other', networkTag: randomBytes(16) })
+  const { offerId } = await addOffer(db, { advertiser: projectId, domain: 'shop.example', headline: 'Stopped' })
+  await db.insertInto('offer_stops').values({ project_id: projectId, offer_id: offerId }).execute()
 }
 
 /** As a turn of a conversation records it. */
