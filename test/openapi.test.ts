@@ -27,10 +27,11 @@ test('the router, the description and the table in docs/api.md have the same end
   for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
     const [, path = '', methods = ''] = /[├└]── (\S+) \(([A-Z, ]+)\)/.exec(line) ?? []
     if (path === '') continue
-    // A wildcard stands below the path that it goes on from.
-    const whole = path === '*' ? `${above}/*` : path
+    // What goes on from another path stands below it.
+    const isBelow = line.search(/[├└]/) > 0
+    const whole = path === '*' ? `${above}/*` : isBelow ? above + path : path
     for (const method of methods.split(', ')) routes.push(`${method} ${whole}`)
-    above = path
+    if (!isBelow) above = path
   }
   await app.close()
   const ofOthers = /^(?:HEAD|OPTIONS) | \/(?:r|w)\/| \/openapi\.json$/

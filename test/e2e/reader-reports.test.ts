@@ -150,8 +150,16 @@ test('three reports stop an offer in their project within seconds, and in no oth
   assert.ok(await isRecommendedTo(project))
   for (const token of tokens) await report(token)
   assert.equal(await reported(), undefined, 'what was looked at does not count again')
+})
+
+test('an approved offer is stopped again by three more reports, and not by the first of them', async () => {
   for (const token of await shownTokens(3)) await report(token)
-  assert.equal((await reported())?.isStopped, true)
+  await decide('approve')
+  for (const isStopped of [false, false, true]) {
+    const [token = ''] = await shownTokens(1)
+    await report(token)
+    assert.equal((await reported())?.isStopped, isStopped)
+  }
 })
 
 test('an offer that a person rejected stays stopped where it was reported, whatever becomes of its words', async () => {

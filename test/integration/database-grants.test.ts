@@ -315,6 +315,7 @@ const DEFINERS = [
   'limits_set',
   'make_partition',
   'open_transactions',
+  'recommendation_report',
   'search_messages',
   'tenant_context',
 ]

@@ -23,7 +23,6 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'recordTurn',
     'countTurns',
     'insertRecommendations',
-    'reportRecommendation',
     'setRecommendationStates',
     'addOutcomes',
     'noteSensitive',
