@@ -20,6 +20,8 @@ export interface Advertisers {
   domain: string
   status: Generated<string>
   created_at: Generated<Date>
+  adds_click_id: Generated<boolean>
+  conversion_key_digest: Buffer | null
 }
 
 export interface AlertRules {
@@ -263,6 +265,20 @@ export interface Conversations {
   deleted_at: Date | null
   opening_messages: number | null
   opening_digest: Buffer | null
+}
+
+export interface Conversions {
+  id: string
+  advertiser_id: string
+  event_id: string
+  click_id: string
+  campaign_id: string | null
+  offer_id: string | null
+  verdict: string
+  amount: string
+  currency: string
+  happened_at: Date
+  created_at: Generated<Date>
 }
 
 export interface Credentials {
@@ -1098,6 +1114,7 @@ export interface Database {
   conversation_restraints: ConversationRestraints
   conversation_sums: ConversationSums
   conversations: Conversations
+  conversions: Conversions
   credentials: Credentials
   deployments: Deployments
   domains: Domains

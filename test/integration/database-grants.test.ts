@@ -37,6 +37,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   conversation_restraints: { gateway: 'SIU', worker: 'SuD' },
   conversation_sums: { tenant: 'SD', worker: 'SIUD' },
   conversations: { gateway: 'SIU', tenant: 'SUD', worker: 'SuD' },
+  conversions: {},
   credentials: { console: 'SIUD' },
   deployments: { console: 'S', gateway: 'S', tenant: 's', worker: 's' },
   domains: { console: 's', gateway: 's', tenant: 'SIU', worker: 'Su' },
@@ -110,7 +111,10 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 /** The columns that a small letter stands for. */
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
-  advertisers: { 'gateway select': 'domain id legal_name name status', 'tenant select': 'domain id name status' },
+  advertisers: {
+    'gateway select': 'adds_click_id domain id legal_name name status',
+    'tenant select': 'domain id name status',
+  },
   alerts: { 'tenant update': 'closed_at mailed_at' },
   auto_top_ups: {
     'console update': 'declines next_try_at paused_at',
@@ -236,6 +240,7 @@ const FUNCTIONS: Record<string, string[]> = {
   clicks_apply: ['gateway'],
   clicks_decide: [],
   clicks_write: [],
+  conversion_record: ['gateway'],
   create_sandbox: ['console'],
   earnings_account: [],
   earnings_release: ['worker'],
@@ -298,6 +303,7 @@ const DEFINERS = [
   'browser_sessions_forget',
   'click_salt',
   'clicks_apply',
+  'conversion_record',
   'create_sandbox',
   'earnings_release',
   'ensure_partitions',

@@ -123,6 +123,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
     const living = PER_DAY.conversations * Math.min(day + 1, CONVERSATIONS) + 1
     return [living - deletedWithin + deletedBy(day) - 1, living + PER_DAY.conversations + deletedBy(day)]
   },
+  conversions: 'same',
   credentials: 'same',
   deployments: 'same',
   domains: 'same',

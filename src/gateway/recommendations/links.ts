@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Secrets } from '../../platform/secrets.ts'
+import { withClickId } from '../../rules/clicks/conversions.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { idOf } from '../../rules/recommendations/link-token.ts'
 import { reportReasonOf } from '../../rules/recommendations/report-reasons.ts'
@@ -67,11 +68,12 @@ export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = ST
   return {
     async offer(request, reply) {
       const shown = await recommendationOf(request)
-      const { link, advertiser } = shown
+      const { link, advertiser, addsClickId } = shown
       if (link === null) return sendPage(reply, 410, unavailablePage(advertiser))
-      await clicks.record(request, shown)
+      const clickId = await clicks.record(request, shown)
       // A header has no letters beyond ASCII, which advertisers' addresses have.
-      return reply.headers(PRIVATE).redirect(new URL(link).href, 302)
+      const address = addsClickId ? withClickId(link, clickId) : new URL(link).href
+      return reply.headers(PRIVATE).redirect(address, 302)
     },
     async why(request, reply) {
       const { token } = request.params as { token: string }
