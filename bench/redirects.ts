@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { tokenOf } from '../src/rules/recommendations/link-token.ts'
 import { openStore } from '../src/store/database.ts'
-import { show } from '../test/support/clicks.ts'
+import { fund, show } from '../test/support/clicks.ts'
 import { createTestDatabase } from '../test/support/database.ts'
 import { addOffer } from '../test/support/fixed-matcher.ts'
 import { freePort } from '../test/support/free-port.ts'
@@ -97,8 +97,8 @@ async function shownTokens(project: TestProject, count: number): Promise<string[
   const signing = { version: secrets.version, key: createSecretKey(secrets.keyFor('recommendations')) }
   const tokens: string[] = []
   while (tokens.length < count) {
-    // An advertiser pays for so many.
     const match = await addOffer(store.db)
+    await fund(store.db, match.advertiserId, BigInt(match.priceNanos) * BigInt(SHOWN_AT_ONCE))
     const ids = await show(store.db, match, project.id, SHOWN_AT_ONCE)
     const line = { projectId: project.id, words: match.headline }
     tokens.push(...ids.map((id) => tokenOf(id, line, signing)))

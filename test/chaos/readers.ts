@@ -16,7 +16,7 @@ import { sql } from 'kysely'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
 import { tokenOf } from '../../src/rules/recommendations/link-token.ts'
 import type { Store } from '../../src/store/database.ts'
-import { show } from '../support/clicks.ts'
+import { fund, show } from '../support/clicks.ts'
 import { addOffer } from '../support/fixed-matcher.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import type { TestProject } from '../support/world.ts'
@@ -100,6 +100,7 @@ function addressOf(network: number): string {
 
 async function addCampaign({ db }: Store, clicks: bigint): Promise<Match> {
   const match = await addOffer(db)
+  await fund(db, match.advertiserId, 1_000_000_000_000_000n)
   await db
     .updateTable('campaigns')
     .set({ total_budget_nanos: BigInt(match.priceNanos) * clicks + 1n })

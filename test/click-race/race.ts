@@ -9,7 +9,7 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
 import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
 import type { Db, Store } from '../../src/store/database.ts'
-import { show } from '../support/clicks.ts'
+import { fund, show } from '../support/clicks.ts'
 import { addOffer } from '../support/fixed-matcher.ts'
 import { loginUrl } from '../support/logins.ts'
 import { addProject } from '../support/world.ts'
@@ -46,7 +46,7 @@ const CAMPAIGNS = 24
 const CLICKS_OF_ONE = 4
 const PROJECTS = 3
 const MINUTE_MS = 60_000
-/** What addOffer gives an advertiser. */
+/** Of every advertiser. */
 const CREDIT = 1_000_000_000_000n
 const PRICE = 120_000_007n
 const FIRST_NETWORK = 20
@@ -81,6 +81,7 @@ async function prepare(store: Store, recommendationsEach: number): Promise<Racin
     const isPoor = n % 3 === 2
     const price = isPoor ? CREDIT / affordable : PRICE
     const match = await addOffer(store.db, { priceNanos: String(price) })
+    await fund(store.db, match.advertiserId, CREDIT)
     // Nearly enough for one more.
     const budget = price * affordable + price - 1n
     const column = n % 3 === 0 ? 'daily_budget_nanos' : 'total_budget_nanos'

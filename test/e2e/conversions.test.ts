@@ -20,7 +20,8 @@ before(async () => {
 after(() => world.close())
 beforeEach(async () => {
   match = await addOffer(world.store.db)
-  key = ((await operator('advertiser', 'conversion-key', match.advertiserId)) as { conversion_key: string }).conversion_key
+  key = ((await operator('advertiser', 'conversion-key', match.advertiserId)) as { conversion_key: string })
+    .conversion_key
 })
 
 async function operator(...args: string[]): Promise<unknown> {
@@ -68,7 +69,11 @@ test('a link names its click behind its own parameters only where the advertiser
   }
   const link = `${OFFER_LINK}?a=%20b+c&d=é#top`
   const aMinuteAgo = new Date(Date.now() - 60_000)
-  await db.updateTable('recommendations').set({ link, created_at: aMinuteAgo }).where('id', '=', recommendation).execute()
+  await db
+    .updateTable('recommendations')
+    .set({ link, created_at: aMinuteAgo })
+    .where('id', '=', recommendation)
+    .execute()
   assert.equal(await follow(), new URL(link).href)
   await operator('advertiser', 'click-id', match.advertiserId, 'on')
   const [, id = ''] = /\?a=%20b\+c&d=%C3%A9&parley_click=([\da-f-]{36})#top$/.exec(await follow()) ?? []
@@ -93,7 +98,10 @@ test('an event counts once, however often and however fast it is told, and says 
   assert.notEqual((await tell(event, `Bearer ${theirs}`)).body.id, told[0]?.body.id, 'ids are each advertiser’s own')
   const sums = await operator('advertiser', 'conversions', match.advertiserId)
   const counted = { campaign: 'Always', verdict: 'counted', currency: 'EUR', conversions: '1', value: '249.5' }
-  assert.deepEqual(JSON.parse(JSON.stringify(sums), (_, value: unknown) => (value === 1 ? '1' : value)), [counted])
+  assert.deepEqual(
+    JSON.parse(JSON.stringify(sums), (_, value: unknown) => (value === 1 ? '1' : value)),
+    [counted],
+  )
 })
 
 test('what counts is a reader’s own click on this advertiser’s offer, and the seven days after it', async () => {
@@ -147,6 +155,10 @@ test('nothing about people is taken, and nothing that is no purchase', async () 
   }
   assert.deepEqual([await send('{'), await send('[]'), await send('{}', 'text/plain')], [400, 400, 415])
   assert.equal(await send(JSON.stringify({ id: 'x'.repeat(9_000) })), 400)
-  const rows = await world.store.db.selectFrom('conversions').selectAll().where('advertiser_id', '=', match.advertiserId).execute()
+  const rows = await world.store.db
+    .selectFrom('conversions')
+    .selectAll()
+    .where('advertiser_id', '=', match.advertiserId)
+    .execute()
   assert.deepEqual(rows, [])
 })

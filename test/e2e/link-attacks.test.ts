@@ -10,7 +10,7 @@ import type { Match } from '../../src/rules/recommendations/matching.ts'
 import { tokenOf } from '../../src/rules/recommendations/link-token.ts'
 import { findAdvertiserBalance } from '../../src/store/billing/wallets.ts'
 import { startGateway } from '../conformance/second-gateway.ts'
-import { show } from '../support/clicks.ts'
+import { fund, show } from '../support/clicks.ts'
 import { addOffer, OFFER_LINK } from '../support/fixed-matcher.ts'
 import { createRandom } from '../support/random.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -28,6 +28,7 @@ let match: Match
 before(async () => {
   world = await createWorld({ env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1' } })
   match = await addOffer(world.store.db)
+  await fund(world.store.db, match.advertiserId, 100n * BigInt(match.priceNanos))
 })
 after(() => world.close())
 

@@ -5,6 +5,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { tokenOf } from '../../src/rules/recommendations/link-token.ts'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
 import { countStoppedOffers, listReportedOffers, listReports } from '../../src/store/recommendations/reader-reports.ts'
+import { startGateway } from '../conformance/second-gateway.ts'
 import { show } from '../support/clicks.ts'
 import {
   addOffer,
@@ -22,9 +23,6 @@ const BODY = {
   messages: [{ role: 'user', content: `Which headphones for flights? [[sim text=${encodeURIComponent(ANSWER)}]]` }],
 }
 
-/** Fewer than a test sends at once. */
-const PATIENCE = { PARLEY_ADDRESS_REQUESTS_PER_SECOND: '20' }
-
 let world: World
 let matcher: FixedMatcher
 let match: Match
@@ -34,7 +32,7 @@ let other: TestProject
 let network = 0
 before(async () => {
   matcher = await createFixedMatcher()
-  const env = { PARLEY_MATCHER_URL: matcher.url, PARLEY_TRUSTED_PROXIES: '127.0.0.1', ...PATIENCE }
+  const env = { PARLEY_MATCHER_URL: matcher.url, PARLEY_TRUSTED_PROXIES: '127.0.0.1' }
   world = await createWorld({ env })
   ;[project, other] = await Promise.all([
     addProject(world.store, world.secrets),
@@ -219,11 +217,12 @@ test('a report is a short form to a link of ours; all else is refused and stores
 })
 
 test('who sends reports as fast as they can is told to wait', async () => {
+  const { url } = await startGateway(world, { PARLEY_ADDRESS_REQUESTS_PER_SECOND: '1' })
   const [token = ''] = await shownTokens(1)
   const statuses = await Promise.all(
-    Array.from({ length: 400 }, async () => {
+    Array.from({ length: 100 }, async () => {
       const headers = { 'x-forwarded-for': '21.0.0.7' }
-      const response = await fetch(`${world.url}/w/${token}/report`, { method: 'POST', headers })
+      const response = await fetch(`${url}/w/${token}/report`, { method: 'POST', headers })
       await response.arrayBuffer()
       return response.status
     }),
