@@ -7,6 +7,7 @@ import { KNOWN_FIELDS, parseChatRequest } from '../src/rules/calls/chat-request.
 import { KNOWN_EMBEDDING_FIELDS, parseEmbeddingsRequest } from '../src/rules/calls/embeddings-request.ts'
 import { parseResponsesRequest, RESPONSES_FIELDS } from '../src/rules/calls/responses/responses-request.ts'
 import { parseSessionRequest, sessionBody } from '../src/rules/calls/session-request.ts'
+import { conversionBody, parseConversionRequest } from '../src/rules/clicks/conversions.ts'
 import { ROUTES } from '../src/rules/endpoints.ts'
 import { ERRORS, ParleyError, type ErrorCode } from '../src/rules/errors.ts'
 import { EVENT_EXAMPLES } from '../src/rules/openapi/examples.ts'
@@ -27,10 +28,11 @@ test('the router, the description and the table in docs/api.md have the same end
   for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
     const [, path = '', methods = ''] = /[├└]── (\S+) \(([A-Z, ]+)\)/.exec(line) ?? []
     if (path === '') continue
-    // A wildcard stands below the path that it goes on from.
-    const whole = path === '*' ? `${above}/*` : path
+    // What goes on from another path stands below it.
+    const isBelow = line.search(/[├└]/) > 0
+    const whole = path === '*' ? `${above}/*` : isBelow ? above + path : path
     for (const method of methods.split(', ')) routes.push(`${method} ${whole}`)
-    above = path
+    if (!isBelow) above = path
   }
   await app.close()
   const ofOthers = /^(?:HEAD|OPTIONS) | \/(?:r|w)\/| \/openapi\.json$/
@@ -58,6 +60,14 @@ const CHECKS: Record<string, { fields: Iterable<string>; least: object; parse(bo
     fields: KNOWN_EMBEDDING_FIELDS,
     least: { model: 'm', input: 'Hello' },
     parse: parseEmbeddingsRequest,
+  },
+  ConversionRequest: {
+    fields: Object.keys(conversionBody.shape),
+    least: {
+      ...{ id: 'order-1', event_type: 'purchase', timestamp: 1_763_456_789, value: 1, currency_code: 'EUR' },
+      user_data: { click_id: '019a8f0c-2b7d-7c10-a5e3-f4b6c8d9e0f1' },
+    },
+    parse: parseConversionRequest,
   },
   SessionRequest: { fields: Object.keys(sessionBody.shape), least: {}, parse: parseSessionRequest },
 }

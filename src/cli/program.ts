@@ -4,6 +4,7 @@ import { ConfigError, type LoginOf } from '../config.ts'
 import { visibleText } from '../rules/visible-text.ts'
 import { addAdvertiserCreditCommands } from './offers/advertiser-credit.ts'
 import { addAdvertiserCommands } from './offers/advertisers.ts'
+import { addConversionCommands } from './offers/conversions.ts'
 import { addAnomalyCommand } from './billing/usage-anomalies.ts'
 import { addArchiveCommand } from './operations/archive.ts'
 import { addAuditCommand } from './billing/ledger-check.ts'
@@ -81,7 +82,9 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addLimitCommands(program)
   addProviderCommands(program)
   addModelCommands(program)
-  addAdvertiserCreditCommands(program, addAdvertiserCommands(program))
+  const advertiser = addAdvertiserCommands(program)
+  addAdvertiserCreditCommands(program, advertiser)
+  addConversionCommands(advertiser)
   addCampaignCommands(program)
   addOfferCommands(program)
   addRecommendationCommands(program)

@@ -24,6 +24,7 @@ export type Caller = Pick<
   | 'isSandbox'
   | 'isPlayground'
   | 'monetization'
+  | 'stoppedOffers'
   | 'isWalletEmpty'
   | 'domain'
 > & {

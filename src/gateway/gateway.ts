@@ -186,7 +186,7 @@ function advertisingOf(options: GatewayOptions, digestKeys: LoadedDigestKeys, re
   const clicks = createClicks({ db, networkTags, isDataCentre: dataCentres.has, metrics })
   return {
     recommendations,
-    links: createLinks({ db, secrets, clicks, storeWaitMs }),
+    links: createLinks({ db, secrets, clicks, networkTags, storeWaitMs }),
     stop() {
       dataCentres.stop()
       return Promise.all([recommendations.stop(), clicks.idle()])

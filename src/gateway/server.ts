@@ -9,6 +9,7 @@ import type { Caller } from './authenticate.ts'
 import { chatCompletions } from './chat-completions.ts'
 import type { CallEndpoint } from './endpoint.ts'
 import { embeddings } from './endpoints/embeddings.ts'
+import { answerConversion } from './endpoints/conversions.ts'
 import { answerCredits } from './endpoints/credits.ts'
 import { answerModel, answerModels } from './endpoints/models.ts'
 import { answerOpenApi } from './endpoints/openapi.ts'
@@ -118,6 +119,10 @@ function greetingOf({ addresses: { publicUrl, consoleUrl } = LOCAL }: ServerOpti
   return `This is Parley, a gateway to language models: read ${consoleUrl}/docs, or let a program read ${publicUrl}/openapi.json.`
 }
 
+/** A reader's form has one short field. */
+const FORM_BYTES_MAX = 1_024
+const CONVERSION_BYTES_MAX = 8_192
+
 function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOptions): void {
   const admitted = { onRequest: admitWith(gateway) }
   app.get('/v1/models', admitted, (request, reply) => answerModels(gateway, request, reply))
@@ -136,6 +141,30 @@ function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOpt
   app.get('/openapi.json', answerOpenApi(gateway, options.addresses ?? LOCAL))
   app.get('/r/:token', (request, reply) => gateway.links.offer(request, reply))
   app.get('/w/:token', (request, reply) => gateway.links.why(request, reply))
+  // Apart, because these read a short body of their own: they come from nobody who has key pairs.
+  app.register((scope, _options, done) => {
+    scope.removeContentTypeParser('application/json')
+    scope.addContentTypeParser(
+      'application/json',
+      { parseAs: 'buffer', bodyLimit: CONVERSION_BYTES_MAX },
+      (_, bytes, read) => read(null, bytes),
+    )
+    scope.post('/v1/conversions', (request, reply) => answerConversion(gateway, request, reply))
+    done()
+  })
+  // Apart, because only there a form may be sent.
+  app.register((scope, _options, done) => {
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: FORM_BYTES_MAX },
+      (_, text, read) => read(null, text),
+    )
+    scope.post('/w/:token/report', (request, reply) => {
+      gateway.intake.greet(request.ip) // 429
+      return gateway.links.report(request, reply)
+    })
+    done()
+  })
 }
 
 /** Steps 2 to 3a: the keys, the account and the domain, and whether there is room for it. Nothing of the body is read before. */

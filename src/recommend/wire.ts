@@ -38,7 +38,7 @@ export const matchRequestSchema: z.ZodType<MatchRequest> = judgeRequest.extend({
   blockedCategories: z.array(z.string()).max(200),
   blockedAdvertisers: z.array(z.string()).max(1_100),
   blockedDomains: z.array(z.string()).max(1_000),
-  seenOffers: z.array(z.string()).max(100),
+  seenOffers: z.array(z.string()).max(200),
 })
 
 export const matchReplySchema: z.ZodType<MatchReply> = z.discriminatedUnion('outcome', [

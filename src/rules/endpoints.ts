@@ -26,7 +26,12 @@ export const ID_EXAMPLES = ID_PREFIXES.map((prefix) => `${prefix}…`).join(', '
 
 /** All that the gateway answers, as its router has it, by its methods. */
 export const ROUTES = {
-  POST: [...Object.values(CALL_ENDPOINTS).map(({ path }) => path), '/v1/sessions'],
+  POST: [
+    ...Object.values(CALL_ENDPOINTS).map(({ path }) => path),
+    '/v1/sessions',
+    '/v1/conversions',
+    '/w/:token/report',
+  ],
   'GET, HEAD': [
     '/v1/models',
     '/v1/models/*',

@@ -9,7 +9,7 @@ export const ERRORS = {
   not_found: {
     status: 404,
     message:
-      'There is no such endpoint. Parley answers POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models, GET /v1/credits, GET /v1/receipts/{completion_id} and POST /v1/sessions.',
+      'There is no such endpoint. Parley answers POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models, GET /v1/credits, GET /v1/receipts/{completion_id}, POST /v1/sessions and POST /v1/conversions.',
   },
   method_not_allowed: { status: 405, message: 'This endpoint does not support that method. See the Allow header.' },
   malformed: { status: 400, message: 'This is not a valid HTTP request.' },

@@ -20,6 +20,8 @@ export interface Advertisers {
   domain: string
   status: Generated<string>
   created_at: Generated<Date>
+  adds_click_id: Generated<boolean>
+  conversion_key_digest: Buffer | null
 }
 
 export interface AlertRules {
@@ -275,6 +277,20 @@ export interface Conversations {
   deleted_at: Date | null
   opening_messages: number | null
   opening_digest: Buffer | null
+}
+
+export interface Conversions {
+  id: string
+  advertiser_id: string
+  event_id: string
+  click_id: string
+  campaign_id: string | null
+  offer_id: string | null
+  verdict: string
+  amount: string
+  currency: string
+  happened_at: Date
+  created_at: Generated<Date>
 }
 
 export interface Credentials {
@@ -627,6 +643,12 @@ export interface Monetization {
   changed_at: Generated<Date>
 }
 
+export interface OfferStops {
+  project_id: string
+  offer_id: string
+  stopped_at: Generated<Date>
+}
+
 export interface Offers {
   id: string
   advertiser_id: string
@@ -784,6 +806,16 @@ export interface RecommendationOutcomes {
   hour: Date
   outcome: string
   calls: bigint
+}
+
+export interface RecommendationReports {
+  recommendation_id: string
+  project_id: string
+  offer_id: string
+  reason: string | null
+  network_tag: Buffer
+  created_at: Generated<Date>
+  resolved_at: Date | null
 }
 
 export interface RecommendationSwitch {
@@ -1107,6 +1139,7 @@ export interface Database {
   conversation_restraints: ConversationRestraints
   conversation_sums: ConversationSums
   conversations: Conversations
+  conversions: Conversions
   credentials: Credentials
   deployments: Deployments
   domains: Domains
@@ -1135,6 +1168,7 @@ export interface Database {
   migrations: Migrations
   models: Models
   monetization: Monetization
+  offer_stops: OfferStops
   offers: Offers
   passkeys: Passkeys
   payment_returns: PaymentReturns
@@ -1147,6 +1181,7 @@ export interface Database {
   publishers: Publishers
   recommendation_days: RecommendationDays
   recommendation_outcomes: RecommendationOutcomes
+  recommendation_reports: RecommendationReports
   recommendation_switch: RecommendationSwitch
   recommendations: Recommendations
   refused_requests: RefusedRequests

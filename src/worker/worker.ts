@@ -32,7 +32,7 @@ import { forgetIgnoredFieldsJob } from './retention/forget-ignored-fields.ts'
 import { forgetInvitationsJob } from './retention/forget-invitations.ts'
 import { forgetMailsJob } from './retention/forget-mails.ts'
 import { forgetOffersJob } from './retention/forget-offers.ts'
-import { forgetOutcomesJob } from './retention/forget-outcomes.ts'
+import { forgetOutcomesJob, forgetReportsJob } from './retention/forget-outcomes.ts'
 import { forgetRefusedRequestsJob } from './retention/forget-refused-requests.ts'
 import { forgetRestraintsJob } from './retention/forget-restraints.ts'
 import { forgetUsageHoursJob } from './retention/forget-usage-hours.ts'
@@ -122,6 +122,7 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetOffersJob(parts),
     forgetVectorsJob(parts),
     forgetOutcomesJob(parts),
+    forgetReportsJob(parts),
     forgetUsageHoursJob(parts),
     forgetAvailabilityJob(parts),
     forgetWebhooksJob(parts),

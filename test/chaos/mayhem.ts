@@ -6,6 +6,7 @@ import { startFaults, type RunningFaults } from './start-faults.ts'
 import { startPayer, type Payer } from './payer.ts'
 import { judgeBudgets, setBudget, type Budget } from './budget-oracle.ts'
 import { judge, type Case, type Funding, type Verdict } from './oracle.ts'
+import { judgeReaders, startReaders, type ClicksVerdict } from './readers.ts'
 import { logLinesWith, say, showCases } from './report.ts'
 import { startSystem, type ChaosSystem } from './system.ts'
 import { startTraffic, type Attempt, type Traffic } from './traffic.ts'
@@ -57,6 +58,7 @@ async function rage(system: ChaosSystem, seconds: number, seed: number, elapsed:
     keyedProject: bank.keyed,
     keyedCallers: KEYED_CALLERS,
   })
+  const readers = await startReaders(system, bank.keyed, seed)
   const faults = startFaults({ seed, system, leaseMs: LEASE_MS, queryTimeoutMs: QUERY_TIMEOUT_MS })
   const topUps = startTopUps(system, bank, seed)
   const payer = startPayer(system.store, bank.cardId, seed, bank.funding)
@@ -64,7 +66,7 @@ async function rage(system: ChaosSystem, seconds: number, seed: number, elapsed:
   await sleep(seconds * 1_000)
 
   say(`${elapsed()} healing`)
-  await Promise.all([faults.heal(), traffic.stop(), topUps.stop(), payer.stop()])
+  await Promise.all([faults.heal(), traffic.stop(), readers.stop(), topUps.stop(), payer.stop()])
   const open = await untilBooksAreQuiet(system.store, SETTLED_WITHIN_MS)
   clearInterval(progress)
   await watch.stop()
@@ -80,7 +82,8 @@ async function rage(system: ChaosSystem, seconds: number, seed: number, elapsed:
   verdict.drift.push(...drift.map((what) => ({ what })))
   say(`${elapsed()} judged ${traffic.attempts.length} calls`)
   const over = { negative: watch.below, exceeded: exceeded.map((what) => ({ what })) }
-  return report(system, traffic, faults, payer, verdict, over, seed)
+  const clicks = await judgeReaders(system.store, readers.follows)
+  return report(system, traffic, faults, payer, { ...verdict, clicks }, over, seed)
 }
 
 interface Bank {
@@ -155,14 +158,17 @@ function report(
   traffic: Traffic,
   { counts }: RunningFaults,
   payer: Payer,
-  verdict: Verdict,
+  verdict: Verdict & { clicks: ClicksVerdict },
   over: Record<'negative' | 'exceeded', readonly Case[]>,
   seed: number,
 ): boolean {
-  const { lost, doubled, stuck, drift } = verdict
+  const { lost, doubled, stuck, drift, clicks } = verdict
   const unexpected = unexpectedOf(traffic.attempts)
   const crashes = [...system.gateways, system.worker, system.simulator].flatMap(({ service }) => service.crashes)
-  const faulty = { lost, doubled, negative: over.negative, exceeded: over.exceeded, stuck, drift }
+  const faulty = {
+    ...{ lost, doubled, negative: over.negative, exceeded: over.exceeded, stuck, drift },
+    ...{ clicks_lost: clicks.lost, clicks_doubled: clicks.doubled, overspent: clicks.overspent },
+  }
   for (const [name, cases] of Object.entries({ ...faulty, unexpected })) showCases(name, cases, system.logDir)
   for (const crash of crashes) say(crash)
   const alarms = logLinesWith(system.logDir, 'the ledger is broken')
@@ -176,6 +182,7 @@ function report(
     `seen: ${listOf({ ...verdict.seen, limited })} unexpected=${unexpected.length} crashes=${crashes.length} alarms=${alarms.length}`,
   )
   say(`card: ${listOf(payer.counts)}`)
+  say(`clicks: ${listOf(clicks.seen)}`)
   const { gatewayKills, postgresKills, workerKills, pauses, cuts, clockJumps } = counts
   say(
     `gateway_kills=${gatewayKills} pg_kills=${postgresKills} worker_kills=${workerKills} pauses=${pauses} cuts=${cuts} clock_jumps=${clockJumps} seed=${seed}`,
@@ -183,8 +190,9 @@ function report(
   const numbers = Object.fromEntries(Object.entries(faulty).map(([name, cases]) => [name, cases.length]))
   say(`chaos: ${listOf({ calls, kills, ...numbers })}`)
   const hasDoneSomething = calls > 100 && traffic.answered > 50 && kills > 0 && payer.counts.owed > 0 && limited > 0
+  const hasClicked = clicks.seen.led > 20 && clicks.seen.surely > 5 && clicks.seen.paid > 10
   const isCalm = unexpected.length + crashes.length + alarms.length === 0
-  return Object.values(numbers).every((count) => count === 0) && isCalm && hasDoneSomething
+  return Object.values(numbers).every((count) => count === 0) && isCalm && hasDoneSomething && hasClicked
 }
 
 function unexpectedOf(attempts: readonly Attempt[]): Case[] {

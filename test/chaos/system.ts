@@ -78,11 +78,14 @@ async function startIn(dir: string, reaper: Reaper, options: SystemOptions): Pro
     PARLEY_SECRET: randomBytes(32).toString('base64'),
     PARLEY_PORT: '0',
     PARLEY_OPS_PORT: '0',
+    PARLEY_CONSOLE_PORT: '0',
     PARLEY_AUTO_MIGRATE: 'false',
     PARLEY_LEASE_MS: String(options.leaseMs),
     PARLEY_DRAIN_DELAY_MS: '0',
     // All callers of a run have one address, and stand for people everywhere.
     PARLEY_ADDRESS_REQUESTS_PER_SECOND: '1000000',
+    // Readers say where they are.
+    PARLEY_TRUSTED_PROXIES: '127.0.0.1',
     NODE_COMPILE_CACHE: join(dir, 'compile-cache'),
   }
   await warmUp(env, reaper)

@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { ANSWERS } from '../../src/rules/openapi/answers.ts'
 import { CALL_ENDPOINTS } from '../../src/rules/endpoints.ts'
+import { conversionKeyFrom } from '../../src/rules/clicks/conversions.ts'
+import { textDigestOf } from '../../src/rules/text-digest.ts'
+import { setConversionKey } from '../../src/store/recommendations/conversions.ts'
 import { ROOT, run } from '../support/commands.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { DOCUMENT, operationsOf, wrongBy, type Documented } from '../support/openapi.ts'
 import { addModel, createWorld, eventsOf, until, type World } from '../support/world.ts'
 
@@ -15,6 +19,8 @@ let world: World
 before(async () => {
   world = await createWorld({ roles: ['gateway', 'console'], env: { PARLEY_CONSOLE_PORT: '0' } })
   for (const id of ['parley-small', 'parley-large']) await addModel(world.store, { id, provider: 'simulator' })
+  const { advertiserId } = await addOffer(world.store.db)
+  await setConversionKey(world.store.db, advertiserId, textDigestOf(CONVERSION_KEY))
   await addModel(world.store, { id: 'parley-embedding', kind: 'embedding', provider: 'simulator' })
   await until(async () => {
     const models = await fetch(`${world.url}/v1/models`, { headers: world.project.headers })
@@ -23,13 +29,20 @@ before(async () => {
 })
 after(() => world.close())
 
+/** Of an advertiser, for what advertisers tell. */
+const CONVERSION_KEY = conversionKeyFrom(Buffer.alloc(32, 1))
+
 function send(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   const json = { 'content-type': 'application/json' }
   return fetch(`${world.url}${path}`, {
     method: 'POST',
-    headers: { ...world.project.headers, ...json, ...headers },
+    headers: { ...keysFor(path), ...json, ...headers },
     body: JSON.stringify(body),
   })
+}
+
+function keysFor(path: string): Record<string, string> {
+  return path === '/v1/conversions' ? { authorization: `Bearer ${CONVERSION_KEY}` } : world.project.headers
 }
 
 /** By the schema that is served, and by the one that it was made from, which knows every field. */

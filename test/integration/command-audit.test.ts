@@ -147,6 +147,8 @@ const STEPS: Step[] = [
   to('advertiser suspend', () => ['Pots']),
   to('advertiser topup', () => ['Pots', '5', '--reference', 'sixth']),
   to('advertiser grant', () => ['Pots', '1', '--reference', 'seventh']),
+  to('advertiser conversion-key', () => ['Pots']),
+  to('advertiser click-id', () => ['Pots', 'on']),
   to('click reverse', () => [made.click!]),
   to('campaign create', () => ['All', ...shop, '--bid', '0.4']),
   to('campaign set', () => ['All', ...shop, '--bid', '0.5']),
@@ -170,7 +172,7 @@ function leavesOf(command: Command, path: string[] = []): [path: string, leaf: C
 
 /** They change nothing, or nothing that is somebody’s: the schema, the logins of the database, a file of the matcher. */
 const NOT_IN_THE_LOG =
-  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|ignored-fields|refusals|[\w-]+ (?:list|show|runs|status|ledger|payments|presets|test)|provider key list|matcher prepare)$/
+  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|ignored-fields|refusals|[\w-]+ (?:list|show|runs|reports|status|ledger|payments|presets|test)|advertiser conversions|provider key list|matcher prepare)$/
 
 test('every command is known to change something or not to', () => {
   const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })

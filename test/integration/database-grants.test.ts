@@ -38,6 +38,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   conversation_restraints: { gateway: 'SIU', worker: 'SuD' },
   conversation_sums: { tenant: 'SD', worker: 'SIUD' },
   conversations: { gateway: 'SIU', tenant: 'SUD', worker: 'SuD' },
+  conversions: {},
   credentials: { console: 'SIUD' },
   deployments: { console: 'S', gateway: 'S', tenant: 's', worker: 's' },
   domains: { console: 's', gateway: 's', tenant: 'SIU', worker: 'Su' },
@@ -66,6 +67,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   migrations: { console: 'S', gateway: 'S', matcher: 'S', worker: 'S' },
   models: { console: 'S', gateway: 'S', tenant: 'S' },
   monetization: { gateway: 'S', tenant: 'SIU' },
+  offer_stops: { gateway: 'S', tenant: 'S' },
   offers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'sD' },
   passkeys: { console: 'SIUD' },
   payment_returns: { console: 'SIu' },
@@ -78,6 +80,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   publishers: { console: 'SIu', gateway: 's', tenant: 'Su', worker: 'S' },
   recommendation_days: { tenant: 'S' },
   recommendation_outcomes: { gateway: 'SIU', tenant: 'S', worker: 'sD' },
+  recommendation_reports: { tenant: 's', worker: 'sD' },
   recommendation_switch: { matcher: 'S', tenant: 'S' },
   recommendations: { gateway: 'SIu', tenant: 'S', worker: 'su' },
   refused_requests: { gateway: 'SIu', tenant: 'S', worker: 'sD' },
@@ -110,7 +113,10 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 /** The columns that a small letter stands for. */
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
-  advertisers: { 'gateway select': 'domain id name status', 'tenant select': 'domain id name status' },
+  advertisers: {
+    'gateway select': 'adds_click_id domain id legal_name name status',
+    'tenant select': 'domain id name status',
+  },
   alerts: { 'tenant update': 'closed_at mailed_at' },
   auto_top_ups: {
     'console update': 'declines next_try_at paused_at',
@@ -162,7 +168,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker update': 'content content_expires_at',
   },
   offers: {
-    'gateway select': 'advertiser_id headline id link removed_at review',
+    'gateway select': 'advertiser_id category headline id link removed_at review',
     'tenant select': 'advertiser_id benefit category headline id link',
     'worker select': 'headline id removed_at review reviewed_at text_hash',
   },
@@ -188,6 +194,10 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'tenant update': 'name',
   },
   recommendation_outcomes: { 'worker select': 'hour outcome project_id' },
+  recommendation_reports: {
+    'tenant select': 'created_at offer_id project_id reason recommendation_id resolved_at',
+    'worker select': 'created_at recommendation_id',
+  },
   recommendations: {
     'gateway update': 'state',
     'worker select': 'headline id offer_id',
@@ -233,6 +243,7 @@ const FUNCTIONS: Record<string, string[]> = {
   clicks_count: [],
   clicks_decide: [],
   clicks_write: [],
+  conversion_record: ['gateway'],
   create_sandbox: ['console'],
   earnings_account: [],
   earnings_release: ['worker'],
@@ -280,6 +291,7 @@ const FUNCTIONS: Record<string, string[]> = {
   note_change: [],
   open_transactions: ['worker'],
   rates_tightest: [],
+  recommendation_report: ['gateway'],
   search_messages: ['tenant'],
   shown_count: [],
   tenant_context: ['tenant'],
@@ -295,6 +307,7 @@ const DEFINERS = [
   'browser_sessions_forget',
   'click_salt',
   'clicks_apply',
+  'conversion_record',
   'create_sandbox',
   'earnings_release',
   'ensure_partitions',
@@ -312,6 +325,7 @@ const DEFINERS = [
   'limits_set',
   'make_partition',
   'open_transactions',
+  'recommendation_report',
   'search_messages',
   'tenant_context',
 ]

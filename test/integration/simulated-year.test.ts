@@ -124,6 +124,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
     const living = PER_DAY.conversations * Math.min(day + 1, CONVERSATIONS) + 1
     return [living - deletedWithin + deletedBy(day) - 1, living + PER_DAY.conversations + deletedBy(day)]
   },
+  conversions: 'same',
   credentials: 'same',
   deployments: 'same',
   domains: 'same',
@@ -164,6 +165,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   migrations: 'same',
   models: 'same',
   monetization: 'same',
+  offer_stops: 'same',
   offers: forDays(OFFERED_DAYS + daysOf(KEPT_MS.removedOffers), PER_DAY.offers),
   passkeys: 'same',
   payment_returns: 'same',
@@ -176,6 +178,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   publishers: 'same',
   recommendation_days: forGood(PER_DAY.offers),
   recommendation_outcomes: forDays(daysOf(KEPT_MS.recommendationOutcomes)),
+  recommendation_reports: forDays(daysOf(KEPT_MS.readerReports)),
   recommendation_switch: 'same',
   recommendations: untilArchived(PER_DAY.offers),
   refused_requests: forDays(daysOf(KEPT_MS.refusedRequests)),

@@ -38,6 +38,7 @@ import * as savedPrompts from '../../src/store/projects/saved-prompts.ts'
 import * as projects from '../../src/store/projects/projects.ts'
 import { closePublisher, setPublisherActivated, setPublisherName } from '../../src/store/accounts/publishers.ts'
 import { countTurns, findRecommended, noteSensitive } from '../../src/store/recommendations/records.ts'
+import * as readerReports from '../../src/store/recommendations/reader-reports.ts'
 import * as recommendations from '../../src/store/recommendations/reports.ts'
 import { cutSome, requestCut, withdrawCut } from '../../src/store/calls/retention-cuts.ts'
 import { listAnomalies, sumAnomalies } from '../../src/store/billing/usage-anomalies.ts'
@@ -290,6 +291,7 @@ const READS: Record<string, Read> = {
   sumEarnedByDay: (db, { projectId }) => earnings.sumEarnedByDay(db, { projectId, ...DAYS }),
   listTopAdvertisers: (db, { projectId }) => earnings.listTopAdvertisers(db, { projectId, ...DAYS }, 10),
   listEarningCategories: (db, { projectId }) => earnings.listEarningCategories(db, { projectId, ...DAYS }, 10),
+  listReportedOffers: (db, { projectId }) => readerReports.listReportedOffers(db, projectId, 10),
   sumOutcomes: (db, { projectId }) => recommendations.sumOutcomes(db, projectId, EVER),
   listLatestReplies: (db, { projectId }) => recommendations.listLatestReplies(db, projectId, 1_000),
   sumAnomalies: (db, { projectId }) => sumAnomalies(db, { sinceMs: 3_600_000, projectId }),

@@ -428,6 +428,22 @@ test('why replies had no recommendation is forgotten after 90 days', async () =>
   })
 })
 
+test('what readers have reported is forgotten after 90 days', async () => {
+  const { id } = await world.newProject()
+  const edgeMs = KEPT_MS.readerReports
+  const report = (reason: string, ageMs: number) => {
+    const ids = { recommendation_id: uuidv7(), project_id: id, offer_id: uuidv7() }
+    return { ...ids, reason, network_tag: randomBytes(16), created_at: at(-ageMs) }
+  }
+  const rows = [report('scam', edgeMs + A_MOMENT_MS), report('other', edgeMs - A_MOMENT_MS)]
+  await store.db.insertInto('recommendation_reports').values(rows).execute()
+  assert.deepEqual(await erasedBy('forget reader reports', 'recommendation_reports', 'reason'), {
+    before: ['other', 'scam'],
+    after: ['other'],
+    counted: 1,
+  })
+})
+
 /** Of calls of these ages, each with one pair, and when that is due. */
 async function addMetadata(projectId: string, goesIn: Record<string, [ageMs: number, inMs: number]>): Promise<void> {
   for (const [value, [ageMs, inMs]] of Object.entries(goesIn))

@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts'
 
 const PAID = 'test/integration/clicks.test.ts'
 const FOLLOWED = 'test/e2e/clicks.test.ts'
+const REPORTED = 'test/e2e/reader-reports.test.ts'
 
 /** What clicks cost, and who gets it. */
 export const PAID_CLICKS: Mutant[] = [
@@ -126,5 +127,61 @@ export const PAID_CLICKS: Mutant[] = [
     to: 'if (times < 0) return',
     test: FOLLOWED,
     title: 'of what is followed again and again, only so much is stored',
+  },
+  {
+    bug: 'the signature of a link is not looked at',
+    file: 'src/rules/recommendations/link-token.ts',
+    from: 'return timingSafeEqual(signature, bytes.subarray(SIGNED_BYTES)) ? namedId(bytes) : undefined',
+    to: 'return signature.length > 0 ? namedId(bytes) : undefined',
+    test: 'test/link-tokens.test.ts',
+    title: 'of a million tokens that somebody made up or changed, none is taken for ours',
+  },
+  {
+    bug: 'other spellings of a link are taken for it',
+    file: 'src/rules/recommendations/link-token.ts',
+    from: " && bytes.toString('base64url') === token",
+    to: '',
+    test: 'test/link-tokens.test.ts',
+    title: 'of a million tokens that somebody made up or changed, none is taken for ours',
+  },
+  {
+    bug: 'an offer that readers reported is shown while a matcher still has it',
+    file: 'src/store/recommendations/records.ts',
+    from: 'where s.project_id = n.project_id and s.offer_id = o.id',
+    to: 'where false and s.offer_id = o.id',
+    test: REPORTED,
+    title: 'three reports stop an offer in their project within seconds, and in no other, until a person approved it',
+  },
+  {
+    bug: 'what one project’s readers reported is stopped in all',
+    file: 'src/store/recommendations/records.ts',
+    from: 's.project_id = n.project_id and s.offer_id',
+    to: 's.offer_id',
+    test: REPORTED,
+    title: 'three reports stop an offer in their project within seconds, and in no other, until a person approved it',
+  },
+  {
+    bug: 'what was looked at counts towards the next stop',
+    file: 'functions/recommendation_report.sql',
+    from: ' and p.resolved_at is null) >= 3',
+    to: ') >= 3',
+    test: REPORTED,
+    title: 'an approved offer is stopped again by three more reports, and not by the first of them',
+  },
+  {
+    bug: 'two reports at the same time do not see each other',
+    file: 'functions/recommendation_report.sql',
+    from: "perform pg_advisory_xact_lock(hashtextextended('reports ' || shown.project_id || ' ' || shown.offer_id, 0));",
+    to: '',
+    test: REPORTED,
+    title: 'reports that come all at once are all counted, and the third of them stops the offer',
+  },
+  {
+    bug: 'pages of other sites report for their visitors',
+    file: 'src/gateway/recommendations/links.ts',
+    from: "from !== 'same-origin' && from !== 'none'",
+    to: "from === 'nowhere'",
+    test: REPORTED,
+    title: 'what no reader saw is not reported, and neither is what another site sends its visitors to',
   },
 ]

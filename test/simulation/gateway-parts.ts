@@ -57,7 +57,7 @@ const NOT_SIMULATED = {
     problem: undefined,
   },
   mint: { begin: notAsked },
-  links: { offer: notAsked, why: notAsked },
+  links: { offer: notAsked, why: notAsked, report: notAsked },
   log: createLog('silent'),
   metrics: createMetrics(),
   intake: {

@@ -171,6 +171,7 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   },
   'GET /api/projects/:project/monetization/preview': { query: { label: 'Ad' } },
   'GET /api/projects/:project/monetization/outcomes': {},
+  'GET /api/projects/:project/monetization/reports': {},
   'GET /api/projects/:project/monetization/catalogue': {},
   'GET /api/projects/:project/monetization/categories': {},
   'GET /api/projects/:project/recommendations': {},

@@ -21,6 +21,7 @@ import { closeAlert, openAlert } from '../../src/store/projects/alerts.ts'
 import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
 import { beatMatcher } from '../../src/store/recommendations/matchers.ts'
 import { applyClicks, findClickSalt } from '../../src/store/recommendations/clicks.ts'
+import { reportRecommendation } from '../../src/store/recommendations/reader-reports.ts'
 import { addOutcomes, countTurns, insertRecommendations } from '../../src/store/recommendations/records.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addOffer } from './catalogue.ts'
@@ -132,6 +133,7 @@ async function advertise({ store, project, feed, day, nowMs }: DayOptions): Prom
     await findClickSalt(db, new Date(nowMs).toISOString().slice(0, 10))
     const click = { id: uuidv7(nowMs), feeId: uuidv7(nowMs), recommendationId: record.id, verdict: 'valid' as const }
     await applyClicks(db, [{ ...click, networkTag: randomBytes(16) }])
+    await reportRecommendation(db, { recommendationId: record.id, reason: null, networkTag: randomBytes(16) })
   }
   const hour = new Date(Math.floor(nowMs / HOUR_MS) * HOUR_MS)
   await addOutcomes(db, [{ projectId: project.id, hour, outcome: 'served', calls: 1 }])

@@ -23,7 +23,9 @@ import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
 import { insertPublisher } from '../../src/store/accounts/publishers.ts'
 import { addOutcomes, countTurns, noteSensitive } from '../../src/store/recommendations/records.ts'
 import { creditWallet, refundWallet } from '../../src/store/billing/wallets.ts'
+import { reportRecommendation } from '../../src/store/recommendations/reader-reports.ts'
 import { addBrowserSession } from './browser-sessions.ts'
+import { addOffer } from './catalogue.ts'
 import { click } from './clicks.ts'
 import { addSettledCall } from './ledger.ts'
 import { refusalOf } from './refused-requests.ts'
@@ -258,6 +260,7 @@ async function insertRecommendations(db: Db, site: Site): Promise<void> {
   await addRecommendation(db, { id: recommendationId, projectId, callId, advertiserId: uuidv7() })
   for (let n = 0; n < count; n++) await click(db, recommendationId, { verdict: 'bot' })
   await insertPaidClick(db, site)
+  await insertReports(db, site)
   await sql`select earnings_account(${projectId})`.execute(db)
   await sql`update earnings set released_nanos = ${count} where project_id = ${projectId}`.execute(db)
   await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
@@ -267,6 +270,7 @@ async function insertRecommendations(db: Db, site: Site): Promise<void> {
   await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
 }
 
+<<<<<<< HEAD
 /** Without the money that it would have moved: its advertiser is nobody's. */
 async function insertPaidClick(db: Db, { projectId, recommendationId, count }: Site): Promise<void> {
   const id = uuidv7()
@@ -277,6 +281,13 @@ async function insertPaidClick(db: Db, { projectId, recommendationId, count }: S
     .values({ id, project_id: projectId, recommendation_id: recommendationId, ...others, ...paid })
     .execute()
   await sql`select clicks_count(array[${id}]::uuid[], 1)`.execute(db)
+}
+
+async function insertReports(db: Db, { projectId, recommendationId }: Site): Promise<void> {
+  await reportRecommendation(db, { recommendationId, reason: 'other', networkTag: randomBytes(16) })
+  const { offerId } = await addOffer(db, { advertiser: projectId, domain: 'shop.example', headline: 'Stopped' })
+  await db.insertInto('offer_stops').values({ project_id: projectId, offer_id: offerId }).execute()
+>>>>>>> readers
 }
 
 /** As a turn of a conversation records it. */

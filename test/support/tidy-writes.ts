@@ -53,6 +53,7 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'eraseRemovedOffers',
     'eraseUnusedVectors',
     'expireAnomalies',
+    'expireReports',
     'expireAvailability',
     'expireContent',
     'expireKeys',

@@ -56,6 +56,7 @@ export const PERIODS_MS = {
   'forget offers': MINUTE_MS,
   'forget text vectors': HOUR_MS,
   'forget recommendation outcomes': HOUR_MS,
+  'forget reader reports': HOUR_MS,
   'forget usage hours': HOUR_MS,
   'forget availability': HOUR_MS,
   'forget webhooks': HOUR_MS,

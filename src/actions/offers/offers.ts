@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/database.ts'
 import { lockOffers, reviewOffers as review } from '../../store/offers/offers.ts'
+import { resolveReports } from '../../store/recommendations/reader-reports.ts'
 import type { Actor } from '../actor.ts'
 import { auditInstallation } from '../audit.ts'
 import { conflict } from '../refusals.ts'
@@ -36,6 +37,7 @@ export async function reviewOffers(tx: Tx, actor: Actor, { offers, decision, rea
       `The words of ${changed.id} have changed since you read them, so nothing was decided. Read them again with: parley offers show ${changed.id}`,
     )
   await review(tx, ids, { review: decision, reason })
+  await resolveReports(tx, ids, decision === 'approved')
   const details = {
     offers: ids.length,
     ids: ids.slice(0, NAMED_MAX),

@@ -8,6 +8,7 @@ import { rowsOf } from '../arguments.ts'
 import { CliError, isId, unknownId } from '../failures.ts'
 import { addOfferImportCommand } from './feed-import.ts'
 import { facts, table, type Output } from '../print.ts'
+import { addOfferReportsCommand } from './reports.ts'
 import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 const REVIEWS: readonly Review[] = ['approved', 'pending', 'rejected']
@@ -35,13 +36,14 @@ export function addOfferCommands(program: Command): void {
   addCommand(
     offers,
     'review',
-    'decide on offers that need a person; the decision holds until their text changes',
+    'decide on offers that need a person, or that readers reported; it holds until their text changes',
     `parley offers review approve ${EXAMPLE_ID}`,
   )
     .addArgument(new Argument('<decision>').choices(['approve', 'reject']))
     .argument('<offers...>', 'their ids, as "parley offers list --review pending" prints them')
     .option('--reason <text>', 'for the advertiser')
     .action(withStore(review))
+  addOfferReportsCommand(offers)
   addCommand(offers, 'runs', 'show the last imports', 'parley offers runs --advertiser "Acme Audio" --feed main')
     .option('--advertiser <advertiser>', 'whose feed, with --feed')
     .option('--feed <name>', 'only those of this feed')

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { setRecommendationSwitch } from '../../actions/recommendations/switch.ts'
 import { countPendingOffers } from '../../store/offers/offers.ts'
+import { countStoppedOffers } from '../../store/recommendations/reader-reports.ts'
 import { listMatchers, readRecommendationSwitch } from '../../store/recommendations/switch.ts'
 import { ago, facts, table, type Output } from '../print.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
@@ -40,10 +41,11 @@ async function setSwitch({ actor, change }: Session, isOn: boolean): Promise<Out
 }
 
 async function status({ db }: Session): Promise<Output> {
-  const [chosen, matchers, pending] = [
+  const [chosen, matchers, pending, stopped] = [
     await readRecommendationSwitch(db),
     await listMatchers(db),
     await countPendingOffers(db),
+    await countStoppedOffers(db),
   ]
   const nowMs = Date.now()
   const isSilent = (beatAt: Date) => nowMs - beatAt.getTime() > SILENT_AFTER_MS
@@ -58,12 +60,14 @@ async function status({ db }: Session): Promise<Output> {
     recommendations: chosen.is_on ? 'on' : 'off',
     since: chosen.changed_at,
     'offers to be reviewed': pending,
+    'offers stopped by readers': stopped,
   })
   return {
     document: {
       is_on: chosen.is_on,
       changed_at: chosen.changed_at,
       offers_pending_review: pending,
+      offers_stopped_by_readers: stopped,
       matchers: matchers.map((matcher) => Object.assign(matcher, { is_silent: isSilent(matcher.beat_at) })),
     },
     text: `${summary}\n\n${table(rows, 'No matcher runs, so nothing is recommended. Start one with: parley serve matcher')}`,

@@ -192,6 +192,26 @@ export const monetization = entries({
     query: z.object({ after, limit }),
     reply: page(recommendation),
   },
+  /** What its readers have reported and nobody has looked at, and what is stopped because of that. The latest first. */
+  'GET /api/projects/:project/monetization/reports': {
+    access: 'project',
+    role: 'viewer',
+    reply: z.object({
+      reportsToStop: z.number().int(),
+      items: z.array(
+        z.object({
+          offer: id,
+          headline: z.string(),
+          advertiser: z.string(),
+          reports: z.number().int(),
+          /** The one that was given most often. */
+          reason: z.string().nullable(),
+          at: time,
+          isStopped: z.boolean(),
+        }),
+      ),
+    }),
+  },
   /** What there is to block. */
   'GET /api/projects/:project/monetization/catalogue': {
     access: 'project',

@@ -13,6 +13,7 @@ import {
   outcomeWordsOf,
   type OutcomeWords,
 } from '../../rules/recommendations/outcome-labels.ts'
+import { REPORT_REASONS, REPORTS_TO_STOP, reportReasonOf } from '../../rules/recommendations/report-reasons.ts'
 import { completionIdOf } from '../../rules/billing/receipts.ts'
 import { endpointOf, type CallEndpointName } from '../../rules/endpoints.ts'
 import { findEndpoints } from '../../store/calls/calls.ts'
@@ -25,6 +26,7 @@ import {
   listAdvertisers,
   searchAdvertisers,
 } from '../../store/recommendations/monetization.ts'
+import { listReportedOffers, type ReportedOffer } from '../../store/recommendations/reader-reports.ts'
 import {
   listRecommendations,
   listTopCategories,
@@ -39,6 +41,7 @@ import type { World } from '../world.ts'
 const RANGE_HOURS = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
 const FOUND_MAX = 20
 const CATEGORIES_MAX = 100
+const REPORTED_MAX = 50
 
 export function monetizationRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/monetization', ({ db, project }) => describe(world, db, project.id))
@@ -60,6 +63,11 @@ export function monetizationRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/monetization/outcomes', ({ db, project, query }) =>
     outcomesOf(db, project.id, RANGE_HOURS[query.range]),
   )
+
+  route(app, world, 'GET /api/projects/:project/monetization/reports', async ({ db, project }) => ({
+    reportsToStop: REPORTS_TO_STOP,
+    items: (await listReportedOffers(db, project.id, REPORTED_MAX)).map(reportedOf),
+  }))
 
   route(app, world, 'GET /api/projects/:project/recommendations', async ({ db, project, query }) => {
     if (query.after !== undefined && !isUuid(query.after))
@@ -84,6 +92,15 @@ export function monetizationRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/monetization/categories', async () => ({
     items: await listTopCategories(world.db, CATEGORIES_MAX),
   }))
+}
+
+function reportedOf(row: ReportedOffer) {
+  const { headline, advertiser } = namesIn(row)
+  const reason = reportReasonOf(row.reason)
+  return {
+    ...{ offer: row.offerId, headline, advertiser, reports: row.reports, at: row.lastAt, isStopped: row.isStopped },
+    reason: reason === null ? null : REPORT_REASONS[reason],
+  }
 }
 
 async function describe(world: World, db: Db, projectId: string) {

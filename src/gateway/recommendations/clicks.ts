@@ -14,8 +14,8 @@ import type { NetworkTags } from './network-tags.ts'
  * far as the offer was counted; but not for long, because readers must not notice that the store is away.
  */
 export interface Clicks {
-  /** Resolves when the click is stored, or after a moment if that takes longer. Never rejects. */
-  record(request: FastifyRequest, shown: ShownRecommendation): Promise<void>
+  /** Resolves with its id when the click is stored, or after a moment if that takes longer. Never rejects. */
+  record(request: FastifyRequest, shown: ShownRecommendation): Promise<string>
   /** Resolves when everything is stored, or given up. */
   idle(): Promise<void>
 }
@@ -49,9 +49,11 @@ export function createClicks(options: ClicksOptions): Clicks {
     retryEveryMs: 100,
   })
 
-  async function judge({ method, headers, ip }: FastifyRequest, shown: ShownRecommendation): Promise<ClickRecord> {
-    const at = new Date()
-    const id = uuidv7(at.getTime())
+  async function judge(
+    { method, headers, ip }: FastifyRequest,
+    shown: ShownRecommendation,
+    { id, at }: { id: string; at: Date },
+  ): Promise<ClickRecord> {
     const { state, shownAt } = shown
     const [networkTag, isCallersNetwork] = await Promise.all([networkTags.tagOf(ip, at), isNetworkOf(shown, ip)])
     const facts = { method, headers, state, shownAt, at, isCallersNetwork, isDataCentre: isDataCentre(ip) }
@@ -64,8 +66,12 @@ export function createClicks(options: ClicksOptions): Clicks {
     return (await networkTags.tagOf(address, timeOfUuid(id)))?.equals(networkTag)
   }
 
-  async function store(request: FastifyRequest, shown: ShownRecommendation): Promise<void> {
-    const click = await judge(request, shown)
+  async function store(
+    request: FastifyRequest,
+    shown: ShownRecommendation,
+    named: { id: string; at: Date },
+  ): Promise<void> {
+    const click = await judge(request, shown, named)
     const kind = `${shown.id} ${click.verdict === 'valid'}`
     const times = (stored.get(kind) ?? 0) + 1
     stored.set(kind, times)
@@ -82,10 +88,13 @@ export function createClicks(options: ClicksOptions): Clicks {
     async record(request, shown) {
       let timer: NodeJS.Timeout | undefined
       const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, redirectWaitMs)))
-      const storing = store(request, shown).finally(() => running.delete(storing))
+      const at = new Date()
+      const id = uuidv7(at.getTime())
+      const storing = store(request, shown, { id, at }).finally(() => running.delete(storing))
       running.add(storing)
       await Promise.race([storing, patience])
       clearTimeout(timer)
+      return id
     },
     async idle() {
       await Promise.all([lane.idle(), ...running])

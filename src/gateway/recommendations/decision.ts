@@ -83,7 +83,7 @@ export async function open(
     blockedCategories: settings.blockedCategories,
     blockedAdvertisers: [...settings.blockedAdvertisers, ...exhausted],
     blockedDomains: settings.blockedDomains,
-    seenOffers: [...new Set([...seen.offers, ...(restraint?.offers ?? [])])],
+    seenOffers: [...new Set([...(call.caller.stoppedOffers ?? []), ...seen.offers, ...(restraint?.offers ?? [])])],
   }
   return { outcome: 'open', question, turn: turnOf(history, restraint) }
 }

@@ -1,15 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Secrets } from '../../platform/secrets.ts'
+import { withClickId } from '../../rules/clicks/conversions.ts'
 import { ParleyError } from '../../rules/errors.ts'
-import { escapeHtml } from '../../rules/html.ts'
 import { idOf } from '../../rules/recommendations/link-token.ts'
-import { textDigestOf } from '../../rules/text-digest.ts'
+import { reportReasonOf } from '../../rules/recommendations/report-reasons.ts'
 import { STORE_WAIT_MS } from '../../rules/limits.ts'
 import { orUnavailable, type Db } from '../../store/database.ts'
 import { createLookups } from '../../store/lookups.ts'
 import { findShown, type ShownRecommendation } from '../../store/recommendations/clicks.ts'
+import { reportRecommendation } from '../../store/recommendations/reader-reports.ts'
 import type { Clicks } from './clicks.ts'
+import type { NetworkTags } from './network-tags.ts'
+import { PRIVATE, reasonPage, REPORTED_PAGE, sendPage, unavailablePage } from './pages.ts'
 import { signingKeysOf } from './recommendations.ts'
 
 /** The two links of a recommendation, which readers follow: to the offer, and to why it was shown. */
@@ -17,22 +20,28 @@ export interface Links {
   /** Where it leads is looked up by the signed id and never taken from the address, so nobody can make it lead elsewhere. */
   offer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
   why(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
+  /** What the form of that page sends. */
+  report(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
 
 export interface LinksOptions {
   db: Db
   secrets: Secrets
   clicks: Clicks
+  networkTags: NetworkTags
   storeWaitMs?: number | undefined
 }
 
 const REMEMBERED_MAX = 20_000
 
-export function createLinks({ db, secrets, clicks, storeWaitMs = STORE_WAIT_MS }: LinksOptions): Links {
+export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = STORE_WAIT_MS }: LinksOptions): Links {
   const keyOf = signingKeysOf(secrets)
   const lookups = createLookups((ids: readonly string[]) => findShown(db, ids))
   /** For the time that the store is away. */
   const seen = new LRUCache<string, ShownRecommendation>({ max: REMEMBERED_MAX })
+
+  /** Who sends a report again and again costs the store nothing. */
+  const reported = new LRUCache<string, true>({ max: REMEMBERED_MAX })
 
   async function recommendationOf(request: FastifyRequest): Promise<ShownRecommendation> {
     const { token } = request.params as { token: string }
@@ -48,58 +57,35 @@ export function createLinks({ db, secrets, clicks, storeWaitMs = STORE_WAIT_MS }
     return found
   }
 
+  async function report(recommendationId: string, { ip, body }: FastifyRequest): Promise<void> {
+    const networkTag = await networkTags.tagOf(ip, new Date())
+    if (!networkTag) throw new ParleyError('store_unavailable')
+    const reason = reportReasonOf(new URLSearchParams(typeof body === 'string' ? body : '').get('reason'))
+    await orUnavailable(reportRecommendation(db, { recommendationId, reason, networkTag }))
+    reported.set(recommendationId, true)
+  }
+
   return {
     async offer(request, reply) {
       const shown = await recommendationOf(request)
-      const { link, advertiser } = shown
+      const { link, advertiser, addsClickId } = shown
       if (link === null) return sendPage(reply, 410, unavailablePage(advertiser))
-      await clicks.record(request, shown)
+      const clickId = await clicks.record(request, shown)
       // A header has no letters beyond ASCII, which advertisers' addresses have.
-      return reply.headers(PRIVATE).redirect(new URL(link).href, 302)
+      const address = addsClickId ? withClickId(link, clickId) : new URL(link).href
+      return reply.headers(PRIVATE).redirect(address, 302)
     },
     async why(request, reply) {
-      return sendPage(reply, 200, reasonPage(await recommendationOf(request)))
+      const { token } = request.params as { token: string }
+      return sendPage(reply, 200, reasonPage(await recommendationOf(request), `${token}/report`))
+    },
+    async report(request, reply) {
+      const shown = await recommendationOf(request)
+      // Another site's page may send its visitors here, who have reported nothing. They are asked.
+      const from = request.headers['sec-fetch-site'] ?? 'same-origin'
+      if (from !== 'same-origin' && from !== 'none') return sendPage(reply, 200, reasonPage(shown, 'report'))
+      if (!reported.has(shown.id)) await report(shown.id, request)
+      return sendPage(reply, 200, REPORTED_PAGE)
     },
   }
-}
-
-/** The advertiser does not learn where its reader came from, and nobody keeps or lists the address. */
-const PRIVATE = { 'referrer-policy': 'no-referrer', 'cache-control': 'no-store', 'x-robots-tag': 'noindex' }
-
-const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem;color:#1c2024;background:#fff}' +
-  'h1{font-size:1.375rem}@media(prefers-color-scheme:dark){body{color:#edeef0;background:#18191b}}'
-const POLICY = `default-src 'none'; style-src 'sha256-${textDigestOf(STYLE).toString('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-
-function sendPage(reply: FastifyReply, status: number, html: string) {
-  const headers = { ...PRIVATE, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }
-  return reply.code(status).headers(headers).send(html)
-}
-
-function reasonPage(shown: { advertiser: string; domain: string; label: string }): string {
-  const advertiser = escapeHtml(shown.advertiser)
-  return page(
-    'Why this ad?',
-    `<h1>Why you saw this</h1>
-<p>The line marked “${escapeHtml(shown.label)}” is an advertisement. <strong>${advertiser}</strong> (${escapeHtml(shown.domain)}) pays for it when somebody follows its link.</p>
-<p>It was chosen because an offer of ${advertiser} fits what this conversation was about at that moment, and for no other reason: there is no profile of you, no cookie, and nothing is remembered from other conversations. ${advertiser} was not told what was said.</p>
-<p>The answer above it was written without it: the model never sees advertisements.</p>`,
-  )
-}
-
-function unavailablePage(advertiser: string): string {
-  return page(
-    'No longer available',
-    `<h1>This offer is no longer available</h1>
-<p>You followed the link of an advertisement by ${escapeHtml(advertiser)} that is no longer shown. The link does not lead anywhere any more.</p>`,
-  )
-}
-
-function page(title: string, main: string): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<style>${STYLE}</style></head><body><main>
-${main}
-</main></body></html>
-`
 }

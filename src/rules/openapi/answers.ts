@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CALL_OUTCOMES } from '../billing/charging.ts'
 import { BUDGET_PERIODS, LIMIT_SCOPES } from '../billing/limits.ts'
 import { PRICE_COLUMNS, TOKEN_COLUMNS } from '../billing/token-columns.ts'
+import { CONVERSION_VERDICTS } from '../clicks/conversions.ts'
 import { FINISH_REASONS } from '../calls/chunk.ts'
 import { CALL_ENDPOINTS } from '../endpoints.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
@@ -190,6 +191,13 @@ const session = z.strictObject({
   money: nanos,
 })
 
+const conversion = z.strictObject({
+  object: z.literal('conversion'),
+  id: z.uuid(),
+  event_id: z.string(),
+  verdict: z.enum(CONVERSION_VERDICTS).describe('Only counted counts.'),
+})
+
 const error = z.strictObject({
   statusCode: z.int(),
   message: z.string().describe('What happened and what to do, in a sentence or two.'),
@@ -221,6 +229,7 @@ export const ANSWERS = {
   Credits: credits,
   Receipt: receipt,
   Session: session,
+  Conversion: conversion,
   Error: error,
   OpenAIError: openAIError,
 }

@@ -57,6 +57,7 @@ function operationOf(operation: Operation): object {
   return {
     operationId: id,
     summary,
+    ...(operation.security && { security: [{ [operation.security]: [] }] }),
     description: operation.isForBrowsers ? description : `${description} Not for the secret of a browser session.`,
     parameters: [
       ...(pathParameter ? [{ ...pathParameter, in: 'path', required: true, schema: { type: 'string' } }] : []),

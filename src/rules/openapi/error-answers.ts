@@ -79,6 +79,10 @@ export const CODES = {
   credits: [...ANYWHERE, ...SERVERS_ONLY],
   receipt: [...ANYWHERE, ...SERVERS_ONLY, 'receipt_not_found'],
   session: [...ANYWHERE, ...SERVERS_ONLY, ...WITH_BODY],
+  conversion: [
+    ...(['keys_missing', 'keys_invalid', 'too_many_requests', 'not_json_content'] as const),
+    ...(['invalid_request', 'invalid_value', 'store_unavailable', 'overloaded', 'internal'] as const),
+  ],
 } as const satisfies Record<string, readonly ErrorCode[]>
 
 /** Status by status, lowest first. */

@@ -57,6 +57,19 @@ export const REQUEST_EXAMPLES = {
       value: { end_user: 'customer-17', calls: 20, money: '250000000', seconds: 600, models: [MODEL] },
     },
   },
+  ConversionRequest: {
+    purchase: {
+      summary: 'Somebody has bought something after a click',
+      value: {
+        id: 'order-1042',
+        event_type: 'purchase',
+        timestamp: 1_763_456_789,
+        value: 249,
+        currency_code: 'EUR',
+        user_data: { click_id: '019a8f0c-2b7d-7c10-a5e3-f4b6c8d9e0f1' },
+      },
+    },
+  },
 } as const satisfies Record<string, Record<string, Example>>
 
 const ID = 'chatcmpl-019a8f0c2b7d7c10a5e3f4b6c8d9e0f1'

@@ -1,6 +1,7 @@
 import type { CONSUMED_FIELDS, chatBody } from '../calls/chat-request.ts'
 import type { embeddingsBody } from '../calls/embeddings-request.ts'
 import type { responsesBody } from '../calls/responses/responses-request.ts'
+import type { conversionBody } from '../clicks/conversions.ts'
 import type { sessionBody } from '../calls/session-request.ts'
 
 /** What each field of a request is for, in a sentence. The types see to it that every field that is checked has one. */
@@ -104,4 +105,14 @@ export const SESSION_WORDS: WordsOf<typeof sessionBody> = {
   money: 'What its calls may cost together, in nanos as text: "250000000" is $0.25.',
   seconds: 'How long it lives.',
   origins: 'The https origins on your verified domain that may use it. Left out: the domain and all below it.',
+}
+
+export const CONVERSION_WORDS: WordsOf<typeof conversionBody> = {
+  id: 'Yours, of the event: the same one counts once.',
+  event_type: 'What happened. Only purchases are taken.',
+  timestamp: 'When it happened, in Unix seconds.',
+  value: 'What the purchase came to.',
+  currency_code: 'The currency of value, by ISO 4217.',
+  user_data:
+    'click_id: what the link had as parley_click, of the last click before the purchase. Nothing else is taken.',
 }

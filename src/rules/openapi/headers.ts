@@ -64,6 +64,11 @@ export const SECURITY_SCHEMES = {
     description:
       'For tools with a single field for a key: publishable key, colon, secret key. Read when neither header is there.',
   },
+  conversionKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'Of an advertiser, for POST /v1/conversions alone. Its operator makes it.',
+  },
 } as const
 
 const RATE = 'Of the tightest limit per minute that applies; there when one does.'

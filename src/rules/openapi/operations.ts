@@ -2,7 +2,7 @@ import { CALL_ENDPOINTS } from '../endpoints.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { ANSWERS } from './answers.ts'
 import { CODES } from './error-answers.ts'
-import { CALL_HEADERS, type AnswerHeader, type ParameterName } from './headers.ts'
+import { CALL_HEADERS, type AnswerHeader, type ParameterName, type SECURITY_SCHEMES } from './headers.ts'
 import type { REQUEST_SCHEMAS } from './requests.ts'
 
 /** Every endpoint of the public API: what it is for, what it takes, and what it answers. */
@@ -22,6 +22,8 @@ export interface Operation {
   codes: readonly ErrorCode[]
   /** Whether the secret of a browser session may ask it. */
   isForBrowsers: boolean
+  /** Whom it is for, if not for who has a key pair. */
+  security?: keyof typeof SECURITY_SCHEMES
 }
 
 const ID: readonly AnswerHeader[] = ['x-request-id']
@@ -125,6 +127,19 @@ export const OPERATIONS: Record<string, Operation> = {
     headers: ID,
     codes: CODES.session,
     isForBrowsers: false,
+  },
+  'POST /v1/conversions': {
+    id: 'createConversion',
+    summary: 'Tell what became of a click',
+    description:
+      'For advertisers’ servers, in the shape of IAB Tech Lab’s Event and Conversion API 1.0. A field that is not listed is refused. The same id counts once: sent again, the answer is the same.',
+    parameters: ['ErrorFormat'],
+    request: 'ConversionRequest',
+    answer: 'Conversion',
+    headers: ID,
+    codes: CODES.conversion,
+    isForBrowsers: false,
+    security: 'conversionKey',
   },
 }
 

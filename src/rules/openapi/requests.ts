@@ -4,8 +4,16 @@ import { embeddingsBody } from '../calls/embeddings-request.ts'
 import { METADATA_KEY_CHARACTERS_MAX, METADATA_PAIRS_MAX, METADATA_VALUE_CHARACTERS_MAX } from '../calls/metadata.ts'
 import { responsesBody } from '../calls/responses/responses-request.ts'
 import { sessionBody } from '../calls/session-request.ts'
+import { conversionBody } from '../clicks/conversions.ts'
 import { EMBEDDING_INPUTS_MAX } from '../limits.ts'
-import { CHAT_WORDS, CONSUMED_WORDS, EMBEDDINGS_WORDS, RESPONSES_WORDS, SESSION_WORDS } from './field-words.ts'
+import {
+  CHAT_WORDS,
+  CONSUMED_WORDS,
+  CONVERSION_WORDS,
+  EMBEDDINGS_WORDS,
+  RESPONSES_WORDS,
+  SESSION_WORDS,
+} from './field-words.ts'
 import { schemaOfSent, type JsonSchema } from './json-schema.ts'
 
 /** The bodies of requests. What their checks leave to code is said here once more; a test tries that both say the same. */
@@ -132,4 +140,5 @@ export const REQUEST_SCHEMAS = {
     required: ['model', 'input'],
   },
   SessionRequest: requestOf(sessionBody, SESSION_WORDS, {}, {}),
+  ConversionRequest: requestOf(conversionBody, CONVERSION_WORDS, {}, {}),
 }

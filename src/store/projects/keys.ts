@@ -26,9 +26,14 @@ export interface KeyRecord {
   /** The console's own pair: what it causes is nobody's to bill. */
   isPlayground: boolean
   monetization: MonetizationSettings | undefined
+  /** Offers that its readers reported: the latest of them. */
+  stoppedOffers?: readonly string[]
   /** What is held by calls in flight is still in it. */
   isWalletEmpty: boolean
 }
+
+/** Matchers are told of so many. All others are looked at when one of them would be shown. */
+const STOPPED_OFFERS_MAX = 50
 
 /** In the order asked; undefined where there is no such key. */
 export async function findKeyRecords(db: Db, publishableKeys: readonly string[]): Promise<(KeyRecord | undefined)[]> {
@@ -66,6 +71,10 @@ export function selectKeyRecords(db: Db) {
     ])
     .select(sql<string>`coalesce(k.counted_as, k.id)`.as('countedAs'))
     .select(sql<MonetizationRow | null>`case when m.mode <> 'off' then to_json(m) end`.as('monetization'))
+    .select(
+      sql<string[] | null>`case when m.mode <> 'off' then array(select s.offer_id::text from offer_stops s
+        where s.project_id = p.id order by s.stopped_at desc limit ${STOPPED_OFFERS_MAX}) end`.as('stopped_offers'),
+    )
     .where('k.deleted_at', 'is', null)
     .where('p.archived_at', 'is', null)
 }
@@ -73,7 +82,7 @@ export function selectKeyRecords(db: Db) {
 type KeyRecordRow = Awaited<ReturnType<ReturnType<typeof selectKeyRecords>['execute']>>[number]
 
 export function keyRecordOf(row: KeyRecordRow): KeyRecord {
-  const { activated_at, verified_at, domain, purpose, monetization, balance_nanos, ...rest } = row
+  const { activated_at, verified_at, domain, purpose, monetization, stopped_offers, balance_nanos, ...rest } = row
   return {
     ...rest,
     isAccountActivated: activated_at !== null,
@@ -81,6 +90,7 @@ export function keyRecordOf(row: KeyRecordRow): KeyRecord {
     domain: domain ?? '',
     isPlayground: purpose === 'playground',
     monetization: monetization ? shownIn(settingsOf(monetization), rest.isSandbox) : undefined,
+    stoppedOffers: stopped_offers ?? [],
     isWalletEmpty: (balance_nanos ?? 0n) <= 0n,
   }
 }

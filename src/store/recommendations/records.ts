@@ -27,8 +27,8 @@ export interface RecommendationRecord {
 
 /**
  * Writes down what is about to be shown, with the link and the headline that its offer has now, and in its conversation, so that the next
- * turn knows of it. Says of each, in order, whether its offer may still be advertised: matchers hear of a withdrawal some
- * seconds late. Sending a batch again changes nothing.
+ * turn knows of it. Says of each, in order, whether its offer may still be advertised, and in that project: matchers hear of a
+ * withdrawal some seconds late. Sending a batch again changes nothing.
  */
 export async function insertRecommendations(db: Db, records: readonly RecommendationRecord[]): Promise<boolean[]> {
   const asked = JSON.stringify(
@@ -55,6 +55,7 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
         join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
         join offers o on o.id = n.offer_id and o.advertiser_id = a.id
       where ${MAY_BE_ADVERTISED}
+        and not exists (select from offer_stops s where s.project_id = n.project_id and s.offer_id = o.id)
     ), written as (
       insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
         relevance, label, state, link, headline, network_tag)

@@ -8,6 +8,7 @@ import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import type { Monetization } from './monetization.ts'
 import { OutcomeChart, OutcomeTable } from './outcomes.tsx'
+import { ReportedOffers } from './reported-offers.tsx'
 import { RecentRecommendations } from './recent-recommendations.tsx'
 
 const RANGES = [
@@ -57,6 +58,7 @@ export function Results({ settings }: { settings: Monetization }) {
       </Card>
       {/* How tall the card above is depends on its rows. What stands below waits for them, and so never moves. */}
       {(data ?? error) && <RecentRecommendations mode={settings.mode} />}
+      {(data ?? error) && <ReportedOffers />}
     </div>
   )
 }

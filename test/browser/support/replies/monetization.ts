@@ -55,6 +55,19 @@ export const MONETIZATION: Replies = {
   'PUT /api/projects/:project/monetization/mode': { mode: 'off' },
   'PATCH /api/projects/:project/monetization': { mode: 'test' },
   'PUT /api/projects/:project/monetization/blocked-advertisers': { done: true },
+  'GET /api/projects/:project/monetization/reports': {
+    reportsToStop: 3,
+    items: [
+      {
+        ...{ offer: id(961), headline: 'Offer number 1', advertiser: 'Shop 1', reports: 3, at: ago({ minutes: 40 }) },
+        ...{ reason: 'It is misleading', isStopped: true },
+      },
+      {
+        ...{ offer: id(962), headline: 'Offer number 2', advertiser: 'Shop 2', reports: 1, at: ago({ minutes: 400 }) },
+        ...{ reason: null, isStopped: false },
+      },
+    ],
+  },
   'GET /api/projects/:project/monetization/preview': ({ query }) => ({
     label: query.label ?? 'Ad',
     format: query.format === 'plain' ? 'plain' : 'markdown',

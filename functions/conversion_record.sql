@@ -1,0 +1,26 @@
+-- Writes down what an advertiser tells of a click, once for each of its events: told again, whatever it says then, it is what it
+-- was. No row: nobody has that key. Whose click another advertiser's is, it does not learn. Runs with its owner's rights, because
+-- a gateway itself sees no advertiser's conversions.
+create or replace function conversion_record(key_digest bytea, new_id uuid, event text, click uuid, worth numeric, money text,
+  happened timestamptz) returns table (conversion_id uuid, decided text) language plpgsql
+security definer set search_path = public, pg_temp as $$
+declare advertiser uuid; k clicks;
+begin
+  select a.id into advertiser from advertisers a where a.conversion_key_digest = key_digest;
+  if not found then return; end if;
+  select * into k from clicks c where c.id = click and c.advertiser_id = advertiser;
+  insert into conversions (id, advertiser_id, event_id, click_id, campaign_id, offer_id, verdict, amount, currency, happened_at)
+    values (new_id, advertiser, event, click, k.campaign_id, k.offer_id, case
+      when k.id is null then 'unknown_click'
+      -- A reader's click counts also when nobody paid for it.
+      when k.verdict not in ('valid', 'repeat', 'over_budget', 'no_credit') then 'no_reader'
+      -- Clocks of advertisers are a little off.
+      when happened < time_of_id(k.id) - interval '5 minutes' then 'before_click'
+      when happened > time_of_id(k.id) + interval '7 days' then 'too_late'
+      else 'counted' end, worth, money, happened)
+    on conflict (advertiser_id, event_id) do nothing;
+  return query select v.id, v.verdict from conversions v where v.advertiser_id = advertiser and v.event_id = event;
+end $$;
+
+revoke execute on function conversion_record from public;
+grant execute on function conversion_record to parley_gateway;
