@@ -16,6 +16,7 @@ import { homeRoutes } from './projects/home.ts'
 import { keyRoutes } from './projects/keys.ts'
 import { limitRoutes } from './billing/limits.ts'
 import { monetizationRoutes } from './recommendations/monetization.ts'
+import { rehearsalRoutes } from './recommendations/rehearsal.ts'
 import { modelRoutes } from './projects/models.ts'
 import { projectSettingsRoutes } from './projects/settings.ts'
 import { savedPromptRoutes } from './projects/saved-prompts.ts'
@@ -75,6 +76,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   topUpRoutes(scope, world)
   alertRoutes(scope, world)
   monetizationRoutes(scope, world)
+  rehearsalRoutes(scope, world)
   projectSettingsRoutes(scope, world)
 }
 

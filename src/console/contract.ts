@@ -17,6 +17,7 @@ import { playground } from './contract/playground.ts'
 import { projectSettings } from './contract/project-settings.ts'
 import { projects } from './contract/projects.ts'
 import { quickStart } from './contract/quick-start.ts'
+import { rehearsal } from './contract/rehearsal.ts'
 import { signIn } from './contract/accounts/sign-in.ts'
 import { team } from './contract/accounts/team.ts'
 import { usage } from './contract/usage.ts'
@@ -48,9 +49,11 @@ export const contract = {
   ...wallet,
   ...alerts,
   ...monetization,
+  ...rehearsal,
   ...projectSettings,
 }
 
+export type { RehearsalEvent } from './contract/rehearsal.ts'
 export type Contract = typeof contract
 export type RouteKey = keyof Contract
 

@@ -9,6 +9,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { proofOf } from '../recommend/gates/proof.ts'
 import { createMatcherClient } from '../recommend/matcher-client.ts'
+import { createRehearsalClient } from '../recommend/rehearsal-client.ts'
 import { matcherTokenOf } from '../recommend/wire.ts'
 import { ParleyError, storeUnavailable } from '../rules/errors.ts'
 import type { SafetyProof } from '../rules/recommendations/monetization.ts'
@@ -92,7 +93,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
     measure: (now) => measure(db, now),
   })
   const world = worldOf(options)
-  app.addHook('onClose', () => world.matcher.close())
+  app.addHook('onClose', () => Promise.all([world.matcher.close(), world.rehearsals.close()]))
   void app.register((scope, _, done) => {
     apiRoutes(scope, world)
     done()
@@ -124,11 +125,13 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
 function worldOf(options: ConsoleOptions): World {
   const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
   const { safetyProof = () => proofOf() } = options
-  const matcher = createMatcherClient({ url: options.matcherUrl, token: matcherTokenOf(secrets), metrics })
+  const asked = { url: options.matcherUrl, token: matcherTokenOf(secrets) }
+  const matcher = createMatcherClient({ ...asked, metrics })
+  const rehearsals = createRehearsalClient(asked)
   const passwords = createPasswords(options.passwordCost)
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
   const shares = createShares(metrics)
-  const parts = { db, tenants, log, metrics, secrets, passwords, shares, auth, matcher }
+  const parts = { db, tenants, log, metrics, secrets, passwords, shares, auth, matcher, rehearsals }
   return { ...parts, installation, checkDomain, stripe, safetyProof }
 }
 
