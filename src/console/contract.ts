@@ -53,7 +53,7 @@ export const contract = {
   ...projectSettings,
 }
 
-export type { RehearsalEvent } from './contract/rehearsal.ts'
+export { rehearsalEvent, type RehearsalEvent } from './contract/rehearsal.ts'
 export type Contract = typeof contract
 export type RouteKey = keyof Contract
 

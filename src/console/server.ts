@@ -20,6 +20,7 @@ import { apiRoutes } from './api.ts'
 import { createAuth, sessionCookieOf } from './accounts/auth.ts'
 import { openApiRoute } from './openapi.ts'
 import type { StripeAccount } from '../actions/billing/stripe.ts'
+import { adLibraryPages } from './public/ad-library.ts'
 import { findFigures } from './public/front.ts'
 import { publicPages } from './public/pages.ts'
 import { measure } from './public/status.ts'
@@ -92,6 +93,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
     findFigures: () => findFigures(db),
     measure: (now) => measure(db, now),
   })
+  adLibraryPages(app, { db, webRoot })
   const world = worldOf(options)
   app.addHook('onClose', () => Promise.all([world.matcher.close(), world.rehearsals.close()]))
   void app.register((scope, _, done) => {

@@ -126,12 +126,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
       metrics.matches.inc({ outcome: reply.outcome })
       return reply
     },
-    async rehearse(request, signal) {
-      const index = parts?.upkeep.index
-      if (!parts || !index || stateNow() !== 'ready' || !parts.upkeep.campaigns.isOn) return undefined
-      const world = { campaigns: parts.upkeep.campaigns, index, now: Date.now }
-      return parts.rehearsals.run(world, request, AbortSignal.any([signal, stopping.signal]))
-    },
+    rehearse: (request, signal) => rehearseWith(parts, request, AbortSignal.any([signal, stopping.signal])),
     endRehearsal: (rehearsal) => parts?.rehearsals.end(rehearsal),
     async stop() {
       stopping.abort()
@@ -143,6 +138,16 @@ export function createMatcher(options: MatcherOptions): Matcher {
       await removeMatcher(db, id).catch(() => {})
     },
   }
+}
+
+async function rehearseWith(
+  parts: Parts | undefined,
+  request: RehearsalRequest,
+  signal: AbortSignal,
+): Promise<RehearsalReply | undefined> {
+  const { index, campaigns } = parts?.upkeep ?? {}
+  if (!parts || !index || !campaigns?.isOn) return undefined
+  return parts.rehearsals.run({ campaigns, index, now: Date.now }, request, signal)
 }
 
 /** Why it is switched off, if it is. */

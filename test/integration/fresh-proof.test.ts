@@ -225,6 +225,7 @@ const NEEDS_NONE = new Set([
   'POST /api/projects/:project/playground/code',
   // Shows what may be read anyway.
   'POST /api/projects/:project/monetization/rehearsal',
+  'PUT /api/projects/:project/monetization/library',
 ])
 
 test('every change of the contract says whether it needs a fresh proof', () => {

@@ -33,6 +33,7 @@ import {
 import { openTestStore } from '../support/database.ts'
 import { setMonetization } from '../support/fixed-matcher.ts'
 import { loginUrl } from '../support/logins.ts'
+import { here } from '../support/operator.ts'
 import { openConsoleWith } from '../support/proven-console.ts'
 
 /** In no text but those of the conversations. */
@@ -307,6 +308,21 @@ test('another publisher’s project is not there, and one without conversations 
   const { events } = await eventsAs(owner, project)
   assert.deepEqual(Object.keys(events[0] ?? {}), ['progress'])
   assert.equal(events.at(-1)?.result.replies, 0)
+})
+
+test('the command line says the same, and shows no text of anybody’s', async () => {
+  const project = await newProject(owner)
+  await say(project, 'suits', SAID, ANSWER)
+  const env = { ...world.env, PARLEY_MATCHER_URL: matcherUrl }
+  const { code, stdout, stderr } = await here(['recommendations', 'rehearse', project, '--json'], { env })
+  assert.equal(code, 0, stderr)
+  const { result } = (await eventsAs(owner, project)).events.at(-1) ?? {}
+  const said = JSON.parse(stdout)
+  assert.deepEqual([said.recommended, said.replies, said.earnings_nanos.many_clicks], [1, 1, result.earnings.manyNanos])
+  assert.deepEqual(said.advertisers, [{ name: 'Fleet', replies: 1 }])
+  const told = await here(['recommendations', 'rehearse', project], { env })
+  assert.match(told.stdout, /with a recommendation\s+1/)
+  assert.ok(!`${stdout}${told.stdout}${stderr}`.includes(CANARY))
 })
 
 test('without a matcher whoever asks is told so', async () => {

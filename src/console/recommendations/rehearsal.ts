@@ -4,7 +4,7 @@ import { rehearse, type RehearsalOptions, type RehearsalResult } from '../../rec
 import { RehearsalRefused } from '../../recommend/rehearsal-client.ts'
 import { CLICKS_PER_THOUSAND } from '../../rules/recommendations/rehearsal-figures.ts'
 import { errorFields } from '../../platform/log.ts'
-import { rehearsalEvent } from '../contract/rehearsal.ts'
+import { rehearsalEvent } from '../contract.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
