@@ -29,7 +29,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 400,
     rolldownOptions: {
       // The app, and the pages that the server fills in for everybody else. Those load nothing of it.
-      input: ['index', 'front', 'status'].map((page) => join(import.meta.dirname, `${page}.html`)),
+      input: ['index', 'front', 'status', 'ads'].map((page) => join(import.meta.dirname, `${page}.html`)),
       output: {
         // What every page needs comes in few files; a file per icon would cost more in requests than it saves.
         codeSplitting: {

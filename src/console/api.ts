@@ -17,6 +17,7 @@ import { keyRoutes } from './projects/keys.ts'
 import { limitRoutes } from './billing/limits.ts'
 import { monetizationRoutes } from './recommendations/monetization.ts'
 import { earningRoutes } from './recommendations/earnings.ts'
+import { rehearsalRoutes } from './recommendations/rehearsal.ts'
 import { modelRoutes } from './projects/models.ts'
 import { projectSettingsRoutes } from './projects/settings.ts'
 import { savedPromptRoutes } from './projects/saved-prompts.ts'
@@ -77,6 +78,7 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   alertRoutes(scope, world)
   monetizationRoutes(scope, world)
   earningRoutes(scope, world)
+  rehearsalRoutes(scope, world)
   projectSettingsRoutes(scope, world)
 }
 

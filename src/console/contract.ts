@@ -18,6 +18,7 @@ import { playground } from './contract/playground.ts'
 import { projectSettings } from './contract/project-settings.ts'
 import { projects } from './contract/projects.ts'
 import { quickStart } from './contract/quick-start.ts'
+import { rehearsal } from './contract/rehearsal.ts'
 import { signIn } from './contract/accounts/sign-in.ts'
 import { team } from './contract/accounts/team.ts'
 import { usage } from './contract/usage.ts'
@@ -50,9 +51,11 @@ export const contract = {
   ...alerts,
   ...monetization,
   ...earnings,
+  ...rehearsal,
   ...projectSettings,
 }
 
+export { rehearsalEvent, type RehearsalEvent } from './contract/rehearsal.ts'
 export type Contract = typeof contract
 export type RouteKey = keyof Contract
 

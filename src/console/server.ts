@@ -9,6 +9,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { proofOf } from '../recommend/gates/proof.ts'
 import { createMatcherClient } from '../recommend/matcher-client.ts'
+import { createRehearsalClient } from '../recommend/rehearsal-client.ts'
 import { matcherTokenOf } from '../recommend/wire.ts'
 import { ParleyError, storeUnavailable } from '../rules/errors.ts'
 import type { SafetyProof } from '../rules/recommendations/monetization.ts'
@@ -19,6 +20,7 @@ import { apiRoutes } from './api.ts'
 import { createAuth, sessionCookieOf } from './accounts/auth.ts'
 import { openApiRoute } from './openapi.ts'
 import type { StripeAccount } from '../actions/billing/stripe.ts'
+import { adLibraryPages } from './public/ad-library.ts'
 import { findFigures } from './public/front.ts'
 import { publicPages } from './public/pages.ts'
 import { measure } from './public/status.ts'
@@ -91,8 +93,9 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
     findFigures: () => findFigures(db),
     measure: (now) => measure(db, now),
   })
+  adLibraryPages(app, { db, webRoot })
   const world = worldOf(options)
-  app.addHook('onClose', () => world.matcher.close())
+  app.addHook('onClose', () => Promise.all([world.matcher.close(), world.rehearsals.close()]))
   void app.register((scope, _, done) => {
     apiRoutes(scope, world)
     done()
@@ -124,11 +127,13 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
 function worldOf(options: ConsoleOptions): World {
   const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
   const { safetyProof = () => proofOf() } = options
-  const matcher = createMatcherClient({ url: options.matcherUrl, token: matcherTokenOf(secrets), metrics })
+  const asked = { url: options.matcherUrl, token: matcherTokenOf(secrets) }
+  const matcher = createMatcherClient({ ...asked, metrics })
+  const rehearsals = createRehearsalClient(asked)
   const passwords = createPasswords(options.passwordCost)
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
   const shares = createShares(metrics)
-  const parts = { db, tenants, log, metrics, secrets, passwords, shares, auth, matcher }
+  const parts = { db, tenants, log, metrics, secrets, passwords, shares, auth, matcher, rehearsals }
   return { ...parts, installation, checkDomain, stripe, safetyProof }
 }
 

@@ -50,7 +50,7 @@ export function serveWeb(app: FastifyInstance, root: string): boolean {
     wildcard: false,
     // What the build leaves beside the files is sent in their place, and what public/ fills in at another address.
     preCompressed: true,
-    globIgnore: ['**/*.br', '**/*.gz', 'front.html', 'status.html'],
+    globIgnore: ['**/*.br', '**/*.gz', 'front.html', 'status.html', 'ads.html'],
     cacheControl: false,
     setHeaders: (reply, path) => {
       // The builder writes a digest into the names of what it puts there.

@@ -4,6 +4,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Passwords } from '../platform/passwords.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { MatcherClient } from '../recommend/matcher-client.ts'
+import type { RehearsalClient } from '../recommend/rehearsal-client.ts'
 import type { SafetyProof } from '../rules/recommendations/monetization.ts'
 import type { Nanos } from '../rules/money.ts'
 import type { Db } from '../store/database.ts'
@@ -56,6 +57,8 @@ export interface World {
   stripe: StripeAccount | undefined
   /** The matcher of this host, or wherever the settings say that it is. */
   matcher: MatcherClient
+  /** The same, for what takes a minute and must not be in the way of replies. */
+  rehearsals: RehearsalClient
   /** Whether this version may show recommendations to readers. */
   safetyProof: () => SafetyProof
   installation: Installation

@@ -14,6 +14,8 @@ import { rememberVectors } from '../recommend/embedding/remembered-vectors.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/recommendations/matchers.ts'
+import type { RehearsalReply, RehearsalRequest } from '../recommend/rehearsal-wire.ts'
+import { createRehearsals, type Rehearsals } from './rehearsals.ts'
 import { startUpkeep, type Upkeep, type UpkeepOptions } from './upkeep.ts'
 
 /**
@@ -28,6 +30,9 @@ export interface Matcher {
   /** Rejects with `QueueFull` when too many wait, or too many of the project; everything else that can go wrong is an outcome. */
   judge(request: JudgeRequest): Promise<JudgeReply>
   match(request: MatchRequest): Promise<MatchReply>
+  /** Some conversations of a rehearsal. Undefined: nothing can be matched now. Rejects with `RehearsalBusy`. */
+  rehearse(request: RehearsalRequest, signal: AbortSignal): Promise<RehearsalReply | undefined>
+  endRehearsal(rehearsal: Pick<RehearsalRequest, 'id' | 'projectId'>): void
   /** Finishes what runs, and closes the index. */
   stop(): Promise<void>
 }
@@ -54,6 +59,7 @@ interface Parts {
   embedder: Embedder
   gates: Gates
   upkeep: Upkeep
+  rehearsals: Rehearsals
 }
 
 const BEAT_EVERY_MS = 5_000
@@ -120,15 +126,28 @@ export function createMatcher(options: MatcherOptions): Matcher {
       metrics.matches.inc({ outcome: reply.outcome })
       return reply
     },
+    rehearse: (request, signal) => rehearseWith(parts, request, AbortSignal.any([signal, stopping.signal])),
+    endRehearsal: (rehearsal) => parts?.rehearsals.end(rehearsal),
     async stop() {
       stopping.abort()
       beating?.stop()
       await Promise.race([Promise.all([queue.idle(), opened]), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
+      await parts?.rehearsals.stop()
       await parts?.upkeep.stop()
       await parts?.embedder.close()
       await removeMatcher(db, id).catch(() => {})
     },
   }
+}
+
+async function rehearseWith(
+  parts: Parts | undefined,
+  request: RehearsalRequest,
+  signal: AbortSignal,
+): Promise<RehearsalReply | undefined> {
+  const { index, campaigns } = parts?.upkeep ?? {}
+  if (!parts || !index || !campaigns?.isOn) return undefined
+  return parts.rehearsals.run({ campaigns, index, now: Date.now }, request, signal)
 }
 
 /** Why it is switched off, if it is. */
@@ -184,8 +203,12 @@ async function openParts(options: OpeningOptions, signal: AbortSignal, onReady: 
     log.info({ directory: encoderDirectory }, 'the encoder is not prepared, or is damaged, and is built now')
   const embedder = await (openEmbedder?.(encoderDirectory) ??
     openEmbedderThread(encoderDirectory, undefined, { onPreparing, signal }))
-  const gates = createGates({ embedder: rememberVectors(embedder), heads: readHeads() })
-  return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }) }
+  const heads = readHeads()
+  const gates = createGates({ embedder: rememberVectors(embedder), heads })
+  const openInBackground = () =>
+    openEmbedder?.(encoderDirectory) ?? openEmbedderThread(encoderDirectory, undefined, { isBackground: true })
+  const rehearsals = createRehearsals({ openEmbedder: openInBackground, heads })
+  return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }), rehearsals }
 }
 
 /** What became of it: a full line is counted, and refused by the server. */

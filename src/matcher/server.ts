@@ -3,9 +3,11 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { z } from 'zod'
 import { QueueFull } from '../platform/fair-queue.ts'
 import { errorFields, type Log } from '../platform/log.ts'
+import { rehearsalEndSchema, rehearsalRequestSchema } from '../recommend/rehearsal-wire.ts'
 import { judgeRequestSchema, matchRequestSchema, REQUEST_BYTES_MAX } from '../recommend/wire.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { Matcher } from './matcher.ts'
+import { RehearsalBusy } from './rehearsals.ts'
 
 /** What gateways ask, over HTTP. No word of a request is ever logged: it is what somebody said. */
 export interface MatcherServerOptions {
@@ -32,6 +34,7 @@ export function createMatcherServer({ matcher, tokens, log }: MatcherServerOptio
 
   app.setErrorHandler((error, _request, reply) => {
     if (error instanceof QueueFull) return reply.code(503).send({ error: 'busy' })
+    if (error instanceof RehearsalBusy) return reply.code(503).send({ error: error.reason })
     const { statusCode = 500 } = error as { statusCode?: number }
     if (statusCode >= 500) log.error(errorFields(error), 'a match failed')
     return reply.code(statusCode).send({ error: statusCode >= 500 ? 'failed' : 'refused' })
@@ -46,5 +49,16 @@ export function createMatcherServer({ matcher, tokens, log }: MatcherServerOptio
 
   answer('/judge', judgeRequestSchema, (body) => matcher.judge(body))
   answer('/match', matchRequestSchema, (body) => matcher.match(body))
+  app.post('/rehearse', async (request, reply) => {
+    const body = rehearsalRequestSchema.safeParse(request.body)
+    if (!body.success) return reply.code(400).send({ error: 'invalid' })
+    const gone = new AbortController()
+    reply.raw.once('close', () => gone.abort())
+    return (await matcher.rehearse(body.data, gone.signal)) ?? reply.code(503).send({ error: 'unavailable' })
+  })
+  answer('/rehearse/end', rehearsalEndSchema, async (body) => {
+    matcher.endRehearsal(body)
+    return {}
+  })
   return app
 }

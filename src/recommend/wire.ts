@@ -10,6 +10,7 @@ import {
   type MatchReply,
   type MatchRequest,
 } from '../rules/recommendations/matching.ts'
+import type { Verdict } from '../rules/recommendations/rehearsal.ts'
 
 /** What gateways and matchers send each other, checked at both ends: they may be of different versions for a while. */
 
@@ -18,14 +19,22 @@ export const REQUEST_BYTES_MAX = 4 * 1024 * 1024
 export const REPLY_BYTES_MAX = 64 * 1024
 
 const amountNanos = z.string().regex(/^\d{1,15}$/)
-const uuid = z.string().refine(isUuid)
+export const uuid = z.string().refine(isUuid)
 const deadlineMs = z.number().min(1).max(MINUTE_MS)
 
+/** What a project allows of offers. */
+export const limitSchemas = {
+  minRelevance: z.number().min(0).max(1),
+  floorNanos: amountNanos,
+  blockedCategories: z.array(z.string()).max(200),
+  blockedAdvertisers: z.array(z.string()).max(1_100),
+  blockedDomains: z.array(z.string()).max(1_000),
+}
+
+export const turnSchema = z.object({ role: z.enum(['user', 'assistant']), text: z.string() })
+
 const judgeRequest = z.object({
-  turns: z
-    .array(z.object({ role: z.enum(['user', 'assistant']), text: z.string() }))
-    .min(1)
-    .max(MESSAGES_MAX),
+  turns: z.array(turnSchema).min(1).max(MESSAGES_MAX),
   projectId: uuid.optional(),
   deadlineMs,
 })
@@ -33,33 +42,36 @@ export const judgeRequestSchema: z.ZodType<JudgeRequest> = judgeRequest
 
 export const matchRequestSchema: z.ZodType<MatchRequest> = judgeRequest.extend({
   answer: z.string(),
-  minRelevance: z.number().min(0).max(1),
-  floorNanos: amountNanos,
-  blockedCategories: z.array(z.string()).max(200),
-  blockedAdvertisers: z.array(z.string()).max(1_100),
-  blockedDomains: z.array(z.string()).max(1_000),
+  ...limitSchemas,
   seenOffers: z.array(z.string()).max(200),
 })
 
-export const matchReplySchema: z.ZodType<MatchReply> = z.discriminatedUnion('outcome', [
-  z.object({
-    outcome: z.literal('matched'),
-    match: z.object({
-      offerId: uuid,
-      campaignId: uuid,
-      advertiserId: uuid,
-      advertiser: z.string().min(1),
-      headline: z.string().min(1),
-      benefit: z.string(),
-      price: z
-        .object({ amount: z.string().regex(/^\d{1,12}(?:\.\d{1,4})?$/), currency: z.string().regex(/^[A-Z]{3}$/) })
-        .optional(),
-      relevance: z.number().min(-10).max(10),
-      priceNanos: z.string().regex(/^[1-9]\d{0,14}$/),
-    }),
+const matched = z.object({
+  outcome: z.literal('matched'),
+  match: z.object({
+    offerId: uuid,
+    campaignId: uuid,
+    advertiserId: uuid,
+    advertiser: z.string().min(1),
+    headline: z.string().min(1),
+    benefit: z.string(),
+    price: z
+      .object({ amount: z.string().regex(/^\d{1,12}(?:\.\d{1,4})?$/), currency: z.string().regex(/^[A-Z]{3}$/) })
+      .optional(),
+    relevance: z.number().min(-10).max(10),
+    priceNanos: z.string().regex(/^[1-9]\d{0,14}$/),
   }),
-  z.object({ outcome: z.enum(RECOMMENDATION_OUTCOMES).exclude(['served', 'test']) }),
-]) as z.ZodType<MatchReply>
+})
+/** Why there is none. */
+export const outcomeSchema = z.enum(RECOMMENDATION_OUTCOMES).exclude(['served', 'test'])
+const notMatched = z.object({ outcome: outcomeSchema })
+
+export const matchReplySchema = z.discriminatedUnion('outcome', [matched, notMatched]) as z.ZodType<MatchReply>
+
+export const verdictSchema = z.discriminatedUnion('outcome', [
+  matched.extend({ nearSensitive: z.number().min(0).max(1) }),
+  notMatched,
+]) as z.ZodType<Verdict>
 
 export const judgeReplySchema: z.ZodType<JudgeReply> = z.object({
   outcome: z.enum(['open', ...RECOMMENDATION_OUTCOMES]).exclude(['served', 'test']),

@@ -641,6 +641,7 @@ export interface Monetization {
   blocked_domains: Generated<string[]>
   excluded_topics: Generated<string[]>
   changed_at: Generated<Date>
+  is_library_public: Generated<boolean>
 }
 
 export interface OfferStops {

@@ -48,6 +48,8 @@ after(async () => {
 const CHANGE_NOTHING = [
   'POST /api/projects/:project/playground',
   'POST /api/projects/:project/playground/code',
+  // Nothing of it is stored.
+  'POST /api/projects/:project/monetization/rehearsal',
   // What it finds is nobody's doing: the entry, if there is one, is Parley's.
   'POST /api/projects/:project/domain/check',
   'POST /api/projects/:project/end-users/search',

@@ -66,7 +66,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   messages: { gateway: 'I', tenant: 'SUD', worker: 'suD' },
   migrations: { console: 'S', gateway: 'S', matcher: 'S', worker: 'S' },
   models: { console: 'S', gateway: 'S', tenant: 'S' },
-  monetization: { gateway: 'S', tenant: 'SIU' },
+  monetization: { console: 's', gateway: 'S', tenant: 'SIU' },
   offer_stops: { gateway: 'S', tenant: 'S' },
   offers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'sD' },
   passkeys: { console: 'SIUD' },
@@ -82,7 +82,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   recommendation_outcomes: { gateway: 'SIU', tenant: 'S', worker: 'sD' },
   recommendation_reports: { tenant: 's', worker: 'sD' },
   recommendation_switch: { matcher: 'S', tenant: 'S' },
-  recommendations: { gateway: 'SIu', tenant: 'S', worker: 'su' },
+  recommendations: { console: 's', gateway: 'SIu', tenant: 'S', worker: 'su' },
   refused_requests: { gateway: 'SIu', tenant: 'S', worker: 'sD' },
   retention_cuts: { tenant: 'SIUD', worker: 'SuD' },
   saved_prompts: { tenant: 'SIuD' },
@@ -167,6 +167,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker select': 'content content_expires_at conversation_id created_at digest occurrence project_id',
     'worker update': 'content content_expires_at',
   },
+  monetization: { 'console select': 'is_library_public project_id' },
   offers: {
     'gateway select': 'advertiser_id category headline id link removed_at review',
     'tenant select': 'advertiser_id benefit category headline id link',
@@ -199,6 +200,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker select': 'created_at recommendation_id',
   },
   recommendations: {
+    'console select': 'advertiser_id headline id label project_id state',
     'gateway update': 'state',
     'worker select': 'headline id offer_id',
     'worker update': 'headline',

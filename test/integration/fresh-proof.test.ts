@@ -223,6 +223,9 @@ const NEEDS_NONE = new Set([
   // Spends what the project may spend anyway, and shows no key.
   'POST /api/projects/:project/playground',
   'POST /api/projects/:project/playground/code',
+  // Shows what may be read anyway.
+  'POST /api/projects/:project/monetization/rehearsal',
+  'PUT /api/projects/:project/monetization/library',
 ])
 
 test('every change of the contract says whether it needs a fresh proof', () => {

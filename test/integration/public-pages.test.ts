@@ -25,7 +25,7 @@ let webRoot: string
 
 before(async () => {
   webRoot = await mkdtemp(join(tmpdir(), 'parley-web-'))
-  for (const page of ['front.html', 'status.html']) await cp(join(PAGES, page), join(webRoot, page))
+  for (const page of ['front.html', 'status.html', 'ads.html']) await cp(join(PAGES, page), join(webRoot, page))
   await writeFile(join(webRoot, 'index.html'), '<!doctype html><title>the app</title>')
   world = await createConsoleWorld({ webRoot, roles: ['console'] })
   consoleStore = openTestStore({ url: world.env.PARLEY_CONSOLE_DATABASE_URL ?? '', applicationName: 'public pages' })

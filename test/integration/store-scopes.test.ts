@@ -39,6 +39,8 @@ import * as projects from '../../src/store/projects/projects.ts'
 import { closePublisher, setPublisherActivated, setPublisherName } from '../../src/store/accounts/publishers.ts'
 import { countTurns, findRecommended, noteSensitive } from '../../src/store/recommendations/records.ts'
 import * as readerReports from '../../src/store/recommendations/reader-reports.ts'
+import { setLibraryPublic } from '../../src/store/recommendations/ad-library.ts'
+import * as rehearsals from '../../src/store/recommendations/rehearsals.ts'
 import * as recommendations from '../../src/store/recommendations/reports.ts'
 import { cutSome, requestCut, withdrawCut } from '../../src/store/calls/retention-cuts.ts'
 import { listAnomalies, sumAnomalies } from '../../src/store/billing/usage-anomalies.ts'
@@ -247,6 +249,14 @@ const READS: Record<string, Read> = {
       deliveries.listDeliveries(db, endpointId, { projectId: its.projectId, before: undefined, most: 10 }),
     ),
   findMonetization: (db, { projectId }) => monetization.findMonetization(db, projectId),
+  countConversationsSince: (db, { projectId }) => rehearsals.countConversationsSince(db, projectId, EVER, 10),
+  listKeptConversations: (db, { projectId }) =>
+    rehearsals.listKeptConversations(db, projectId, {
+      since: EVER,
+      conversationsMax: 10,
+      messagesMax: 10,
+      bytesMax: 1_000,
+    }),
   lockMonetization: (db, { projectId }) => monetization.lockMonetization(db, projectId),
   listPayments: (db, { projectId }) => listPayments(db, projectId, 10),
   findCard: (db, { projectId }) => cards.findCard(db, projectId),
@@ -418,6 +428,7 @@ const WRITES: Record<string, Read> = {
   upsertPlaygroundKey: (db, its) => upsertPlaygroundKey(db, newPair(its)),
   setMemberRole: (db, { publisherId }) => members.setMemberRole(db, publisherId, userId, 'viewer'),
   deleteMembership: (db, { publisherId }) => members.deleteMembership(db, publisherId, userId),
+  setLibraryPublic: (db, { projectId }) => setLibraryPublic(db, projectId, true),
   updateMonetization: (db, { projectId }) => monetization.updateMonetization(db, projectId, { mode: 'test' }),
   updateProject: (db, { projectId }) => projects.updateProject(db, projectId, { name: 'new' }),
   archiveProject: (db, { projectId }) => projects.archiveProject(db, projectId),

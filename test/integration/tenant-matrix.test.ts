@@ -183,6 +183,8 @@ const LEAST_ROLE: Record<string, MemberRole> = {
   'DELETE /api/projects/:project/keys/:key/browser-sessions': 'developer',
   'POST /api/projects/:project/playground': 'developer',
   'POST /api/projects/:project/playground/code': 'developer',
+  'POST /api/projects/:project/monetization/rehearsal': 'developer',
+  'PUT /api/projects/:project/monetization/library': 'admin',
   'POST /api/projects/:project/saved-prompts': 'developer',
   'PUT /api/projects/:project/saved-prompts/:prompt': 'developer',
   'PATCH /api/projects/:project/saved-prompts/:prompt': 'developer',

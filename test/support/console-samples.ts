@@ -65,6 +65,8 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/models': {},
   'GET /api/projects/:project/catalogue': {},
   'GET /api/projects/:project/quick-start': {},
+  'POST /api/projects/:project/monetization/rehearsal': {},
+  'PUT /api/projects/:project/monetization/library': { body: { isPublic: true } },
   'POST /api/projects/:project/playground': {
     body: { model: 'sim-small', messages: [{ role: 'user', content: 'Sample' }] },
   },

@@ -14,6 +14,7 @@ export async function openConsoleWith(
   proof: SafetyProof,
   { env, secrets, url }: ConsoleWorld,
   matcherUrl = 'http://127.0.0.1:9',
+  log = createLog('silent'),
 ): Promise<{ url: string; close(): Promise<void> }> {
   const store = openTestStore({
     url: env.PARLEY_CONSOLE_DATABASE_URL ?? '',
@@ -24,7 +25,7 @@ export async function openConsoleWith(
     trustedProxies: ['127.0.0.1'],
     db: store.db,
     tenants: store.tenants,
-    log: createLog('silent'),
+    log,
     metrics: createMetrics(),
     secrets,
     secretVersions: [1],

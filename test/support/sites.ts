@@ -270,7 +270,6 @@ async function insertRecommendations(db: Db, site: Site): Promise<void> {
   await db.insertInto('monetization').values({ project_id: projectId, label: site.name }).execute()
 }
 
-<<<<<<< HEAD
 /** Without the money that it would have moved: its advertiser is nobody's. */
 async function insertPaidClick(db: Db, { projectId, recommendationId, count }: Site): Promise<void> {
   const id = uuidv7()
@@ -287,7 +286,6 @@ async function insertReports(db: Db, { projectId, recommendationId }: Site): Pro
   await reportRecommendation(db, { recommendationId, reason: 'other', networkTag: randomBytes(16) })
   const { offerId } = await addOffer(db, { advertiser: projectId, domain: 'shop.example', headline: 'Stopped' })
   await db.insertInto('offer_stops').values({ project_id: projectId, offer_id: offerId }).execute()
->>>>>>> readers
 }
 
 /** As a turn of a conversation records it. */

@@ -32,7 +32,7 @@ const OWNERS: Record<string, readonly string[]> = {
   pg: ['src/store/'],
   kysely: ['src/store/'],
   fastify: ['src/gateway/', 'src/console/', 'src/matcher/'],
-  undici: ['src/providers/', 'src/recommend/matcher-client.ts'],
+  undici: ['src/providers/', 'src/recommend/matcher-client.ts', 'src/recommend/rehearsal-client.ts'],
   '@lancedb/lancedb': ['src/recommend/offer-index/'],
   'onnxruntime-node': ['src/recommend/embedding/'],
   stripe: ['src/actions/billing/'],

@@ -4,7 +4,8 @@ import { countPendingOffers } from '../../store/offers/offers.ts'
 import { countStoppedOffers } from '../../store/recommendations/reader-reports.ts'
 import { listMatchers, readRecommendationSwitch } from '../../store/recommendations/switch.ts'
 import { ago, facts, table, type Output } from '../print.ts'
-import { addChange, addCommand, withStore, type Session } from '../session.ts'
+import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
+import { rehearseProject } from './rehearse.ts'
 
 /** A matcher says every 5 s that it lives. */
 const SILENT_AFTER_MS = 20_000
@@ -28,6 +29,12 @@ export function addRecommendationCommands(program: Command): void {
     'show the switch and the state of the matchers',
     'parley recommendations status',
   ).action(withStore(status))
+  addCommand(
+    recommendations,
+    'rehearse <project>',
+    'what a project’s stored replies of 30 days would have been recommended; stores nothing',
+    `parley recommendations rehearse ${EXAMPLE_ID}`,
+  ).action(withStore(rehearseProject))
 }
 
 async function setSwitch({ actor, change }: Session, isOn: boolean): Promise<Output> {

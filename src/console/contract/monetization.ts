@@ -105,7 +105,15 @@ export const monetization = entries({
       matcher: z.enum(MATCHER_STANDINGS),
       /** Why it cannot be switched on; null when it can. */
       obstacle: z.string().nullable(),
+      /** Whether everybody may see what was recommended, and where. */
+      library: z.object({ isPublic: z.boolean(), address: z.string() }),
     }),
+  },
+  'PUT /api/projects/:project/monetization/library': {
+    access: 'project',
+    role: 'admin',
+    body: z.object({ isPublic: z.boolean() }),
+    reply: done,
   },
   'PUT /api/projects/:project/monetization/mode': {
     access: 'project',

@@ -9,7 +9,7 @@ const MARK = /<!--([\w-]+)-->/g
 const LOGO = `<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M9 24V9.5h8.2a5.4 5.4 0 0 1 0 10.8H13" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="23" cy="23" r="2.2" fill="#f2b872"/></svg>`
 
 /** Undefined: the web app is not built. */
-export function openTemplate(webRoot: string, name: 'front.html' | 'status.html'): Template | undefined {
+export function openTemplate(webRoot: string, name: 'front.html' | 'status.html' | 'ads.html'): Template | undefined {
   const html = textOf(join(webRoot, name))
   if (html === undefined) return undefined
   return (parts) => {

@@ -4,6 +4,7 @@ import {
   changeMonetizationMode,
   setAdvertiserBlocked,
 } from '../../actions/recommendations/monetization.ts'
+import { changeAdLibrary } from '../../actions/recommendations/ad-library.ts'
 import { wrongFields } from '../../actions/refusals.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { HOUR_MS } from '../../rules/durations.ts'
@@ -19,6 +20,7 @@ import { endpointOf, type CallEndpointName } from '../../rules/endpoints.ts'
 import { findEndpoints } from '../../store/calls/calls.ts'
 import { LABELS } from '../../rules/recommendations/block.ts'
 import type { Db } from '../../store/database.ts'
+import { isLibraryPublic } from '../../store/recommendations/ad-library.ts'
 import { isSandbox } from '../../store/projects/sandboxes.ts'
 import {
   findMatchersNow,
@@ -55,6 +57,11 @@ export function monetizationRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'PUT /api/projects/:project/monetization/blocked-advertisers', async (call) => {
     const { db, actor, project, body } = call
     await setAdvertiserBlocked(db, actor, { project, advertiserId: body.advertiser, isBlocked: body.isBlocked })
+    return { done: true }
+  })
+
+  route(app, world, 'PUT /api/projects/:project/monetization/library', async ({ db, actor, project, body }) => {
+    await changeAdLibrary(db, actor, { project, isPublic: body.isPublic })
     return { done: true }
   })
 
@@ -114,6 +121,10 @@ async function describe(world: World, db: Db, projectId: string) {
     labels: [...LABELS],
     matcher: standingOf(await findMatchersNow(db)),
     obstacle: obstacleToOn({ ...settings, isSandbox: await isSandbox(db, projectId) }, world.safetyProof()) ?? null,
+    library: {
+      isPublic: await isLibraryPublic(db, projectId),
+      address: `${world.installation.consoleUrl}/ads/${projectId}`,
+    },
   }
 }
 

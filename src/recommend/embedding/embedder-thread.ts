@@ -12,6 +12,14 @@ export type ThreadReply =
 
 export type ThreadQuestion = { id: number; texts: readonly string[] } | 'close'
 
+export interface ThreadData {
+  cacheDir: string
+  /** It runs when nothing else wants the processor. */
+  isBackground: boolean
+}
+
+type ThreadOptions = Pick<EmbedderOptions, 'onPreparing' | 'signal'> & Partial<Pick<ThreadData, 'isBackground'>>
+
 const SCRIPT = new URL('embedder-worker.ts', import.meta.url)
 const CLOSE_WITHIN_MS = 2_000
 
@@ -22,9 +30,9 @@ const CLOSE_WITHIN_MS = 2_000
 export async function openEmbedderThread(
   cacheDir: string,
   script = SCRIPT,
-  { onPreparing, signal }: Pick<EmbedderOptions, 'onPreparing' | 'signal'> = {},
+  { onPreparing, signal, isBackground = false }: ThreadOptions = {},
 ): Promise<Embedder> {
-  const worker = new Worker(script, { workerData: { cacheDir } })
+  const worker = new Worker(script, { workerData: { cacheDir, isBackground } satisfies ThreadData })
   const waiting = new Map<number, PromiseWithResolvers<Float32Array[]>>()
   const opened = Promise.withResolvers<string>()
   let asked = 0

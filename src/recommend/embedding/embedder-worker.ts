@@ -1,13 +1,16 @@
 /** The other side of embedder-thread.ts. */
 import assert from 'node:assert/strict'
+import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ThreadQuestion, ThreadReply } from './embedder-thread.ts'
+import type { ThreadData, ThreadQuestion, ThreadReply } from './embedder-thread.ts'
 import { EmbedderUnavailable, openEmbedder } from './embedder.ts'
 
 const port = parentPort ?? assert.fail('this file is for a thread')
 const say = (reply: ThreadReply) => port.postMessage(reply)
 
-const { cacheDir } = workerData as { cacheDir: string }
+const { cacheDir, isBackground } = workerData as ThreadData
+// Linux has a priority for each thread; elsewhere this would slow down the whole process.
+if (isBackground && process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 const closing = new AbortController()
 const opening = openEmbedder({ cacheDir, onPreparing: () => say('preparing'), signal: closing.signal })
 

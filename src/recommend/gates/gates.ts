@@ -16,9 +16,10 @@ import { scoresOf, type Heads } from './heads.ts'
 export interface Gates {
   /**
    * Of the whole conversation, oldest turn first; the last turn is the user's. What every user turn was judged as is
-   * remembered by digest, because conversations come again with one turn more.
+   * remembered by digest, because conversations come again with one turn more. `wish first` ends with the least work where
+   * nothing is wished for, and then does not say whether the topic was a sensitive one.
    */
-  judge(turns: readonly Turn[]): Promise<Judgement>
+  judge(turns: readonly Turn[], order?: 'wish first'): Promise<Judgement>
   /** Of a finished answer to what the user said last. */
   judgeAnswer(said: string, answer: string): Promise<AnswerJudgement>
 }
@@ -105,11 +106,23 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
     return mayBorrow ? Math.max(own, borrowed) : own
   }
 
+  /** Most often by what was said last alone. */
+  async function hasWish(users: readonly string[]): Promise<boolean> {
+    const last = users.at(-1) ?? ''
+    const [alone] = await embedder.embed([last])
+    assert(alone)
+    const own = scoresOf(heads, last, alone).commercial
+    if (own < heads.thresholds.commercial * GATE_LIMITS.followUpShare) return false
+    if (own >= heads.thresholds.commercial) return true
+    return (await commerceOf(users)) >= heads.thresholds.commercial
+  }
+
   return {
-    async judge(turns) {
+    async judge(turns, order) {
       const spoken = wordsClassOf(turns)
       if (spoken !== undefined) return closed('sensitive', 'words', spoken, 1)
       const users = turns.filter((turn) => turn.role === 'user').map((turn) => turn.text)
+      if (order === 'wish first' && !(await hasWish(users))) return closed('not_commercial', 'no_wish', undefined, 0)
       const together = users.map((_, n) => contextOf(users.slice(0, n + 1), GATE_LIMITS.contextTurns))
       const judged = await sensitivities([...together, ...users])
       if (judged === undefined) return closed('too_long', 'length', undefined, 0)

@@ -61,6 +61,8 @@ const MONETIZATION_STATES: Record<string, Scene> = {
     },
   },
   'the label of recommendations': { path: at('/monetization?view=preview') },
+  'the rehearsal': { path: at('/monetization?view=rehearsal') },
+  'the rehearsal, for a viewer': { path: at('/monetization?view=rehearsal'), replies: VIEWER },
   'the controls of monetization': { path: at('/monetization?view=controls') },
   'the controls of monetization, for a viewer': { path: at('/monetization?view=controls'), replies: VIEWER },
   'the results of monetization, for a viewer': { path: at('/monetization?view=results'), replies: VIEWER },

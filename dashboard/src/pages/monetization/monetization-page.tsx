@@ -14,6 +14,7 @@ import { PreviewCard } from './preview-card.tsx'
 import { Results } from './results.tsx'
 import { useControls } from './use-controls.ts'
 
+const Rehearsal = lazy(async () => ({ default: (await import('./rehearsal.tsx')).Rehearsal }))
 const Controls = lazy(async () => ({ default: (await import('./controls.tsx')).Controls }))
 
 const EVERY_MS = 15_000
@@ -62,6 +63,15 @@ function Loaded({ settings }: { settings: Monetization }) {
           { value: 'results', label: 'Results', content: <Results settings={settings} /> },
           { value: 'preview', label: 'Label and preview', content: <PreviewCard settings={settings} /> },
           {
+            value: 'rehearsal',
+            label: 'Rehearsal',
+            content: (
+              <Suspense fallback={<SkeletonLines count={9} />}>
+                <Rehearsal mode={settings.mode} />
+              </Suspense>
+            ),
+          },
+          {
             value: 'controls',
             label: 'Controls',
             content: (
@@ -76,4 +86,4 @@ function Loaded({ settings }: { settings: Monetization }) {
   )
 }
 
-const VIEWS = ['results', 'preview', 'controls'] as const
+const VIEWS = ['results', 'preview', 'rehearsal', 'controls'] as const

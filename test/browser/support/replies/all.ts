@@ -7,6 +7,7 @@ import { LIMITS } from './limits.ts'
 import { MONETIZATION } from './monetization.ts'
 import { MONEY } from './money.ts'
 import { PROJECTS } from './project.ts'
+import { REHEARSAL } from './rehearsal.ts'
 import { TEAM } from './team.ts'
 
 /** What is answered where a test says nothing else. */
@@ -19,5 +20,6 @@ export const REPLIES: Replies = {
   ...LIMITS,
   ...MONETIZATION,
   ...EARNINGS,
+  ...REHEARSAL,
   ...ALERTS,
 }

@@ -26,6 +26,7 @@ export const MONETIZATION_SETTINGS: Given<'GET /api/projects/:project/monetizati
   labels: LABELS.slice(0, 5).map((each) => ({ ...each })),
   matcher: 'ready',
   obstacle: null,
+  library: { isPublic: false, address: 'https://console.example.com/ads/project' },
 }
 
 function recommendation(n: number, more: Partial<Recommendation> = {}): Recommendation {
@@ -54,6 +55,7 @@ export const MONETIZATION: Replies = {
   'GET /api/projects/:project/monetization': MONETIZATION_SETTINGS,
   'PUT /api/projects/:project/monetization/mode': { mode: 'off' },
   'PATCH /api/projects/:project/monetization': { mode: 'test' },
+  'PUT /api/projects/:project/monetization/library': { done: true },
   'PUT /api/projects/:project/monetization/blocked-advertisers': { done: true },
   'GET /api/projects/:project/monetization/reports': {
     reportsToStop: 3,

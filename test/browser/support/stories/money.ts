@@ -1,11 +1,13 @@
 import { LABELS } from '../../../../src/rules/recommendations/block.ts'
 import type { Scene } from '../page-picture.ts'
 import { MONETIZATION_SETTINGS } from '../replies/monetization.ts'
+import { rehearsalEvents, REHEARSED } from '../replies/rehearsal.ts'
 import { ONBOARDING, WALLET } from '../replies/money.ts'
 import { at, choose, conflict, fill, inDialog, press, wrong } from './steps.ts'
 
 const WALLET_PAGE = at('/wallet')
 const CONTROLS = at('/monetization?view=controls')
+const REHEARSED_AT = at('/monetization?view=rehearsal')
 const LABEL = at('/monetization?view=preview')
 const RESULTS = at('/monetization?view=results')
 
@@ -153,6 +155,32 @@ const MODES: Record<string, Scene> = {
     act: (page) => page.getByRole('button', { name: /^Off/ }).click(),
   },
   'another view of monetization': { path: RESULTS, act: (page) => page.getByRole('tab', { name: 'Controls' }).click() },
+  'a rehearsal': { path: REHEARSED_AT, act: (page) => press(page, 'Rehearse') },
+  'a rehearsal that is under way': {
+    path: REHEARSED_AT,
+    replies: { 'POST /api/projects/:project/monetization/rehearsal': 'never' },
+    act: (page) => press(page, 'Rehearse'),
+  },
+  'a rehearsal that is stopped': {
+    path: REHEARSED_AT,
+    replies: { 'POST /api/projects/:project/monetization/rehearsal': 'never' },
+    act: (page) => press(page, 'Rehearse', 'Stop'),
+  },
+  'a rehearsal beside another': {
+    path: REHEARSED_AT,
+    replies: { 'POST /api/projects/:project/monetization/rehearsal': rehearsalEvents({ refusal: 'project_busy' }) },
+    act: (page) => press(page, 'Rehearse'),
+  },
+  'a rehearsal of nothing': {
+    path: REHEARSED_AT,
+    replies: {
+      'POST /api/projects/:project/monetization/rehearsal': rehearsalEvents({
+        result: { ...REHEARSED, replies: 0, recommended: 0, unread: 12, riskiest: [], clickPrice: null },
+      }),
+    },
+    act: (page) => press(page, 'Rehearse'),
+  },
+  'an ad library that is opened': { path: CONTROLS, act: (page) => page.getByRole('switch').click() },
   'reasons of a month': { path: RESULTS, act: (page) => choose(page, 'Time range', 'Last 30 days') },
   'older recommendations': { path: RESULTS, act: (page) => press(page, 'Load more') },
   'an advertiser that is blocked by a row': { path: RESULTS, act: (page) => press(page, 'Block Shop 3') },

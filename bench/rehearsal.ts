@@ -1,0 +1,217 @@
+/**
+ * How long a rehearsal takes (of 10,000 stored conversations: under 60 s on two cores), and what live replies notice of it.
+ * The matcher is a process of its own, the conversations are in PostgreSQL, and the rehearsal is the one that the console
+ * and the command line run. `node bench/rehearsal.ts --conversations 10000 --offers 10000`
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Client } from 'pg'
+import { findOrStartPostgres } from '../scripts/postgres.ts'
+import { createMetrics } from '../src/metrics.ts'
+import { createSecrets } from '../src/platform/secrets.ts'
+import { uuidv7 } from '../src/platform/uuid.ts'
+import { createMatcherClient, type MatcherClient } from '../src/recommend/matcher-client.ts'
+import { rehearse, type RehearsalOptions, type RehearsalResult } from '../src/recommend/rehearsal.ts'
+import { createRehearsalClient } from '../src/recommend/rehearsal-client.ts'
+import { matcherTokenOf } from '../src/recommend/wire.ts'
+import { openStore } from '../src/store/database.ts'
+import { start, type Started } from '../test/support/commands.ts'
+import { freePort } from '../test/support/free-port.ts'
+import { loginUrl } from '../test/support/logins.ts'
+import { createRandom } from '../test/support/random.ts'
+import { findOrSeed } from './matcher-seed.ts'
+import type { Order } from './recommend/matcher-process.ts'
+import { readConversations, readTalks } from './recommend/sets.ts'
+
+const PROCESS = join(import.meta.dirname, 'recommend/matcher-process.ts')
+const KEPT_DIR = join(import.meta.dirname, '../.parley')
+const NEVER = new AbortController().signal
+const READY_WITHIN_MS = 10 * 60_000
+const LIVE_EVERY_MS = 500
+
+const { values } = parseArgs({
+  options: { conversations: { type: 'string', default: '10000' }, offers: { type: 'string', default: '10000' } },
+})
+
+const postgres = await findOrStartPostgres({ dataDir: join(tmpdir(), 'parley-bench-postgres'), alwaysPrivate: true })
+process.env.PARLEY_TEST_POSTGRES_URL = postgres.url
+try {
+  await measure(Number(values.conversations), Number(values.offers))
+} finally {
+  await postgres.stop()
+}
+
+async function measure(conversations: number, offers: number): Promise<void> {
+  const databaseUrl = await findOrSeed({ offers, data: undefined, isFresh: false })
+  const projectId = uuidv7()
+  const kept = await keepConversations(databaseUrl, projectId, conversations)
+  const { child, url, token } = await startMatcher(databaseUrl)
+  const live = createMatcherClient({ url, token, metrics: createMetrics() })
+  const store = openStore({ url: databaseUrl, applicationName: 'parley bench rehearsal' })
+  const client = createRehearsalClient({ url, token })
+  try {
+    await untilReady(live, child)
+    const before = await liveMs(live, AbortSignal.timeout(10_000), 0)
+    const done = new AbortController()
+    const during = liveMs(live, done.signal, 1_000_000)
+    const cpuBefore = await cpuSecondsOf(child)
+    const startedMs = performance.now()
+    const inTransaction: RehearsalOptions['inTransaction'] = (work) => store.db.transaction().execute(work)
+    let result: RehearsalResult | undefined
+    for await (const step of rehearse({ client, projectId, inTransaction, signal: NEVER, withinMs: READY_WITHIN_MS })) {
+      if ('result' in step) result = step.result
+    }
+    const seconds = (performance.now() - startedMs) / 1_000
+    const cpu = (await cpuSecondsOf(child)) - cpuBefore
+    done.abort()
+    report({ result: result ?? assert.fail('no result'), kept, seconds, cpu, before, during: await during })
+  } finally {
+    await Promise.all([client.close(), live.close(), store.close()])
+    await child.end('SIGTERM', 30_000)
+  }
+}
+
+interface Kept {
+  messages: number
+  characters: number
+}
+
+/** One to three exchanges each: seven tenths of talk, two of shopping, one of what is sensitive. No text comes twice. */
+async function keepConversations(databaseUrl: string, projectId: string, count: number): Promise<Kept> {
+  const said = (talks: readonly { turns: readonly { role: string; text: string }[] }[]) =>
+    talks.map(({ turns }) => turns.findLast(({ role }) => role === 'user')?.text ?? '')
+  const commercial = readConversations()
+  const talk = said(readTalks('everyday'))
+  const sensitive = said(readTalks('sensitive-2'))
+  const client = new Client({ connectionString: databaseUrl })
+  await client.connect()
+  const kept = { messages: 0, characters: 0 }
+  try {
+    // The bench is about matching: the rows stand for themselves.
+    await client.query('set session_replication_role = replica')
+    for (let first = 0; first < count; first += 500) {
+      const rows = Array.from({ length: Math.min(500, count - first) }, (_, n) => conversationOf(first + n))
+      await client.query(
+        `insert into conversations (project_id, id, last_call_at)
+         select $1, id, now() - interval '1 second' * n from unnest($2::text[], $3::int[]) as c (id, n)`,
+        [projectId, rows.map(({ id }) => id), rows.map((_, n) => first + n)],
+      )
+      const messages = rows.flatMap(({ id, said: all }) => all.map((message) => ({ id, ...message })))
+      kept.messages += messages.length
+      kept.characters += messages.reduce((sum, { text }) => sum + text.length, 0)
+      await client.query(
+        `insert into messages (project_id, conversation_id, digest, occurrence, role, content, call_id)
+         select $1, id, decode(digest, 'hex'), 1, role, json_build_object('content', text), $1
+         from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as m (id, digest, role, text)`,
+        [
+          projectId,
+          messages.map(({ id }) => id),
+          messages.map(() => randomBytes(16).toString('hex')),
+          messages.map(({ role }) => role),
+          messages.map(({ text }) => text),
+        ],
+      )
+    }
+    await client.query('analyze conversations, messages')
+    return kept
+  } finally {
+    await client.end()
+  }
+
+  function conversationOf(n: number) {
+    const random = createRandom(n + 1)
+    const kind = n % 10
+    const exchanges = 1 + (n % 3)
+    const all = Array.from({ length: exchanges }, (_, k) => {
+      const shopping = random.pick(commercial)
+      const wish = shopping.turns.findLast(({ role }) => role === 'user')?.text ?? ''
+      const text = kind < 7 ? random.pick(talk) : kind < 9 ? wish : random.pick(sensitive)
+      return [
+        { role: 'user', text: `${text} (${n}.${k})` },
+        { role: 'assistant', text: `${shopping.answer} ${n}.${k}` },
+      ]
+    })
+    return { id: `c${n}`, said: all.flat() }
+  }
+}
+
+async function startMatcher(databaseUrl: string) {
+  const directory = join(KEPT_DIR, 'bench-rehearsal')
+  await mkdir(directory, { recursive: true })
+  const order: Order = {
+    databaseUrl: loginUrl(databaseUrl, 'matcher'),
+    secret: randomBytes(32).toString('base64'),
+    port: await freePort(),
+    directory,
+  }
+  const child = start(process.execPath, [PROCESS, JSON.stringify(order)])
+  const secrets = createSecrets([{ version: 1, bytes: Buffer.from(order.secret, 'base64') }])
+  return { child, url: `http://127.0.0.1:${order.port}`, token: matcherTokenOf(secrets) }
+}
+
+async function untilReady(client: MatcherClient, { child, output }: Started): Promise<void> {
+  const dueMs = performance.now() + READY_WITHIN_MS
+  while ((await liveReply(client, 0)).outcome === 'unavailable') {
+    if (performance.now() > dueMs || child.exitCode !== null) throw new Error(`not ready:\n${output}`)
+    await sleep(200)
+  }
+}
+
+/** A live reply as a gateway asks for it: judged, and when that is open, matched. */
+async function liveReply(client: MatcherClient, n: number) {
+  const all = readConversations()
+  const { turns, answer } = all[n % all.length] ?? assert.fail('no conversations')
+  const last = turns.at(-1) ?? assert.fail('an empty conversation')
+  const said = [...turns.slice(0, -1), { ...last, text: `${last.text} live ${n}` }]
+  const judged = await client.judge({ turns: said, deadlineMs: 20_000 }, NEVER)
+  if (judged.outcome !== 'open') return judged
+  const nothing = { blockedCategories: [], blockedAdvertisers: [], blockedDomains: [], seenOffers: [] }
+  return client.match({ turns: said, answer, minRelevance: 0, floorNanos: '0', ...nothing, deadlineMs: 20_000 }, NEVER)
+}
+
+/** How long live replies take, one every half second, until somebody says so. */
+async function liveMs(client: MatcherClient, until: AbortSignal, from: number): Promise<number[]> {
+  const took: number[] = []
+  for (let n = from; !until.aborted; n++) {
+    const startedMs = performance.now()
+    await liveReply(client, n)
+    took.push(performance.now() - startedMs)
+    await sleep(LIVE_EVERY_MS)
+  }
+  return took.toSorted((a, b) => a - b)
+}
+
+async function cpuSecondsOf({ child }: Started): Promise<number> {
+  const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+interface Report {
+  result: RehearsalResult
+  kept: Kept
+  seconds: number
+  cpu: number
+  before: number[]
+  during: number[]
+}
+
+function report({ result, kept, seconds, cpu, before, during }: Report): void {
+  const at = (all: number[], share: number) => (all[Math.floor(all.length * share)] ?? 0).toFixed(0)
+  const { looked, replies, recommended, outcomes } = result
+  const verdict = seconds <= 60 ? 'met' : 'MISSED'
+  console.log(
+    `${looked.conversations} conversations, ${replies} replies in ${seconds.toFixed(1)} s (bar: 60 s, ${verdict})`,
+  )
+  console.log(`${kept.messages} messages of ${Math.round(kept.characters / kept.messages)} characters on average`)
+  console.log(
+    `the matcher used ${cpu.toFixed(1)} s of ${availableParallelism()} cores; load ${loadavg()[0]?.toFixed(1)}`,
+  )
+  console.log(`recommended: ${recommended}; ${outcomes.map((each) => `${each.outcome} ${each.replies}`).join(', ')}`)
+  console.log(`live replies: p50 ${at(before, 0.5)} ms, p95 ${at(before, 0.95)} ms (${before.length}) before;`)
+  console.log(`              p50 ${at(during, 0.5)} ms, p95 ${at(during, 0.95)} ms (${during.length}) during it`)
+}
