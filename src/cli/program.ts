@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError, type LoginOf } from '../config.ts'
 import { visibleText } from '../rules/visible-text.ts'
 import { addAdvertiserCreditCommands } from './offers/advertiser-credit.ts'
+import { addAdvertiserMemberCommands } from './offers/advertiser-members.ts'
 import { addAdvertiserCommands } from './offers/advertisers.ts'
 import { addAnomalyCommand } from './billing/usage-anomalies.ts'
 import { addArchiveCommand } from './operations/archive.ts'
@@ -81,7 +82,9 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addLimitCommands(program)
   addProviderCommands(program)
   addModelCommands(program)
-  addAdvertiserCreditCommands(program, addAdvertiserCommands(program))
+  const advertiser = addAdvertiserCommands(program)
+  addAdvertiserMemberCommands(advertiser)
+  addAdvertiserCreditCommands(program, advertiser)
   addCampaignCommands(program)
   addOfferCommands(program)
   addRecommendationCommands(program)

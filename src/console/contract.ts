@@ -1,6 +1,9 @@
 import type { z } from 'zod'
 import { account } from './contract/accounts/account.ts'
 import { auditLog } from './contract/accounts/audit-log.ts'
+import { advertisers } from './contract/offers/advertisers.ts'
+import { advertiserWallet } from './contract/offers/advertiser-wallet.ts'
+import { campaigns } from './contract/offers/campaigns.ts'
 import { alerts } from './contract/alerts.ts'
 import { browserSessions } from './contract/browser-sessions.ts'
 import { calls } from './contract/calls.ts'
@@ -49,6 +52,9 @@ export const contract = {
   ...alerts,
   ...monetization,
   ...projectSettings,
+  ...advertisers,
+  ...advertiserWallet,
+  ...campaigns,
 }
 
 export type Contract = typeof contract

@@ -86,6 +86,10 @@ const OWN_ACCOUNT: Record<string, Ask> = {
   'DELETE /api/me/sessions': (person) => person.send('DELETE /api/me/sessions?keep=current'),
   'POST /api/me/two-factor/disable': (person) => person.send('POST /api/me/two-factor/disable'),
   'POST /api/me/delete': (person) => person.send('POST /api/me/delete', { body: { confirm: person.email } }),
+  'POST /api/me/advertisers': (person) =>
+    person.send('POST /api/me/advertisers', {
+      body: { name: `Second ${person.publisherId.slice(-12)}`, legalName: 'Second Ltd', domain: 'second.example.com' },
+    }),
   'POST /api/auth/reset-password': async (person) => {
     const browser = openBrowser(world)
     await browser.send('POST /api/auth/request-password-reset', { body: { email: person.email } })

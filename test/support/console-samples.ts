@@ -12,6 +12,9 @@ import { openAlert } from '../../src/store/projects/alerts.ts'
 import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
 import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
+import { insertAdvertiserMember } from '../../src/store/accounts/advertiser-members.ts'
+import { insertAdvertiserPayment } from '../../src/store/billing/advertiser-payments.ts'
+import { insertCampaign } from '../../src/store/offers/campaigns.ts'
 import { insertPayment, markPaid } from '../../src/store/billing/payments.ts'
 import { setAutoTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
 import { insertCard } from '../../src/store/billing/top-ups/wallet-cards.ts'
@@ -33,7 +36,7 @@ type NamingKey = {
   [Key in RouteKey]: [ParamOf<Key>] extends [never] ? never : Key
 }[RouteKey]
 
-type OtherParam<Key extends RouteKey> = Exclude<ParamOf<Key>, 'publisher' | 'project'>
+type OtherParam<Key extends RouteKey> = Exclude<ParamOf<Key>, 'publisher' | 'project' | 'advertiser'>
 type Sample<Key extends RouteKey> = ([OtherParam<Key>] extends [never]
   ? object
   : { params: Record<OtherParam<Key>, keyof TenantIds> }) &
@@ -175,6 +178,30 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/settings': {},
   'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
   'DELETE /api/projects/:project': { body: { leavesCredit: true } },
+  'GET /api/advertisers/:advertiser': {},
+  'GET /api/advertisers/:advertiser/members': {},
+  'PATCH /api/advertisers/:advertiser/members/:member': {
+    params: { member: 'advertiserMember' },
+    body: { role: 'viewer' },
+  },
+  'DELETE /api/advertisers/:advertiser/members/:member': { params: { member: 'advertiserMember' } },
+  'POST /api/advertisers/:advertiser/leave': {},
+  'GET /api/advertisers/:advertiser/wallet': {},
+  'POST /api/advertisers/:advertiser/checkouts': { body: { amountNanos: '25000000000' } },
+  'GET /api/advertisers/:advertiser/checkouts/:checkout': { params: { checkout: 'advertiserCheckout' } },
+  'GET /api/advertisers/:advertiser/campaigns': {},
+  'POST /api/advertisers/:advertiser/campaigns': {
+    body: { name: 'Lamps', bidNanos: '400000000', hints: ['for people who read at night'] },
+  },
+  'GET /api/advertisers/:advertiser/campaigns/:campaign': { params: { campaign: 'campaign' } },
+  'PATCH /api/advertisers/:advertiser/campaigns/:campaign': {
+    params: { campaign: 'campaign' },
+    body: { bidNanos: '500000000', dailyBudgetNanos: '20000000000' },
+  },
+  'PUT /api/advertisers/:advertiser/campaigns/:campaign/status': {
+    params: { campaign: 'campaign' },
+    body: { status: 'paused' },
+  },
   'DELETE /api/me/sessions/:session': { params: { session: 'session' } },
   'PATCH /api/me/passkeys/:passkey': { params: { passkey: 'passkey' }, body: { name: 'Sample' } },
   'DELETE /api/me/passkeys/:passkey': { params: { passkey: 'passkey' } },
@@ -195,7 +222,8 @@ function sampleOf(key: string): AnySample {
 /** The ids that the sample's own parameters stand for, of this tenant. */
 export function idsFor(key: string, ids: TenantIds): Record<string, string> {
   const others = Object.entries(sampleOf(key).params ?? {}).map(([name, id]) => [name, ids[id]])
-  return { publisher: ids.publisher, project: ids.project, ...Object.fromEntries(others) }
+  const { publisher, project, advertiser } = ids
+  return { publisher, project, advertiser, ...Object.fromEntries(others) }
 }
 
 /** The sample's request, with these ids in its address. */
@@ -255,6 +283,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     ...(await addWebhook(db, project)),
     key: key.id,
     rolledKey,
+    ...(await addOwnAdvertiser(db, person, member)),
   }
 }
 
@@ -289,6 +318,23 @@ async function addSomebodyElse(db: Db, person: Person) {
     })
     .execute()
   return { member, invitationToMe }
+}
+
+/** An advertiser of theirs with a campaign and a payment, for which somebody else may act, too. */
+async function addOwnAdvertiser(db: Db, person: Person, advertiserMember: string) {
+  const { body } = await must(
+    person.send('POST /api/me/advertisers', {
+      body: { name: `Shop ${person.publisherId.slice(-12)}`, legalName: 'Shop Ltd', domain: 'shop.example.com' },
+    }),
+  )
+  const advertiser = String(body.id)
+  await insertAdvertiserMember(db, advertiser, advertiserMember, 'admin')
+  const campaign = uuidv7()
+  await insertCampaign(db, { id: campaign, advertiser_id: advertiser, name: 'Pots', bid_nanos: 400_000_000n })
+  const advertiserCheckout = `cs_test_ad_${advertiser.replaceAll('-', '')}`
+  const payment = { sessionId: advertiserCheckout, advertiserId: advertiser, amount: 25_000_000_000n, currency: 'usd' }
+  await insertAdvertiserPayment(db, payment)
+  return { advertiser, advertiserMember, advertiserCheckout, campaign }
 }
 
 /** A card that a checkout has saved, and top-ups that are charged to it. */

@@ -1,9 +1,9 @@
 import { uuidv7 } from '../../platform/uuid.ts'
+import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import type { Tx } from '../../store/database.ts'
 import {
   insertAdvertiser,
   setAdvertiserStatus as setStatus,
-  type AdvertiserStatus,
   type NewAdvertiser,
 } from '../../store/offers/advertisers.ts'
 import type { Actor } from '../actor.ts'

@@ -1,9 +1,9 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { createAdvertiser, setAdvertiserStatus } from '../../actions/offers/advertisers.ts'
-import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
-import { cleanCopy } from '../../rules/offers/copy.ts'
+import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import { formatCredits } from '../../rules/money.ts'
-import { findAdvertiser, listAdvertisers, type AdvertiserStatus } from '../../store/offers/advertisers.ts'
+import { shownNameProblemOf } from '../../rules/offers/shown-name.ts'
+import { findAdvertiser, listAdvertisers } from '../../store/offers/advertisers.ts'
 import type { Db } from '../../store/database.ts'
 import { domainOf, nameOf } from '../arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
@@ -47,20 +47,10 @@ export async function advertiserOf(db: Db, which: string): Promise<Advertiser> {
   return found
 }
 
-const NAME_CHARS_MAX = 60
-
-/** Readers see it, so it is held to what holds for all of an advertiser's words. */
 function shownNameOf(text: string): string {
   const name = text.trim()
-  if (name === '' || name.length > NAME_CHARS_MAX) {
-    throw new InvalidArgumentError(`A name has 1 to ${NAME_CHARS_MAX} characters.`)
-  }
-  const problem = copyProblemOf(name)
-  if (problem !== undefined) throw new InvalidArgumentError(`It cannot be shown: ${problem}.`)
-  const cleaned = cleanCopy(name)
-  if (cleaned !== name) {
-    throw new InvalidArgumentError('It has characters that cannot be shown, or an address. Use plain text.')
-  }
+  const problem = shownNameProblemOf(name)
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
   return name
 }
 

@@ -1,6 +1,5 @@
+import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import type { Db } from '../database.ts'
-
-export type AdvertiserStatus = 'pending' | 'active' | 'suspended'
 
 export interface NewAdvertiser {
   id: string
@@ -12,6 +11,12 @@ export interface NewAdvertiser {
 
 export async function insertAdvertiser(db: Db, { id, name, legalName, domain, status }: NewAdvertiser): Promise<void> {
   await db.insertInto('advertisers').values({ id, name, legal_name: legalName, domain, status }).execute()
+}
+
+/** One that somebody has signed up. It is pending until an operator activates it: this login cannot say otherwise. */
+export async function insertPendingAdvertiser(db: Db, advertiser: Omit<NewAdvertiser, 'status'>): Promise<void> {
+  const { id, name, legalName, domain } = advertiser
+  await db.insertInto('advertisers').values({ id, name, legal_name: legalName, domain }).execute()
 }
 
 /** By id or by name: names are unique. */

@@ -14,9 +14,10 @@ const PREFIXES: Record<string, string> = {
   project: '/projects/$project',
   publisher: '/publishers/$publisher',
   account: '/account',
+  advertiser: '/advertisers/$advertiser',
 }
 /** What is one of many, and so is never empty. */
-export const DETAIL = /\$(?!project|publisher)/
+export const DETAIL = /\$(?!project|publisher|advertiser)/
 
 /** From the files that the web app makes its routes from: whoever adds a page need not know of this test. */
 export async function registeredPages(): Promise<string[]> {
