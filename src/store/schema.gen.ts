@@ -50,6 +50,9 @@ export interface Advertisers {
   domain: string
   status: Generated<string>
   created_at: Generated<Date>
+  domain_token: Generated<string>
+  domain_verified_at: Date | null
+  domain_proven_by: string | null
 }
 
 export interface AlertRules {

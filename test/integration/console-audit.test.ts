@@ -50,6 +50,8 @@ const CHANGE_NOTHING = [
   'POST /api/projects/:project/playground/code',
   // What it finds is nobody's doing: the entry, if there is one, is Parley's.
   'POST /api/projects/:project/domain/check',
+  // With an entry if it finds a proof, which the sample does not have.
+  'POST /api/advertisers/:advertiser/domain/check',
   'POST /api/projects/:project/end-users/search',
   'POST /api/projects/:project/message-search',
   // They begin what another route ends.

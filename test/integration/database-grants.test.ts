@@ -17,7 +17,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   advertiser_payments: { advertiser: 'Si', console: 'Su' },
   advertiser_people: { advertiser: 'S' },
   advertiser_wallets: { advertiser: 'S', console: 'S', worker: 'S', matcher: 'S' },
-  advertisers: { advertiser: 'S', console: 'Si', gateway: 's', matcher: 'S', tenant: 's' },
+  advertisers: { advertiser: 'Su', console: 'Si', gateway: 's', matcher: 'S', tenant: 's' },
   alert_rules: { tenant: 'SIUD', worker: 'S' },
   alerts: { tenant: 'SIuD', worker: 'SD' },
   applied_functions: {},
@@ -117,6 +117,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'console update': 'paid_at payment_intent problem state tax_nanos',
   },
   advertisers: {
+    'advertiser update': 'domain_proven_by domain_verified_at',
     'console insert': 'domain id legal_name name',
     'gateway select': 'domain id name status',
     'tenant select': 'domain id name status',

@@ -203,6 +203,7 @@ const NEEDS_NONE = new Set([
   'DELETE /api/projects/:project/saved-prompts/:prompt',
   'POST /api/projects/:project/onboarding/dismiss',
   'POST /api/projects/:project/domain/check',
+  'POST /api/advertisers/:advertiser/domain/check',
   'POST /api/me/invitations/:invitation/decline',
   'DELETE /api/projects/:project/conversations/:conversation',
   'PUT /api/projects/:project/wallet-alert',

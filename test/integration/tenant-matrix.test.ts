@@ -203,6 +203,7 @@ const LEAST_ADVERTISER_ROLE: Record<string, AdvertiserRole> = {
   'PATCH /api/advertisers/:advertiser/members/:member': 'admin',
   'DELETE /api/advertisers/:advertiser/members/:member': 'admin',
   'POST /api/advertisers/:advertiser/checkouts': 'admin',
+  'POST /api/advertisers/:advertiser/domain/check': 'editor',
   'POST /api/advertisers/:advertiser/campaigns': 'editor',
   'PATCH /api/advertisers/:advertiser/campaigns/:campaign': 'editor',
   'PUT /api/advertisers/:advertiser/campaigns/:campaign/status': 'editor',
@@ -278,5 +279,5 @@ test('a member of an advertiser with a lower role than the route asks for is ref
       refused += 1
     }
   }
-  assert.equal(refused, 6 + 3)
+  assert.equal(refused, 7 + 3)
 })

@@ -179,6 +179,8 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
   'DELETE /api/projects/:project': { body: { leavesCredit: true } },
   'GET /api/advertisers/:advertiser': {},
+  'GET /api/advertisers/:advertiser/domain': {},
+  'POST /api/advertisers/:advertiser/domain/check': {},
   'GET /api/advertisers/:advertiser/members': {},
   'PATCH /api/advertisers/:advertiser/members/:member': {
     params: { member: 'advertiserMember' },

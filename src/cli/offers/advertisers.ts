@@ -2,6 +2,7 @@ import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { createAdvertiser, setAdvertiserStatus } from '../../actions/offers/advertisers.ts'
 import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import { formatCredits } from '../../rules/money.ts'
+import { ParleyError } from '../../rules/errors.ts'
 import { shownNameProblemOf } from '../../rules/offers/shown-name.ts'
 import { findAdvertiser, listAdvertisers } from '../../store/offers/advertisers.ts'
 import type { Db } from '../../store/database.ts'
@@ -26,7 +27,12 @@ export function addAdvertiserCommands(program: Command): Command {
   addCommand(advertiser, 'list', 'show all advertisers', 'parley advertiser list').action(withStore(list))
   addChange(advertiser, 'activate', 'let its offers be recommended', 'parley advertiser activate "Acme Audio"')
     .argument('<advertiser>', 'its name or id')
-    .action(withStore((session, which: string) => setStatus(session, which, 'active')))
+    .option('--vouch', 'you have checked that its domain is theirs, though it is not verified')
+    .action(
+      withStore((session, which: string, { vouch = false }: { vouch?: boolean }) =>
+        setStatus(session, which, 'active', vouch),
+      ),
+    )
   addChange(
     advertiser,
     'suspend',
@@ -87,9 +93,17 @@ async function list({ db }: Session): Promise<Output> {
   }
 }
 
-async function setStatus({ db, actor, change }: Session, which: string, status: AdvertiserStatus): Promise<Output> {
+async function setStatus(
+  { db, actor, change }: Session,
+  which: string,
+  status: AdvertiserStatus,
+  isVouched = false,
+): Promise<Output> {
   const advertiser = await advertiserOf(db, which)
-  await change((tx) => setAdvertiserStatus(tx, actor, { advertiser, status }))
+  await change((tx) => setAdvertiserStatus(tx, actor, { advertiser, status, isVouched })).catch((error: unknown) => {
+    if (!(error instanceof ParleyError)) throw error
+    throw new CliError(`${error.message} Add --vouch if you have found out that it is theirs.`)
+  })
   const { id, name } = advertiser
   const outcome =
     status === 'active' ? 'its offers may be recommended' : 'nothing of it is recommended within 5 seconds'

@@ -78,6 +78,7 @@ async function describe(db: Db, advertiserId: string) {
     name: advertiser.name,
     legalName: advertiser.legal_name,
     domain: advertiser.domain,
+    isDomainVerified: advertiser.domain_verified_at !== null,
     status: advertiser.status as AdvertiserStatus,
     createdAt: advertiser.created_at,
     balanceNanos: await findAdvertiserBalance(db, advertiserId),

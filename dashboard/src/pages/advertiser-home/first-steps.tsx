@@ -9,6 +9,7 @@ export function FirstSteps({ data, base }: { data: Overview; base: string }) {
     { isDone: data.campaigns > 0, text: 'Create a campaign', to: `${base}/campaigns` },
     { isDone: data.offers > 0, text: 'Have a product feed imported into it', to: undefined },
     { isDone: BigInt(data.balanceNanos) > 0n, text: 'Add credit to the wallet', to: `${base}/wallet` },
+    { isDone: data.isDomainVerified, text: 'Verify your domain', to: `${base}/settings` },
     { isDone: data.status === 'active', text: 'Be activated by the operator', to: undefined },
   ]
   if (steps.every(({ isDone }) => isDone)) return null

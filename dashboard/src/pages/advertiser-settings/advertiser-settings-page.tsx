@@ -9,6 +9,7 @@ import { Skeleton } from '../../components/skeleton.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useApi } from '../../queries.ts'
 import { useAdvertiser } from '../../session.ts'
+import { DomainSection } from './domain-section.tsx'
 import { MemberMenu, type Member } from './member-menu.tsx'
 
 export function AdvertiserSettingsPage() {
@@ -24,6 +25,7 @@ export function AdvertiserSettingsPage() {
       />
       <div className="flex flex-col gap-6">
         <CompanyCard />
+        <DomainSection />
         <section>
           <h2 className="mb-3 text-base font-semibold">Members</h2>
           <DataTable

@@ -12,6 +12,17 @@ const shownName = z
     if (problem !== undefined) context.addIssue(problem)
   })
 
+const domain = z.object({
+  name: z.string(),
+  /** Null: not verified yet. */
+  verifiedAt: time.nullable(),
+  provenBy: z.enum(['dns', 'file', 'operator']).nullable(),
+  record: z.object({ name: z.string(), host: z.string(), zone: z.string(), value: z.string() }),
+  file: z.object({ url: z.string(), content: z.string() }),
+  /** What a check has just seen, in words. */
+  seen: z.object({ record: z.string(), file: z.string() }).nullable(),
+})
+
 export const advertisers = entries({
   /** It is pending until an operator activates it. */
   'POST /api/me/advertisers': {
@@ -31,6 +42,7 @@ export const advertisers = entries({
       name: z.string(),
       legalName: z.string().nullable(),
       domain: z.string(),
+      isDomainVerified: z.boolean(),
       status: z.enum(ADVERTISER_STATUSES),
       createdAt: time,
       balanceNanos: amount,
@@ -42,6 +54,14 @@ export const advertisers = entries({
       activeCampaigns: count,
       offers: count,
     }),
+  },
+  'GET /api/advertisers/:advertiser/domain': { access: 'advertiser', advertiserRole: 'viewer', reply: domain },
+  // Looks for the proof now. A few times a minute at most.
+  'POST /api/advertisers/:advertiser/domain/check': {
+    access: 'advertiser',
+    advertiserRole: 'editor',
+    network: true,
+    reply: domain,
   },
   'GET /api/advertisers/:advertiser/members': {
     access: 'advertiser',

@@ -1,5 +1,6 @@
 import type { Replies } from '../canned-console.ts'
 import { ACCOUNT } from './account.ts'
+import { ADVERTISERS } from './advertisers.ts'
 import { ALERTS } from './alerts.ts'
 import { CALLS } from './calls.ts'
 import { LIMITS } from './limits.ts'
@@ -18,4 +19,5 @@ export const REPLIES: Replies = {
   ...LIMITS,
   ...MONETIZATION,
   ...ALERTS,
+  ...ADVERTISERS,
 }
