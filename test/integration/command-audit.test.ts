@@ -53,6 +53,8 @@ before(async () => {
     SPARE_KEY: 'sk-the-spare-key-0001',
     SUDO_USER: '',
   })
+  const member = { id: uuidv7(), name: 'Member', email: 'member@example.com', email_verified: true }
+  await world.store.db.insertInto('users').values(member).execute()
   takePicture = await openCamera(world.store.db, world.secrets)
   const feed = {
     items: [

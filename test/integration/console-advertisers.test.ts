@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { sql } from 'kysely'
+import { setAdvertiserStatus } from '../../src/actions/offers/advertisers.ts'
 import { click, fund, show } from '../support/clicks.ts'
 import { createConsoleWorld, must, newPerson, userIdOf, type ConsoleWorld, type Person } from '../support/console.ts'
+import { createDnsServer, type DnsServer } from '../support/dns-server.ts'
 import { addOffer } from '../support/fixed-matcher.ts'
 import { auditOf } from '../support/ledger.ts'
 import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
@@ -10,11 +12,18 @@ import { eventOf, signatureOf, startStripe, STRIPE_KEY, WEBHOOK_SECRET, type Str
 const DOLLAR = 1_000_000_000n
 let world: ConsoleWorld
 let stripe: StripeStandIn
+let dns: DnsServer
+const texts = new Map<string, string[]>()
 
 before(async () => {
   stripe = await startStripe()
+  dns = await createDnsServer(({ name, type }) => {
+    const records = type === 'TXT' ? texts.get(name) : undefined
+    return records && { records }
+  })
   world = await createConsoleWorld({
     env: {
+      PARLEY_DNS_SERVERS: dns.address,
       PARLEY_STRIPE_SECRET_KEY: STRIPE_KEY,
       PARLEY_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
       PARLEY_STRIPE_API_BASE: stripe.url,
@@ -24,6 +33,7 @@ before(async () => {
 after(async () => {
   await world.close()
   await stripe.close()
+  await dns.close()
 })
 afterEach(async () => assert.deepEqual(await auditOf(world.store), []))
 
@@ -235,4 +245,28 @@ test('what a click has cost is in the spend of its day, and who sees it learns n
     .executeTakeFirstOrThrow()
   for (const { text } of [overview, wallet, await must(person.send(`GET /api/advertisers/${shop}/campaigns`))])
     assert.ok(!text.includes(world.project.id) && !text.includes(callId) && !text.includes(shown))
+})
+
+test('an advertiser is activated once its domain is verified by its record, and before only by an operator who vouches for it', async () => {
+  const person = await newPerson(world)
+  const [proven, vouched] = [await newShop(person), await newShop(person)]
+  const operator = { kind: 'operator' as const, id: 'root', reason: undefined }
+  const activate = (id: string, isVouched = false) =>
+    world.store.db.transaction().execute(async (tx) => {
+      await setAdvertiserStatus(tx, operator, { advertiser: { id, name: 'Shop' }, status: 'active', isVouched })
+    })
+  await assert.rejects(activate(proven), /is not verified yet/)
+  const path = `/api/advertisers/${proven}/domain`
+  const missing = (await must(person.send(`POST ${path}/check`))).body
+  assert.deepEqual([missing.verifiedAt, typeof missing.seen.record], [null, 'string'])
+  texts.set(missing.record.name, [missing.record.value])
+  const found = (await must(person.send(`POST ${path}/check`))).body
+  assert.deepEqual([found.provenBy, typeof found.verifiedAt], ['dns', 'string'])
+  await activate(proven)
+  assert.equal((await must(person.send(`GET /api/advertisers/${proven}`))).body.status, 'active')
+  await activate(vouched, true)
+  assert.equal((await must(person.send(`GET /api/advertisers/${vouched}/domain`))).body.provenBy, 'operator')
+  const { rows } = await sql<{ action: string }>`
+    select action from audit_log where publisher_id = ${proven} order by seq desc limit 1`.execute(world.store.db)
+  assert.deepEqual(rows, [{ action: 'advertiser.domain_verified' }])
 })

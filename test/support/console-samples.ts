@@ -12,15 +12,13 @@ import { openAlert } from '../../src/store/projects/alerts.ts'
 import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
 import { insertEndpoint } from '../../src/store/projects/webhook-endpoints.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
-import { insertAdvertiserMember } from '../../src/store/accounts/advertiser-members.ts'
-import { insertAdvertiserPayment } from '../../src/store/billing/advertiser-payments.ts'
-import { insertCampaign } from '../../src/store/offers/campaigns.ts'
 import { insertPayment, markPaid } from '../../src/store/billing/payments.ts'
 import { setAutoTopUp } from '../../src/store/billing/top-ups/auto-top-ups.ts'
 import { insertCard } from '../../src/store/billing/top-ups/wallet-cards.ts'
 import { addOutcomes } from '../../src/store/recommendations/records.ts'
 import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
+import { addOwnAdvertiser, ADVERTISER_SAMPLES } from './advertiser-samples.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addSettledCall } from './ledger.ts'
 import { addSavedPrompt } from './saved-prompts.ts'
@@ -178,32 +176,7 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/settings': {},
   'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
   'DELETE /api/projects/:project': { body: { leavesCredit: true } },
-  'GET /api/advertisers/:advertiser': {},
-  'GET /api/advertisers/:advertiser/domain': {},
-  'POST /api/advertisers/:advertiser/domain/check': {},
-  'GET /api/advertisers/:advertiser/members': {},
-  'PATCH /api/advertisers/:advertiser/members/:member': {
-    params: { member: 'advertiserMember' },
-    body: { role: 'viewer' },
-  },
-  'DELETE /api/advertisers/:advertiser/members/:member': { params: { member: 'advertiserMember' } },
-  'POST /api/advertisers/:advertiser/leave': {},
-  'GET /api/advertisers/:advertiser/wallet': {},
-  'POST /api/advertisers/:advertiser/checkouts': { body: { amountNanos: '25000000000' } },
-  'GET /api/advertisers/:advertiser/checkouts/:checkout': { params: { checkout: 'advertiserCheckout' } },
-  'GET /api/advertisers/:advertiser/campaigns': {},
-  'POST /api/advertisers/:advertiser/campaigns': {
-    body: { name: 'Lamps', bidNanos: '400000000', hints: ['for people who read at night'] },
-  },
-  'GET /api/advertisers/:advertiser/campaigns/:campaign': { params: { campaign: 'campaign' } },
-  'PATCH /api/advertisers/:advertiser/campaigns/:campaign': {
-    params: { campaign: 'campaign' },
-    body: { bidNanos: '500000000', dailyBudgetNanos: '20000000000' },
-  },
-  'PUT /api/advertisers/:advertiser/campaigns/:campaign/status': {
-    params: { campaign: 'campaign' },
-    body: { status: 'paused' },
-  },
+  ...ADVERTISER_SAMPLES,
   'DELETE /api/me/sessions/:session': { params: { session: 'session' } },
   'PATCH /api/me/passkeys/:passkey': { params: { passkey: 'passkey' }, body: { name: 'Sample' } },
   'DELETE /api/me/passkeys/:passkey': { params: { passkey: 'passkey' } },
@@ -320,23 +293,6 @@ async function addSomebodyElse(db: Db, person: Person) {
     })
     .execute()
   return { member, invitationToMe }
-}
-
-/** An advertiser of theirs with a campaign and a payment, for which somebody else may act, too. */
-async function addOwnAdvertiser(db: Db, person: Person, advertiserMember: string) {
-  const { body } = await must(
-    person.send('POST /api/me/advertisers', {
-      body: { name: `Shop ${person.publisherId.slice(-12)}`, legalName: 'Shop Ltd', domain: 'shop.example.com' },
-    }),
-  )
-  const advertiser = String(body.id)
-  await insertAdvertiserMember(db, advertiser, advertiserMember, 'admin')
-  const campaign = uuidv7()
-  await insertCampaign(db, { id: campaign, advertiser_id: advertiser, name: 'Pots', bid_nanos: 400_000_000n })
-  const advertiserCheckout = `cs_test_ad_${advertiser.replaceAll('-', '')}`
-  const payment = { sessionId: advertiserCheckout, advertiserId: advertiser, amount: 25_000_000_000n, currency: 'usd' }
-  await insertAdvertiserPayment(db, payment)
-  return { advertiser, advertiserMember, advertiserCheckout, campaign }
 }
 
 /** A card that a checkout has saved, and top-ups that are charged to it. */

@@ -7,7 +7,11 @@ import { titleOfMovement, type LedgerKind } from '../../rules/billing/ledger-lab
 import { centsOf, TOP_UP_MAX, TOP_UP_MIN } from '../../rules/billing/payments.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { formatCredits } from '../../rules/money.ts'
-import * as store from '../../store/billing/advertiser-payments.ts'
+import {
+  findAdvertiserPayment,
+  listAdvertiserMovements,
+  listSpentByDay,
+} from '../../store/billing/advertiser-payments.ts'
 import { findAdvertiserBalance } from '../../store/billing/wallets.ts'
 import type { Db } from '../../store/database.ts'
 import type { ConsoleRequest } from '../console-request.ts'
@@ -28,7 +32,7 @@ export function advertiserWalletRoutes(app: FastifyInstance, world: World): void
   route(app, world, 'POST /api/advertisers/:advertiser/checkouts', (call) => pay(world, call))
 
   route(app, world, 'GET /api/advertisers/:advertiser/checkouts/:checkout', async ({ db, advertiser, params }) => {
-    const payment = await store.findAdvertiserPayment(db, advertiser.id, params.checkout)
+    const payment = await findAdvertiserPayment(db, advertiser.id, params.checkout)
     if (!payment) throw notThere('checkout')
     return { state: payment.state as 'created', amountNanos: payment.amount_nanos, paidAt: payment.paid_at }
   })
@@ -36,9 +40,9 @@ export function advertiserWalletRoutes(app: FastifyInstance, world: World): void
 
 async function describe(world: World, db: Db, advertiserId: string) {
   const balance = await findAdvertiserBalance(db, advertiserId)
-  const days = await store.listSpentByDay(db, advertiserId, DAYS_SHOWN)
+  const days = await listSpentByDay(db, advertiserId, DAYS_SHOWN)
   const spent = days.slice(-SPENT_DAYS).reduce((sum, { spentNanos }) => sum + spentNanos, 0n)
-  const movements = await store.listAdvertiserMovements(db, MOVEMENTS_SHOWN)
+  const movements = await listAdvertiserMovements(db, MOVEMENTS_SHOWN)
   return {
     balanceNanos: balance,
     spent7dNanos: spent,

@@ -1,4 +1,3 @@
-import type { Reply } from '../../api.ts'
 import { Card } from '../../components/card.tsx'
 import type { ChartProps } from '../../components/chart-data.ts'
 import { Chart } from '../../components/chart.tsx'
@@ -10,8 +9,7 @@ import { formatCount, formatCounted, formatMoney } from '../../formats.ts'
 import { useApi } from '../../queries.ts'
 import { useAdvertiser } from '../../session.ts'
 import { FirstSteps } from './first-steps.tsx'
-
-export type Overview = Reply<'GET /api/advertisers/:advertiser'>
+import type { Overview } from './overview.ts'
 
 const EVERY_MS = 30_000
 const NANOS_PER_DOLLAR = 1e9

@@ -1,7 +1,7 @@
 import { Check, Circle } from 'lucide-react'
 import { Card } from '../../components/card.tsx'
 import { Link } from '../../components/link.tsx'
-import type { Overview } from './advertiser-home-page.tsx'
+import type { Overview } from './overview.ts'
 
 /** What is missing before anything can be recommended. Gone once nothing is. */
 export function FirstSteps({ data, base }: { data: Overview; base: string }) {

@@ -64,39 +64,8 @@ export function AdvertiserWalletPage() {
         {wallet && !wallet.topUp.isOpen && (
           <Notice>Payments are not set up on this installation. Its operator can add credit to this wallet.</Notice>
         )}
-        <section>
-          <h2 className="mb-3 text-base font-semibold">Credit</h2>
-          <DataTable
-            label="Credit"
-            columns={MOVEMENTS}
-            rows={wallet?.movements}
-            keyOf={({ id }) => id}
-            error={error}
-            onRetry={() => void refetch()}
-            skeletonRows={3}
-            empty={
-              <EmptyState icon={ReceiptText} title="No credit yet">
-                Top-ups, gifts and refunds appear here. Nothing is recommended while the wallet is empty.
-              </EmptyState>
-            }
-          />
-        </section>
-        {wallet && (
-          <section>
-            <h2 className="mb-3 text-base font-semibold">Spent on clicks</h2>
-            <DataTable
-              label="Spent on clicks"
-              columns={DAYS}
-              rows={wallet.days}
-              keyOf={({ at }) => at}
-              empty={
-                <EmptyState icon={ReceiptText} title="Nothing spent in 30 days">
-                  A click that was paid for appears under its day (UTC).
-                </EmptyState>
-              }
-            />
-          </section>
-        )}
+        <Movements wallet={wallet} error={error} onRetry={() => void refetch()} />
+        {wallet && <Days wallet={wallet} />}
       </div>
       {wallet?.topUp.isOpen && mayPay && isTopUpOpen && (
         <PaymentDialog
@@ -107,6 +76,53 @@ export function AdvertiserWalletPage() {
         />
       )}
     </>
+  )
+}
+
+interface MovementsProps {
+  wallet: Wallet | undefined
+  error: Error | null
+  onRetry(): void
+}
+
+function Movements({ wallet, error, onRetry }: MovementsProps) {
+  return (
+    <section>
+      <h2 className="mb-3 text-base font-semibold">Credit</h2>
+      <DataTable
+        label="Credit"
+        columns={MOVEMENTS}
+        rows={wallet?.movements}
+        keyOf={({ id }) => id}
+        error={error}
+        onRetry={onRetry}
+        skeletonRows={3}
+        empty={
+          <EmptyState icon={ReceiptText} title="No credit yet">
+            Top-ups, gifts and refunds appear here. Nothing is recommended while the wallet is empty.
+          </EmptyState>
+        }
+      />
+    </section>
+  )
+}
+
+function Days({ wallet }: { wallet: Wallet }) {
+  return (
+    <section>
+      <h2 className="mb-3 text-base font-semibold">Spent on clicks</h2>
+      <DataTable
+        label="Spent on clicks"
+        columns={DAYS}
+        rows={wallet.days}
+        keyOf={({ at }) => at}
+        empty={
+          <EmptyState icon={ReceiptText} title="Nothing spent in 30 days">
+            A click that was paid for appears under its day (UTC).
+          </EmptyState>
+        }
+      />
+    </section>
   )
 }
 
