@@ -6,4 +6,4 @@ create or replace function audit_log_digest(r audit_log) returns bytea language 
 $$;
 
 revoke execute on function audit_log_digest from public;
-grant execute on function audit_log_digest to parley_tenant, parley_gateway, parley_console, parley_worker;
+grant execute on function audit_log_digest to parley_tenant, parley_advertiser, parley_gateway, parley_console, parley_worker;

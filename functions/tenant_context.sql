@@ -1,5 +1,5 @@
--- Publisher and project of this transaction: 'PUBLISHER/PROJECT/EXPIRES/SIGNATURE', the signature being HMAC-SHA-256 in
--- hex of what is before it. Who cannot read the key cannot name anybody else. Runs as the owner, so `current_user` is
+-- Publisher, project and advertiser of this transaction: 'PUBLISHER/PROJECT/EXPIRES/SIGNATURE' or
+-- 'advertiser:ADVERTISER//EXPIRES/SIGNATURE', the signature being HMAC-SHA-256 in hex of what is before it. Nobody is both. Who cannot read the key cannot name anybody else. Runs as the owner, so `current_user` is
 -- the owner here: a session of the owner's, which could read everything anyway, may also name a tenant as versions
 -- before signed tenants do, so that an old console keeps working while new ones are started.
 create or replace function tenant_context() returns uuid[] language plpgsql stable security definer
@@ -27,8 +27,11 @@ begin
     raise exception 'the tenant of this transaction was signed too long ago: compare the clocks of the servers'
       using errcode = 'insufficient_privilege';
   end if;
+  if starts_with(parts[1], 'advertiser:') then
+    return array[null, null, substr(parts[1], length('advertiser:') + 1)::uuid];
+  end if;
   return array[parts[1]::uuid, nullif(parts[2], '')::uuid];
 end $$;
 
 revoke execute on function tenant_context from public;
-grant execute on function tenant_context to parley_tenant;
+grant execute on function tenant_context to parley_tenant, parley_advertiser;

@@ -6,11 +6,11 @@ import type { RouteComponent } from '@tanstack/react-router'
 import type { LucideIcon } from 'lucide-react'
 
 export type Role = 'owner' | 'admin' | 'developer' | 'viewer'
-export type Scope = 'project' | 'publisher' | 'account'
+export type Scope = 'project' | 'publisher' | 'account' | 'advertiser'
 export type NavGroup = 'project' | 'build' | 'observe' | 'money' | 'manage'
 
 export interface Page {
-  /** What the address begins with: /projects/:project, /publishers/:publisher or /account. */
+  /** What the address begins with: /projects/:project, /publishers/:publisher, /advertisers/:advertiser or /account. */
   scope: Scope
   /** What follows it, such as `keys` or `calls/$call`; empty for the first page of the scope. */
   path: string
@@ -35,6 +35,8 @@ export function definePage(page: Page): Page {
 
 /** Whether the page is about something that is there, and its role allows it. */
 export function isOffered({ scope, nav }: Page, place: OfferedIn): boolean {
+  // An advertiser's pages have a navigation of their own.
+  if ((place.advertiser === undefined) === (scope === 'advertiser')) return scope === 'account'
   if (scope !== 'account' && place[scope] === undefined) return false
   return nav?.role === undefined || (place.publisher !== undefined && mayActAs(place.publisher.role, nav.role))
 }
@@ -42,20 +44,26 @@ export function isOffered({ scope, nav }: Page, place: OfferedIn): boolean {
 interface OfferedIn {
   project: object | undefined
   publisher: { role: Role } | undefined
+  advertiser?: object | undefined
 }
 
 const PREFIXES: Record<Scope, string> = {
   project: '/projects/$project',
   publisher: '/publishers/$publisher',
   account: '/account',
+  advertiser: '/advertisers/$advertiser',
 }
 
 export function patternOf(page: Page): string {
   return page.path === '' ? PREFIXES[page.scope] : `${PREFIXES[page.scope]}/${page.path}`
 }
 
-export function addressOf(page: Page, place: { project?: string | undefined; publisher?: string | undefined }): string {
+export function addressOf(
+  page: Page,
+  place: { project?: string | undefined; publisher?: string | undefined; advertiser?: string | undefined },
+): string {
   return patternOf(page)
+    .replace('$advertiser', place.advertiser ?? '')
     .replace('$project', place.project ?? '')
     .replace('$publisher', place.publisher ?? '')
 }

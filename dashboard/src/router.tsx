@@ -17,7 +17,7 @@ import { parseSearch, stringifySearch } from './filters.ts'
 import { addressOf, patternOf, type Page } from './page.ts'
 import { ProofOutlet } from './proof/proof-outlet.tsx'
 import { registeredPages } from './registered-pages.ts'
-import { meQuery, placeOf, rememberProject, type Me } from './session.ts'
+import { meQuery, placeOf, rememberProject, type Me, type PlaceParams } from './session.ts'
 import { NotFoundPage } from './shell/not-found-page.tsx'
 import { PageError } from './shell/page-error.tsx'
 
@@ -80,6 +80,7 @@ const focusedRoute = createRoute({
 
 const focusedPages = {
   '/new-project': lazyRouteComponent(() => import('./pages/new-project/new-project-page.tsx'), 'NewProjectPage'),
+  '/advertise': lazyRouteComponent(() => import('./pages/advertise/advertise-page.tsx'), 'AdvertisePage'),
   '/invitations': lazyRouteComponent(() => import('./pages/invitations/invitations-page.tsx'), 'InvitationsPage'),
 }
 
@@ -148,7 +149,7 @@ function routeOf(page: Page) {
     getParentRoute: () => shellRoute,
     path: patternOf(page),
     component: page.component,
-    beforeLoad: ({ context, params }) => mustBeMine(context.me, params as { project?: string; publisher?: string }),
+    beforeLoad: ({ context, params }) => mustBeMine(context.me, params as PlaceParams),
   })
 }
 
@@ -162,17 +163,20 @@ async function signedIn(queryClient: QueryClient, href: string): Promise<Me> {
 }
 
 /** "Not yours" and "not there" look the same, here as in the API. */
-function mustBeMine(me: Me, params: { project?: string; publisher?: string }): void {
-  const { project, publisher } = placeOf(me, params)
+function mustBeMine(me: Me, params: PlaceParams): void {
+  const { project, publisher, advertiser } = placeOf(me, params)
+  if (params.advertiser !== undefined && advertiser === undefined) notFound({ throw: true })
   if (params.publisher !== undefined && publisher?.id !== params.publisher) notFound({ throw: true })
   if (params.project === undefined) return
   if (project?.id !== params.project) notFound({ throw: true })
   rememberProject(params.project)
 }
 
-/** Where one lands: the last project's first page, the first project to be created, or an invitation that waits. */
+/** Where one lands: the last project's first page, an advertiser's, the first project to be created, or an invitation that waits. */
 function firstAddress(me: Me): string {
   const { project } = placeOf(me, {})
   if (project !== undefined) return `/projects/${project.id}`
+  const [advertiser] = me.advertisers
+  if (advertiser !== undefined) return `/advertisers/${advertiser.id}`
   return me.invitations > 0 ? '/invitations' : '/new-project'
 }

@@ -8,6 +8,7 @@ import { queryOf } from './queries.ts'
 
 export type Me = Reply<'GET /api/me'>
 export type Membership = Me['publishers'][number]
+export type AdvertiserOfMine = Me['advertisers'][number]
 export type ProjectOfMine = Membership['projects'][number]
 
 export const meQuery = { ...queryOf('GET /api/me', {}), staleTime: MINUTE_MS }
@@ -38,6 +39,8 @@ export function useMe(): Me {
 export interface Place {
   publisher: Membership | undefined
   project: ProjectOfMine | undefined
+  /** Only on the pages of one. */
+  advertiser?: AdvertiserOfMine | undefined
 }
 
 const LAST_PROJECT = 'parley.project'
@@ -45,18 +48,26 @@ const LAST_PROJECT = 'parley.project'
 /** What the address names, or on pages that name nothing the project that was looked at last. */
 export function usePlace(): Place {
   const me = useMe()
-  const params = useParams({ strict: false }) as { project?: string; publisher?: string }
+  const params = useParams({ strict: false }) as PlaceParams
   return placeOf(me, params)
 }
 
-export function placeOf(me: Me, params: { project?: string; publisher?: string }): Place {
+export interface PlaceParams {
+  project?: string
+  publisher?: string
+  advertiser?: string
+}
+
+export function placeOf(me: Me, params: PlaceParams): Place {
+  const advertiser = me.advertisers.find(({ id }) => id === params.advertiser)
   const projectId = params.project ?? localStorage.getItem(LAST_PROJECT) ?? undefined
   const owner =
     me.publishers.find(({ id }) => id === params.publisher) ??
     me.publishers.find(({ projects }) => projects.some(({ id }) => id === projectId)) ??
     me.publishers.find(({ projects }) => projects.length > 0) ??
     me.publishers[0]
-  return { publisher: owner, project: owner?.projects.find(({ id }) => id === projectId) ?? firstOf(owner) }
+  const project = owner?.projects.find(({ id }) => id === projectId) ?? firstOf(owner)
+  return { publisher: owner, project, ...(advertiser && { advertiser }) }
 }
 
 /** Whoever has gone live is there for that, and not for the sandbox. */
@@ -87,4 +98,14 @@ export function usePublisher(): Membership & { may(role: Role): boolean } {
   const { publisher } = usePlace()
   if (publisher === undefined) throw new Error('a publisher page was drawn without a publisher')
   return { ...publisher, may: (role) => mayActAs(publisher.role, role) }
+}
+
+export const ADVERTISER_ROLES: AdvertiserOfMine['role'][] = ['admin', 'editor', 'viewer']
+
+/** For pages under /advertisers/:advertiser. */
+export function useAdvertiser(): AdvertiserOfMine & { may(role: AdvertiserOfMine['role']): boolean } {
+  const { advertiser } = usePlace()
+  if (advertiser === undefined) throw new Error('a page of an advertiser was drawn without one')
+  const held = ADVERTISER_ROLES.indexOf(advertiser.role)
+  return { ...advertiser, may: (role) => held <= ADVERTISER_ROLES.indexOf(role) }
 }

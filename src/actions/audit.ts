@@ -56,6 +56,18 @@ export async function auditInstallation(tx: Tx, actor: Actor, action: string, ch
   await audit(tx, actor, { publisherId: INSTALLATION }, action, change)
 }
 
+/** About an advertiser: what its members do is in its own log, and what operators do in the installation's. */
+export async function auditAdvertiser(
+  tx: Tx,
+  actor: Actor,
+  advertiserId: string,
+  action: string,
+  change: Change = {},
+): Promise<void> {
+  if (actor.kind === 'person') await audit(tx, actor, { publisherId: advertiserId }, action, change)
+  else await auditInstallation(tx, actor, action, change)
+}
+
 /** What people do with their own account concerns every publisher that they can act for. */
 export async function auditEverywhere(tx: Tx, person: Person, action: string, change: Change = {}): Promise<void> {
   for (const { publisherId } of await listMemberships(tx, person.id))

@@ -1,3 +1,4 @@
+import { includesAdvertiserRole, type AdvertiserRole } from '../rules/accounts/advertisers.ts'
 import { includesRole, type MemberRole } from '../rules/accounts/roles.ts'
 import { ParleyError } from '../rules/errors.ts'
 
@@ -27,5 +28,11 @@ export function requireRole(held: MemberRole, needed: MemberRole): void {
   if (includesRole(held, needed)) return
   const whom = needed === 'owner' ? 'an owner' : 'an owner or an admin'
   const message = `This needs the role ${needed}, and you are ${held}. Ask ${whom} of the account.`
+  throw new ParleyError('role_too_low', { message })
+}
+
+export function requireAdvertiserRole(held: AdvertiserRole, needed: AdvertiserRole): void {
+  if (includesAdvertiserRole(held, needed)) return
+  const message = `This needs the role ${needed}, and you are ${held}. Ask an admin of the advertiser.`
   throw new ParleyError('role_too_low', { message })
 }

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError, type LoginOf } from '../config.ts'
 import { visibleText } from '../rules/visible-text.ts'
 import { addAdvertiserCreditCommands } from './offers/advertiser-credit.ts'
+import { addAdvertiserMemberCommands } from './offers/advertiser-members.ts'
 import { addAdvertiserCommands } from './offers/advertisers.ts'
 import { addConversionCommands } from './offers/conversions.ts'
 import { addAnomalyCommand } from './billing/usage-anomalies.ts'
@@ -83,6 +84,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addProviderCommands(program)
   addModelCommands(program)
   const advertiser = addAdvertiserCommands(program)
+  addAdvertiserMemberCommands(advertiser)
   addAdvertiserCreditCommands(program, advertiser)
   addConversionCommands(advertiser)
   addCampaignCommands(program)

@@ -9,6 +9,10 @@ import { conversationRoutes } from './calls/conversations.ts'
 import { messageSearchRoutes } from './calls/message-search.ts'
 import { endUserRoutes } from './calls/end-users.ts'
 import { refusedRequestRoutes } from './calls/refused-requests.ts'
+import { advertiserDomainRoutes } from './offers/advertiser-domain.ts'
+import { advertiserRoutes } from './offers/advertisers.ts'
+import { advertiserWalletRoutes } from './offers/advertiser-wallet.ts'
+import { campaignRoutes } from './offers/campaigns.ts'
 import { alertRoutes } from './projects/alerts.ts'
 import { browserSessionRoutes } from './projects/browser-sessions.ts'
 import { domainRoutes } from './projects/domain.ts'
@@ -80,6 +84,10 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   earningRoutes(scope, world)
   rehearsalRoutes(scope, world)
   projectSettingsRoutes(scope, world)
+  advertiserRoutes(scope, world)
+  advertiserDomainRoutes(scope, world)
+  advertiserWalletRoutes(scope, world)
+  campaignRoutes(scope, world)
 }
 
 /**

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { z } from 'zod'
 import type { MemberRole } from '../rules/accounts/roles.ts'
 import type { Person } from '../actions/actor.ts'
+import type { AdvertiserMembership } from '../store/accounts/advertiser-members.ts'
 import type { ProjectAtHand } from '../actions/audit.ts'
 import type { Db, Tx } from '../store/database.ts'
 import { CLIENT_IP_HEADER } from './accounts/auth.ts'
@@ -52,8 +53,14 @@ export interface ConsoleRequest<Key extends RouteKey> {
   actor: AccessOf<Key> extends 'anyone' ? undefined : Person
   publisher: AccessOf<Key> extends 'publisher' | 'project' ? PublisherOfRequest : undefined
   project: AccessOf<Key> extends 'project' ? ProjectAtHand : undefined
+  /** The advertiser that the caller is a member of, and what they may do there. */
+  advertiser: AccessOf<Key> extends 'advertiser' ? AdvertiserMembership : undefined
   /** A transaction that sees only the tenant's rows. For `anyone` and `user`: the whole store, to be asked with care. */
-  db: Contract[Key] extends { network: true } ? undefined : AccessOf<Key> extends 'publisher' | 'project' ? Tx : Db
+  db: Contract[Key] extends { network: true }
+    ? undefined
+    : AccessOf<Key> extends 'publisher' | 'project' | 'advertiser'
+      ? Tx
+      : Db
   /** A transaction for what people change of their own, for as long as their session is open. */
   change<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Another transaction of the tenant, for handlers that talk to the network in between. */

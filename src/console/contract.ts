@@ -1,6 +1,9 @@
 import type { z } from 'zod'
 import { account } from './contract/accounts/account.ts'
 import { auditLog } from './contract/accounts/audit-log.ts'
+import { advertisers } from './contract/offers/advertisers.ts'
+import { advertiserWallet } from './contract/offers/advertiser-wallet.ts'
+import { campaigns } from './contract/offers/campaigns.ts'
 import { alerts } from './contract/alerts.ts'
 import { browserSessions } from './contract/browser-sessions.ts'
 import { calls } from './contract/calls.ts'
@@ -53,6 +56,9 @@ export const contract = {
   ...earnings,
   ...rehearsal,
   ...projectSettings,
+  ...advertisers,
+  ...advertiserWallet,
+  ...campaigns,
 }
 
 export { rehearsalEvent, type RehearsalEvent } from './contract/rehearsal.ts'

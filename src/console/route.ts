@@ -5,7 +5,12 @@ import { MINUTE_MS } from '../rules/durations.ts'
 import { ParleyError } from '../rules/errors.ts'
 import type { Person } from '../actions/actor.ts'
 import type { ProjectAtHand } from '../actions/audit.ts'
-import { notThere, requireRole, wrongFields } from '../actions/refusals.ts'
+import { notThere, requireAdvertiserRole, requireRole, wrongFields } from '../actions/refusals.ts'
+import {
+  findAdvertiserMembership,
+  holdAdvertiserRole,
+  type AdvertiserMembership,
+} from '../store/accounts/advertiser-members.ts'
 import { findMembership, findMembershipOfProject, holdRole, holdTeam, lockTeam } from '../store/accounts/members.ts'
 import { isSessionOpen, lockUser } from '../store/accounts/users.ts'
 import { inTransaction, type Db, type Tx } from '../store/database.ts'
@@ -91,19 +96,21 @@ interface Asked {
 async function admitted(world: World, entry: Entry, { request, facts, user }: Asked) {
   const isChange = request.method !== 'GET'
   const params = paramsOf(entry, request.params as Record<string, string>)
-  const { publisher, project } = user ? await tenantOf(world.db, entry, user, params) : NO_TENANT
+  const { publisher, project, advertiser } = user ? await tenantOf(world.db, entry, user, params) : NO_TENANT
   if (publisher && entry.role) requireRole(publisher.role, entry.role)
+  if (advertiser && entry.advertiserRole) requireAdvertiserRole(advertiser.role, entry.advertiserRole)
   if (entry.confirmed && !user?.emailVerified) throw notConfirmed()
   if (user && isChange) await throttle(world.db, [{ subject: `changes/${user.id}`, most: CHANGES_PER_MINUTE }])
   const query = checked(entry.query, request.query, 'query')
   const body = checked(entry.body, request.body ?? {}, 'body')
   if (entry.freshProof && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
-  const tenant: Tenant | undefined = publisher && { publisherId: publisher.id, projectId: project?.id }
+  const tenant: Tenant | undefined = advertiser
+    ? { advertiserId: advertiser.id }
+    : publisher && { publisherId: publisher.id, projectId: project?.id }
   const inTenant = <T>(work: (tx: Tx) => Promise<T>) => {
     if (!tenant || !user) throw new Error('a route without a tenant has no transaction of one')
     return withTenant(world.tenants, tenant, async (tx) => {
-      if (isChange || entry.network)
-        await expectStillAllowed(tx, entry, { user, publisherId: tenant.publisherId, isChange })
+      if (isChange || entry.network) await expectStillAllowed(tx, entry, { user, tenant, isChange })
       return work(tx)
     })
   }
@@ -116,7 +123,8 @@ async function admitted(world: World, entry: Entry, { request, facts, user }: As
     })
   }
   const actor = user && personOf(user, facts)
-  return { request: facts, user, actor, params, publisher, project, query, body, tenant, inTenant, change }
+  const tenants = { publisher, project, advertiser, tenant }
+  return { request: facts, user, actor, params, ...tenants, query, body, inTenant, change }
 }
 
 /**
@@ -126,15 +134,28 @@ async function admitted(world: World, entry: Entry, { request, facts, user }: As
 async function expectStillAllowed(
   tx: Tx,
   entry: Entry,
-  { user, publisherId, isChange }: { user: User; publisherId: string; isChange: boolean },
+  { user, tenant, isChange }: { user: User; tenant: Tenant; isChange: boolean },
 ): Promise<void> {
-  if (isChange) await (entry.changesTeam ? lockTeam(tx, publisherId) : holdTeam(tx, publisherId))
-  const role = await holdRole(tx, publisherId, user.id)
+  const whose = 'advertiserId' in tenant ? tenant.advertiserId : tenant.publisherId
+  if (isChange) await (entry.changesTeam ? lockTeam(tx, whose) : holdTeam(tx, whose))
+  if ('advertiserId' in tenant) {
+    const role = await holdAdvertiserRole(tx, whose, user.id)
+    if (role === undefined) throw notThere(entry.access)
+    if (entry.advertiserRole) requireAdvertiserRole(role, entry.advertiserRole)
+    return
+  }
+  const role = await holdRole(tx, whose, user.id)
   if (role === undefined) throw notThere(entry.access)
   if (entry.role) requireRole(role, entry.role)
 }
 
-const NO_TENANT: { publisher?: PublisherOfRequest; project?: ProjectAtHand } = {}
+interface TenantOfRequest {
+  publisher?: PublisherOfRequest
+  project?: ProjectAtHand
+  advertiser?: AdvertiserMembership
+}
+
+const NO_TENANT: TenantOfRequest = {}
 
 /** Somebody at the console, as actions and the audit log name them. */
 export function personOf({ id, name }: Pick<User, 'id' | 'name'>, { ip, userAgent }: RequestFacts): Person {
@@ -185,7 +206,12 @@ function wordsOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
 
-async function tenantOf(db: Db, entry: Entry, user: User, params: Record<string, string>): Promise<typeof NO_TENANT> {
+async function tenantOf(db: Db, entry: Entry, user: User, params: Record<string, string>): Promise<TenantOfRequest> {
+  if (entry.access === 'advertiser') {
+    const advertiser = await findAdvertiserMembership(db, user.id, params.advertiser ?? '')
+    if (!advertiser) throw notThere('advertiser')
+    return { advertiser }
+  }
   if (entry.access === 'publisher') {
     const membership = await findMembership(db, user.id, params.publisher ?? '')
     if (!membership) throw notThere('publisher')

@@ -8,6 +8,36 @@ export interface Accounts {
   created_at: Generated<Date>
 }
 
+export interface AdvertiserMembers {
+  advertiser_id: string
+  user_id: string
+  role: string
+  created_at: Generated<Date>
+}
+
+export interface AdvertiserPayments {
+  session_id: string
+  advertiser_id: string
+  amount_nanos: bigint
+  tax_nanos: Generated<bigint>
+  currency: string
+  state: Generated<string>
+  payment_intent: string | null
+  problem: string | null
+  created_at: Generated<Date>
+  paid_at: Date | null
+}
+
+export interface AdvertiserPeople {
+  advertiser_id: string | null
+  user_id: string | null
+  role: string | null
+  created_at: Date | null
+  name: string | null
+  email: string | null
+  two_factor_enabled: boolean | null
+}
+
 export interface AdvertiserWallets {
   advertiser_id: string
   balance_nanos: Generated<bigint>
@@ -22,6 +52,9 @@ export interface Advertisers {
   created_at: Generated<Date>
   adds_click_id: Generated<boolean>
   conversion_key_digest: Buffer | null
+  domain_token: Generated<string>
+  domain_verified_at: Date | null
+  domain_proven_by: string | null
 }
 
 export interface AlertRules {
@@ -1115,6 +1148,9 @@ export interface WebhookEvents {
 
 export interface Database {
   accounts: Accounts
+  advertiser_members: AdvertiserMembers
+  advertiser_payments: AdvertiserPayments
+  advertiser_people: AdvertiserPeople
   advertiser_wallets: AdvertiserWallets
   advertisers: Advertisers
   alert_rules: AlertRules

@@ -1,5 +1,5 @@
 import { after, before, test } from 'node:test'
-import { newPerson, newProject } from '../support/console.ts'
+import { must, newPerson, newProject } from '../support/console.ts'
 import { createBrowserWorld, type BrowserWorld } from './support/browser-world.ts'
 import { as, checkAll, DETAIL, placed, registeredPages, routedPages } from './support/every-page.ts'
 
@@ -11,7 +11,12 @@ after(() => world.close())
 
 test('every page of somebody who has just begun is accessible in both themes, wide and on a phone, and says what to do', async () => {
   const person = await newPerson(world)
-  const places = { project: await newProject(person, 'Recipes', 'fresh.example.com'), publisher: person.publisherId }
+  const shop = { name: 'Fresh Lamps', legalName: 'Fresh Lamps Ltd', domain: 'lamps.example.com' }
+  const places = {
+    project: await newProject(person, 'Recipes', 'fresh.example.com'),
+    publisher: person.publisherId,
+    advertiser: String((await must(person.send('POST /api/me/advertisers', { body: shop }))).body.id),
+  }
   const pages = (await registeredPages()).filter((page) => !DETAIL.test(page))
   await checkAll(
     world,

@@ -13,10 +13,17 @@ before(async () => {
 after(() => world.close())
 
 test('every page with weeks of data in it is accessible in both themes, wide and on a phone, and nothing moves while it loads', async () => {
-  const { person, projectId, conversationId, callId, failedCallId } = busy
-  const places = { project: projectId, publisher: person.publisherId, conversation: conversationId, call: callId }
+  const { person, projectId, conversationId, advertiserId, callId, failedCallId } = busy
+  const { publisherId: publisher } = person
+  const places = {
+    project: projectId,
+    publisher,
+    advertiser: advertiserId,
+    conversation: conversationId,
+    call: callId,
+  }
   const pages = await registeredPages()
-  assert.equal(pages.length, 26)
+  assert.equal(pages.length, 30)
   const failed = placed('/projects/$project/calls/$call', { ...places, call: failedCallId })
   await checkAll(world, [...pages.map((page) => placed(page, places)), failed], as(world, person))
 })

@@ -3,7 +3,7 @@ import { after, before, describe, test, type TestContext } from 'node:test'
 import { placed, registeredPages, routedPages } from './support/every-page.ts'
 import { openCamera, picturesBeside, STANDS, type Camera } from './support/page-picture.ts'
 import { VARIANTS } from './support/page-refusals.ts'
-import { CALL, CONVERSATION, PROJECT, PUBLISHER } from './support/replies/ids.ts'
+import { ADVERTISER_OF_MINE, CALL, CONVERSATION, PROJECT, PUBLISHER } from './support/replies/ids.ts'
 
 /**
  * What every page shows and asks for, whole, as it was read and found right once. When a change is meant, look at what
@@ -16,7 +16,13 @@ before(async () => {
 })
 after(() => camera.close())
 
-const PLACES = { project: PROJECT, publisher: PUBLISHER, call: CALL, conversation: CONVERSATION }
+const PLACES = {
+  project: PROJECT,
+  publisher: PUBLISHER,
+  advertiser: ADVERTISER_OF_MINE,
+  call: CALL,
+  conversation: CONVERSATION,
+}
 const PAGES = [
   ...(await registeredPages()),
   ...(await routedPages('signPages')),
@@ -26,7 +32,10 @@ const PAGES = [
 describe('the picture of', { concurrency: STANDS }, () => {
   for (const pattern of PAGES) {
     test(`the page ${pattern}`, (t: TestContext) =>
-      camera.take(t, { path: placed(pattern, PLACES), isWhole: pattern === '/projects/$project' }))
+      camera.take(t, {
+        path: placed(pattern, PLACES),
+        isWhole: ['/projects/$project', '/advertisers/$advertiser'].includes(pattern),
+      }))
   }
   for (const [title, scene] of Object.entries(VARIANTS)) test(title, (t: TestContext) => camera.take(t, scene))
 })

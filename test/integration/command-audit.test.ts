@@ -53,6 +53,8 @@ before(async () => {
     SPARE_KEY: 'sk-the-spare-key-0001',
     SUDO_USER: '',
   })
+  const member = { id: uuidv7(), name: 'Member', email: 'member@example.com', email_verified: true }
+  await world.store.db.insertInto('users').values(member).execute()
   takePicture = await openCamera(world.store.db, world.secrets)
   const feed = {
     items: [
@@ -145,6 +147,8 @@ const STEPS: Step[] = [
   to('advertiser create', () => ['Pots', '--domain', 'pots.example.com']),
   to('advertiser activate', () => ['Pots']),
   to('advertiser suspend', () => ['Pots']),
+  to('advertiser member add', () => ['Pots', 'member@example.com', '--role', 'admin']),
+  to('advertiser member remove', () => ['Pots', 'member@example.com']),
   to('advertiser topup', () => ['Pots', '5', '--reference', 'sixth']),
   to('advertiser grant', () => ['Pots', '1', '--reference', 'seventh']),
   to('advertiser conversion-key', () => ['Pots']),

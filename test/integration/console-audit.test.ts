@@ -52,6 +52,8 @@ const CHANGE_NOTHING = [
   'POST /api/projects/:project/monetization/rehearsal',
   // What it finds is nobody's doing: the entry, if there is one, is Parley's.
   'POST /api/projects/:project/domain/check',
+  // With an entry if it finds a proof, which the sample does not have.
+  'POST /api/advertisers/:advertiser/domain/check',
   'POST /api/projects/:project/end-users/search',
   'POST /api/projects/:project/message-search',
   // They begin what another route ends.
@@ -88,6 +90,10 @@ const OWN_ACCOUNT: Record<string, Ask> = {
   'DELETE /api/me/sessions': (person) => person.send('DELETE /api/me/sessions?keep=current'),
   'POST /api/me/two-factor/disable': (person) => person.send('POST /api/me/two-factor/disable'),
   'POST /api/me/delete': (person) => person.send('POST /api/me/delete', { body: { confirm: person.email } }),
+  'POST /api/me/advertisers': (person) =>
+    person.send('POST /api/me/advertisers', {
+      body: { name: `Second ${person.publisherId.slice(-12)}`, legalName: 'Second Ltd', domain: 'second.example.com' },
+    }),
   'POST /api/auth/reset-password': async (person) => {
     const browser = openBrowser(world)
     await browser.send('POST /api/auth/request-password-reset', { body: { email: person.email } })

@@ -74,16 +74,18 @@ test('the router has exactly the routes of the contract, and the web app', async
   await app.close()
 })
 
-test('each route of a publisher or a project states its access in its path and the least role', () => {
+test('each route of a publisher, a project or an advertiser states its access in its path and the least role', () => {
   const prefixes = {
     anyone: '/api/auth/',
     user: '/api/me',
     publisher: '/api/publishers/:publisher',
     project: '/api/projects/:project',
+    advertiser: '/api/advertisers/:advertiser',
   }
   for (const [key, entry] of Object.entries(contract)) {
     assert.ok(key.split(' ')[1]?.startsWith(prefixes[entry.access]), key)
     assert.equal('role' in entry, entry.access === 'publisher' || entry.access === 'project', key)
+    assert.equal('advertiserRole' in entry, entry.access === 'advertiser', key)
   }
 })
 

@@ -13,13 +13,16 @@ import { loginUrl } from '../support/logins.ts'
  */
 const TABLES: Record<string, Partial<Record<string, string>>> = {
   accounts: { tenant: 'Si', worker: 'S' },
-  advertiser_wallets: { worker: 'S', matcher: 'S' },
-  advertisers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's' },
+  advertiser_members: { advertiser: 'SIuD', console: 'SID' },
+  advertiser_payments: { advertiser: 'Si', console: 'Su' },
+  advertiser_people: { advertiser: 'S' },
+  advertiser_wallets: { advertiser: 'S', console: 'S', worker: 'S', matcher: 'S' },
+  advertisers: { advertiser: 'Su', console: 'Si', gateway: 's', matcher: 'S', tenant: 's' },
   alert_rules: { tenant: 'SIUD', worker: 'S' },
   alerts: { tenant: 'SIuD', worker: 'SD' },
   applied_functions: {},
   audit_checkpoint: { worker: 'SIUD' },
-  audit_log: { console: 'SI', tenant: 'SI' },
+  audit_log: { advertiser: 'SI', console: 'SI', tenant: 'SI' },
   audit_sums: { worker: 'SIUD' },
   auto_top_ups: { console: 'Su', tenant: 'SIUD', worker: 'Su' },
   availability_days: { console: 'S', worker: 'SIUD' },
@@ -27,9 +30,9 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   browser_sessions: { gateway: 'S', tenant: 'su', worker: 's' },
   call_metadata: { gateway: 'I', tenant: 'SD', worker: 'sD' },
   calls: { gateway: 'S', tenant: 'S', worker: 'S' },
-  campaign_days: { worker: 'S', matcher: 'S' },
-  campaign_totals: { worker: 'S', matcher: 'S' },
-  campaigns: { console: 'S', gateway: 'S', matcher: 'S', worker: 's' },
+  campaign_days: { advertiser: 'S', worker: 'S', matcher: 'S' },
+  campaign_totals: { advertiser: 'S', worker: 'S', matcher: 'S' },
+  campaigns: { advertiser: 'Siu', console: 'S', gateway: 'S', matcher: 'S', worker: 's' },
   catalogue_version: { console: 'S', gateway: 'S' },
   charges: { gateway: 'S', tenant: 'S', worker: 'S' },
   click_days: { tenant: 'S' },
@@ -58,7 +61,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   limit_counts: { gateway: 'S', tenant: 'S', worker: 'S' },
   limit_states: { gateway: 'S', tenant: 'S', worker: 'S' },
   limits: { gateway: 'S', tenant: 'S', worker: 'S' },
-  mails: { console: 'I', tenant: 'I', worker: 'SuD' },
+  mails: { advertiser: 'I', console: 'I', tenant: 'I', worker: 'SuD' },
   matchers: { matcher: 'SIUD', tenant: 's' },
   members: { tenant: 'S' },
   memberships: { console: 'SIuD', tenant: 'SIuD' },
@@ -68,7 +71,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   models: { console: 'S', gateway: 'S', tenant: 'S' },
   monetization: { console: 's', gateway: 'S', tenant: 'SIU' },
   offer_stops: { gateway: 'S', tenant: 'S' },
-  offers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'sD' },
+  offers: { advertiser: 's', console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'sD' },
   passkeys: { console: 'SIUD' },
   payment_returns: { console: 'SIu' },
   payments: { console: 'SIu', tenant: 'Si', worker: 'SIu' },
@@ -113,7 +116,14 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 /** The columns that a small letter stands for. */
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
+  advertiser_members: { 'advertiser update': 'role' },
+  advertiser_payments: {
+    'advertiser insert': 'advertiser_id amount_nanos currency session_id',
+    'console update': 'paid_at payment_intent problem state tax_nanos',
+  },
   advertisers: {
+    'advertiser update': 'domain_proven_by domain_verified_at',
+    'console insert': 'domain id legal_name name',
     'gateway select': 'adds_click_id domain id legal_name name status',
     'tenant select': 'domain id name status',
   },
@@ -129,7 +139,13 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker select': 'expires_at project_id',
   },
   call_metadata: { 'worker select': 'call_id expires_at key project_id' },
-  campaigns: { 'worker select': 'context_hints negative_hints' },
+  campaigns: {
+    'advertiser insert':
+      'advertiser_id bid_nanos context_hints daily_budget_nanos ends_at id name negative_hints pacing starts_at status total_budget_nanos',
+    'advertiser update':
+      'bid_nanos context_hints daily_budget_nanos ends_at negative_hints pacing starts_at status total_budget_nanos',
+    'worker select': 'context_hints negative_hints',
+  },
   click_salts: { 'worker select': 'day' },
   clicks: {
     'tenant select':
@@ -169,6 +185,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
   },
   monetization: { 'console select': 'is_library_public project_id' },
   offers: {
+    'advertiser select': 'advertiser_id campaign_id id removed_at',
     'gateway select': 'advertiser_id category headline id link removed_at review',
     'tenant select': 'advertiser_id benefit category headline id link',
     'worker select': 'headline id removed_at review reviewed_at text_hash',
@@ -234,8 +251,9 @@ const FUNCTIONS: Record<string, string[]> = {
   add_counts: ['console', 'gateway', 'tenant', 'worker'],
   add_missing_words: ['worker'],
   advertiser_account: [],
+  advertiser_movements: ['advertiser'],
   audit_log_chain: [],
-  audit_log_digest: ['console', 'gateway', 'tenant', 'worker'],
+  audit_log_digest: ['advertiser', 'console', 'gateway', 'tenant', 'worker'],
   browser_session_begin: ['gateway'],
   browser_sessions_forget: ['worker'],
   bump_catalogue_version: [],
@@ -259,6 +277,7 @@ const FUNCTIONS: Record<string, string[]> = {
   ledger_apply: ['gateway'],
   ledger_collect: [],
   ledger_cover: [],
+  ledger_credit_advertiser: ['console'],
   ledger_credit_payment: ['console', 'worker'],
   ledger_effect: [],
   ledger_extend: [],
@@ -270,6 +289,7 @@ const FUNCTIONS: Record<string, string[]> = {
   ledger_reverse: [],
   ledger_reverse_owing: [],
   ledger_settle: [],
+  ledger_settle_advertiser_returns: ['console'],
   ledger_settle_late: [],
   ledger_settle_returns: ['console', 'worker'],
   ledger_sweep: ['worker'],
@@ -296,7 +316,8 @@ const FUNCTIONS: Record<string, string[]> = {
   recommendation_report: ['gateway'],
   search_messages: ['tenant'],
   shown_count: [],
-  tenant_context: ['tenant'],
+  tenant_advertiser: ['advertiser'],
+  tenant_context: ['advertiser', 'tenant'],
   tenant_project: ['tenant'],
   tenant_publisher: ['tenant'],
   time_of_id: ['console', 'gateway', 'tenant', 'worker'],
@@ -305,6 +326,7 @@ const FUNCTIONS: Record<string, string[]> = {
 /** Run with the owner's rights. `create or replace` forgets that unless it is said again. */
 const DEFINERS = [
   'add_missing_words',
+  'advertiser_movements',
   'browser_session_begin',
   'browser_sessions_forget',
   'click_salt',
@@ -318,8 +340,10 @@ const DEFINERS = [
   'idempotency_claim',
   'keep_message_words',
   'ledger_apply',
+  'ledger_credit_advertiser',
   'ledger_credit_payment',
   'ledger_free_wallets',
+  'ledger_settle_advertiser_returns',
   'ledger_settle_returns',
   'ledger_sweep',
   'limits_erase',
@@ -332,7 +356,7 @@ const DEFINERS = [
   'tenant_context',
 ]
 
-const ROLES = ['console', 'gateway', 'matcher', 'tenant', 'worker']
+const ROLES = ['advertiser', 'console', 'gateway', 'matcher', 'tenant', 'worker']
 
 let database: TestDatabase
 let workerStore: Store
@@ -421,6 +445,11 @@ test('of every function it was decided who may call it, nobody else may, and tho
   )
 })
 
+/** What of theirs advertisers see or change. Of everything else their role has no right at all. */
+const ADVERTISERS = new Set(
+  Object.keys(TABLES).filter((name) => TABLES[name]?.advertiser && !['advertiser_people', 'mails'].includes(name)),
+)
+
 test('row security narrows tenants and no plane: each table that has it has a policy for both', async () => {
   const { rows } = await client.query<{ name: string; policies: string[] }>(
     `select c.relname as name, array(select p.polname || ': ' || array_to_string(array(
@@ -428,9 +457,16 @@ test('row security narrows tenants and no plane: each table that has it has a po
        from pg_policy p where p.polrelid = c.oid order by 1) as policies
      from pg_class c where c.relrowsecurity and c.relnamespace = 'public'::regnamespace`,
   )
-  const policies = ['planes: parley_console parley_gateway parley_matcher parley_worker', 'tenant: parley_tenant']
   assert.ok(rows.length > 20)
-  for (const { name, policies: found } of rows) assert.deepEqual(found, policies, name)
+  for (const { name, policies: found } of rows) {
+    const policies = [
+      ...(ADVERTISERS.has(name) ? ['advertiser: parley_advertiser'] : []),
+      'planes: parley_console parley_gateway parley_matcher parley_worker',
+      ...(ADVERTISERS.has(name) && !TABLES[name]?.tenant ? [] : ['tenant: parley_tenant']),
+    ]
+    assert.deepEqual(found, policies, name)
+    assert.ok(policies.length > 1, name)
+  }
 })
 
 test('nobody has rights on partitions, except that the worker reads them, also those that it made itself', async () => {

@@ -157,6 +157,10 @@ const NEEDS_PROOF = new Set([
   'POST /api/projects/:project/checkouts',
   'PUT /api/projects/:project/auto-top-up',
   'DELETE /api/projects/:project',
+  'PATCH /api/advertisers/:advertiser/members/:member',
+  'DELETE /api/advertisers/:advertiser/members/:member',
+  'POST /api/advertisers/:advertiser/leave',
+  'POST /api/advertisers/:advertiser/checkouts',
   'POST /api/me/password',
   'POST /api/me/passkeys/options',
   'POST /api/me/passkeys',
@@ -199,6 +203,7 @@ const NEEDS_NONE = new Set([
   'DELETE /api/projects/:project/saved-prompts/:prompt',
   'POST /api/projects/:project/onboarding/dismiss',
   'POST /api/projects/:project/domain/check',
+  'POST /api/advertisers/:advertiser/domain/check',
   'POST /api/me/invitations/:invitation/decline',
   'DELETE /api/projects/:project/conversations/:conversation',
   'PUT /api/projects/:project/wallet-alert',
@@ -220,6 +225,12 @@ const NEEDS_NONE = new Set([
   'DELETE /api/projects/:project/end-users/:endUser',
   'POST /api/projects/:project/end-users/search',
   'POST /api/projects/:project/message-search',
+  // It waits for the operator, and has no credit.
+  'POST /api/me/advertisers',
+  // Spends what is in the wallet, and fills it from nowhere.
+  'POST /api/advertisers/:advertiser/campaigns',
+  'PATCH /api/advertisers/:advertiser/campaigns/:campaign',
+  'PUT /api/advertisers/:advertiser/campaigns/:campaign/status',
   // Spends what the project may spend anyway, and shows no key.
   'POST /api/projects/:project/playground',
   'POST /api/projects/:project/playground/code',

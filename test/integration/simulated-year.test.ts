@@ -94,6 +94,9 @@ const deletedWithin = Math.ceil(CONVERSATIONS / DELETED_EVERY_DAYS) + 1
 
 const BOUNDS: Record<keyof Database, Bound> = {
   accounts: 'same',
+  advertiser_members: 'same',
+  advertiser_payments: 'same',
+  advertiser_people: 'same',
   advertiser_wallets: 'same',
   advertisers: 'same',
   alert_rules: 'same',

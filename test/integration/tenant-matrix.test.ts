@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { contract } from '../../src/console/contract.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { ADVERTISER_ROLES, type AdvertiserRole } from '../../src/rules/accounts/advertisers.ts'
 import { ROLES, type MemberRole } from '../../src/rules/accounts/roles.ts'
 import { idsFor, requestOf, SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
 import {
@@ -69,9 +70,12 @@ test('each sample is answered when the ids are the caller’s own and their role
     const role = TOUCHES_AN_OWNER.has(key) ? 'owner' : (leastRoleOf(key) ?? 'owner')
     const { id } = (await person.send('GET /api/me')).body.user
     await db.updateTable('memberships').set({ role }).where('user_id', '=', id).execute()
+    const advertiserRole = LEAST_ADVERTISER_ROLE[key] ?? 'viewer'
+    await db.updateTable('advertiser_members').set({ role: advertiserRole }).where('user_id', '=', id).execute()
     const { status, text } = await send(person, key, idsFor(key, ids))
     assert.equal(status, 200, `${key}: ${text}`)
     await db.updateTable('memberships').set({ role: 'owner' }).where('user_id', '=', id).execute()
+    await db.updateTable('advertiser_members').set({ role: 'admin' }).where('user_id', '=', id).execute()
   }
 })
 
@@ -81,7 +85,7 @@ test('a route that needs a fresh proof is refused when the last one is eleven mi
   await sql`update sessions s set proven_at = now() - interval '11 minutes' from users u
     where u.id = s.user_id and u.email = ${person.email}`.execute(world.store.db)
   const needing = sampled.filter((key) => 'freshProof' in contract[key as keyof typeof contract])
-  assert.equal(needing.length, 22)
+  assert.equal(needing.length, 26)
   for (const key of needing) {
     const { status, body } = await send(person, key, idsFor(key, ids))
     assert.deepEqual([status, body.code], [403, 'proof_needed'], key)
@@ -106,6 +110,8 @@ test('what is somebody else’s is answered like what is not there, byte for byt
     const allTheirs = await send(me, key, idsFor(key, theirs))
     assert.equal(allTheirs.status, 404, key)
   }
+  const shop = await send(they, 'GET /api/advertisers/:advertiser/members', { advertiser: theirs.advertiser })
+  assert.equal(shop.body.items.length, 2, 'nor of their advertiser')
   const still = await send(
     they,
     'GET /api/publishers/:publisher/team',
@@ -119,7 +125,7 @@ test('who is not signed in learns nothing of any id', async () => {
   for (const key of sampled) {
     const answers = await Promise.all([
       send(nobody, key, idsFor(key, theirs)),
-      send(nobody, key, { ...idsFor(key, theirs), publisher: uuidv7(), project: uuidv7() }),
+      send(nobody, key, { ...idsFor(key, theirs), publisher: uuidv7(), project: uuidv7(), advertiser: uuidv7() }),
     ])
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -194,6 +200,17 @@ const LEAST_ROLE: Record<string, MemberRole> = {
   'POST /api/projects/:project/message-search': 'viewer',
   'POST /api/publishers/:publisher/leave': 'viewer',
 }
+/** The same of advertisers. */
+const LEAST_ADVERTISER_ROLE: Record<string, AdvertiserRole> = {
+  'PATCH /api/advertisers/:advertiser/members/:member': 'admin',
+  'DELETE /api/advertisers/:advertiser/members/:member': 'admin',
+  'POST /api/advertisers/:advertiser/checkouts': 'admin',
+  'POST /api/advertisers/:advertiser/domain/check': 'editor',
+  'POST /api/advertisers/:advertiser/campaigns': 'editor',
+  'PATCH /api/advertisers/:advertiser/campaigns/:campaign': 'editor',
+  'PUT /api/advertisers/:advertiser/campaigns/:campaign/status': 'editor',
+  'POST /api/advertisers/:advertiser/leave': 'viewer',
+}
 /** Their samples are about an owner, whom nobody else may touch. */
 const TOUCHES_AN_OWNER = new Set([
   'PATCH /api/publishers/:publisher/members/:member',
@@ -207,6 +224,12 @@ function leastRoleOf(key: string): MemberRole | undefined {
 test('each route asks for the role that is written down here, and every change of a tenant is written down', () => {
   for (const [key, entry] of Object.entries(contract))
     assert.equal('role' in entry ? entry.role : undefined, leastRoleOf(key), key)
+  for (const [key, entry] of Object.entries(contract)) {
+    const least = key.includes('/:advertiser') ? (LEAST_ADVERTISER_ROLE[key] ?? 'viewer') : undefined
+    assert.equal('advertiserRole' in entry ? entry.advertiserRole : undefined, least, key)
+  }
+  const changesOfAdvertisers = Object.keys(contract).filter((key) => /^[^G].*\/:advertiser/.test(key))
+  assert.deepEqual(changesOfAdvertisers.toSorted(), Object.keys(LEAST_ADVERTISER_ROLE).toSorted())
   const changes = Object.keys(contract).filter((key) => leastRoleOf(key) && !key.startsWith('GET'))
   assert.deepEqual(
     changes.filter((key) => !(key in LEAST_ROLE)),
@@ -237,4 +260,26 @@ test('a member with a lower role than the route asks for is refused, whatever th
   assert.ok(owner > 0 && admin > 0 && developer > 0)
   const expected = [owner + admin + developer, owner + admin, owner]
   assert.deepEqual([times('viewer'), times('developer'), times('admin')], expected)
+})
+
+test('a member of an advertiser with a lower role than the route asks for is refused, whatever they send', async () => {
+  const { db } = world.store
+  const guest = await newPerson(world)
+  const user_id = (await guest.send('GET /api/me')).body.user.id
+  await db
+    .insertInto('advertiser_members')
+    .values({ advertiser_id: mine.advertiser, user_id, role: 'viewer' })
+    .execute()
+  let refused = 0
+  for (const held of ['viewer', 'editor'] as const) {
+    await db.updateTable('advertiser_members').set({ role: held }).where('user_id', '=', user_id).execute()
+    for (const [key, least] of Object.entries(LEAST_ADVERTISER_ROLE)) {
+      if (ADVERTISER_ROLES.indexOf(held) <= ADVERTISER_ROLES.indexOf(least)) continue
+      const { status, body } = await send(guest, key, idsFor(key, mine))
+      const sentence = `This needs the role ${least}, and you are ${held}. Ask an admin of the advertiser.`
+      assert.deepEqual([status, body.message], [403, sentence], key)
+      refused += 1
+    }
+  }
+  assert.equal(refused, 7 + 3)
 })

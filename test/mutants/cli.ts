@@ -126,9 +126,9 @@ export const CLI: Mutant[] = [
   },
   {
     bug: 'a bid may be above the most',
-    file: 'src/cli/offers/campaigns.ts',
-    from: 'if (bid > BID_MAX)',
-    to: 'if (bid < 0n)',
+    file: 'src/rules/offers/campaign-settings.ts',
+    from: 'return bid > BID_MAX ?',
+    to: 'return bid < 0n ?',
     test: 'test/integration/offers-cli.test.ts',
     title: 'what cannot be done is refused with what to do',
     isStory: true,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { ADVERTISERS } from './advertisers.ts'
 import { ARCHIVING } from './archive.ts'
 import { CALLS } from './calls.ts'
 import { CLI } from './cli.ts'
@@ -47,6 +48,7 @@ import { WORKER } from './worker.ts'
 import type { Mutant } from './mutant.ts'
 
 export const MUTANTS: readonly Mutant[] = [
+  ...ADVERTISERS,
   ...ARCHIVING,
   ...CALLS,
   ...CLI,

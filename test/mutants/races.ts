@@ -5,8 +5,8 @@ export const RACES: Mutant[] = [
   {
     bug: 'who was removed while their request waited may still change things',
     file: 'src/console/route.ts',
-    from: 'if (role === undefined) throw notThere(entry.access)',
-    to: 'if (role === undefined) return',
+    from: 'const role = await holdRole(tx, whose, user.id)',
+    to: "const role = (await holdRole(tx, whose, user.id)) ?? 'owner'",
     test: 'test/integration/console-races.test.ts',
     title: 'who is removed meanwhile gets no key, makes nobody an admin and removes nobody',
   },

@@ -22,8 +22,8 @@ export const STORE: Mutant[] = [
   {
     bug: 'the role of tenants outlives its transaction',
     file: 'src/store/tenancy.ts',
-    from: `set_config('role', 'parley_tenant', true)`,
-    to: `set_config('role', 'parley_tenant', false)`,
+    from: "set_config('role', ${role}, true)",
+    to: "set_config('role', ${role}, false)",
     test: 'test/integration/tenancy.test.ts',
     title: 'a connection that goes back to the pool carries neither the role nor the names of the last tenant',
   },

@@ -20,6 +20,7 @@ import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
 import { must, newProject, type ConsoleWorld, type Person } from './console.ts'
 import { applyClicks } from '../../src/store/recommendations/clicks.ts'
 import { clickOn } from './clicks.ts'
+import { addOwnAdvertiser, ADVERTISER_SAMPLES } from './advertiser-samples.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addSettledCall } from './ledger.ts'
 import { addSavedPrompt } from './saved-prompts.ts'
@@ -35,7 +36,7 @@ type NamingKey = {
   [Key in RouteKey]: [ParamOf<Key>] extends [never] ? never : Key
 }[RouteKey]
 
-type OtherParam<Key extends RouteKey> = Exclude<ParamOf<Key>, 'publisher' | 'project'>
+type OtherParam<Key extends RouteKey> = Exclude<ParamOf<Key>, 'publisher' | 'project' | 'advertiser'>
 type Sample<Key extends RouteKey> = ([OtherParam<Key>] extends [never]
   ? object
   : { params: Record<OtherParam<Key>, keyof TenantIds> }) &
@@ -183,6 +184,7 @@ export const SAMPLES: { [Key in NamingKey]: Sample<Key> } = {
   'GET /api/projects/:project/settings': {},
   'PATCH /api/projects/:project/settings': { body: { contentRetentionDays: 7 } },
   'DELETE /api/projects/:project': { body: { leavesCredit: true } },
+  ...ADVERTISER_SAMPLES,
   'DELETE /api/me/sessions/:session': { params: { session: 'session' } },
   'PATCH /api/me/passkeys/:passkey': { params: { passkey: 'passkey' }, body: { name: 'Sample' } },
   'DELETE /api/me/passkeys/:passkey': { params: { passkey: 'passkey' } },
@@ -203,7 +205,8 @@ function sampleOf(key: string): AnySample {
 /** The ids that the sample's own parameters stand for, of this tenant. */
 export function idsFor(key: string, ids: TenantIds): Record<string, string> {
   const others = Object.entries(sampleOf(key).params ?? {}).map(([name, id]) => [name, ids[id]])
-  return { publisher: ids.publisher, project: ids.project, ...Object.fromEntries(others) }
+  const { publisher, project, advertiser } = ids
+  return { publisher, project, advertiser, ...Object.fromEntries(others) }
 }
 
 /** The sample's request, with these ids in its address. */
@@ -264,6 +267,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
     ...(await addWebhook(db, project)),
     key: key.id,
     rolledKey,
+    ...(await addOwnAdvertiser(db, person, member)),
   }
 }
 

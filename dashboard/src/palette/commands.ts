@@ -4,6 +4,7 @@ import {
   Keyboard,
   KeyRound,
   LogOut,
+  Megaphone,
   Monitor,
   Moon,
   Plus,
@@ -79,7 +80,8 @@ const DIALOGS: {
 ]
 
 export function commandsFor(me: Me, place: Place, pages: readonly Page[]): Command[] {
-  return [...pageCommands(place, pages), ...actionCommands(me, place, pages), ...projectCommands(me, place)]
+  const others = [...projectCommands(me, place), ...advertiserCommands(me, place)]
+  return [...pageCommands(place, pages), ...actionCommands(me, place, pages), ...others]
 }
 
 function pageCommands(place: Place, pages: readonly Page[]): Command[] {
@@ -107,6 +109,7 @@ function actionCommands(me: Me, place: Place, pages: readonly Page[]): Command[]
   const mayCreate = me.publishers.some(({ role }) => mayActAs(role, 'admin'))
   return [
     ...dialogs,
+    action('advertise', 'Advertise', 'advertiser campaign ads recommend', Megaphone, { to: '/advertise' }),
     ...(mayCreate ? [action('new-project', 'New project', 'create add site', Plus, { to: '/new-project' })] : []),
     action('light', 'Light theme', 'colours appearance bright', Sun, { theme: 'light' }),
     action('dark', 'Dark theme', 'colours appearance night', Moon, { theme: 'dark' }),
@@ -123,7 +126,7 @@ function action(id: string, label: string, keywords: string, icon: LucideIcon, d
 function projectCommands(me: Me, place: Place): Command[] {
   return me.publishers.flatMap(({ name, projects }) =>
     projects
-      .filter(({ id }) => id !== place.project?.id)
+      .filter(({ id }) => id !== place.project?.id || place.advertiser !== undefined)
       .map((project) => ({
         id: `project ${project.id}`,
         group: 'Switch project' as const,
@@ -135,8 +138,21 @@ function projectCommands(me: Me, place: Place): Command[] {
   )
 }
 
-function idsOf({ project, publisher }: Place) {
-  return { project: project?.id, publisher: publisher?.id }
+function advertiserCommands(me: Me, place: Place): Command[] {
+  return me.advertisers
+    .filter(({ id }) => id !== place.advertiser?.id)
+    .map(({ id, name, domain }) => ({
+      id: `advertiser ${id}`,
+      group: 'Switch project' as const,
+      label: name,
+      hint: `Advertiser · ${domain}`,
+      icon: Megaphone,
+      deed: { to: `/advertisers/${id}` },
+    }))
+}
+
+function idsOf({ project, publisher, advertiser }: Place) {
+  return { project: project?.id, publisher: publisher?.id, advertiser: advertiser?.id }
 }
 
 export interface Found {

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { BookOpen, LogOut, Monitor, Moon, Settings, Sun } from 'lucide-react'
+import { BookOpen, LogOut, Megaphone, Monitor, Moon, Settings, Sun } from 'lucide-react'
 import { api } from '../api.ts'
 import { Avatar } from '../components/avatar.tsx'
 import { Menu, MenuDivider, MenuItem, MenuLabel } from '../components/menu.tsx'
@@ -39,6 +39,9 @@ export function AccountMenu({ isSmall = false }: { isSmall?: boolean }) {
       <MenuLabel>{user.email}</MenuLabel>
       <MenuItem icon={<Settings aria-hidden />} onSelect={() => void navigate({ to: '/account' })}>
         Account settings
+      </MenuItem>
+      <MenuItem icon={<Megaphone aria-hidden />} onSelect={() => void navigate({ to: '/advertise' })}>
+        Advertise
       </MenuItem>
       <MenuItem icon={<BookOpen aria-hidden />} onSelect={() => void navigate({ to: '/docs' })}>
         Documentation

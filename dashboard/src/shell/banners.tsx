@@ -15,9 +15,10 @@ import { useMe, usePlace, type ProjectOfMine } from '../session.ts'
 export function Banners() {
   const isOnline = useSyncExternalStore(subscribeToNetwork, () => navigator.onLine)
   const { user, installation } = useMe()
-  const { publisher, project } = usePlace()
+  const { publisher, project, advertiser } = usePlace()
   if (!isOnline) return <OfflineBanner />
   if (!user.emailVerified) return <MailBanner email={user.email} />
+  if (advertiser !== undefined) return <AdvertiserBanner status={advertiser.status} />
   if (publisher !== undefined && publisher.activatedAt === null) {
     const sentence = installation.requiresApproval
       ? 'This account is awaiting approval. You can set everything up; calls are answered once it is approved.'
@@ -28,6 +29,16 @@ export function Banners() {
   if (project?.domainVerifiedAt && isLow(project))
     return <BalanceBanner key={project.id} project={project} canPay={installation.canPay} />
   return null
+}
+
+const ADVERTISER_BANNERS: Partial<Record<string, string>> = {
+  pending: 'This advertiser is waiting for the operator to activate it. You can set everything up meanwhile.',
+  suspended: 'The operator has suspended this advertiser, so nothing of it is recommended.',
+}
+
+function AdvertiserBanner({ status }: { status: string }) {
+  const sentence = ADVERTISER_BANNERS[status]
+  return sentence === undefined ? null : <Banner>{sentence}</Banner>
 }
 
 function Banner({ children, action }: { children: ReactNode; action?: ReactNode }) {

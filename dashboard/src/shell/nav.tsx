@@ -14,9 +14,9 @@ const GROUPS: [NavGroup, string | undefined][] = [
 ]
 
 export function Nav({ className, onNavigate }: { className?: string; onNavigate?: () => void }) {
-  const { project, publisher } = usePlace()
-  const place = { project: project?.id, publisher: publisher?.id }
-  const offered = registeredPages.filter((page) => isOffered(page, { project, publisher }))
+  const { project, publisher, advertiser } = usePlace()
+  const place = { project: project?.id, publisher: publisher?.id, advertiser: advertiser?.id }
+  const offered = registeredPages.filter((page) => isOffered(page, { project, publisher, advertiser }))
   const list = useCurrentInView()
   return (
     <nav ref={list} aria-label="Main" className={className}>

@@ -9,7 +9,7 @@ import { useMe, usePlace } from '../session.ts'
 
 export function ProjectSwitcher({ onChoose }: { onChoose?: () => void }) {
   const me = useMe()
-  const { project, publisher } = usePlace()
+  const { project, publisher, advertiser } = usePlace()
   const openProject = useOpenProject()
   const navigate = useNavigate()
   const mayCreate = me.publishers.some(({ role }) => mayActAs(role, 'admin'))
@@ -18,14 +18,16 @@ export function ProjectSwitcher({ onChoose }: { onChoose?: () => void }) {
       type="button"
       className="flex w-full min-w-0 items-center gap-2.5 rounded-md border border-transparent p-1.5 text-left transition-colors hover:bg-hover data-popup-open:bg-hover"
     >
-      <Avatar name={project?.name ?? publisher?.name ?? 'Parley'} shape="square" />
+      <Avatar name={advertiser?.name ?? project?.name ?? publisher?.name ?? 'Parley'} shape="square" />
       <span className="sr-only">Switch project: </span>
       <span className="min-w-0 flex-1 leading-tight">
         <span className="flex items-center gap-1.5">
-          <span className="truncate font-semibold">{project?.name ?? 'No project yet'}</span>
-          {project?.isSandbox && <SandboxBadge />}
+          <span className="truncate font-semibold">{advertiser?.name ?? project?.name ?? 'No project yet'}</span>
+          {!advertiser && project?.isSandbox && <SandboxBadge />}
         </span>
-        <span className="block truncate text-xs text-muted">{project?.domain ?? publisher?.name}</span>
+        <span className="block truncate text-xs text-muted">
+          {advertiser ? 'Advertiser' : (project?.domain ?? publisher?.name)}
+        </span>
       </span>
       <ChevronsUpDown className="size-4 shrink-0 text-faint" aria-hidden />
     </button>
@@ -34,17 +36,27 @@ export function ProjectSwitcher({ onChoose }: { onChoose?: () => void }) {
     openProject(id)
     onChoose?.()
   }
+  function go(to: string): void {
+    void navigate({ to })
+    onChoose?.()
+  }
   return (
     <Menu trigger={trigger} align="start" className="w-[min(17rem,calc(100vw-2rem))]">
       {me.publishers.map(({ id, name, projects }) => (
         <Fragment key={id}>
           <MenuLabel>{name}</MenuLabel>
           {projects.map((each) => (
-            <MenuItem key={each.id} isChecked={each.id === project?.id} onSelect={() => choose(each.id)}>
+            <MenuItem key={each.id} isChecked={!advertiser && each.id === project?.id} onSelect={() => choose(each.id)}>
               {each.name} {each.isSandbox && <SandboxBadge />}
             </MenuItem>
           ))}
         </Fragment>
+      ))}
+      {me.advertisers.length > 0 && <MenuLabel>Advertisers</MenuLabel>}
+      {me.advertisers.map(({ id, name }) => (
+        <MenuItem key={id} isChecked={id === advertiser?.id} onSelect={() => go(`/advertisers/${id}`)}>
+          {name}
+        </MenuItem>
       ))}
       {mayCreate && (
         <>

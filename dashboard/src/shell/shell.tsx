@@ -15,7 +15,7 @@ import { useFocusOnNavigation } from './use-focus-on-navigation.ts'
 import { Wordmark } from './wordmark.tsx'
 
 export function Shell() {
-  const { project } = usePlace()
+  const { project, advertiser } = usePlace()
   const main = useRef<HTMLElement>(null)
   const [shown, show] = useState<Shown>()
   useFocusOnNavigation(main)
@@ -44,7 +44,7 @@ export function Shell() {
             trigger={<IconButton label="Open the navigation" icon={<MenuIcon aria-hidden />} className="size-10" />}
           />
           <PlaceName />
-          {project?.isSandbox && <SandboxBadge />}
+          {!advertiser && project?.isSandbox && <SandboxBadge />}
           <div className="ml-auto flex items-center gap-1">
             <SearchButton isSmall onOpen={() => show('palette')} />
             <AccountMenu isSmall />
@@ -67,9 +67,10 @@ export function Shell() {
 
 /** Whose page it is: on a phone nothing else on the screen says so. */
 function PlaceName() {
-  const { project, publisher } = usePlace()
+  const { project, publisher, advertiser } = usePlace()
   const { project: inProject, publisher: inPublisher } = useParams({ strict: false }) as Record<string, string>
-  const name = inProject === undefined ? inPublisher && publisher?.name : project?.name
+  const ofPublisher = inProject === undefined ? inPublisher && publisher?.name : project?.name
+  const name = advertiser?.name ?? ofPublisher
   return (
     <span className="flex min-w-0 items-center gap-2">
       <Wordmark isSmall={name !== undefined} />

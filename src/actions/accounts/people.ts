@@ -15,6 +15,7 @@ import { audit, auditEverywhere } from '../audit.ts'
 import { postMail } from '../mails.ts'
 import { conflict, notThere } from '../refusals.ts'
 import { createSandbox } from '../sandbox.ts'
+import { leaveAdvertisers } from './advertiser-members.ts'
 import { leavePublisher } from './members.ts'
 
 /** What people do with their own account. */
@@ -160,6 +161,7 @@ export async function deletePerson(tx: Tx, person: Person, { email }: { email: s
     await audit(tx, person, { publisherId }, 'publisher.closed', { subject: publisherName })
     await closePublisher(tx, publisherId)
   }
+  await leaveAdvertisers(tx, person, { email })
   await users.deleteUser(tx, person.id)
 }
 

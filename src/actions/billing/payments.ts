@@ -1,6 +1,7 @@
 import { uuidv7 } from '../../platform/uuid.ts'
 import { NO_DECLINES } from '../../rules/billing/auto-top-ups.ts'
 import { mismatchOf, PAYMENT_CURRENCY, type PaymentEvent } from '../../rules/billing/payments.ts'
+import type { Nanos } from '../../rules/money.ts'
 import type { Db, Tx } from '../../store/database.ts'
 import {
   creditPayment,
@@ -13,6 +14,7 @@ import {
   rememberReturn,
   settleReturns,
 } from '../../store/billing/payments.ts'
+import * as advertisers from '../../store/billing/advertiser-payments.ts'
 import { setStanding } from '../../store/billing/top-ups/auto-top-ups.ts'
 import { postTopUp } from './wallets.ts'
 
@@ -49,8 +51,11 @@ export async function applyPaymentEvent(db: Db, event: PaymentEvent): Promise<Ve
     case 'returned':
     case 'reinstated':
       return db.transaction().execute((tx) => applyReturned(tx, event))
-    case 'expired':
-      return (await markExpired(db, event.sessionId)) ? 'expired' : 'unchanged'
+    case 'expired': {
+      const { sessionId } = event
+      const isKnown = await markExpired(db, sessionId)
+      return isKnown || (await advertisers.markAdvertiserPaymentExpired(db, sessionId)) ? 'expired' : 'unchanged'
+    }
   }
 }
 
@@ -58,15 +63,12 @@ async function applyPaid(tx: Tx, event: EventOf<'paid'>): Promise<Verdict> {
   const { sessionId, paymentIntent } = event
   await lockPaymentIntent(tx, paymentIntent)
   const payment = await lockPayment(tx, sessionId)
-  if (!payment) return 'unknown_session'
+  if (!payment) return applyPaidByAdvertiser(tx, event)
   if (payment.payment_intent === paymentIntent) return 'unchanged'
-  const asked = { amount: payment.amount_nanos, currency: payment.currency }
-  // Tax is not credit: it is the state's.
   const tax = event.tax ?? payment.tax_nanos
-  const credit = { amount: event.amount - tax, currency: event.currency }
-  const mismatch = payment.payment_intent === null ? mismatchOf(asked, credit) : 'wrong_payment'
+  const mismatch = mismatchWith(payment, event, tax)
   if (mismatch !== undefined) {
-    await noteProblem(tx, sessionId, `${mismatch}: ${paymentIntent} is of ${event.amount} nanos ${event.currency}`)
+    await noteProblem(tx, sessionId, problemOf(mismatch, event))
     return mismatch
   }
   await markPaid(tx, sessionId, paymentIntent, tax)
@@ -77,18 +79,57 @@ async function applyPaid(tx: Tx, event: EventOf<'paid'>): Promise<Verdict> {
   return 'credited'
 }
 
+/** The same for the payment of an advertiser, which no card is charged for by itself. */
+async function applyPaidByAdvertiser(tx: Tx, event: EventOf<'paid'>): Promise<Verdict> {
+  const { sessionId, paymentIntent } = event
+  const payment = await advertisers.lockAdvertiserPayment(tx, sessionId)
+  if (!payment) return 'unknown_session'
+  if (payment.payment_intent === paymentIntent) return 'unchanged'
+  const tax = event.tax ?? payment.tax_nanos
+  const mismatch = mismatchWith(payment, event, tax)
+  if (mismatch !== undefined) {
+    await advertisers.noteAdvertiserProblem(tx, sessionId, problemOf(mismatch, event))
+    return mismatch
+  }
+  await advertisers.markAdvertiserPaid(tx, sessionId, paymentIntent, tax)
+  await advertisers.creditAdvertiserPayment(tx, uuidv7(), sessionId)
+  await advertisers.settleAdvertiserReturns(tx, paymentIntent)
+  return 'credited'
+}
+
+interface KnownPayment {
+  amount_nanos: Nanos
+  currency: string
+  payment_intent: string | null
+}
+
+/** Why what was paid is not what was asked for. Tax is not credit: it is the state's. */
+function mismatchWith(payment: KnownPayment, event: EventOf<'paid'>, tax: Nanos) {
+  if (payment.payment_intent !== null) return 'wrong_payment'
+  const asked = { amount: payment.amount_nanos, currency: payment.currency }
+  return mismatchOf(asked, { amount: event.amount - tax, currency: event.currency })
+}
+
+function problemOf(mismatch: string, { paymentIntent, amount, currency }: EventOf<'paid'>): string {
+  return `${mismatch}: ${paymentIntent} is of ${amount} nanos ${currency}`
+}
+
 async function applyReturned(tx: Tx, event: EventOf<'returned' | 'reinstated'>): Promise<Verdict> {
   const { id, paymentIntent } = event
   await lockPaymentIntent(tx, paymentIntent)
-  const payment = await findPaymentByIntent(tx, paymentIntent)
+  const ofProject = await findPaymentByIntent(tx, paymentIntent)
+  const ofAdvertiser = ofProject ? undefined : await advertisers.findAdvertiserPaymentByIntent(tx, paymentIntent)
+  const payment = ofProject ?? ofAdvertiser
   if (event.currency !== PAYMENT_CURRENCY) {
     if (!payment) return 'unchanged'
-    await noteProblem(tx, payment.session_id, `wrong_currency: ${id} is in ${event.currency}`)
+    const note = ofAdvertiser ? advertisers.noteAdvertiserProblem : noteProblem
+    await note(tx, payment.session_id, `wrong_currency: ${id} is in ${event.currency}`)
     return 'wrong_currency'
   }
   if (!(await rememberReturn(tx, event, event.type === 'reinstated'))) return 'unchanged'
   if (!payment) return 'remembered'
-  const { taken, owed, absorbed, givenBack } = await settleReturns(tx, paymentIntent)
+  const settle = ofAdvertiser ? advertisers.settleAdvertiserReturns : settleReturns
+  const { taken, owed, absorbed, givenBack } = await settle(tx, paymentIntent)
   if (givenBack > taken) return 'given_back'
   if (absorbed > 0n) return 'absorbed'
   return taken === givenBack ? 'unchanged' : owed > 0n ? 'owed' : 'taken_back'

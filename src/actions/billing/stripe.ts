@@ -36,7 +36,8 @@ export interface StripeAccount {
 }
 
 export interface CheckoutOrder {
-  projectId: string
+  /** The project or the advertiser that the credit is for. */
+  payer: { project: string } | { advertiser: string }
   amount: Nanos
   /** The payer wants the card to be kept for automatic top-ups. */
   savesCard: boolean
@@ -47,13 +48,16 @@ export interface CheckoutOrder {
 export async function createCheckoutSession(account: StripeAccount, order: CheckoutOrder) {
   const cents = centsOf(order.amount)
   if (cents === undefined) throw new Error('nothing of that amount can be paid')
-  const metadata = { parley_project: order.projectId }
+  const [payerId, metadata] =
+    'project' in order.payer
+      ? [order.payer.project, { parley_project: order.payer.project }]
+      : [order.payer.advertiser, { parley_advertiser: order.payer.advertiser }]
   const price = { currency: PAYMENT_CURRENCY, unit_amount: cents, product_data: { name: CREDIT_NAME } }
   try {
     const session = await clientOf(account).checkout.sessions.create({
       mode: 'payment',
       line_items: [{ quantity: 1, price_data: account.hasTax ? { ...price, tax_behavior: 'exclusive' } : price }],
-      client_reference_id: order.projectId,
+      client_reference_id: payerId,
       metadata,
       payment_intent_data: { metadata, ...(order.savesCard && { setup_future_usage: 'off_session' as const }) },
       invoice_creation: { enabled: true, invoice_data: { metadata } },

@@ -1,13 +1,17 @@
 import { uuidv7 } from '../../platform/uuid.ts'
+import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
+import { proofIn, type Findings } from '../../rules/projects/domains.ts'
 import type { Tx } from '../../store/database.ts'
 import {
   insertAdvertiser,
+  lockAdvertiser,
+  setAdvertiserDomainProven,
   setAdvertiserStatus as setStatus,
-  type AdvertiserStatus,
   type NewAdvertiser,
 } from '../../store/offers/advertisers.ts'
 import type { Actor } from '../actor.ts'
-import { auditInstallation } from '../audit.ts'
+import { auditAdvertiser, auditInstallation } from '../audit.ts'
+import { conflict, notThere } from '../refusals.ts'
 
 export async function createAdvertiser(
   tx: Tx,
@@ -21,13 +25,41 @@ export async function createAdvertiser(
   return made
 }
 
-/** Whether anything of it is recommended. */
+/** Whether anything of it is recommended. Not before its domain is verified, or an operator says that it is theirs. */
 export async function setAdvertiserStatus(
   tx: Tx,
   actor: Actor,
-  { advertiser, status }: { advertiser: { id: string; name: string }; status: AdvertiserStatus },
+  input: { advertiser: { id: string; name: string }; status: AdvertiserStatus; isVouched?: boolean },
 ): Promise<void> {
+  const { advertiser, status, isVouched = false } = input
+  const before = await lockAdvertiser(tx, advertiser.id)
+  if (!before) throw notThere('advertiser')
+  if (status === 'active' && before.domain_verified_at === null) {
+    if (!isVouched) throw conflict(`${before.domain} is not verified yet, and nobody has vouched for it.`)
+    await setAdvertiserDomainProven(tx, advertiser.id, 'operator')
+  }
   await setStatus(tx, advertiser.id, status)
-  const change = { subject: advertiser.name, details: { id: advertiser.id } }
+  const change = { subject: advertiser.name, details: { id: advertiser.id, ...(isVouched && { isVouched }) } }
   await auditInstallation(tx, actor, `advertiser.${status}`, change)
+}
+
+interface FinishedCheck {
+  advertiserId: string
+  /** What was checked. */
+  token: string
+  findings: Findings
+}
+
+/** Writes down that a check found a proof. What is verified stays so: the operator decides over who is active. */
+export async function recordAdvertiserCheck(
+  tx: Tx,
+  actor: Actor,
+  { advertiserId, token, findings }: FinishedCheck,
+): Promise<void> {
+  const provenBy = proofIn(findings)
+  const advertiser = await lockAdvertiser(tx, advertiserId)
+  if (!provenBy || !advertiser || advertiser.domain_verified_at || advertiser.domain_token !== token) return
+  await setAdvertiserDomainProven(tx, advertiserId, provenBy)
+  const change = { subject: advertiser.domain, details: { provenBy } }
+  await auditAdvertiser(tx, actor, advertiserId, 'advertiser.domain_verified', change)
 }

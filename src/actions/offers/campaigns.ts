@@ -8,11 +8,12 @@ import {
   type NewCampaign,
 } from '../../store/offers/campaigns.ts'
 import type { Actor } from '../actor.ts'
-import { auditInstallation } from '../audit.ts'
-import { conflict } from '../refusals.ts'
+import { auditAdvertiser } from '../audit.ts'
+import { wrongField } from '../refusals.ts'
 
 interface CampaignAtHand {
   id: string
+  advertiser_id: string
   name: string
   advertiser: string
   starts_at: Date | null
@@ -33,7 +34,7 @@ export async function createCampaign(
   await insertCampaign(tx, { ...campaign, id, advertiser_id: advertiser.id })
   const { name, ...settings } = campaign
   const details = { id, advertiser: advertiser.name, ...settingDetails(settings) }
-  await auditInstallation(tx, actor, 'campaign.created', { subject: name, details })
+  await auditAdvertiser(tx, actor, advertiser.id, 'campaign.created', { subject: name, details })
   return id
 }
 
@@ -46,11 +47,11 @@ export async function changeCampaign(
   expectOrder(starts, ends)
   await updateCampaign(tx, campaign.id, settings)
   const details = { id: campaign.id, advertiser: campaign.advertiser, ...settingDetails(settings) }
-  await auditInstallation(tx, actor, 'campaign.changed', { subject: campaign.name, details })
+  await auditAdvertiser(tx, actor, campaign.advertiser_id, 'campaign.changed', { subject: campaign.name, details })
 }
 
 function expectOrder(starts: Date | null | undefined, ends: Date | null | undefined): void {
-  if (starts && ends && ends <= starts) throw conflict('A campaign ends after it begins. Correct --starts or --ends.')
+  if (starts && ends && ends <= starts) throw wrongField('endsAt', 'A campaign ends after it begins.')
 }
 
 /** Of hints their number: the log has no room for the advertiser's words. */

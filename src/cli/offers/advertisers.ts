@@ -1,9 +1,10 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { createAdvertiser, setAdvertiserStatus } from '../../actions/offers/advertisers.ts'
-import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
-import { cleanCopy } from '../../rules/offers/copy.ts'
+import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import { formatCredits } from '../../rules/money.ts'
-import { findAdvertiser, listAdvertisers, type AdvertiserStatus } from '../../store/offers/advertisers.ts'
+import { ParleyError } from '../../rules/errors.ts'
+import { shownNameProblemOf } from '../../rules/offers/shown-name.ts'
+import { findAdvertiser, listAdvertisers } from '../../store/offers/advertisers.ts'
 import type { Db } from '../../store/database.ts'
 import { domainOf, nameOf } from '../arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
@@ -26,7 +27,12 @@ export function addAdvertiserCommands(program: Command): Command {
   addCommand(advertiser, 'list', 'show all advertisers', 'parley advertiser list').action(withStore(list))
   addChange(advertiser, 'activate', 'let its offers be recommended', 'parley advertiser activate "Acme Audio"')
     .argument('<advertiser>', 'its name or id')
-    .action(withStore((session, which: string) => setStatus(session, which, 'active')))
+    .option('--vouch', 'you have checked that its domain is theirs, though it is not verified')
+    .action(
+      withStore((session, which: string, { vouch = false }: { vouch?: boolean }) =>
+        setStatus(session, which, 'active', vouch),
+      ),
+    )
   addChange(
     advertiser,
     'suspend',
@@ -47,20 +53,10 @@ export async function advertiserOf(db: Db, which: string): Promise<Advertiser> {
   return found
 }
 
-const NAME_CHARS_MAX = 60
-
-/** Readers see it, so it is held to what holds for all of an advertiser's words. */
 function shownNameOf(text: string): string {
   const name = text.trim()
-  if (name === '' || name.length > NAME_CHARS_MAX) {
-    throw new InvalidArgumentError(`A name has 1 to ${NAME_CHARS_MAX} characters.`)
-  }
-  const problem = copyProblemOf(name)
-  if (problem !== undefined) throw new InvalidArgumentError(`It cannot be shown: ${problem}.`)
-  const cleaned = cleanCopy(name)
-  if (cleaned !== name) {
-    throw new InvalidArgumentError('It has characters that cannot be shown, or an address. Use plain text.')
-  }
+  const problem = shownNameProblemOf(name)
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
   return name
 }
 
@@ -97,9 +93,17 @@ async function list({ db }: Session): Promise<Output> {
   }
 }
 
-async function setStatus({ db, actor, change }: Session, which: string, status: AdvertiserStatus): Promise<Output> {
+async function setStatus(
+  { db, actor, change }: Session,
+  which: string,
+  status: AdvertiserStatus,
+  isVouched = false,
+): Promise<Output> {
   const advertiser = await advertiserOf(db, which)
-  await change((tx) => setAdvertiserStatus(tx, actor, { advertiser, status }))
+  await change((tx) => setAdvertiserStatus(tx, actor, { advertiser, status, isVouched })).catch((error: unknown) => {
+    if (!(error instanceof ParleyError)) throw error
+    throw new CliError(`${error.message} Add --vouch if you have found out that it is theirs.`)
+  })
   const { id, name } = advertiser
   const outcome =
     status === 'active' ? 'its offers may be recommended' : 'nothing of it is recommended within 5 seconds'

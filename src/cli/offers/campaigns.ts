@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { changeCampaign, createCampaign } from '../../actions/offers/campaigns.ts'
-import { copyProblemOf } from '../../rules/offers/copy-problems.ts'
-import { formatCredits, parseCredits, type Nanos } from '../../rules/money.ts'
+import { formatCredits, type Nanos } from '../../rules/money.ts'
+import { bidProblemOf, hintProblemOf, HINTS_MAX } from '../../rules/offers/campaign-settings.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
 import { hindranceOf, PACINGS, type Funds, type Hindrance, type Pacing } from '../../rules/recommendations/pacing.ts'
 import { readFunds } from '../../store/offers/campaign-funds.ts'
@@ -12,10 +12,6 @@ import { creditsOf, nameOf, timeOf } from '../arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
-
-const BID_MAX: Nanos = parseCredits('1000')
-const HINTS_MAX = 20
-const HINT_CHARS_MAX = 200
 
 export function addCampaignCommands(program: Command): void {
   const campaign = program.command('campaign').description('what an advertiser pays, and who its offers are for')
@@ -93,7 +89,8 @@ interface SettingsOptions {
 
 function bidOf(text: string): Nanos {
   const bid = creditsOf(text)
-  if (bid > BID_MAX) throw new InvalidArgumentError(`A bid is at most ${formatCredits(BID_MAX)} for a click.`)
+  const problem = bidProblemOf(bid)
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
   return bid
 }
 
@@ -106,14 +103,10 @@ function endOf(text: string): Date | 'none' {
 }
 
 function hintsOf(text: string, former: string[] = []): string[] {
-  const problem = copyProblemOf(text)
-  if (problem !== undefined) throw new InvalidArgumentError(`It cannot be used: ${problem}.`)
-  const hint = cleanCopy(text)
-  if (hint === '' || hint.length > HINT_CHARS_MAX) {
-    throw new InvalidArgumentError(`A hint is one sentence of at most ${HINT_CHARS_MAX} characters.`)
-  }
+  const problem = hintProblemOf(text)
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
   if (former.length === HINTS_MAX) throw new InvalidArgumentError(`A campaign has at most ${HINTS_MAX} hints.`)
-  return [...former, hint]
+  return [...former, cleanCopy(text)]
 }
 
 function settingsOf(options: SettingsOptions): CampaignSettings {

@@ -5,6 +5,7 @@ import { wrongField } from '../../actions/refusals.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { findAccount } from '../../store/accounts/credentials.ts'
 import { listInvitationsTo } from '../../store/accounts/invitations.ts'
+import { listAdvertiserMemberships } from '../../store/accounts/advertiser-members.ts'
 import { listMemberships } from '../../store/accounts/members.ts'
 import { countPasskeys } from '../../store/accounts/passkeys.ts'
 import { listSessions } from '../../store/accounts/users.ts'
@@ -85,5 +86,6 @@ async function describeMe(world: World, { user }: ConsoleRequest<'GET /api/me'>)
   )
   const invitations = user.emailVerified ? (await listInvitationsTo(db, user.email)).length : 0
   const passkeys = await countPasskeys(db, user.id)
-  return { user: { ...user, passkeys }, publishers, invitations, installation }
+  const advertisers = await listAdvertiserMemberships(db, user.id)
+  return { user: { ...user, passkeys }, publishers, advertisers, invitations, installation }
 }

@@ -1,22 +1,25 @@
 import { z } from 'zod'
+import { ADVERTISER_ROLES, type AdvertiserRole } from '../../rules/accounts/advertisers.ts'
 import { nameProblemOf, personNameProblemOf } from '../../rules/accounts/names.ts'
 import { ROLES } from '../../rules/accounts/roles.ts'
 import { perClass } from '../../rules/billing/usage.ts'
 
 /** The pieces that every noun's contract is written with. */
 
-export type Access = 'anyone' | 'user' | 'publisher' | 'project'
+export type Access = 'anyone' | 'user' | 'publisher' | 'project' | 'advertiser'
 
 export interface Entry {
-  /** Who may call: anyone, whoever is signed in, or a member of the publisher or of the project's publisher. */
+  /** Who may call: anyone, whoever is signed in, or a member of the publisher, of the project's publisher or of the advertiser. */
   access: Access
   /** The least role, for publishers and projects. */
   role?: (typeof ROLES)[number]
+  /** The same for advertisers. */
+  advertiserRole?: AdvertiserRole
   /** Only for who has confirmed their own address. */
   confirmed?: true
   /** Needs a proof of identity that is a few minutes old at most and was given in this session: signing in, or /api/me/proof. */
   freshProof?: true
-  /** Changes who may act for the publisher, so nobody else acts for it meanwhile. */
+  /** Changes who may act for the publisher or the advertiser, so nobody else acts for it meanwhile. */
   changesTeam?: true
   /** Parameters of the path that are not uuids. */
   params?: z.ZodObject
@@ -46,6 +49,7 @@ export const nanos = z
   .transform(BigInt)
 export const count = z.number().int().nonnegative()
 export const role = z.enum(ROLES)
+export const advertiserRole = z.enum(ADVERTISER_ROLES)
 export const name = nameWithout(nameProblemOf)
 export const personName = nameWithout(personNameProblemOf)
 function nameWithout(problemOf: (text: string) => string | undefined) {

@@ -1,6 +1,6 @@
+import { sql } from 'kysely'
+import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import type { Db } from '../database.ts'
-
-export type AdvertiserStatus = 'pending' | 'active' | 'suspended'
 
 export interface NewAdvertiser {
   id: string
@@ -10,14 +10,40 @@ export interface NewAdvertiser {
   status: AdvertiserStatus
 }
 
+/** One that an operator adds, who has found out that the domain is theirs. */
 export async function insertAdvertiser(db: Db, { id, name, legalName, domain, status }: NewAdvertiser): Promise<void> {
-  await db.insertInto('advertisers').values({ id, name, legal_name: legalName, domain, status }).execute()
+  const vouched = { domain_verified_at: sql<Date>`now()`, domain_proven_by: 'operator' }
+  await db
+    .insertInto('advertisers')
+    .values({ id, name, legal_name: legalName, domain, status, ...vouched })
+    .execute()
+}
+
+/** One that somebody has signed up. It is pending until an operator activates it: this login cannot say otherwise. */
+export async function insertPendingAdvertiser(db: Db, advertiser: Omit<NewAdvertiser, 'status'>): Promise<void> {
+  const { id, name, legalName, domain } = advertiser
+  await db.insertInto('advertisers').values({ id, name, legal_name: legalName, domain }).execute()
 }
 
 /** By id or by name: names are unique. */
 export async function findAdvertiser(db: Db, by: { id: string } | { name: string }) {
   const query = db.selectFrom('advertisers').selectAll()
   return ('id' in by ? query.where('id', '=', by.id) : query.where('name', '=', by.name)).executeTakeFirst()
+}
+
+/** Nobody else changes it until the transaction ends. */
+export async function lockAdvertiser(tx: Db, id: string) {
+  return tx.selectFrom('advertisers').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
+export type DomainProof = 'dns' | 'file' | 'operator'
+
+export async function setAdvertiserDomainProven(tx: Db, id: string, provenBy: DomainProof): Promise<void> {
+  await tx
+    .updateTable('advertisers')
+    .set({ domain_verified_at: sql<Date>`now()`, domain_proven_by: provenBy })
+    .where('id', '=', id)
+    .execute()
 }
 
 export async function setAdvertiserStatus(db: Db, id: string, status: AdvertiserStatus): Promise<void> {

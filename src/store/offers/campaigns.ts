@@ -41,7 +41,8 @@ export async function findCampaign(db: Db, by: { id: string } | { advertiserId: 
   return chosen.executeTakeFirst()
 }
 
-export async function listCampaigns(db: Db, advertiserId?: string) {
+/** All of them, those of one advertiser, or one of those. */
+export async function listCampaigns(db: Db, advertiserId?: string, campaignId?: string) {
   return db
     .selectFrom('campaigns as c')
     .innerJoin('advertisers as a', 'a.id', 'c.advertiser_id')
@@ -55,6 +56,7 @@ export async function listCampaigns(db: Db, advertiserId?: string) {
         .as('offers'),
     ])
     .$if(advertiserId !== undefined, (query) => query.where('c.advertiser_id', '=', advertiserId ?? ''))
+    .$if(campaignId !== undefined, (query) => query.where('c.id', '=', campaignId ?? ''))
     .orderBy(['a.name', 'c.name'])
     .limit(1_000)
     .execute()

@@ -14,12 +14,13 @@ const PREFIXES: Record<string, string> = {
   project: '/projects/$project',
   publisher: '/publishers/$publisher',
   account: '/account',
+  advertiser: '/advertisers/$advertiser',
 }
 const HUGE = { width: 3840, height: 2160 }
 /** More than a hundred characters, and nobody finds the beginning of the next line. */
 const LINE_PX_MAX = 1_200
 /** What is one of many, and so is never empty. */
-export const DETAIL = /\$(?!project|publisher)/
+export const DETAIL = /\$(?!project|publisher|advertiser)/
 
 /** From the files that the web app makes its routes from: whoever adds a page need not know of this test. */
 export async function registeredPages(): Promise<string[]> {

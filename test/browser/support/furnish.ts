@@ -14,6 +14,7 @@ import { inTransaction, type Db } from '../../../src/store/database.ts'
 import { DAY_MS } from '../../../src/rules/durations.ts'
 import { must, newPerson, type ConsoleWorld, type Person } from '../../support/console.ts'
 import { addDeployment } from '../../support/world.ts'
+import { furnishAdvertiser } from './furnish-advertiser.ts'
 import { furnishLimits } from './furnish-limits.ts'
 import { furnishRefusals } from './furnish-refusals.ts'
 import { furnishSessions } from './furnish-sessions.ts'
@@ -25,6 +26,7 @@ export interface Furnished {
   /** The project with the data. */
   projectId: string
   conversationId: string
+  advertiserId: string
   /** One that was answered, and one that failed. */
   callId: string
   failedCallId: string
@@ -72,7 +74,8 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   await sendAlong(db, projectId, callId)
   await furnishRefusals(db, projectId)
   const failedCallId = await newestCall(db, projectId, 'upstream_failed')
-  return { person, projectId, conversationId, callId, failedCallId }
+  const advertiserId = await furnishAdvertiser(db, person)
+  return { person, projectId, conversationId, advertiserId, callId, failedCallId }
 }
 
 /** Two sites are what a publisher has; the others go to somebody else. */

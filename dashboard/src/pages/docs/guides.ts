@@ -68,6 +68,7 @@ export const GUIDE_GROUPS: readonly GuideGroup[] = [
       guide('fields', 'Fields of a request', 'What each field of a request becomes at which provider.'),
       guide('console', 'The console', 'What each page of the console does.'),
       guide('recommendations', 'Recommendations', 'Advertisers, feeds, the matcher, and what is never shown.'),
+      guide('advertisers', 'Advertisers', 'Campaigns, the wallet, the domain and the members of an advertiser.'),
       guide('clicks', 'Clicks', 'Which clicks on recommendations are paid for, and which are not.'),
       guide('operations', 'Operations', 'Every setting, job, table and command.'),
       guide('ledger', 'The ledger', 'What is guaranteed of money, and how.'),

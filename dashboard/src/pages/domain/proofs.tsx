@@ -13,7 +13,7 @@ function Line({ label, text, name }: { label: string; text: string; name: string
   )
 }
 
-export function RecordProof({ domain: { record } }: { domain: Domain }) {
+export function RecordProof({ domain: { record } }: { domain: Pick<Domain, 'record'> }) {
   return (
     <Card
       title={
@@ -30,14 +30,14 @@ export function RecordProof({ domain: { record } }: { domain: Domain }) {
         <p className="text-sm text-muted">
           Many DNS providers add <span className="font-mono text-ink">.{record.zone}</span> automatically: if yours
           does, enter only <span className="font-mono break-all text-ink">{record.host}</span> as the name. Keep the
-          record for as long as the project is in use.
+          record for as long as the domain is in use here.
         </p>
       </div>
     </Card>
   )
 }
 
-export function FileProof({ domain: { file } }: { domain: Domain }) {
+export function FileProof({ domain: { file } }: { domain: Pick<Domain, 'file'> }) {
   return (
     <Card
       title="Or with a file on your website"

@@ -31,7 +31,8 @@ export function SignUpPage() {
       description="Chat completions for your site: one API, prepaid, billed to the token."
       below={
         <>
-          Have an account? <Link to="/sign-in">Sign in</Link>
+          Have an account? <Link to="/sign-in">Sign in</Link>. Here to advertise? Create an account first, then open{' '}
+          <Link to="/advertise">Advertise</Link>.
         </>
       }
     >

@@ -31,7 +31,18 @@ function Payment({ checkout, onDismiss }: { checkout: string; onDismiss(): void 
     for (const key of ['GET /api/projects/:project/wallet', 'GET /api/projects/:project/ledger', 'GET /api/me'])
       void client.invalidateQueries({ queryKey: [key] })
   }, [state, client])
-  if (error) return null
+  return error ? null : <PaymentState payment={data} onDismiss={onDismiss} />
+}
+
+/** Undefined: nothing is known yet. */
+export function PaymentState({
+  payment,
+  onDismiss,
+}: {
+  payment: { state: string; amountNanos: string } | undefined
+  onDismiss(): void
+}) {
+  const state = payment?.state
   const dismiss = (
     <Button size="sm" look="ghost" onClick={onDismiss}>
       Dismiss
@@ -39,10 +50,10 @@ function Payment({ checkout, onDismiss }: { checkout: string; onDismiss(): void 
   )
   return (
     <div role="status">
-      {state === 'paid' && data && (
+      {state === 'paid' && payment && (
         <Notice tone="good" action={dismiss}>
-          <strong className="font-medium">{formatMoney(data.amountNanos)} has arrived.</strong> Thank you. It is ready
-          to use.
+          <strong className="font-medium">{formatMoney(payment.amountNanos)} has arrived.</strong> Thank you. It is
+          ready to use.
         </Notice>
       )}
       {(state === 'expired' || state === 'refunded') && (

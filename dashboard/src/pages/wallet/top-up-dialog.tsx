@@ -19,9 +19,23 @@ export interface TopUpDialogProps {
   onClose(): void
 }
 
-export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
+export function TopUpDialog(props: TopUpDialogProps) {
   const project = useProject()
-  const open = useChange('POST /api/projects/:project/checkouts')
+  const change = useChange('POST /api/projects/:project/checkouts')
+  const open = (amountNanos: string, saveCard: boolean) =>
+    change.mutateAsync({ params: { project: project.id }, body: { amountNanos, ...(saveCard && { saveCard }) } })
+  return <PaymentDialog {...props} name={project.name} open={open} canSaveCard />
+}
+
+interface PaymentDialogProps extends TopUpDialogProps {
+  /** Whose wallet it is. */
+  name: string
+  open(amountNanos: string, saveCard: boolean): Promise<{ url: string }>
+  canSaveCard?: boolean
+}
+
+/** Asks how much, and leads to the payment page. */
+export function PaymentDialog({ topUp, onClose, name, open, canSaveCard = false }: PaymentDialogProps) {
   const form = useForm({ defaultValues: { amountNanos: '25' } })
   const text = useWatch({ control: form.control, name: 'amountNanos' })
   const [saveCard, setSaveCard] = useState(false)
@@ -29,8 +43,7 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
   const range = `From ${formatMoney(topUp.minNanos)} to ${formatMoney(topUp.maxNanos)}, in whole cents.`
 
   async function pay(): Promise<void> {
-    const body = { amountNanos: nanos ?? '', ...(saveCard && { saveCard }) }
-    const { url } = await open.mutateAsync({ params: { project: project.id }, body })
+    const { url } = await open(nanos ?? '', saveCard)
     window.location.assign(url)
     // Until the payment page is there, the button stays busy.
     await new Promise(() => {})
@@ -48,7 +61,7 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
     <Dialog
       isOpen
       onClose={onClose}
-      title={`Top up ${project.name}`}
+      title={`Top up ${name}`}
       description="You pay on Stripe and come back here, where the credit appears within seconds."
       actions={actions}
     >
@@ -80,7 +93,7 @@ export function TopUpDialog({ topUp, onClose }: TopUpDialogProps) {
         >
           {(field) => <Input {...field} inputMode="decimal" autoComplete="off" className="font-mono" />}
         </FormField>
-        <SaveCard checked={saveCard} onChange={setSaveCard} />
+        {canSaveCard && <SaveCard checked={saveCard} onChange={setSaveCard} />}
         <FormError form={form} />
       </Form>
     </Dialog>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { amount, done, email, entries, id, name, personName, role, time } from '../fields.ts'
+import { ADVERTISER_STATUSES } from '../../../rules/accounts/advertisers.ts'
+import { advertiserRole, amount, done, email, entries, id, name, personName, role, time } from '../fields.ts'
 
 /** Signing up and in, and who one is. The paths are those of the sign-in library; what they take and give is ours. */
 
@@ -81,6 +82,15 @@ export const signIn = entries({
           role,
           activatedAt: time.nullable(),
           projects: z.array(projectSummary),
+        }),
+      ),
+      advertisers: z.array(
+        z.object({
+          id,
+          name: z.string(),
+          domain: z.string(),
+          status: z.enum(ADVERTISER_STATUSES),
+          role: advertiserRole,
         }),
       ),
       invitations: z.number().int(),

@@ -1,5 +1,5 @@
 import type { Given, Replies } from '../canned-console.ts'
-import { ago, id, OTHER_PROJECT, OTHER_PUBLISHER, POOR_PROJECT, PROJECT, PUBLISHER } from './ids.ts'
+import { ADVERTISER_OF_MINE, ago, id, OTHER_PROJECT, OTHER_PUBLISHER, POOR_PROJECT, PROJECT, PUBLISHER } from './ids.ts'
 
 type Me = Given<'GET /api/me'>
 export type Membership = Me['publishers'][number]
@@ -54,6 +54,9 @@ export const ME: Me = {
       projects: [RECIPES, WEATHER, GARDEN],
     },
     { id: OTHER_PUBLISHER, name: 'North Post', role: 'admin', activatedAt: ago({ days: 33 }), projects: [] },
+  ],
+  advertisers: [
+    { id: ADVERTISER_OF_MINE, name: 'Lamp Works', domain: 'lamps.example.com', status: 'active', role: 'admin' },
   ],
   invitations: 2,
   installation: {

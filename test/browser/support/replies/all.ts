@@ -1,5 +1,6 @@
 import type { Replies } from '../canned-console.ts'
 import { ACCOUNT } from './account.ts'
+import { ADVERTISERS } from './advertisers.ts'
 import { ALERTS } from './alerts.ts'
 import { CALLS } from './calls.ts'
 import { EARNINGS } from './earnings.ts'
@@ -22,4 +23,5 @@ export const REPLIES: Replies = {
   ...EARNINGS,
   ...REHEARSAL,
   ...ALERTS,
+  ...ADVERTISERS,
 }

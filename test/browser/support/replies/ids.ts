@@ -18,5 +18,7 @@ export const OTHER_PROJECT = id(12)
 export const POOR_PROJECT = id(13)
 export const PUBLISHER = id(21)
 export const OTHER_PUBLISHER = id(22)
+export const ADVERTISER_OF_MINE = id(31)
+export const CAMPAIGN = id(32)
 export const CALL = 'chatcmpl-completed'
 export const CONVERSATION = 'reader-42.evening'

@@ -1,0 +1,3 @@
+import type { Reply } from '../../api.ts'
+
+export type Overview = Reply<'GET /api/advertisers/:advertiser'>
