@@ -31,7 +31,7 @@ test('an event that differs in its text alone is not parsed, and read as if it h
   assert.equal(frame.textIn(eventOf('Hi')), undefined)
   frame.learn(eventOf('Hi'), 'Hi')
   assert.equal(parses, 1)
-  for (const said of [' there', '}', '{"', 'é', '日本', '\u2028', '\u007f', ' \ud83d\ude00'])
+  for (const said of [' there', '}', '{"', 'é', '日本', '\u2028', ' \ud83d\ude00'])
     assert.equal(frame.textIn(eventOf(said)), said.includes('"') ? undefined : said, said)
   assert.equal(parses, 1)
 })

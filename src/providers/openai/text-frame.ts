@@ -9,8 +9,8 @@ export interface TextFrame {
   learn(data: string, text: string): void
 }
 
-/** What JSON writes otherwise in a string, or ends it. */
-const NOT_AS_IT_IS = /["\\\0-\x1f]/
+/** What JSON writes otherwise in a string, or ends it, and a few control characters that it does not mind. */
+const NOT_AS_IT_IS = /["\\\p{Cc}]/u
 /** A text that was cut out may keep the whole event in memory. */
 const FRAME_CHARACTERS_MAX = 512
 /** In a row without any use: some have something new in every event, and learning costs as much as parsing. */
