@@ -68,16 +68,16 @@ async function findLargeProject(): Promise<string> {
   }
 }
 
-async function measure(scale: Scale): Promise<string[]> {
+async function measure(opened: Scale): Promise<string[]> {
   const slow: string[] = []
   console.log(`${'route'.padEnd(44)}${'p50'.padStart(8)}${'max'.padStart(8)}`)
   for (const route of SCALE_ROUTES) {
     // The first one warms what any running system has warm: connections, code, and the pages of the indexes.
-    await askForPage(scale, route)
+    await askForPage(opened, route)
     const took: number[] = []
     for (let round = 0; round < Number(values.rounds); round++) {
       const startedMs = performance.now()
-      await askForPage(scale, route)
+      await askForPage(opened, route)
       took.push(performance.now() - startedMs)
     }
     took.sort((a, b) => a - b)

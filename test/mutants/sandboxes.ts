@@ -131,4 +131,12 @@ export const SANDBOXES: Mutant[] = [
     test: TEST,
     title: 'recommendations can be off or in test only, and no statement makes them shown',
   },
+  {
+    bug: 'a sandbox is told of a low balance after its first call',
+    file: 'src/rules/alerts.ts',
+    from: '(!isSandbox && spentToday',
+    to: '(spentToday',
+    test: 'src/rules/alerts.test.ts',
+    title: 'the trial credit of a sandbox is low from its first call, and nobody is told unless they asked for it',
+  },
 ]

@@ -54,7 +54,7 @@ async function recordAll(): Promise<void> {
       // What a page asks again at times may be under way.
       await context.unrouteAll({ behavior: 'ignoreErrors' })
       await context.close()
-      console.log(`recorded ${picture.name}`)
+      process.stdout.write(`recorded ${picture.name}\n`)
     }
   } finally {
     await browser.close()
@@ -86,7 +86,7 @@ async function takeAll(): Promise<void> {
       const { image, words } = await replay(browser, server.url, picture)
       await writeFile(join(IMAGES, `${picture.name}.png`), image)
       await writeRecording(picture.name, { ...(await readRecording(picture.name)), words })
-      console.log(`took docs/images/${picture.name}.png`)
+      process.stdout.write(`took docs/images/${picture.name}.png\n`)
     }
   } finally {
     await browser.close()

@@ -81,7 +81,9 @@ export async function replay(browser: Browser, baseURL: string, picture: Picture
     await page.clock.setFixedTime(at)
     const shown = await shoot(page, picture, path).catch((error: unknown) => error as Error)
     if (unknown.length > 0)
-      throw new Error(`${picture.name} asks for what was not recorded (npm run screenshots -- --record): ${unknown}`)
+      throw new Error(
+        `${picture.name} asks for what was not recorded (npm run screenshots -- --record): ${unknown.join(', ')}`,
+      )
     if (shown instanceof Error) throw shown
     return shown
   } finally {
