@@ -313,6 +313,7 @@ const DEFINERS = [
   'make_partition',
   'open_transactions',
   'search_messages',
+  'shown_count',
   'tenant_context',
 ]
 
