@@ -353,6 +353,7 @@ const DEFINERS = [
   'open_transactions',
   'recommendation_report',
   'search_messages',
+  'shown_count',
   'tenant_context',
 ]
 

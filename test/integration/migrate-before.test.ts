@@ -29,6 +29,7 @@ const NEW_FUNCTIONS = new Set([
   'click_reverse',
   'click_salt',
   'clicks_apply',
+  'clicks_count',
   'clicks_decide',
   'clicks_write',
   'create_sandbox',
@@ -39,6 +40,7 @@ const NEW_FUNCTIONS = new Set([
   'message_text',
   'message_word_keys',
   'search_messages',
+  'shown_count',
 ])
 
 let database: TestDatabase

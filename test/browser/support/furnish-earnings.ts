@@ -39,7 +39,7 @@ async function oneDay(
     id: uuidv7(dayMs + n * HOUR_MS),
     projectId,
     callId: uuidv7(dayMs),
-    ...(offers[n % (offers.length - 1)] as AddedOffer),
+    ...(offers[(n + daysAgo) % (offers.length - 1)] as AddedOffer),
     turn: 1 + (n % 4),
     priceNanos: BigInt(140_000_000 + ((n * 41_000_000) % 260_000_000)),
     relevance: 0.6,
@@ -53,7 +53,7 @@ async function oneDay(
   )
   const clicks = records.flatMap(({ id }, n) => {
     const at = (minutes: number) => uuidv7(dayMs + n * HOUR_MS + minutes * MINUTE_MS)
-    const reader = n % 3 === 0 ? [clickOn(id, { id: at(3) })] : []
+    const reader = n % 4 === 0 ? [clickOn(id, { id: at(3) })] : []
     const other =
       n % 4 === 1 ? [clickOn(id, { id: at(1), verdict: OTHERS[(n + daysAgo) % OTHERS.length] ?? 'bot' })] : []
     return [...reader, ...other]

@@ -19,7 +19,6 @@ export function EarningsFigures({ data }: { data: Earnings | undefined }) {
         label="Earned"
         value={data && <Money nanos={data.earnedNanos} />}
         note={data && formatCounted(data.paidClicks, 'paid click')}
-        trend={data?.points.map(({ earnedNanos }) => Number(earnedNanos))}
         leadsTo={span && clicksAt(project.id, { verdict: 'valid', ...span })}
       />
       <Figure
@@ -30,13 +29,12 @@ export function EarningsFigures({ data }: { data: Earnings | undefined }) {
       <Figure
         label={net?.label ?? 'Net cost'}
         value={net && <Money nanos={net.nanos} />}
-        note="cost less what was earned"
+        note={net && (net.label === 'Net gain' ? 'earned beyond the cost' : 'cost less what was earned')}
       />
       <Figure
-        label="Recommendations shown"
+        label="Shown"
         value={data && <Count of={data.shown} />}
         note={data && <Eligible eligible={data.eligible} />}
-        trend={data?.points.map(({ shown }) => shown)}
         leadsTo={span && callsAt(project.id, { ...span, recommendation: 'served' })}
       />
       <Figure

@@ -64,7 +64,7 @@ function Balances({ data }: { data: Earnings | undefined }) {
         label="Pending"
         tone="earn"
         value={data && <Money nanos={data.pendingNanos} />}
-        note="for seven days after each click"
+        note="for seven days"
         leadsTo={clicksAt(project.id, { state: 'pending' })}
       />
       <Stat
@@ -82,7 +82,7 @@ function Balances({ data }: { data: Earnings | undefined }) {
       <Stat
         label="Taken back"
         value={data && <Money nanos={data.takenBackNanos} />}
-        note="from invalid clicks, in all"
+        note="invalid clicks"
         leadsTo={clicksAt(project.id, { state: 'reversed' })}
       />
     </div>
