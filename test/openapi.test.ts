@@ -64,7 +64,11 @@ const CHECKS: Record<string, { fields: Iterable<string>; least: object; parse(bo
   ConversionRequest: {
     fields: Object.keys(conversionBody.shape),
     least: {
-      ...{ id: 'order-1', event_type: 'purchase', timestamp: 1_763_456_789, value: 1, currency_code: 'EUR' },
+      id: 'order-1',
+      event_type: 'purchase',
+      timestamp: 1_763_456_789,
+      value: 1,
+      currency_code: 'EUR',
       user_data: { click_id: '019a8f0c-2b7d-7c10-a5e3-f4b6c8d9e0f1' },
     },
     parse: parseConversionRequest,

@@ -166,8 +166,15 @@ function report(
   const unexpected = unexpectedOf(traffic.attempts)
   const crashes = [...system.gateways, system.worker, system.simulator].flatMap(({ service }) => service.crashes)
   const faulty = {
-    ...{ lost, doubled, negative: over.negative, exceeded: over.exceeded, stuck, drift },
-    ...{ clicks_lost: clicks.lost, clicks_doubled: clicks.doubled, overspent: clicks.overspent },
+    lost,
+    doubled,
+    negative: over.negative,
+    exceeded: over.exceeded,
+    stuck,
+    drift,
+    clicks_lost: clicks.lost,
+    clicks_doubled: clicks.doubled,
+    overspent: clicks.overspent,
   }
   for (const [name, cases] of Object.entries({ ...faulty, unexpected })) showCases(name, cases, system.logDir)
   for (const crash of crashes) say(crash)

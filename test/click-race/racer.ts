@@ -39,7 +39,10 @@ const known = {
   domain: 'a.example',
   label: 'Ad',
   networkTag: null,
-  ...{ legalName: null, category: null, hint: null, addsClickId: false },
+  legalName: null,
+  category: null,
+  hint: null,
+  addsClickId: false,
 }
 
 process.send?.('ready')

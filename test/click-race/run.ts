@@ -32,10 +32,10 @@ try {
     withinMs: 300_000,
   })
   const verdicts = Object.entries(result.clicks).map(([verdict, count]) => `${verdict} ${count}`)
-  console.log(`${verdicts.join(', ')}; ${(clicks / result.seconds).toFixed(0)} clicks/s`)
-  if (audit.code !== 0) console.log(audit.stdout, audit.stderr)
+  print(`${verdicts.join(', ')}; ${(clicks / result.seconds).toFixed(0)} clicks/s`)
+  if (audit.code !== 0) print(audit.stdout + audit.stderr)
   const { overspentNanos, underspentNanos, doubled, lost, journalNanos, broken } = result
-  console.log(
+  print(
     `clicks: ${clicks} processes=${processes} overspent=${overspentNanos} underspent=${underspentNanos} ` +
       `clicks_doubled=${doubled} clicks_lost=${lost} journal=${journalNanos} broken=${broken.length} audit=${audit.code === 0 ? 'clean' : 'BROKEN'}`,
   )
@@ -45,4 +45,8 @@ try {
   await store.close()
   await database.drop()
   await globalTeardown()
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
 }

@@ -44,8 +44,13 @@ async function clicked(agoMs = 60_000, verdict: 'valid' | 'bot' = 'valid', of = 
 
 async function tell(changes: Record<string, unknown> = {}, authorization = `Bearer ${key}`) {
   const event = {
-    ...{ id: uuidv7(), event_type: 'purchase', timestamp: Math.floor(Date.now() / 1_000), value: 249.5 },
-    ...{ currency_code: 'EUR', user_data: { click_id: uuidv7() }, ...changes },
+    id: uuidv7(),
+    event_type: 'purchase',
+    timestamp: Math.floor(Date.now() / 1_000),
+    value: 249.5,
+    currency_code: 'EUR',
+    user_data: { click_id: uuidv7() },
+    ...changes,
   }
   const response = await fetch(`${world.url}/v1/conversions`, {
     method: 'POST',

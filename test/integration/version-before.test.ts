@@ -107,6 +107,7 @@ async function seed(): Promise<Record<string, string>> {
   )
   const match = await addOffer(db)
   await fund(db, match.advertiserId, 1_000_000_000n)
+  await sql`update advertisers set conversion_key_digest = decode(repeat('03', 32), 'hex')`.execute(db)
   const [recommendation = ''] = await show(db, match, project)
   const click = uuidv7()
   await clickOnce(db, recommendation, { id: click })

@@ -20,7 +20,10 @@ export function addOfferReportsCommand(offers: Command): void {
 async function reports({ db }: Session, { limit = ROWS_SHOWN }: { limit?: number }): Promise<Output> {
   const found = await listReports(db, limit)
   const rows = found.map(({ offer, project, advertiser, headline, reports: count, reasons, lastAt, isStopped }) => ({
-    ...{ offer, advertiser, headline, project },
+    offer,
+    advertiser,
+    headline,
+    project,
     reports: count,
     reasons: reasons.map((reason) => reason.replaceAll('_', ' ')).join(', '),
     last: lastAt,
@@ -30,7 +33,9 @@ async function reports({ db }: Session, { limit = ROWS_SHOWN }: { limit?: number
   const next =
     'Look at one with: parley offers show OFFER\nThen decide with: parley offers review approve OFFER, or reject'
   return {
-    document: found.map(({ lastAt, isStopped, ...report }) => ({ ...report, last_at: lastAt, is_stopped: isStopped })),
+    document: found.map(({ lastAt, isStopped, ...report }) =>
+      Object.assign(report, { last_at: lastAt, is_stopped: isStopped }),
+    ),
     text: rows.length === 0 ? shown : `${shown}\n\n${next}`,
   }
 }

@@ -105,7 +105,12 @@ function reportedOf(row: ReportedOffer) {
   const { headline, advertiser } = namesIn(row)
   const reason = reportReasonOf(row.reason)
   return {
-    ...{ offer: row.offerId, headline, advertiser, reports: row.reports, at: row.lastAt, isStopped: row.isStopped },
+    offer: row.offerId,
+    headline,
+    advertiser,
+    reports: row.reports,
+    at: row.lastAt,
+    isStopped: row.isStopped,
     reason: reason === null ? null : REPORT_REASONS[reason],
   }
 }

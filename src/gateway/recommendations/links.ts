@@ -39,7 +39,6 @@ export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = ST
   const lookups = createLookups((ids: readonly string[]) => findShown(db, ids))
   /** For the time that the store is away. */
   const seen = new LRUCache<string, ShownRecommendation>({ max: REMEMBERED_MAX })
-
   /** Who sends a report again and again costs the store nothing. */
   const reported = new LRUCache<string, true>({ max: REMEMBERED_MAX })
 
@@ -61,8 +60,8 @@ export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = ST
     const networkTag = await networkTags.tagOf(ip, new Date())
     if (!networkTag) throw new ParleyError('store_unavailable')
     const reason = reportReasonOf(new URLSearchParams(typeof body === 'string' ? body : '').get('reason'))
-    await orUnavailable(reportRecommendation(db, { recommendationId, reason, networkTag }))
-    reported.set(recommendationId, true)
+    const counts = await orUnavailable(reportRecommendation(db, { recommendationId, reason, networkTag }))
+    if (counts) reported.set(recommendationId, true)
   }
 
   return {
