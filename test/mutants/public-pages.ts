@@ -109,6 +109,7 @@ export const PUBLIC_PAGES: Mutant[] = [
     from: 'where p.id = ${projectId} and m.is_library_public and',
     to: 'where p.id = ${projectId} and',
     test: 'test/integration/ad-library.test.ts',
-    title: 'a library is nobody’s to see until its publisher opens it, is gone when it is closed, and both are in the log',
+    title:
+      'a library is nobody’s to see until its publisher opens it, is gone when it is closed, and both are in the log',
   },
 ]
