@@ -76,6 +76,15 @@ async function measure(conversations: number, offers: number): Promise<void> {
   }
 }
 
+/** What each ends with. */
+function lastSaid(talks: readonly { turns: readonly { role: string; text: string }[] }[]): string[] {
+  return talks.map(({ turns }) => turns.findLast(({ role }) => role === 'user')?.text ?? '')
+}
+
+function shareOf(all: number[], share: number): string {
+  return (all[Math.floor(all.length * share)] ?? 0).toFixed(0)
+}
+
 interface Kept {
   messages: number
   characters: number
@@ -83,11 +92,9 @@ interface Kept {
 
 /** One to three exchanges each: seven tenths of talk, two of shopping, one of what is sensitive. No text comes twice. */
 async function keepConversations(databaseUrl: string, projectId: string, count: number): Promise<Kept> {
-  const said = (talks: readonly { turns: readonly { role: string; text: string }[] }[]) =>
-    talks.map(({ turns }) => turns.findLast(({ role }) => role === 'user')?.text ?? '')
   const commercial = readConversations()
-  const talk = said(readTalks('everyday'))
-  const sensitive = said(readTalks('sensitive-2'))
+  const talk = lastSaid(readTalks('everyday'))
+  const sensitive = lastSaid(readTalks('sensitive-2'))
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()
   const kept = { messages: 0, characters: 0 }
@@ -201,7 +208,6 @@ interface Report {
 }
 
 function report({ result, kept, seconds, cpu, before, during }: Report): void {
-  const at = (all: number[], share: number) => (all[Math.floor(all.length * share)] ?? 0).toFixed(0)
   const { looked, replies, recommended, outcomes } = result
   const verdict = seconds <= 60 ? 'met' : 'MISSED'
   console.log(
@@ -212,6 +218,10 @@ function report({ result, kept, seconds, cpu, before, during }: Report): void {
     `the matcher used ${cpu.toFixed(1)} s of ${availableParallelism()} cores; load ${loadavg()[0]?.toFixed(1)}`,
   )
   console.log(`recommended: ${recommended}; ${outcomes.map((each) => `${each.outcome} ${each.replies}`).join(', ')}`)
-  console.log(`live replies: p50 ${at(before, 0.5)} ms, p95 ${at(before, 0.95)} ms (${before.length}) before;`)
-  console.log(`              p50 ${at(during, 0.5)} ms, p95 ${at(during, 0.95)} ms (${during.length}) during it`)
+  console.log(
+    `live replies: p50 ${shareOf(before, 0.5)} ms, p95 ${shareOf(before, 0.95)} ms (${before.length}) before;`,
+  )
+  console.log(
+    `              p50 ${shareOf(during, 0.5)} ms, p95 ${shareOf(during, 0.95)} ms (${during.length}) during it`,
+  )
 }

@@ -160,14 +160,26 @@ async function resultOf(projectId: string): Promise<RehearsalResult> {
   return assert.fail('no result')
 }
 
-async function eventsAs(person: Person, project: string): Promise<{ status: number; events: Record<string, any>[] }> {
+interface Event {
+  progress?: object
+  result?: {
+    recommended: number
+    replies: number
+    riskiest: { said: string }[]
+    earnings: { manyNanos: string }
+  }
+}
+
+async function eventsAs(person: Person, project: string): Promise<{ status: number; events: Event[] }> {
   const cookie = [...person.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const answer = await fetch(`${consoleApp.url}/api/projects/${project}/monetization/rehearsal`, {
     method: 'POST',
     headers: { cookie, origin: ORIGIN },
   })
   const text = await answer.text()
-  const events = text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  const events = text
+    .split('\n')
+    .flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6)) as Event] : []))
   return { status: answer.status, events }
 }
 
@@ -260,7 +272,7 @@ test('a rehearsal leaves nothing behind: no row, no log line with text, nothing 
   assert.equal(status, 200)
   const { result } = events.at(-1) ?? {}
   assert.equal(result?.recommended, 1)
-  assert.ok(result.riskiest[0].said.includes(CANARY), 'whoever asked is shown the text')
+  assert.ok(result?.riskiest[0]?.said.includes(CANARY), 'whoever asked is shown the text')
   await sleep(500)
   const added = rowsOf(dump()).filter((line) => !before.includes(line))
   assert.deepEqual(
@@ -307,7 +319,7 @@ test('another publisher’s project is not there, and one without conversations 
   assert.equal((await eventsAs(stranger, project)).status, 404)
   const { events } = await eventsAs(owner, project)
   assert.deepEqual(Object.keys(events[0] ?? {}), ['progress'])
-  assert.equal(events.at(-1)?.result.replies, 0)
+  assert.equal(events.at(-1)?.result?.replies, 0)
 })
 
 test('the command line says the same, and shows no text of anybody’s', async () => {
@@ -318,7 +330,10 @@ test('the command line says the same, and shows no text of anybody’s', async (
   assert.equal(code, 0, stderr)
   const { result } = (await eventsAs(owner, project)).events.at(-1) ?? {}
   const said = JSON.parse(stdout)
-  assert.deepEqual([said.recommended, said.replies, said.earnings_nanos.many_clicks], [1, 1, result.earnings.manyNanos])
+  assert.deepEqual(
+    [said.recommended, said.replies, said.earnings_nanos.many_clicks],
+    [1, 1, result?.earnings.manyNanos],
+  )
   assert.deepEqual(said.advertisers, [{ name: 'Fleet', replies: 1 }])
   const told = await here(['recommendations', 'rehearse', project], { env })
   assert.match(told.stdout, /with a recommendation\s+1/)

@@ -87,4 +87,29 @@ export const PUBLIC_PAGES: Mutant[] = [
     test: 'test/integration/availability-roll-up.test.ts',
     title: 'figures of the whole installation are added up from five publishers on, of the last 30 days',
   },
+  {
+    bug: 'a reply whose question is not kept is rehearsed as if nothing had been said before',
+    file: 'src/rules/recommendations/rehearsal.ts',
+    from: 'if (isNew && isLost) unread += 1',
+    to: 'if (isNew && content === null) unread += 1',
+    test: 'src/rules/recommendations/rehearsal.test.ts',
+    title: 'what cannot be judged is counted, what is too long is said to be, and of neither any text goes on',
+  },
+  {
+    bug: 'a rehearsal promises a thousand times what clicks may earn',
+    file: 'src/rules/recommendations/rehearsal-figures.ts',
+    from: '/ 10_000_000n',
+    to: '/ 10_000n',
+    test: 'src/rules/recommendations/rehearsal.test.ts',
+    title: 'the range of earnings is few and many clicks times the prices and the share, and nothing is rounded up',
+  },
+  {
+    bug: 'an ad library is public before its publisher opens it',
+    file: 'src/store/recommendations/ad-library.ts',
+    from: 'where p.id = ${projectId} and m.is_library_public and',
+    to: 'where p.id = ${projectId} and',
+    test: 'test/integration/ad-library.test.ts',
+    title:
+      'a library is nobody’s to see until its publisher opens it, is gone when it is closed, and both are in the log',
+  },
 ]

@@ -44,10 +44,14 @@ export function adLibraryPages(app: FastifyInstance, { db, webRoot, ...options }
 
   function keptOf(projectId: string): () => Promise<Library | undefined> {
     const opening = createKept(OPEN_MS, () => findLibrary(db, projectId), elapsedMs)
-    const since = () => new Date(Date.now() - DAYS * DAY_MS)
     const listing = createKept(
       ADS_MS,
-      () => listShownAds(db, projectId, { since: since(), seenMax: SEEN_MAX, adsMax: ADS_MAX }),
+      () =>
+        listShownAds(db, projectId, {
+          since: new Date(Date.now() - DAYS * DAY_MS),
+          seenMax: SEEN_MAX,
+          adsMax: ADS_MAX,
+        }),
       elapsedMs,
     )
     return async () => {

@@ -113,7 +113,10 @@ export function createRehearsalSums(): RehearsalSums {
       unread,
       recommended,
       outcomes: [...outcomes]
-        .map(([outcome, found]) => ({ outcome, ...wordsOf(outcome), replies: found }))
+        .map(([outcome, found]) => {
+          const { kind, title, explanation, advice } = wordsOf(outcome)
+          return { outcome, kind, title, explanation, advice, replies: found }
+        })
         .toSorted((a, b) => b.replies - a.replies || (a.outcome < b.outcome ? -1 : 1)),
       advertisers: mostFrequent(advertisers),
       offers,

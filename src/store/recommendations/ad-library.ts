@@ -66,6 +66,8 @@ export async function listShownAds(
       s.first_at as "firstAt", s.last_at as "lastAt", (select count(*)::int from seen) as seen
     from shown s left join advertisers a on a.id = s.advertiser_id
     order by s.last_at desc, s.headline limit ${adsMax}`.execute(db)
-  const ads = rows.map(({ seen: _, ...ad }) => ad)
+  const ads = rows.map(({ advertiser, legalName, headline, label, times, firstAt, lastAt }) => {
+    return { advertiser, legalName, headline, label, times, firstAt, lastAt }
+  })
   return { ads, isMore: (rows[0]?.seen ?? 0) >= seenMax || ads.length >= adsMax }
 }

@@ -106,10 +106,10 @@ function Counts({ label, of, rows }: { label: string; of: number; rows: Row[] })
       <thead>
         <tr className="border-b border-line text-left text-xs text-muted [&>th]:h-9 [&>th]:font-medium">
           <th scope="col">{label}</th>
-          <th scope="col" className="w-20 text-right">
+          <th scope="col" className="w-16 text-right sm:w-20">
             Replies
           </th>
-          <th scope="col" className="w-20 text-right">
+          <th scope="col" className="w-16 text-right sm:w-20">
             Share
           </th>
         </tr>
