@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { QueryClient } from '@tanstack/react-query'
 import { endSession, meQuery, placeOf, readMeAgain, type Me } from './session.ts'
 
-const nobody = { publishers: [] } as never
+const nobody = { publishers: [], advertisers: [] } as never
 
 test('who is signed in is read again when so wished, however fresh it is', async (t) => {
   const { mock } = t.mock.method(globalThis, 'fetch', () => Promise.resolve(Response.json({ publishers: ['new'] })))
@@ -42,7 +42,8 @@ test('a session that could not be ended goes on as it was', async () => {
 
 test('a page is about what its address names, then about what was looked at last, then about what there is', (t) => {
   const publisher = (id: string, ...projects: string[]) => ({ id, projects: projects.map((name) => ({ id: name })) })
-  const me = { publishers: [publisher('empty'), publisher('a', 'a1', 'a2'), publisher('b', 'b1')] } as unknown as Me
+  const publishers = [publisher('empty'), publisher('a', 'a1', 'a2'), publisher('b', 'b1')]
+  const me = { publishers, advertisers: [] } as unknown as Me
   let last: string | null = null
   Object.assign(globalThis, { localStorage: { getItem: () => last } })
   t.after(() => Reflect.deleteProperty(globalThis, 'localStorage'))
@@ -63,7 +64,7 @@ test('a sandbox is opened by itself only where there is nothing else', (t) => {
   Object.assign(globalThis, { localStorage: { getItem: () => null } })
   t.after(() => Reflect.deleteProperty(globalThis, 'localStorage'))
   const opened = (...projects: { id: string; isSandbox: boolean }[]) =>
-    placeOf({ publishers: [{ id: 'a', projects }] } as unknown as Me, {}).project?.id
+    placeOf({ publishers: [{ id: 'a', projects }], advertisers: [] } as unknown as Me, {}).project?.id
   const sandbox = { id: 'sandbox', isSandbox: true }
   assert.equal(opened(sandbox), 'sandbox')
   assert.equal(opened(sandbox, { id: 'site', isSandbox: false }), 'site')

@@ -15,6 +15,7 @@ const PAGES: Page[] = [
   { scope: 'project', path: 'keys', label: 'API keys', component, nav, keywords: 'secret credentials' },
   { scope: 'project', path: 'wallet', label: 'Wallet', component, nav },
   { scope: 'project', path: 'calls/$call', label: 'Call', component },
+  { scope: 'advertiser', path: 'campaigns', label: 'Campaigns', component, nav },
   { scope: 'publisher', path: 'team', label: 'Team', component, nav },
   { scope: 'publisher', path: 'audit-log', label: 'Audit log', component, nav: { ...nav, role: 'admin' } },
 ]
@@ -23,10 +24,12 @@ function project(id: string, name: string) {
   return { id, name, domain: `${name.toLowerCase()}.example.com` }
 }
 
+const SHOP = { id: 'ad1', name: 'Lamp Works', domain: 'lamps.example.com', status: 'active', role: 'admin' } as const
+
 function meAs(role: Role): { me: Me; place: Place } {
   const mine = { id: 'p1', name: 'Gazette', role, projects: [project('r', 'Recipes'), project('s', 'Sports')] }
   const theirs = { id: 'p2', name: 'Herald', role: 'viewer', projects: [project('c', 'Crosswords')] }
-  const me = { publishers: [mine, theirs] } as unknown as Me
+  const me = { publishers: [mine, theirs], advertisers: [SHOP] } as unknown as Me
   return { me, place: { publisher: me.publishers[0], project: me.publishers[0]?.projects[0] } }
 }
 
@@ -41,8 +44,8 @@ const ALWAYS = ['Light theme', 'Dark theme', 'Theme of the system', 'Keyboard sh
 
 test('everybody is offered the pages, actions and projects that are theirs, and no more', () => {
   const pages = ['Home', 'API keys', 'Wallet', 'Team', 'Audit log', 'Account settings']
-  const actions = ['New key pair…', 'Invite someone…', 'Top up…', 'New project', ...ALWAYS]
-  assert.deepEqual(labels('owner'), [...pages, ...actions, 'Sports', 'Crosswords'])
+  const actions = ['New key pair…', 'Invite someone…', 'Top up…', 'Advertise', 'New project', ...ALWAYS]
+  assert.deepEqual(labels('owner'), [...pages, ...actions, 'Sports', 'Crosswords', 'Lamp Works'])
   const developer = labels('developer')
   assert.ok(developer.includes('New key pair…'))
   for (const label of ['Invite someone…', 'Top up…', 'Audit log', 'New project'])
@@ -58,7 +61,22 @@ test('somebody without a project is offered no page of one', () => {
   const offered = commandsFor(bare, place, PAGES).filter(({ group }) => group !== 'Actions')
   assert.deepEqual(
     offered.map(({ label }) => label),
-    ['Team', 'Audit log', 'Account settings'],
+    ['Team', 'Audit log', 'Account settings', 'Lamp Works'],
+  )
+})
+
+test('on the pages of an advertiser its own are offered, and every project to go back to', () => {
+  const { me, place } = meAs('owner')
+  const offered = commandsFor(me, { ...place, advertiser: SHOP }, PAGES).filter(({ group }) => group !== 'Actions')
+  assert.deepEqual(
+    offered.map(({ label, deed }) => [label, deed]),
+    [
+      ['Campaigns', { to: '/advertisers/ad1/campaigns' }],
+      ['Account settings', { to: '/account' }],
+      ['Recipes', { project: 'r' }],
+      ['Sports', { project: 's' }],
+      ['Crosswords', { project: 'c' }],
+    ],
   )
 })
 

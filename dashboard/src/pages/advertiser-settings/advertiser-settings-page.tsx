@@ -60,10 +60,10 @@ function CompanyCard() {
   const { data, error } = useApi('GET /api/advertisers/:advertiser', { params: { advertiser: id } })
   const legalName = data ? (data.legalName ?? 'Not given') : error ? 'Not known' : <Skeleton className="h-5 w-40" />
   const facts = [
-    ['Shown name', name],
-    ['Legal name', legalName],
-    ['Domain', <code className="font-mono">{domain}</code>],
-  ] as const
+    { label: 'Shown name', value: name },
+    { label: 'Legal name', value: legalName },
+    { label: 'Domain', value: <code className="font-mono">{domain}</code> },
+  ]
   return (
     <Card
       title="Company"
@@ -72,7 +72,7 @@ function CompanyCard() {
       footer={<p className="text-sm text-muted">To change any of these, ask the operator of this installation.</p>}
     >
       <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-3">
-        {facts.map(([label, value]) => (
+        {facts.map(({ label, value }) => (
           <div key={label} className="min-w-0">
             <dt className="text-sm text-muted">{label}</dt>
             <dd className="mt-0.5 truncate font-medium">{value}</dd>
