@@ -784,6 +784,7 @@ export interface Recommendations {
   link: string | null
   headline: string | null
   network_tag: Buffer | null
+  hint: string | null
 }
 
 export interface RefusedRequests {
