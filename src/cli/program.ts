@@ -21,6 +21,7 @@ import { addLimitCommands } from './billing/limits.ts'
 import { addMatcherCommands } from './operations/matcher.ts'
 import { addMigrateCommand } from './operations/migrate.ts'
 import { addModelCommands } from './catalogue/models.ts'
+import { addFeedCommands } from './offers/feeds.ts'
 import { addOfferCommands } from './offers/offers.ts'
 import { addProjectCommands } from './projects/projects.ts'
 import { addProviderCommands } from './catalogue/providers.ts'
@@ -84,6 +85,7 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addAdvertiserCreditCommands(program, addAdvertiserCommands(program))
   addCampaignCommands(program)
   addOfferCommands(program)
+  addFeedCommands(program)
   addRecommendationCommands(program)
   addMatcherCommands(program)
   addSecretsCommands(program)

@@ -374,6 +374,16 @@ export interface Feeds {
   name: string
   expires_at: Date | null
   created_at: Generated<Date>
+  source_url: string | null
+  fetch_every: string | null
+  currency: string | null
+  next_fetch_at: Date | null
+  last_fetch_at: Date | null
+  last_fetch: string | null
+  last_error: string | null
+  failures: Generated<number>
+  etag: string | null
+  last_modified: string | null
 }
 
 export interface Gateways {

@@ -4,8 +4,10 @@ import { createJobs, type every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
-import type { Db } from '../store/database.ts'
+import type { Db, Store } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
+import { fetchFeedsJob } from './feeds/fetch-feeds.ts'
+import type { FetchFeed } from './feeds/fetch-feed.ts'
 import { addMessageWordsJob } from './add-message-words.ts'
 import { addUpFiguresJob } from './add-up-figures.ts'
 import { checkDomainsJob } from './check-domains.ts'
@@ -70,6 +72,9 @@ export interface WorkerOptions {
   mail: MailSettings
   checkDomain: CheckDomain
   postWebhook: PostWebhook
+  fetchFeed: FetchFeed
+  /** For one import of a feed: its statements may take long. */
+  openImportStore: () => Store
   kept: KeptDays
   /** Whether the front page tells strangers what the installation does. */
   tellsFigures: boolean
@@ -101,6 +106,7 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     topUpWalletsJob(parts),
     watchAlertsJob(parts),
     deliverWebhooksJob(parts),
+    fetchFeedsJob(parts),
     checkLedgerJob({ ...parts, sweepHolds: sweepHolds.run }),
     reportAnomaliesJob(parts),
     rollUpUsageJob(parts),

@@ -14,12 +14,12 @@ import { loginUrl } from '../support/logins.ts'
 const TABLES: Record<string, Partial<Record<string, string>>> = {
   accounts: { tenant: 'Si', worker: 'S' },
   advertiser_wallets: { worker: 'S', matcher: 'S' },
-  advertisers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's' },
+  advertisers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 's' },
   alert_rules: { tenant: 'SIUD', worker: 'S' },
   alerts: { tenant: 'SIuD', worker: 'SD' },
   applied_functions: {},
   audit_checkpoint: { worker: 'SIUD' },
-  audit_log: { console: 'SI', tenant: 'SI' },
+  audit_log: { console: 'SI', tenant: 'SI', worker: 'SI' },
   audit_sums: { worker: 'SIUD' },
   auto_top_ups: { console: 'Su', tenant: 'SIUD', worker: 'Su' },
   availability_days: { console: 'S', worker: 'SIUD' },
@@ -44,8 +44,8 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   end_user_days: { tenant: 'SD', worker: 'SIUD' },
   end_user_erasures: { gateway: 'S', tenant: 'SIU', worker: 'SD' },
   end_users: { gateway: 'SIu', tenant: 'SD', worker: 'SD' },
-  feed_runs: { worker: 'sD' },
-  feeds: { console: 'S', matcher: 'S' },
+  feed_runs: { worker: 'SIUD' },
+  feeds: { console: 'S', matcher: 'S', worker: 'SU' },
   gateways: { gateway: 'SIUD', worker: 'SD' },
   holds: { gateway: 'S', tenant: 'S', worker: 'S' },
   idempotency_keys: { gateway: 'sD', tenant: 'sD', worker: 'SD' },
@@ -65,7 +65,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   migrations: { console: 'S', gateway: 'S', matcher: 'S', worker: 'S' },
   models: { console: 'S', gateway: 'S', tenant: 'S' },
   monetization: { gateway: 'S', tenant: 'SIU' },
-  offers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'sD' },
+  offers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'SIUD' },
   passkeys: { console: 'SIUD' },
   payment_returns: { console: 'SIu' },
   payments: { console: 'SIu', tenant: 'Si', worker: 'SIu' },
@@ -108,7 +108,11 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
 /** The columns that a small letter stands for. */
 const COLUMNS: Record<string, Record<string, string>> = {
   accounts: { 'tenant insert': 'id kind project_id' },
-  advertisers: { 'gateway select': 'domain id name status', 'tenant select': 'domain id name status' },
+  advertisers: {
+    'gateway select': 'domain id name status',
+    'tenant select': 'domain id name status',
+    'worker select': 'domain id name status',
+  },
   alerts: { 'tenant update': 'closed_at mailed_at' },
   auto_top_ups: {
     'console update': 'declines next_try_at paused_at',
@@ -121,7 +125,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker select': 'expires_at project_id',
   },
   call_metadata: { 'worker select': 'call_id expires_at key project_id' },
-  campaigns: { 'worker select': 'context_hints negative_hints' },
+  campaigns: { 'worker select': 'context_hints id name negative_hints' },
   click_salts: { 'worker select': 'day' },
   clicks: {
     'tenant select':
@@ -136,7 +140,6 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker update': 'next_check_at',
   },
   end_users: { 'gateway update': 'label last_seen_at' },
-  feed_runs: { 'worker select': 'feed_id id started_at' },
   idempotency_keys: {
     'gateway select': 'call_id created_at gateway_id project_id result',
     'tenant select': 'conversation_id project_id',
@@ -162,7 +165,6 @@ const COLUMNS: Record<string, Record<string, string>> = {
   offers: {
     'gateway select': 'advertiser_id headline id link removed_at review',
     'tenant select': 'advertiser_id benefit category headline id link',
-    'worker select': 'headline id removed_at review reviewed_at text_hash',
   },
   payment_returns: { 'console update': 'amount_nanos reinstated stage told_at' },
   payments: {
