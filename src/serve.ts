@@ -16,7 +16,7 @@ import { matcherTokensOf } from './recommend/wire.ts'
 import type { Db } from './store/database.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
 import { openImportStore, openStores, refuseTooNew, type Stores } from './stores.ts'
-import { createFetchFeed } from './worker/feeds/fetch-feed.ts'
+import { createFetchFeed } from './worker/advertisers/fetch-feed.ts'
 import { createPostWebhook } from './worker/post-webhook.ts'
 import { createWorker, type Worker } from './worker/worker.ts'
 

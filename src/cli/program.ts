@@ -29,6 +29,7 @@ import { addAuditLogCommand } from './accounts/audit-log.ts'
 import { addPublisherCommands } from './accounts/publishers.ts'
 import { addReceiptCommand } from './billing/receipts.ts'
 import { addRefusalsCommand } from './calls/refused-requests.ts'
+import { addAdvertiserReportCommand } from './offers/report.ts'
 import { addRecommendationCommands } from './offers/recommendations.ts'
 import { addSecretsCommands } from './operations/secrets.ts'
 import { addServeCommand, type Serving } from './operations/serve.ts'
@@ -82,7 +83,9 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addLimitCommands(program)
   addProviderCommands(program)
   addModelCommands(program)
-  addAdvertiserCreditCommands(program, addAdvertiserCommands(program))
+  const advertiser = addAdvertiserCommands(program)
+  addAdvertiserCreditCommands(program, advertiser)
+  addAdvertiserReportCommand(advertiser)
   addCampaignCommands(program)
   addOfferCommands(program)
   addFeedCommands(program)

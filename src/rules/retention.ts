@@ -31,6 +31,8 @@ export const KEPT_MS = {
   erasures: 7 * DAY_MS,
   /** The console shows a month at most; a quarter can still be compared by hand. */
   recommendationOutcomes: 90 * DAY_MS,
+  /** A year can be compared with the one before by whoever keeps its reports. */
+  advertiserDays: 366 * DAY_MS,
   /** What the console shows: a field that nobody sent for a month is mended. */
   ignoredFields: 30 * DAY_MS,
   /** An integration is mended within days, and what is older says nothing of how it is now. */

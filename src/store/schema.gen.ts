@@ -8,6 +8,22 @@ export interface Accounts {
   created_at: Generated<Date>
 }
 
+export interface AdvertiserDays {
+  advertiser_id: string
+  dimension: string
+  day: Date
+  campaign_id: string
+  value: string
+  event: string
+  times: number
+  spent_nanos: Generated<bigint>
+}
+
+export interface AdvertiserDaysProgress {
+  one: Generated<boolean>
+  through: Date | null
+}
+
 export interface AdvertiserWallets {
   advertiser_id: string
   balance_nanos: Generated<bigint>
@@ -231,6 +247,7 @@ export interface Clicks {
   share_nanos: Generated<bigint>
   state: Generated<string>
   network_tag: Buffer | null
+  written_at: Generated<Date>
 }
 
 export interface ConversationRestraints {
@@ -1069,6 +1086,8 @@ export interface WebhookEvents {
 
 export interface Database {
   accounts: Accounts
+  advertiser_days: AdvertiserDays
+  advertiser_days_progress: AdvertiserDaysProgress
   advertiser_wallets: AdvertiserWallets
   advertisers: Advertisers
   alert_rules: AlertRules

@@ -6,8 +6,9 @@ import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { Db, Store } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
-import { fetchFeedsJob } from './feeds/fetch-feeds.ts'
-import type { FetchFeed } from './feeds/fetch-feed.ts'
+import { addUpAdvertiserDaysJob } from './advertisers/add-up-advertiser-days.ts'
+import { fetchFeedsJob } from './advertisers/fetch-feeds.ts'
+import type { FetchFeed } from './advertisers/fetch-feed.ts'
 import { addMessageWordsJob } from './add-message-words.ts'
 import { addUpFiguresJob } from './add-up-figures.ts'
 import { checkDomainsJob } from './check-domains.ts'
@@ -17,6 +18,7 @@ import { cutRetentionJob } from './retention/cut-retention.ts'
 import { expireAccessJob } from './retention/expire-access.ts'
 import { expireContentJob } from './retention/expire-content.ts'
 import { expireIdempotencyKeysJob } from './retention/expire-idempotency-keys.ts'
+import { forgetAdvertiserDaysJob } from './advertisers/forget-advertiser-days.ts'
 import { forgetAnomaliesJob } from './retention/forget-anomalies.ts'
 import { forgetAttemptsJob } from './retention/forget-attempts.ts'
 import { forgetAvailabilityJob } from './retention/forget-availability.ts'
@@ -107,6 +109,7 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     watchAlertsJob(parts),
     deliverWebhooksJob(parts),
     fetchFeedsJob(parts),
+    addUpAdvertiserDaysJob(parts),
     checkLedgerJob({ ...parts, sweepHolds: sweepHolds.run }),
     reportAnomaliesJob(parts),
     rollUpUsageJob(parts),
@@ -128,6 +131,7 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetOffersJob(parts),
     forgetVectorsJob(parts),
     forgetOutcomesJob(parts),
+    forgetAdvertiserDaysJob(parts),
     forgetUsageHoursJob(parts),
     forgetAvailabilityJob(parts),
     forgetWebhooksJob(parts),

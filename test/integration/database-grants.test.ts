@@ -13,6 +13,8 @@ import { loginUrl } from '../support/logins.ts'
  */
 const TABLES: Record<string, Partial<Record<string, string>>> = {
   accounts: { tenant: 'Si', worker: 'S' },
+  advertiser_days: { worker: 'SIUD' },
+  advertiser_days_progress: { worker: 'SU' },
   advertiser_wallets: { worker: 'S', matcher: 'S' },
   advertisers: { console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 's' },
   alert_rules: { tenant: 'SIUD', worker: 'S' },
@@ -190,7 +192,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
   recommendation_outcomes: { 'worker select': 'hour outcome project_id' },
   recommendations: {
     'gateway update': 'state',
-    'worker select': 'headline id offer_id',
+    'worker select': 'advertiser_id campaign_id created_at headline hint id offer_id state',
     'worker update': 'headline',
   },
   refused_requests: { 'gateway update': 'last_at times', 'worker select': 'id project_id' },

@@ -9,7 +9,7 @@ import {
   type FetchedFeed,
   type FetchFeedOptions,
   type Validators,
-} from '../../src/worker/feeds/fetch-feed.ts'
+} from '../../src/worker/advertisers/fetch-feed.ts'
 import { createAuthority } from '../support/certificates.ts'
 
 /** Feeds from addresses that advertisers choose, over real sockets: what is fetched, and what nobody is led to. */

@@ -16,6 +16,8 @@ let shops = 0
 
 before(async () => {
   world = await createWorkerWorld()
+  // Loaded by the first import, which would take longer than the job waits.
+  await import('../../src/recommend/feeds/item-language.ts')
 })
 after(() => world.close())
 beforeEach(async () => {

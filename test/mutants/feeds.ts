@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 export const FEEDS: Mutant[] = [
   {
     bug: 'where a redirect leads is not looked at as an address',
-    file: 'src/worker/feeds/fetch-feed.ts',
+    file: 'src/worker/advertisers/fetch-feed.ts',
     from: "      if ('problem' in next) return { problem: `It redirects to an address that cannot be used. ${next.problem}` }\n      url = next.url",
     to: "      url = 'problem' in next ? reached.redirectsTo : next.url",
     test: 'test/integration/feed-fetch.test.ts',
@@ -11,7 +11,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'redirects are followed for ever',
-    file: 'src/worker/feeds/fetch-feed.ts',
+    file: 'src/worker/advertisers/fetch-feed.ts',
     from: 'hop <= REDIRECTS_MAX; hop++',
     to: 'hop <= 50; hop++',
     test: 'test/integration/feed-fetch.test.ts',
@@ -19,7 +19,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'a file that is sent without end is read without end',
-    file: 'src/worker/feeds/fetch-feed.ts',
+    file: 'src/worker/advertisers/fetch-feed.ts',
     from: '      if (bytes > bytesMax) throw new FeedError(tooLarge(bytesMax))\n',
     to: '',
     test: 'test/integration/feed-fetch.test.ts',
@@ -27,7 +27,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'a file whose end nobody knows is taken for a whole one',
-    file: 'src/worker/feeds/fetch-feed.ts',
+    file: 'src/worker/advertisers/fetch-feed.ts',
     from: "headers['content-length'] === undefined && headers['transfer-encoding'] === undefined",
     to: 'false',
     test: 'test/integration/feed-fetch.test.ts',
@@ -35,7 +35,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'a server that answers "unchanged" to one who has nothing is believed',
-    file: 'src/worker/feeds/fetch-feed.ts',
+    file: 'src/worker/advertisers/fetch-feed.ts',
     from: 'status === 304 && (etag !== null || lastModified !== null)',
     to: 'status === 304',
     test: 'test/integration/feed-fetch.test.ts',
@@ -43,7 +43,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'what was missing once is never removed, because the same file is not sent again',
-    file: 'src/worker/feeds/fetch-feeds.ts',
+    file: 'src/worker/advertisers/fetch-feeds.ts',
     from: 'result.counts.missing > 0 ? end',
     to: 'result.counts.missing < 0 ? end',
     test: 'test/integration/feed-schedule.test.ts',
@@ -51,7 +51,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'failures in a row are not counted',
-    file: 'src/worker/feeds/fetch-feeds.ts',
+    file: 'src/worker/advertisers/fetch-feeds.ts',
     from: 'const failures = feed.failures + 1',
     to: 'const failures = 1',
     test: 'test/integration/feed-schedule.test.ts',
@@ -88,5 +88,53 @@ export const FEEDS: Mutant[] = [
     to: "!('@graph' in value)",
     test: 'src/recommend/feeds/shopify-products.test.ts',
     title: 'a Shopify shop’s products.json has an offer for each variant, with the link that leads to it',
+  },
+  {
+    bug: 'what was written at the edge of a step is counted twice',
+    file: 'src/store/offers/advertiser-days.ts',
+    from: 'where created_at > ${from}',
+    to: 'where created_at >= ${from}',
+    test: 'test/integration/advertiser-report.test.ts',
+    title: 'a step counts all that was written until its end, and the next one begins there',
+  },
+  {
+    bug: 'advertisers are told of what nobody was shown',
+    file: 'src/store/offers/advertiser-days.ts',
+    from: " and state = 'delivered'",
+    to: '',
+    test: 'test/integration/advertiser-report.test.ts',
+    title: 'what nobody was shown, and what a publisher tries out, is nothing to an advertiser',
+  },
+  {
+    bug: 'clicks that were taken back are still paid for in reports',
+    file: 'src/store/offers/advertiser-days.ts',
+    from: "k.state = 'reversed'",
+    to: "k.state = 'pending' and false",
+    test: 'test/integration/advertiser-report.test.ts',
+    title: 'a click that was taken back is no longer paid for, though it had been added up before',
+  },
+  {
+    bug: 'two workers add up the same',
+    file: 'src/store/offers/advertiser-days.ts',
+    from: 'if (!rows[0]?.is_ours) return undefined',
+    to: 'if (!rows[0]) return undefined',
+    test: 'test/integration/advertiser-report.test.ts',
+    title: 'two workers at once count nothing twice: one steps aside',
+  },
+  {
+    bug: 'a report tells of few readers',
+    file: 'src/store/offers/advertiser-days.ts',
+    from: 'having sum(d.times) >= ${servesMin}',
+    to: 'having sum(d.times) > 0',
+    test: 'test/integration/advertiser-report.test.ts',
+    title: 'rows with fewer than ten serves are one row of others, and nobody else’s are among them',
+  },
+  {
+    bug: 'of fewer than ten others the serves are told',
+    file: 'src/rules/recommendations/advertiser-report.ts',
+    from: 'if (serves < SERVES_MIN)',
+    to: 'if (key !== null && serves < SERVES_MIN)',
+    test: 'src/rules/recommendations/advertiser-report.test.ts',
+    title: 'of fewer than ten serves nothing is told but what was paid, and the others come last however many they are',
   },
 ]

@@ -42,6 +42,8 @@ const OWN_WRITES: Record<string, readonly string[]> = {
   ],
   // Jobs by the clock: sweeping, forgetting, adding up, sending, and marks of what was done.
   worker: [
+    'addUpAdvertiserDays',
+    'expireAdvertiserDays',
     'checkLedger',
     'claimDeliveries',
     'claimDueDomains',

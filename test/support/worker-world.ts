@@ -11,7 +11,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/rules/durations.ts'
 import type { Findings } from '../../src/rules/projects/domains.ts'
 import { KEPT_DAYS } from '../../src/rules/retention.ts'
 import type { Posted, WebhookRequest } from '../../src/worker/post-webhook.ts'
-import type { FetchedFeed, FetchFeed } from '../../src/worker/feeds/fetch-feed.ts'
+import type { FetchedFeed, FetchFeed } from '../../src/worker/advertisers/fetch-feed.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { createTestDatabase, openTestStore } from './database.ts'
 import { loginUrl } from './logins.ts'
@@ -37,6 +37,8 @@ export const PERIODS_MS = {
   'watch alerts': MINUTE_MS,
   'deliver webhooks': SECOND_MS,
   'fetch feeds': 10 * SECOND_MS,
+  'add up advertiser days': MINUTE_MS,
+  'forget advertiser days': HOUR_MS,
   audit: MINUTE_MS,
   'usage anomalies': MINUTE_MS,
   'roll up usage': 10 * SECOND_MS,

@@ -26,7 +26,7 @@ export async function* delimitedItems(text: AsyncGenerator<string>, delimiter: s
   // The reader below is told of a failure of the text: that is all this waits for.
   pipeline(Readable.from(text), parser, () => {})
   let header: string[] | undefined
-  let fieldsOf: (row: FeedFields) => FeedFields | undefined = (row) => row
+  let fieldsOf: (row: FeedFields) => FeedFields | undefined = asTheyAre
   try {
     for await (const cells of parser as AsyncIterable<string[]>) {
       if (header === undefined) {
@@ -43,6 +43,10 @@ export async function* delimitedItems(text: AsyncGenerator<string>, delimiter: s
     throw error instanceof CsvError ? unreadable(error) : error
   }
   if (header === undefined) throw new FeedError('The file is empty. Nothing was changed.')
+}
+
+function asTheyAre(row: FeedFields): FeedFields {
+  return row
 }
 
 function headerOf(cells: readonly string[]): string[] {

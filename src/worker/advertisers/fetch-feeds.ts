@@ -45,8 +45,8 @@ export function fetchFeedsJob(options: FetchFeedsOptions): Job {
       const shortly = sleep(WAIT_MS, undefined, { signal: waiting.signal }).catch(() => {})
       await Promise.race([Promise.all(running), shortly])
       waiting.abort()
-      const [first] = failures.splice(0)
-      if (first !== undefined) throw first
+      const told = failures.splice(0)
+      if (told.length > 0) throw told[0]
     },
   }
 }
