@@ -15,6 +15,8 @@ export interface CatalogueOffer {
   /** A state of the advertiser or the offer in which nothing is recommended. */
   status?: 'pending' | 'active' | 'suspended'
   availability?: 'in_stock' | 'out_of_stock'
+  /** What the advertiser has prepaid: without it, matchers leave its offers out. */
+  creditNanos?: bigint
 }
 
 export interface AddedOffer {
@@ -51,7 +53,8 @@ export async function addOffer(db: Db, offer: CatalogueOffer): Promise<AddedOffe
 }
 
 /** The one with this name, made when it is not there. */
-async function addAdvertiser(db: Db, { advertiser: name, domain, status = 'active' }: CatalogueOffer) {
+async function addAdvertiser(db: Db, offer: CatalogueOffer) {
+  const { advertiser: name, domain, status = 'active', creditNanos = 1_000_000_000_000n } = offer
   const known = await db
     .selectFrom('advertisers as a')
     .innerJoin('feeds as f', 'f.advertiser_id', 'a.id')
@@ -65,7 +68,7 @@ async function addAdvertiser(db: Db, { advertiser: name, domain, status = 'activ
     .insertInto('campaigns')
     .values({ id: campaignId, advertiser_id: advertiserId, name: 'Always', bid_nanos: 400_000_000n })
     .execute()
-  await fund(db, advertiserId, 1_000_000_000_000n)
+  if (creditNanos > 0n) await fund(db, advertiserId, creditNanos)
   await db
     .insertInto('feeds')
     .values({

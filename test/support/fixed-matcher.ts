@@ -74,7 +74,7 @@ async function textOf(req: IncomingMessage): Promise<string> {
 
 export const OFFER_LINK = 'https://northwind.example/item'
 
-/** An offer of an active advertiser in the store, as a match of it. */
+/** An offer of an active advertiser in the store, as a match of it. It has no credit: this matcher does not ask for it. */
 export async function addOffer(db: Db, changes: Partial<Match> = {}): Promise<Match> {
   const offer = {
     advertiser: `Northwind Audio ${randomBytes(3).toString('hex')}`,
@@ -82,7 +82,7 @@ export async function addOffer(db: Db, changes: Partial<Match> = {}): Promise<Ma
     benefit: 'noise-cancelling headphones for flights',
   }
   const category = 'Electronics > Audio > Headphones'
-  const added = await addCatalogueOffer(db, { ...offer, domain: 'northwind.example', category })
+  const added = await addCatalogueOffer(db, { ...offer, domain: 'northwind.example', category, creditNanos: 0n })
   return {
     ...added,
     ...offer,
