@@ -49,7 +49,9 @@ const today = () => new Date().toISOString().slice(0, 10)
 async function sumsOf(match: Match, by: ReportKey, from = today()) {
   const { advertiserId } = match
   const rows = await sumAdvertiserDays(world.store.db, { advertiserId, by, from, servesMin: 10, most: 100 })
-  return rows.map(({ key, event, times, spentNanos }) => [key, event, times, spentNanos]).toSorted()
+  return rows
+    .map(({ key, event, times, spentNanos }) => [key, event, times, spentNanos])
+    .toSorted((a, b) => (String(a) < String(b) ? -1 : 1))
 }
 
 test('serves and clicks are counted once by each of what a report is made of, however often the worker comes by', async () => {

@@ -40,7 +40,9 @@ function rowOf(key: string | null, sums: readonly Sum[]): ReportRow {
   if (serves < SERVES_MIN)
     return { key, serves: null, validClicks: null, otherClicks: null, spentNanos, averageNanos: null }
   const validClicks = times.get('valid') ?? 0n
-  const others = [...times].filter(([event]) => event !== 'serve' && event !== 'valid').toSorted()
+  const others = [...times]
+    .filter(([event]) => event !== 'serve' && event !== 'valid')
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
   const averageNanos = validClicks > 0n ? spentNanos / validClicks : null
   return { key, serves, validClicks, otherClicks: Object.fromEntries(others), spentNanos, averageNanos }
 }
