@@ -15,7 +15,8 @@ import { healthOf } from './readiness.ts'
 import { matcherTokensOf } from './recommend/wire.ts'
 import type { Db } from './store/database.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
-import { openStores, refuseTooNew, type Stores } from './stores.ts'
+import { openImportStore, openStores, refuseTooNew, type Stores } from './stores.ts'
+import { createFetchFeed } from './worker/advertisers/fetch-feed.ts'
 import { createPostWebhook } from './worker/post-webhook.ts'
 import { createWorker, type Worker } from './worker/worker.ts'
 
@@ -100,7 +101,6 @@ export async function serve(
         metrics,
         secrets,
         checkDomain,
-        postWebhook: createPostWebhook({ resolver: createDomainResolver(config.PARLEY_DNS_SERVERS) }),
         ...workerSettingsOf(config),
       })
     : undefined
@@ -149,7 +149,11 @@ function serverSettingsOf(config: Config) {
 }
 
 function workerSettingsOf(config: Config) {
+  const resolver = createDomainResolver(config.PARLEY_DNS_SERVERS)
   return {
+    postWebhook: createPostWebhook({ resolver }),
+    fetchFeed: createFetchFeed({ resolver }),
+    openImportStore: () => openImportStore(config),
     leaseMs: config.PARLEY_LEASE_MS,
     mail: { smtpUrl: config.PARLEY_SMTP_URL, from: config.PARLEY_MAIL_FROM },
     consoleUrl: config.PARLEY_CONSOLE_URL,

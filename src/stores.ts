@@ -98,6 +98,16 @@ async function warnOfFunctions(store: Store, log: Log): Promise<void> {
   }
 }
 
+/** Publishing a million offers is one statement after another, each of up to a minute. */
+const IMPORT_STATEMENT_MS = 30 * 60_000
+
+/** For a worker that imports a feed. Its statements take longer than those that anybody waits for. */
+export function openImportStore(config: Config): Store {
+  const url = databaseUrlOf(config, 'worker')
+  const limits = { poolMax: 2, statementTimeoutMs: IMPORT_STATEMENT_MS }
+  return openStore({ url, applicationName: 'parley feed import', ...limits })
+}
+
 const PROVE_EVERY_MS = 1_000
 
 /** While the store is away nobody can tell. Then it is asked until it answers, and a wrong secret ends the process. */

@@ -3,6 +3,7 @@ import { nameProblemOf } from '../rules/accounts/names.ts'
 import { parseMargin } from '../rules/catalogue/margins.ts'
 import { domainNameOf } from '../rules/projects/domains.ts'
 import { parseCredits, type Nanos } from '../rules/money.ts'
+import { parsePrice } from '../rules/offers/merchant-price.ts'
 
 /** Readers of what is typed on the command line. What they refuse is a mistake in usage. */
 
@@ -120,3 +121,11 @@ export function upstreamModelOf(text: string): string {
 
 /** How many rows to show. */
 export const rowsOf = wholeNumber(1, 1_000)
+
+export function currencyOf(text: string): string {
+  const code = text.toUpperCase()
+  const price = parsePrice('1', code)
+  if (typeof price === 'string' || price.currency !== code)
+    throw new InvalidArgumentError('Name a currency by its code, like EUR.')
+  return code
+}

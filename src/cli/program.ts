@@ -23,6 +23,7 @@ import { addLimitCommands } from './billing/limits.ts'
 import { addMatcherCommands } from './operations/matcher.ts'
 import { addMigrateCommand } from './operations/migrate.ts'
 import { addModelCommands } from './catalogue/models.ts'
+import { addFeedCommands } from './offers/feeds.ts'
 import { addOfferCommands } from './offers/offers.ts'
 import { addProjectCommands } from './projects/projects.ts'
 import { addProviderCommands } from './catalogue/providers.ts'
@@ -30,6 +31,7 @@ import { addAuditLogCommand } from './accounts/audit-log.ts'
 import { addPublisherCommands } from './accounts/publishers.ts'
 import { addReceiptCommand } from './billing/receipts.ts'
 import { addRefusalsCommand } from './calls/refused-requests.ts'
+import { addAdvertiserReportCommand } from './offers/report.ts'
 import { addRecommendationCommands } from './offers/recommendations.ts'
 import { addSecretsCommands } from './operations/secrets.ts'
 import { addServeCommand, type Serving } from './operations/serve.ts'
@@ -87,8 +89,10 @@ export function createProgram<Role extends LoginOf>(serving: Serving<Role>): Com
   addAdvertiserMemberCommands(advertiser)
   addAdvertiserCreditCommands(program, advertiser)
   addConversionCommands(advertiser)
+  addAdvertiserReportCommand(advertiser)
   addCampaignCommands(program)
   addOfferCommands(program)
+  addFeedCommands(program)
   addRecommendationCommands(program)
   addMatcherCommands(program)
   addSecretsCommands(program)

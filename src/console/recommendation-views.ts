@@ -22,13 +22,14 @@ export async function findCarried(
 /** What a reply carried, as its call and its conversation show it. */
 export function carriedOf(row: Carried | undefined) {
   if (row === undefined) return null
-  const { id, turn, relevance, priceNanos, label, state } = row
+  const { id, turn, relevance, hint, priceNanos, label, state } = row
   return {
     id,
     ...namesIn(row),
     at: row.createdAt,
     turn,
     relevance,
+    hint,
     priceNanos,
     label,
     state,

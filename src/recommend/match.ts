@@ -12,6 +12,7 @@ import {
 } from '../rules/recommendations/ranking.ts'
 import { cosineInt8, toInt8 } from '../rules/recommendations/vectors.ts'
 import type { Campaigns } from './campaigns/campaigns.ts'
+import type { NearHint } from './campaigns/hint-book.ts'
 import type { Gates } from './gates/gates.ts'
 import { isEnglish } from './gates/language.ts'
 import type { FoundOffer, OfferIndex, Question } from './offer-index/offer-index.ts'
@@ -24,7 +25,10 @@ export interface MatchWorld {
   now(): number
 }
 
-type Offer = FoundOffer & Candidate
+interface Offer extends FoundOffer, Candidate {
+  /** Of its campaign's hints the nearest, if any is near. */
+  hint: string | undefined
+}
 
 /** What the gates can take in at all; how much of it is new to them is theirs to limit. */
 const SAID_CHARS_MAX = 200_000
@@ -109,7 +113,7 @@ async function findEligible(
   const asked = toInt8(vector)
   const hints = world.campaigns.hintsNear(asked)
   const hinted = [...hints.keys()]
-    .toSorted((a, b) => (hints.get(b) ?? 0) - (hints.get(a) ?? 0))
+    .toSorted((a, b) => (hints.get(b)?.cosine ?? 0) - (hints.get(a)?.cosine ?? 0))
     .filter((id) => isTakingPart(world, id, blocks))
     .slice(0, HINTED_CAMPAIGNS_MAX)
   const [found, more] = await Promise.all([
@@ -136,7 +140,7 @@ function keepEligible(
   found: readonly FoundOffer[],
   blocks: Blocks,
   asked: Int8Array,
-  hints: ReadonlyMap<string, number>,
+  hints: ReadonlyMap<string, NearHint>,
 ): Offer[] {
   const unwanted = new Map<string, boolean>()
   const isUnwanted = (id: string): boolean => {
@@ -149,7 +153,10 @@ function keepEligible(
     .filter((offer) => world.campaigns.isFresh(offer.feedId, world.now()))
     .filter((offer) => !isOfferBlocked(offer, blocks))
     .filter((offer) => !isUnwanted(offer.campaignId))
-    .map((offer) => Object.assign(offer, { hintCosine: hints.get(offer.campaignId) ?? -1 }))
+    .map((offer) => {
+      const near = hints.get(offer.campaignId)
+      return Object.assign(offer, { hintCosine: near?.cosine ?? -1, hint: near?.text })
+    })
 }
 
 function liveOf({ campaigns, now }: MatchWorld, campaignId: string) {
@@ -161,16 +168,17 @@ function isTakingPart(world: MatchWorld, campaignId: string, blocks: Blocks): bo
   return campaign !== undefined && !isCampaignBlocked(campaign, blocks)
 }
 
-function bidderOf(world: MatchWorld, { candidate, fit, relevance }: Ranked<Offer>) {
+function bidderOf(world: MatchWorld, { candidate, fit, relevance, isByHint }: Ranked<Offer>) {
   const campaign = liveOf(world, candidate.campaignId)
   if (campaign === undefined) return undefined
   // Nothing is counted yet: all campaigns start from what is assumed of a new one.
   const counts = { clicks: 0, serves: 0, quality: 1 }
-  return { id: candidate.id, bidNanos: campaign.bidNanos, fit, ...counts, offer: candidate, campaign, relevance }
+  const hint = isByHint ? candidate.hint : undefined
+  return { id: candidate.id, bidNanos: campaign.bidNanos, fit, ...counts, offer: candidate, campaign, relevance, hint }
 }
 
 function matchOf(winner: NonNullable<ReturnType<typeof bidderOf>>, priceNanos: bigint): Match {
-  const { offer, campaign, relevance } = winner
+  const { offer, campaign, relevance, hint } = winner
   return {
     offerId: offer.id,
     campaignId: campaign.id,
@@ -180,6 +188,7 @@ function matchOf(winner: NonNullable<ReturnType<typeof bidderOf>>, priceNanos: b
     benefit: offer.benefit,
     price: offer.price,
     relevance,
+    hint,
     priceNanos: priceNanos.toString(),
   }
 }

@@ -49,6 +49,31 @@ test('what a matcher says is passed on, and asked for with the token', async () 
   assert.equal(await outcomeOf(client), 'no_match')
 })
 
+const MATCH = {
+  offerId: '01980000-0000-7000-8000-000000000001',
+  campaignId: '01980000-0000-7000-8000-000000000002',
+  advertiserId: '01980000-0000-7000-8000-000000000003',
+  advertiser: 'Nordlicht',
+  headline: 'Aurora desk lamp',
+  benefit: '',
+  relevance: 0.7,
+  priceNanos: '1',
+}
+
+test('a match is read with the hint that decided it, without one as older matchers send it, and with what newer ones may add', async () => {
+  const said = [MATCH, { ...MATCH, hint: 'for people who read at night' }, { ...MATCH, mood: 'bright' }]
+  const client = await clientOf((_, response) =>
+    response.end(JSON.stringify({ outcome: 'matched', match: said.shift() })),
+  )
+  const read = async () => {
+    const reply = await client.match(REQUEST, NEVER)
+    return 'match' in reply && reply.match
+  }
+  assert.deepEqual(await read(), MATCH)
+  assert.deepEqual(await read(), { ...MATCH, hint: 'for people who read at night' })
+  assert.deepEqual(await read(), MATCH)
+})
+
 for (const [what, status, body] of [
   ['a failure', 500, '{}'],
   ['no room', 503, '{}'],

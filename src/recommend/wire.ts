@@ -59,6 +59,7 @@ const matched = z.object({
       .object({ amount: z.string().regex(/^\d{1,12}(?:\.\d{1,4})?$/), currency: z.string().regex(/^[A-Z]{3}$/) })
       .optional(),
     relevance: z.number().min(-10).max(10),
+    hint: z.string().min(1).optional(),
     priceNanos: z.string().regex(/^[1-9]\d{0,14}$/),
   }),
 })

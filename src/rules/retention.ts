@@ -33,6 +33,8 @@ export const KEPT_MS = {
   recommendationOutcomes: 90 * DAY_MS,
   /** A quarter, as with outcomes: a report that nobody looked at in that time says little of the offer as it is now. */
   readerReports: 90 * DAY_MS,
+  /** A year can be compared with the one before by whoever keeps its reports. */
+  advertiserDays: 366 * DAY_MS,
   /** What the console shows: a field that nobody sent for a month is mended. */
   ignoredFields: 30 * DAY_MS,
   /** An integration is mended within days, and what is older says nothing of how it is now. */

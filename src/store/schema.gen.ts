@@ -8,6 +8,22 @@ export interface Accounts {
   created_at: Generated<Date>
 }
 
+export interface AdvertiserDays {
+  advertiser_id: string
+  dimension: string
+  day: Date
+  campaign_id: string
+  value: string
+  event: string
+  times: number
+  spent_nanos: Generated<bigint>
+}
+
+export interface AdvertiserDaysProgress {
+  one: Generated<boolean>
+  through: Date | null
+}
+
 export interface AdvertiserMembers {
   advertiser_id: string
   user_id: string
@@ -276,6 +292,7 @@ export interface Clicks {
   share_nanos: Generated<bigint>
   state: Generated<string>
   network_tag: Buffer | null
+  written_at: Generated<Date>
 }
 
 export interface ConversationRestraints {
@@ -437,6 +454,16 @@ export interface Feeds {
   name: string
   expires_at: Date | null
   created_at: Generated<Date>
+  source_url: string | null
+  fetch_every: string | null
+  currency: string | null
+  next_fetch_at: Date | null
+  last_fetch_at: Date | null
+  last_fetch: string | null
+  last_error: string | null
+  failures: Generated<number>
+  etag: string | null
+  last_modified: string | null
 }
 
 export interface Gateways {
@@ -874,6 +901,7 @@ export interface Recommendations {
   link: string | null
   headline: string | null
   network_tag: Buffer | null
+  hint: string | null
 }
 
 export interface RefusedRequests {
@@ -1148,6 +1176,8 @@ export interface WebhookEvents {
 
 export interface Database {
   accounts: Accounts
+  advertiser_days: AdvertiserDays
+  advertiser_days_progress: AdvertiserDaysProgress
   advertiser_members: AdvertiserMembers
   advertiser_payments: AdvertiserPayments
   advertiser_people: AdvertiserPeople

@@ -30,11 +30,20 @@ export function rollUpUsageJob(options: RollUpOptions): Job {
  */
 export async function rollUpUsage({ db, signal, marginMs = MARGIN_MS }: RollUpOptions): Promise<void> {
   const boundary = await findSettledBoundary(db, marginMs)
+  await inSteps((stepMs) => rollUpStep(db, boundary, stepMs), boundary, signal)
+}
+
+/** Takes steps up to the boundary, each as long as the store takes well. A step that returns nothing is another worker's. */
+export async function inSteps(
+  step: (stepMs: number) => Promise<Date | undefined>,
+  boundary: Date,
+  signal: AbortSignal,
+): Promise<void> {
   let stepMs = FIRST_STEP_MS
   while (!signal.aborted) {
     const startedMs = performance.now()
     try {
-      const through = await rollUpStep(db, boundary, stepMs)
+      const through = await step(stepMs)
       if (through === undefined || through >= boundary) return
       stepMs = nextStepMs(stepMs, performance.now() - startedMs)
     } catch (error) {

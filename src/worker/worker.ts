@@ -4,8 +4,11 @@ import { createJobs, type every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
-import type { Db } from '../store/database.ts'
+import type { Db, Store } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
+import { addUpAdvertiserDaysJob } from './advertisers/add-up-advertiser-days.ts'
+import { fetchFeedsJob } from './advertisers/fetch-feeds.ts'
+import type { FetchFeed } from './advertisers/fetch-feed.ts'
 import { addMessageWordsJob } from './add-message-words.ts'
 import { addUpFiguresJob } from './add-up-figures.ts'
 import { checkDomainsJob } from './check-domains.ts'
@@ -15,6 +18,7 @@ import { cutRetentionJob } from './retention/cut-retention.ts'
 import { expireAccessJob } from './retention/expire-access.ts'
 import { expireContentJob } from './retention/expire-content.ts'
 import { expireIdempotencyKeysJob } from './retention/expire-idempotency-keys.ts'
+import { forgetAdvertiserDaysJob } from './advertisers/forget-advertiser-days.ts'
 import { forgetAnomaliesJob } from './retention/forget-anomalies.ts'
 import { forgetAttemptsJob } from './retention/forget-attempts.ts'
 import { forgetAvailabilityJob } from './retention/forget-availability.ts'
@@ -70,6 +74,9 @@ export interface WorkerOptions {
   mail: MailSettings
   checkDomain: CheckDomain
   postWebhook: PostWebhook
+  fetchFeed: FetchFeed
+  /** For one import of a feed: its statements may take long. */
+  openImportStore: () => Store
   kept: KeptDays
   /** Whether the front page tells strangers what the installation does. */
   tellsFigures: boolean
@@ -101,6 +108,8 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     topUpWalletsJob(parts),
     watchAlertsJob(parts),
     deliverWebhooksJob(parts),
+    fetchFeedsJob(parts),
+    addUpAdvertiserDaysJob(parts),
     checkLedgerJob({ ...parts, sweepHolds: sweepHolds.run }),
     reportAnomaliesJob(parts),
     rollUpUsageJob(parts),
@@ -123,6 +132,7 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetVectorsJob(parts),
     forgetOutcomesJob(parts),
     forgetReportsJob(parts),
+    forgetAdvertiserDaysJob(parts),
     forgetUsageHoursJob(parts),
     forgetAvailabilityJob(parts),
     forgetWebhooksJob(parts),

@@ -383,6 +383,21 @@ test('in test mode nothing is shown, and what would have been is written down', 
   assert.deepEqual(await recorded(), [{ state: 'test', offer_id: match.offerId, price_nanos: 120_000_000n }])
 })
 
+test('the hint that decided a match is written down with it, and none where the offer’s own words did', async () => {
+  const hint = 'for people who work in noise'
+  for (const each of [match, { ...match, hint }]) {
+    matcher.reply = { outcome: 'matched', match: each }
+    await ask()
+  }
+  const rows = await world.store.db
+    .selectFrom('recommendations')
+    .select('hint')
+    .where('project_id', '=', project.id)
+    .orderBy('id')
+    .execute()
+  assert.deepEqual(rows, [{ hint: null }, { hint }])
+})
+
 /** Of all that was recommended in the project, oldest first. */
 async function states(): Promise<string[]> {
   const rows = await world.store.db

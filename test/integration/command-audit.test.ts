@@ -159,6 +159,16 @@ const STEPS: Step[] = [
   to('campaign pause', () => ['All', ...shop]),
   to('campaign resume', () => ['All', ...shop]),
   to('offers import', () => [join(folder, 'feed.json'), ...shop, '--campaign', 'All', '--feed', 'main']),
+  to('feed add', () => [
+    'daily',
+    ...shop,
+    '--campaign',
+    'All',
+    '--url',
+    'https://pots.example.com/feed.xml?key=secret',
+  ]),
+  to('feed set', () => ['daily', ...shop, '--every', 'hourly']),
+  to('feed run', () => ['daily', ...shop]),
   to('offers review', () => ['reject', made.offer!]),
   to('recommendations off'),
   to('recommendations on'),
@@ -176,7 +186,7 @@ function leavesOf(command: Command, path: string[] = []): [path: string, leaf: C
 
 /** They change nothing, or nothing that is somebody’s: the schema, the logins of the database, a file of the matcher. */
 const NOT_IN_THE_LOG =
-  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|ignored-fields|refusals|[\w-]+ (?:list|show|runs|reports|status|ledger|payments|presets|test)|advertiser conversions|provider key list|matcher prepare|recommendations rehearse)$/
+  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|ignored-fields|refusals|[\w-]+ (?:list|show|runs|reports|status|ledger|payments|presets|report|test)|advertiser conversions|provider key list|matcher prepare|recommendations rehearse)$/
 
 test('every command is known to change something or not to', () => {
   const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })

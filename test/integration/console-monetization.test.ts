@@ -373,7 +373,7 @@ test('a call and its conversation show what the reply carried, under the reply t
   const second = await turn('And a stove?', 'A small one.')
   const third = await turn('And a map?', 'On paper.')
   await recommend(project, offer, { callId: first, priceNanos: 1n }, 'test')
-  await recommend(project, offer, { callId: second, turn: 2 })
+  await recommend(project, offer, { callId: second, turn: 2, hint: 'for those who walk for days' })
   await recommend(project, offer, { callId: third }, 'aborted')
   const { body: page } = await must(owner.send(`GET /api/projects/${project}/conversations/trip/messages`))
   const carried = page.items.map(({ recommendation }: { recommendation: { state: string } | null }) => {
@@ -388,9 +388,14 @@ test('a call and its conversation show what the reply carried, under the reply t
     label: 'Ad',
     turn: 2,
     relevance: 0.75,
+    hint: 'for those who walk for days',
     priceNanos: '250000000',
     state: 'delivered',
   })
+  const { body: earlier } = await must(
+    owner.send(`GET /api/projects/${project}/calls/${completionIdOf(first, 'chat')}`),
+  )
+  assert.equal(earlier.recommendation.hint, null)
   const { body: last } = await must(owner.send(`GET /api/projects/${project}/calls/${completionIdOf(third, 'chat')}`))
   assert.equal(last.recommendation, null, 'nobody was shown it')
 })

@@ -13,16 +13,18 @@ import { loginUrl } from '../support/logins.ts'
  */
 const TABLES: Record<string, Partial<Record<string, string>>> = {
   accounts: { tenant: 'Si', worker: 'S' },
+  advertiser_days: { worker: 'SIUD' },
+  advertiser_days_progress: { worker: 'SU' },
   advertiser_members: { advertiser: 'SIuD', console: 'SID' },
   advertiser_payments: { advertiser: 'Si', console: 'Su' },
   advertiser_people: { advertiser: 'S' },
   advertiser_wallets: { advertiser: 'S', console: 'S', worker: 'S', matcher: 'S' },
-  advertisers: { advertiser: 'Su', console: 'Si', gateway: 's', matcher: 'S', tenant: 's' },
+  advertisers: { advertiser: 'Su', console: 'Si', gateway: 's', matcher: 'S', tenant: 's', worker: 's' },
   alert_rules: { tenant: 'SIUD', worker: 'S' },
   alerts: { tenant: 'SIuD', worker: 'SD' },
   applied_functions: {},
   audit_checkpoint: { worker: 'SIUD' },
-  audit_log: { advertiser: 'SI', console: 'SI', tenant: 'SI' },
+  audit_log: { advertiser: 'SI', console: 'SI', tenant: 'SI', worker: 'SI' },
   audit_sums: { worker: 'SIUD' },
   auto_top_ups: { console: 'Su', tenant: 'SIUD', worker: 'Su' },
   availability_days: { console: 'S', worker: 'SIUD' },
@@ -49,8 +51,8 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   end_user_days: { tenant: 'SD', worker: 'SIUD' },
   end_user_erasures: { gateway: 'S', tenant: 'SIU', worker: 'SD' },
   end_users: { gateway: 'SIu', tenant: 'SD', worker: 'SD' },
-  feed_runs: { worker: 'sD' },
-  feeds: { console: 'S', matcher: 'S' },
+  feed_runs: { worker: 'SIUD' },
+  feeds: { console: 'S', matcher: 'S', worker: 'SU' },
   gateways: { gateway: 'SIUD', worker: 'SD' },
   holds: { gateway: 'S', tenant: 'S', worker: 'S' },
   idempotency_keys: { gateway: 'sD', tenant: 'sD', worker: 'SD' },
@@ -71,7 +73,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   models: { console: 'S', gateway: 'S', tenant: 'S' },
   monetization: { console: 's', gateway: 'S', tenant: 'SIU' },
   offer_stops: { gateway: 'S', tenant: 'S' },
-  offers: { advertiser: 's', console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'sD' },
+  offers: { advertiser: 's', console: 'S', gateway: 's', matcher: 'S', tenant: 's', worker: 'SIUD' },
   passkeys: { console: 'SIUD' },
   payment_returns: { console: 'SIu' },
   payments: { console: 'SIu', tenant: 'Si', worker: 'SIu' },
@@ -126,6 +128,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'console insert': 'domain id legal_name name',
     'gateway select': 'adds_click_id domain id legal_name name status',
     'tenant select': 'domain id name status',
+    'worker select': 'domain id name status',
   },
   alerts: { 'tenant update': 'closed_at mailed_at' },
   auto_top_ups: {
@@ -144,7 +147,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
       'advertiser_id bid_nanos context_hints daily_budget_nanos ends_at id name negative_hints pacing starts_at status total_budget_nanos',
     'advertiser update':
       'bid_nanos context_hints daily_budget_nanos ends_at negative_hints pacing starts_at status total_budget_nanos',
-    'worker select': 'context_hints negative_hints',
+    'worker select': 'context_hints id name negative_hints',
   },
   click_salts: { 'worker select': 'day' },
   clicks: {
@@ -160,7 +163,6 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'worker update': 'next_check_at',
   },
   end_users: { 'gateway update': 'label last_seen_at' },
-  feed_runs: { 'worker select': 'feed_id id started_at' },
   idempotency_keys: {
     'gateway select': 'call_id created_at gateway_id project_id result',
     'tenant select': 'conversation_id project_id',
@@ -188,7 +190,6 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'advertiser select': 'advertiser_id campaign_id id removed_at',
     'gateway select': 'advertiser_id category headline id link removed_at review',
     'tenant select': 'advertiser_id benefit category headline id link',
-    'worker select': 'headline id removed_at review reviewed_at text_hash',
   },
   payment_returns: { 'console update': 'amount_nanos reinstated stage told_at' },
   payments: {
@@ -219,7 +220,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
   recommendations: {
     'console select': 'advertiser_id headline id label project_id state',
     'gateway update': 'state',
-    'worker select': 'headline id offer_id',
+    'worker select': 'advertiser_id campaign_id created_at headline hint id offer_id state',
     'worker update': 'headline',
   },
   refused_requests: { 'gateway update': 'last_at times', 'worker select': 'id project_id' },

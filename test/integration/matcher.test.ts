@@ -219,14 +219,17 @@ test("a campaign's hint finds its offers, and a negative hint keeps them away", 
   const tray = { advertiser: 'Clamp', domain: 'clamp.example', headline: 'Clamp under-table tray, steel' }
   const { campaignId, offerId } = await addOffer(db, tray)
   const said = 'What should I buy to keep my desk tidy? I have cables everywhere.'
+  let decidedBy: string | undefined
   const isMatched = async () => {
     const reply = await ask(said)
+    decidedBy = 'match' in reply ? reply.match.hint : undefined
     return 'match' in reply && reply.match.offerId === offerId
   }
   assert.equal(await isMatched(), false)
-  const hints = ['for people with cables all over their desk']
+  const hints = ['for people who sail alone', 'for people with cables all over their desk', 'for cooks']
   await db.updateTable('campaigns').set({ context_hints: hints }).where('id', '=', campaignId).execute()
   await until(isMatched, EFFECTIVE_MS)
+  assert.equal(decidedBy, hints[1], 'which of them it was is said')
   await db.updateTable('campaigns').set({ negative_hints: hints }).where('id', '=', campaignId).execute()
   await until(async () => !(await isMatched()), EFFECTIVE_MS)
 })

@@ -94,6 +94,9 @@ const deletedWithin = Math.ceil(CONVERSATIONS / DELETED_EVERY_DAYS) + 1
 
 const BOUNDS: Record<keyof Database, Bound> = {
   accounts: 'same',
+  // The fewest and the most of a day: what was served, and what was clicked, by four dimensions.
+  advertiser_days: forDays(daysOf(KEPT_MS.advertiserDays), 4 * PER_DAY.offers),
+  advertiser_days_progress: 'same',
   advertiser_members: 'same',
   advertiser_payments: 'same',
   advertiser_people: 'same',

@@ -233,6 +233,8 @@ test('a worker that was off for long sweeps before it audits, and finds nothing 
     mail: { smtpUrl: undefined, from: 'Parley <parley@example.com>' },
     checkDomain: () => Promise.reject(new Error('nothing is due')),
     postWebhook: () => Promise.reject(new Error('nothing is due')),
+    fetchFeed: () => Promise.reject(new Error('nothing is due')),
+    openImportStore: () => assert.fail('nothing is due'),
     kept: KEPT_DAYS,
     tellsFigures: false,
     consoleUrl: 'http://console.test',

@@ -14,6 +14,7 @@ import { listRecommendations } from '../../src/store/recommendations/reports.ts'
 import { addBrowserSession } from '../support/browser-sessions.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { addSettledCall } from '../support/ledger.ts'
+import { addShop } from '../support/feeds.ts'
 import { refusalOf } from '../support/refused-requests.ts'
 import { createSchedule } from '../support/schedule.ts'
 import { at, createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
@@ -441,6 +442,25 @@ test('what readers have reported is forgotten after 90 days', async () => {
     before: ['other', 'scam'],
     after: ['other'],
     counted: 1,
+  })
+})
+
+test('days that advertisers are told of are forgotten after 366 days, of every dimension', async () => {
+  const shop = await addShop(store.db, 'Days')
+  const dayOf = (ageDays: number) => new Date(Date.now() - ageDays * DAY_MS).toISOString().slice(0, 10)
+  for (const [value, age] of [
+    ['past', 367],
+    ['kept', 366],
+  ] as const)
+    for (const dimension of ['campaign', 'offer', 'hint', 'category'])
+      await sql`insert into advertiser_days (advertiser_id, dimension, day, campaign_id, value, event, times)
+        values (${shop.advertiserId}, ${dimension}, ${dayOf(age)}, ${shop.campaignId}, ${value}, 'serve', 1)`.execute(
+        store.db,
+      )
+  assert.deepEqual(await erasedBy('forget advertiser days', 'advertiser_days', 'value'), {
+    before: [...Array.from({ length: 4 }, () => 'kept'), ...Array.from({ length: 4 }, () => 'past')],
+    after: Array.from({ length: 4 }, () => 'kept'),
+    counted: 4,
   })
 })
 

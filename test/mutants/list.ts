@@ -12,6 +12,7 @@ import { DOCS } from './docs.ts'
 import { DOMAINS } from './domains.ts'
 import { EMBEDDINGS } from './embeddings.ts'
 import { FALLBACKS } from './fallbacks.ts'
+import { FEEDS } from './feeds.ts'
 import { GATEWAY } from './gateway.ts'
 import { GREED } from './greed.ts'
 import { INTAKE } from './intake.ts'
@@ -62,6 +63,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DOMAINS,
   ...EMBEDDINGS,
   ...FALLBACKS,
+  ...FEEDS,
   ...GATEWAY,
   ...GREED,
   ...INTAKE,

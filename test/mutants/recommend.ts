@@ -132,4 +132,38 @@ export const RECOMMEND: Mutant[] = [
     title:
       'the preview shows a kept reply and the offer that the matcher finds for it, and else a sample of both that says why',
   },
+  {
+    bug: 'a hint is named as what decided, though the words of the offer were nearer',
+    file: 'src/rules/recommendations/ranking.ts',
+    from: 'candidate.cosine >= HINTED_COSINE_MIN && candidate.hintCosine > candidate.cosine',
+    to: 'candidate.cosine >= HINTED_COSINE_MIN && candidate.hintCosine > 0',
+    test: 'src/rules/recommendations/ranking.test.ts',
+    title: 'what decided is the hint only where it is nearer than the offer’s own words, and may speak for it',
+  },
+  {
+    bug: 'the campaign’s first hint is named, whichever was near',
+    file: 'src/recommend/campaigns/hint-book.ts',
+    from: 'text: contextHints[n] ??',
+    to: 'text: contextHints[0] ??',
+    test: 'test/integration/matcher.test.ts',
+    title: "a campaign's hint finds its offers, and a negative hint keeps them away",
+    isStory: true,
+  },
+  {
+    bug: 'gateways drop the hint that a matcher names',
+    file: 'src/recommend/wire.ts',
+    from: '      hint: z.string().min(1).optional(),\n',
+    to: '',
+    test: 'src/recommend/matcher-client.test.ts',
+    title:
+      'a match is read with the hint that decided it, without one as older matchers send it, and with what newer ones may add',
+  },
+  {
+    bug: 'the hint that decided is not written down',
+    file: 'src/store/recommendations/records.ts',
+    from: '      hint: record.hint,\n',
+    to: '',
+    test: 'test/e2e/recommendations.test.ts',
+    title: 'the hint that decided a match is written down with it, and none where the offer’s own words did',
+  },
 ]

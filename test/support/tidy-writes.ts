@@ -42,9 +42,12 @@ const OWN_WRITES: Record<string, readonly string[]> = {
   ],
   // Jobs by the clock: sweeping, forgetting, adding up, sending, and marks of what was done.
   worker: [
+    'addUpAdvertiserDays',
+    'expireAdvertiserDays',
     'checkLedger',
     'claimDeliveries',
     'claimDueDomains',
+    'claimDueFeeds',
     'claimMails',
     'cutMetadata',
     'cutSome',
@@ -88,6 +91,7 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'markTold',
     'noteDelivered',
     'noteFailed',
+    'noteFetch',
     'rearmAlerts',
     'rollUpStep',
     'sweepHolds',

@@ -11,6 +11,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/rules/durations.ts'
 import type { Findings } from '../../src/rules/projects/domains.ts'
 import { KEPT_DAYS } from '../../src/rules/retention.ts'
 import type { Posted, WebhookRequest } from '../../src/worker/post-webhook.ts'
+import type { FetchedFeed, FetchFeed } from '../../src/worker/advertisers/fetch-feed.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { createTestDatabase, openTestStore } from './database.ts'
 import { loginUrl } from './logins.ts'
@@ -35,6 +36,9 @@ export const PERIODS_MS = {
   'top up wallets': 10 * SECOND_MS,
   'watch alerts': MINUTE_MS,
   'deliver webhooks': SECOND_MS,
+  'fetch feeds': 10 * SECOND_MS,
+  'add up advertiser days': MINUTE_MS,
+  'forget advertiser days': HOUR_MS,
   audit: MINUTE_MS,
   'usage anomalies': MINUTE_MS,
   'roll up usage': 10 * SECOND_MS,
@@ -93,7 +97,7 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
   const workerStore = openTestStore({ ...logins, applicationName: 'worker test worker' })
   const mails = await startMailServer()
   const domains = takeDomains()
-  const webhooks = takeWebhooks()
+  const servers = { webhooks: takeWebhooks(), feeds: takeFeeds() }
   const lines: Record<string, unknown>[] = []
   const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
   const metrics = createMetrics()
@@ -109,7 +113,9 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
       stripe: undefined,
       mail: { smtpUrl: mails.url, from: 'Parley <parley@example.com>' },
       checkDomain: domains.check,
-      postWebhook: webhooks.post,
+      postWebhook: servers.webhooks.post,
+      fetchFeed: servers.feeds.fetch,
+      openImportStore: () => openTestStore({ url: logins.url, applicationName: 'worker test import' }),
       repeat: schedule,
     })
   const worker = startWorker(repeat)
@@ -122,7 +128,7 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
     jobs,
     pass,
     domains,
-    webhooks,
+    ...servers,
     mailed: mails.mailed,
     startWorker,
     /** What there is to see a millisecond before the job's turn, and after it. */
@@ -177,6 +183,19 @@ function takeWebhooks() {
     return Promise.resolve({ status: 200 })
   }
   return { sent, post }
+}
+
+/** In the place of advertisers' servers. */
+function takeFeeds() {
+  const feeds = {
+    asked: [] as Parameters<FetchFeed>[0][],
+    answer: (): FetchedFeed | Promise<FetchedFeed> => ({ problem: 'nothing is there' }),
+    async fetch(feed: Parameters<FetchFeed>[0]): Promise<FetchedFeed> {
+      feeds.asked.push(feed)
+      return feeds.answer()
+    },
+  }
+  return feeds
 }
 
 /** Takes every mail, but answers those to refused-500@ with 500. */

@@ -25,6 +25,7 @@ export function CarriedRecommendation({ carried }: { carried: Carried }) {
       <p className="flex flex-wrap gap-x-4 gap-y-0.5 text-xs text-muted">
         <span>Labelled “{label}”</span>
         <span className="tabular">Relevance {carried.relevance.toFixed(2)}</span>
+        {carried.hint !== null && <span>Matched by “{carried.hint}”</span>}
         <span>
           <Money nanos={carried.priceNanos} isCoarse /> per click
         </span>

@@ -213,13 +213,18 @@ const LIMITED_BY: Record<Hindrance, string> = {
   pacing: 'pacing',
 }
 
+/** What keeps a campaign from being recommended more often now. */
+export function limitedBy(funds: Funds | undefined): string {
+  const hindrance = funds && hindranceOf(funds, Date.now())
+  return hindrance === undefined ? 'nothing' : LIMITED_BY[hindrance]
+}
+
 function spendingOf(funds: Funds | undefined): Record<string, string> {
   if (!funds) return {}
-  const hindrance = hindranceOf(funds, Date.now())
   return {
     'spent today': formatCredits(funds.spentTodayNanos),
     spent: formatCredits(funds.spentNanos),
-    'limited by': hindrance === undefined ? 'nothing' : LIMITED_BY[hindrance],
+    'limited by': limitedBy(funds),
   }
 }
 

@@ -6,7 +6,7 @@ import { recordPublishedFeed } from '../../actions/offers/feeds.ts'
 import { FEED_FORMATS, FEED_FORMAT_WORDS, type FeedFormat } from '../../recommend/feeds/feed-format.ts'
 import { FeedError } from '../../recommend/feeds/feed-item.ts'
 import { importFeed, type ImportResult, type Progress } from '../../recommend/feeds/import-feed.ts'
-import { nameOf } from '../arguments.ts'
+import { currencyOf, nameOf } from '../arguments.ts'
 import { advertiserOf } from './advertisers.ts'
 import { campaignOf } from './campaigns.ts'
 import { CliError, codeOf } from '../failures.ts'
@@ -30,6 +30,7 @@ export function addOfferImportCommand(offers: Command): void {
     .requiredOption('--campaign <campaign>', 'its name or id: all offers of the feed belong to it')
     .requiredOption('--feed <name>', 'use the same name every time: offers no longer in the feed are removed', nameOf)
     .addOption(new Option('--format <format>', 'default: detected').choices(['auto', ...FEED_FORMATS]).default('auto'))
+    .option('--currency <code>', 'of prices that say none, as in Shopify files', currencyOf)
     .option('--dry-run', 'show what would happen, and change nothing')
     .option('--confirm-removal', 'continue even if more than 30% of the offers would be removed')
     .action(withStore(importOffers, { statementTimeoutMs: STATEMENT_TIMEOUT_MS }))
@@ -40,6 +41,7 @@ interface ImportOptions {
   campaign: string
   feed: string
   format: FeedFormat | 'auto'
+  currency?: string
   dryRun?: boolean
   confirmRemoval?: boolean
 }
@@ -57,7 +59,11 @@ async function importOffers({ db, actor }: Session, file: string, options: Impor
     const result = await importFeed({
       db,
       feed: { advertiserId: advertiser.id, campaignId: campaign.id, name: options.feed },
-      terms: { domain: advertiser.domain, languageOf: foreignLanguageOf },
+      terms: {
+        domain: advertiser.domain,
+        languageOf: foreignLanguageOf,
+        ...(options.currency !== undefined && { currency: options.currency }),
+      },
       bytes: await bytesOf(file),
       ...(options.format !== 'auto' && { format: options.format }),
       isDryRun: options.dryRun ?? false,

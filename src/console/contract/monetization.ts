@@ -88,6 +88,8 @@ export const carried = z.object({
   label: z.string(),
   turn: z.number().int(),
   relevance: z.number(),
+  /** Whom the advertiser says that it is for, where that decided; null: the offer's own words did. */
+  hint: z.string().nullable(),
   /** What a click costs the advertiser. */
   priceNanos: amount,
   state: z.enum(['delivered', 'test']),

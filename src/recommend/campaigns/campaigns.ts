@@ -5,7 +5,7 @@ import { fundsOf } from '../../store/offers/campaign-funds.ts'
 import { readCampaignSnapshot, type CampaignRow } from '../../store/offers/campaign-snapshot.ts'
 import type { Db } from '../../store/database.ts'
 import type { Embedder } from '../embedding/embedder.ts'
-import { createHintBook } from './hint-book.ts'
+import { createHintBook, type NearHint } from './hint-book.ts'
 
 /**
  * Who takes part at this moment, in memory: a campaign that is paused or has spent its budget, an advertiser that is suspended
@@ -18,7 +18,7 @@ export interface Campaigns {
   /** Does its feed still say so? */
   isFresh(feedId: string, nowMs: number): boolean
   /** The nearest hint of every campaign that has one near. */
-  hintsNear(said: Int8Array): Map<string, number>
+  hintsNear(said: Int8Array): Map<string, NearHint>
   /** Is this what the advertiser does not want to stand beside? */
   isUnwanted(campaignId: string, said: Int8Array): boolean
   refresh(): Promise<void>

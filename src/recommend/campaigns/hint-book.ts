@@ -11,11 +11,17 @@ import { embedForAll, vectorOf } from '../embedding/text-embeddings.ts'
 /** For whom campaigns are, and what they do not want to stand beside, in their advertisers' words, as vectors in memory. */
 export interface HintBook {
   /** The nearest hint of every campaign that has one near. */
-  near(said: Int8Array): Map<string, number>
+  near(said: Int8Array): Map<string, NearHint>
   /** Is this what the advertiser does not want to stand beside? */
   isUnwanted(campaignId: string, said: Int8Array): boolean
   /** Reads and embeds what is new. */
   learn(campaigns: readonly CampaignRow[]): Promise<void>
+}
+
+export interface NearHint {
+  /** As the advertiser wrote it. */
+  text: string
+  cosine: number
 }
 
 export interface HintBookOptions {
@@ -26,8 +32,13 @@ export interface HintBookOptions {
 
 interface Hints {
   version: string
-  context: Int8Array[]
+  context: ContextHint[]
   negative: Int8Array[]
+}
+
+interface ContextHint {
+  text: string
+  vector: Int8Array
 }
 
 /** Each match compares all of them: 20,000 take about 6 ms. The newest campaigns go without beyond that. */
@@ -42,7 +53,7 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
   let hints = new Map<string, Hints>()
   let isFull = false
 
-  function roomFor(context: Int8Array[]): Int8Array[] {
+  function roomFor(context: ContextHint[]): ContextHint[] {
     const used = hints.values().reduce((sum, one) => sum + one.context.length, 0)
     if (used + context.length <= HINTS_MAX) return context
     if (!isFull) log.warn({ max: HINTS_MAX }, 'there are more context hints than can be compared: some are left out')
@@ -52,11 +63,11 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
 
   return {
     near(said) {
-      const near = new Map<string, number>()
+      const near = new Map<string, NearHint>()
       for (const [id, { context }] of hints) {
-        for (const hint of context) {
-          const cosine = cosineInt8(said, hint)
-          if (cosine >= HINT_NEAR && cosine > (near.get(id) ?? 0)) near.set(id, cosine)
+        for (const { text, vector } of context) {
+          const cosine = cosineInt8(said, vector)
+          if (cosine >= HINT_NEAR && cosine > (near.get(id)?.cosine ?? 0)) near.set(id, { text, cosine })
         }
       }
       return near
@@ -78,7 +89,8 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
           some.flatMap((one) => [...one.contextHints, ...one.negativeHints]),
         )
         for (const { id, contextHints, negativeHints } of some) {
-          const context = vectors.splice(0, contextHints.length)
+          const learnt = vectors.splice(0, contextHints.length)
+          const context = learnt.map((vector, n) => ({ text: contextHints[n] ?? assert.fail('as many'), vector }))
           const negative = vectors.splice(0, negativeHints.length)
           hints.set(id, { version: current.get(id) ?? '', context: roomFor(context), negative })
         }

@@ -2,7 +2,8 @@ import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { FeedError, FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
-import { fieldNameOf } from '../../rules/offers/field-names.ts'
+import { fieldNameOf, type FeedFields } from '../../rules/offers/field-names.ts'
+import { createShopifyExport, isShopifyExport } from './shopify-products.ts'
 
 /** Without these no row can be accepted, so the header is told of it, and not a million rows. */
 const NEEDED: readonly (readonly string[])[] = [
@@ -25,10 +26,18 @@ export async function* delimitedItems(text: AsyncGenerator<string>, delimiter: s
   // The reader below is told of a failure of the text: that is all this waits for.
   pipeline(Readable.from(text), parser, () => {})
   let header: string[] | undefined
+  let fieldsOf: (row: FeedFields) => FeedFields | undefined = asTheyAre
   try {
     for await (const cells of parser as AsyncIterable<string[]>) {
-      if (header === undefined) header = headerOf(cells)
-      else yield rowOf(header, cells)
+      if (header === undefined) {
+        header = headerOf(cells)
+        if (isShopifyExport(header)) fieldsOf = createShopifyExport()
+        continue
+      }
+      const row = rowOf(header, cells)
+      if ('problem' in row) yield row
+      const fields = 'fields' in row && fieldsOf(row.fields)
+      if (fields) yield itemOf(fields)
     }
   } catch (error) {
     throw error instanceof CsvError ? unreadable(error) : error
@@ -36,9 +45,14 @@ export async function* delimitedItems(text: AsyncGenerator<string>, delimiter: s
   if (header === undefined) throw new FeedError('The file is empty. Nothing was changed.')
 }
 
+function asTheyAre(row: FeedFields): FeedFields {
+  return row
+}
+
 function headerOf(cells: readonly string[]): string[] {
   if (cells.length > FIELDS_MAX) throw new FeedError(`The header line has more than ${FIELDS_MAX} columns.`)
   const names = cells.map(fieldNameOf)
+  if (isShopifyExport(names)) return names
   const missing = NEEDED.filter((choices) => !choices.some((name) => names.includes(name))).map(([first]) => first)
   if (missing.length === 0) return names
   throw new FeedError(

@@ -1,4 +1,5 @@
 import { FeedError } from './feed-item.ts'
+import { ITEM_ARRAYS } from './json-splitter.ts'
 
 export const FEED_FORMATS = ['tsv', 'csv', 'xml', 'jsonl', 'json'] as const
 export type FeedFormat = (typeof FEED_FORMATS)[number]
@@ -32,7 +33,7 @@ export function detectFormat(beginning: string): FeedFormat {
 function isWholeItem(line: string): boolean {
   try {
     const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null && !('@graph' in value) && !('itemListElement' in value)
+    return typeof value === 'object' && value !== null && !Object.keys(value).some((name) => ITEM_ARRAYS.has(name))
   } catch {
     return false
   }

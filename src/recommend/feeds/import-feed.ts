@@ -36,7 +36,8 @@ export const REJECTIONS_KEPT = 100
 
 export interface FeedImport {
   db: Db
-  feed: Omit<Feed, 'id'>
+  /** Without an id: that of its name, made if there is none. */
+  feed: Omit<Feed, 'id'> & { id?: string }
   terms: FeedTerms
   bytes: AsyncIterable<Buffer>
   /** Found out when left out. */
@@ -62,9 +63,7 @@ export interface ImportResult extends PublishResult {
 
 export async function importFeed(options: FeedImport): Promise<ImportResult> {
   const { db, feed: named, isDryRun = false } = options
-  const id = isDryRun
-    ? ((await findFeed(db, named.advertiserId, named.name))?.id ?? uuidv7())
-    : await ensureFeed(db, named)
+  const id = named.id ?? (await idOf(db, named, isDryRun))
   const feed: Feed = { ...named, id }
   // What is gathered is seen by one connection alone, which also holds the lock.
   return db.connection().execute(async (connection) => {
@@ -81,6 +80,11 @@ export async function importFeed(options: FeedImport): Promise<ImportResult> {
       await unlockFeed(connection, id).catch(() => {})
     }
   })
+}
+
+async function idOf(db: Db, named: Omit<Feed, 'id'>, isDryRun: boolean): Promise<string> {
+  if (!isDryRun) return ensureFeed(db, named)
+  return (await findFeed(db, named.advertiserId, named.name))?.id ?? uuidv7()
 }
 
 async function importLocked(connection: Db, feed: Feed, options: FeedImport): Promise<ImportResult> {

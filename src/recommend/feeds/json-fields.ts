@@ -1,6 +1,7 @@
 import type { FeedFields } from '../../rules/offers/field-names.ts'
 import { isRecord } from '../../rules/record.ts'
 import { fieldNameOf } from '../../rules/offers/field-names.ts'
+import { isShopifyProduct, shopifyVariants } from './shopify-products.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -16,6 +17,7 @@ export function* fieldsOfJson(value: unknown): Generator<FeedFields> {
   if (!isRecord(value)) return
   const isSchemaOrg = '@type' in value || '@graph' in value || '@context' in value
   if (isSchemaOrg) yield* productsIn(value, DEPTH_MAX)
+  else if (isShopifyProduct(value)) yield* shopifyVariants(value)
   else yield plainFields(value)
 }
 

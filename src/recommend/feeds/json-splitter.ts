@@ -2,7 +2,13 @@ import { FeedError } from './feed-item.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 
 /** The arrays of a document in which its items are. */
-const ITEM_ARRAYS = new Set(['@graph', 'itemListElement', 'products', 'items', 'offers_list'])
+export const ITEM_ARRAYS: ReadonlySet<string> = new Set([
+  '@graph',
+  'itemListElement',
+  'products',
+  'items',
+  'offers_list',
+])
 
 /** The text of one item, or undefined for one that was too long to be kept. */
 export type ItemText = string | undefined

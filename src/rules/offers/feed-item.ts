@@ -11,6 +11,8 @@ export interface FeedTerms {
   domain: string
   /** Says which language a text is in, or undefined when it cannot tell. */
   languageOf?: (text: string) => string | undefined
+  /** Of prices that say none. */
+  currency?: string
 }
 
 export type ItemVerdict =
@@ -70,7 +72,7 @@ function offerOf(fields: FeedFields, terms: FeedTerms): FeedOffer {
   const categories = categoriesOf(fields)
   const words = wordsOf(fields, categories)
   const link = linkOf(fieldOf(fields, 'link'), terms.domain)
-  const price = priceOf(fields)
+  const price = priceOf(fields, terms)
   const language = languageOf(fields, `${words.title}. ${words.description}`, terms)
   const policy = policyVerdictOf({ ...words, category: categories.join(' > '), ...categoryIdOf(fields) })
   if (policy?.verdict === 'rejected') throw new Unfit(policy.reason)
@@ -159,7 +161,8 @@ function linkOf(text: string, domain: string): string {
   if (text === '') missing('link')
   // Before it is parsed: reading a long name takes time quadratic in its length.
   if (text.length > LINK_CHARS_MAX) throw new Unfit(`link is longer than ${LINK_CHARS_MAX} characters`)
-  const url = URL.parse(text)
+  // A shop's own export may name the page alone.
+  const url = URL.parse(text, /^\/[^/\\]/.test(text) ? `https://${domain}` : undefined)
   if (url?.protocol !== 'https:') throw new Unfit('link must be an https address')
   if (url.username !== '' || url.password !== '' || url.port !== '') {
     throw new Unfit('link must hold no user name, password or port')
@@ -182,11 +185,11 @@ function imageLinkOf(text: string): string | null {
  * A sale without dates is what a buyer pays. One with dates may be over when somebody reads the recommendation, so the
  * regular price counts: better to name too much than too little.
  */
-function priceOf(fields: FeedFields): MerchantPrice {
+function priceOf(fields: FeedFields, terms: FeedTerms): MerchantPrice {
   const regular = fieldOf(fields, 'price')
   const sale = fieldOf(fields, 'salePeriod') === '' ? fieldOf(fields, 'salePrice') : ''
   if (regular === '' && sale === '') missing('price')
-  const currency = fieldOf(fields, 'currency') || undefined
+  const currency = fieldOf(fields, 'currency') || terms.currency
   const [price, reduced] = [
     regular === '' ? undefined : parsePrice(regular, currency),
     sale === '' ? undefined : parsePrice(sale, currency),

@@ -90,6 +90,11 @@ export interface Match {
   /** In the feed's words, "249.00 EUR"; undefined: no price is shown. */
   price: { amount: string; currency: string } | undefined
   relevance: number
+  /**
+   * The hint of the campaign that was nearer than the offer's own words, and so decided that it fits; undefined: they did.
+   * Matchers of the version before do not say it.
+   */
+  hint?: string | undefined
   /** What a click would cost. */
   priceNanos: string
 }

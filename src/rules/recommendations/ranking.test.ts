@@ -26,6 +26,19 @@ test('a hint speaks for the offers of its campaign, but not for one that has not
   assert.equal(stranger?.relevance, 0.05)
 })
 
+test('what decided is the hint only where it is nearer than the offer’s own words, and may speak for it', () => {
+  const ranked = rank([
+    candidateOf('hinted', { cosine: 0.25, hintCosine: 0.7 }),
+    candidateOf('near', { cosine: 0.7, hintCosine: 0.6 }),
+    candidateOf('even', { cosine: 0.5, hintCosine: 0.5 }),
+    candidateOf('stranger', { cosine: 0.05, hintCosine: 0.7 }),
+  ])
+  assert.deepEqual(
+    ranked.filter(({ isByHint }) => isByHint).map(({ candidate }) => candidate.id),
+    ['hinted'],
+  )
+})
+
 test('what is below the asked relevance takes no part, however good its words', () => {
   const ranked = rank([candidateOf('worded', { bm25: 50, cosine: 0.3 }), candidateOf('near', { cosine: 0.5 })])
   assert.deepEqual(idsOf(contenders(ranked, 0.4, own)), ['near'])

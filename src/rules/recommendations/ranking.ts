@@ -17,6 +17,8 @@ export interface Ranked<T extends Candidate = Candidate> {
   candidate: T
   /** What the relevance gate looks at: the better of the offer's own cosine and its campaign's nearest hint. */
   relevance: number
+  /** Was that the hint? */
+  isByHint: boolean
   /** What orders them, 0 to 1. */
   fit: number
 }
@@ -41,10 +43,10 @@ export function rank<T extends Candidate>(candidates: readonly T[]): Ranked<T>[]
   const best = candidates.reduce((most, { bm25 }) => Math.max(most, bm25), 0)
   return candidates
     .map((candidate) => {
-      const isHinted = candidate.cosine >= HINTED_COSINE_MIN
-      const relevance = isHinted ? Math.max(candidate.cosine, candidate.hintCosine) : candidate.cosine
+      const isByHint = candidate.cosine >= HINTED_COSINE_MIN && candidate.hintCosine > candidate.cosine
+      const relevance = isByHint ? candidate.hintCosine : candidate.cosine
       const words = best > 0 ? candidate.bm25 / best : 0
-      return { candidate, relevance, fit: WORDS_SHARE * words + VECTOR_SHARE * relevance }
+      return { candidate, relevance, isByHint, fit: WORDS_SHARE * words + VECTOR_SHARE * relevance }
     })
     .toSorted((a, b) => b.fit - a.fit || (a.candidate.id < b.candidate.id ? -1 : 1))
 }

@@ -141,7 +141,9 @@ export async function publishStaged(connection: Db, options: Publishing): Promis
     const isPublished = !isTooMuch && !options.isDryRun
     if (isPublished) {
       await applyStaged(tx, feed)
-      await sql`update feeds set campaign_id = ${feed.campaignId}, expires_at = now() + ${options.freshForDays} * interval '1 day'
+      // What its server said of another file is forgotten: whoever fetches it writes down what holds for this one.
+      await sql`update feeds set campaign_id = ${feed.campaignId}, expires_at = now() + ${options.freshForDays} * interval '1 day',
+          etag = null, last_modified = null
         where id = ${feed.id}`.execute(tx)
       await endFeedRun(tx, { id: options.runId, state: 'published', reason: null, counts, rejections })
       await options.onPublished?.(tx, counts)

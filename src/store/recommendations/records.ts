@@ -18,6 +18,8 @@ export interface RecommendationRecord {
   turn: number
   priceNanos: bigint
   relevance: number
+  /** The campaign's hint that decided the match; undefined: the offer's own words did. */
+  hint?: string | undefined
   label: string
   /** Digest of the conversation that it is shown in, if the caller named one. */
   conversation: Buffer | undefined
@@ -42,6 +44,7 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
       turn: record.turn,
       price_nanos: record.priceNanos.toString(),
       relevance: record.relevance,
+      hint: record.hint,
       label: record.label,
       conversation: record.conversation?.toString('hex'),
       network_tag: record.networkTag?.toString('hex'),
@@ -51,15 +54,15 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
     with allowed as materialized (
       select n.*, o.link, o.headline
       from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
-        offer_id uuid, turn int, price_nanos int8, relevance real, label text, conversation text, network_tag text)
+        offer_id uuid, turn int, price_nanos int8, relevance real, hint text, label text, conversation text, network_tag text)
         join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
         join offers o on o.id = n.offer_id and o.advertiser_id = a.id
       where ${MAY_BE_ADVERTISED}
         and not exists (select from offer_stops s where s.project_id = n.project_id and s.offer_id = o.id)
     ), written as (
       insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
-        relevance, label, state, link, headline, network_tag)
-      select id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos, relevance, label,
+        relevance, hint, label, state, link, headline, network_tag)
+      select id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos, relevance, hint, label,
         -- Seen by nobody until setRecommendationStates says otherwise.
         'aborted', link, headline, decode(network_tag, 'hex')
       from allowed on conflict (id) do nothing returning id

@@ -15,6 +15,8 @@ export interface RecommendationRow {
   headline: string | null
   turn: number
   relevance: number
+  /** The campaign's hint that decided the match; null: the offer's own words did, or a version before this one wrote it. */
+  hint: string | null
   priceNanos: bigint
   label: string
   state: 'delivered' | 'test'
@@ -46,7 +48,7 @@ export async function findRecommendationsOfCalls(
 }
 
 const RECOMMENDATION_COLUMNS = sql`r.id, r.call_id as "callId", r.advertiser_id as "advertiserId", a.name as advertiser,
-  coalesce(r.headline, o.headline) as headline, r.turn, r.relevance, r.price_nanos as "priceNanos", r.label, r.state,
+  coalesce(r.headline, o.headline) as headline, r.turn, r.relevance, r.hint, r.price_nanos as "priceNanos", r.label, r.state,
   r.created_at as "createdAt"`
 
 /** Newest first. What a reader did not stay for was shown to nobody, so it is not among them. */

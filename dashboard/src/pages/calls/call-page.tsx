@@ -168,6 +168,7 @@ function RecommendationCard({ carried, projectId }: { carried: Carried; projectI
           <span className="tabular">{carried.relevance.toFixed(2)}</span> relevance, reply {carried.turn} of its
           conversation
         </Fact>
+        {carried.hint !== null && <Fact label="Advertiser’s hint">{carried.hint}</Fact>}
         <Fact label="Per click">
           <Money nanos={carried.priceNanos} isCoarse className="text-earn" />
         </Fact>

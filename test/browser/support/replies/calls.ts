@@ -146,6 +146,7 @@ function carried(more: Partial<Carried>): Carried {
     label: 'Ad',
     turn: 4,
     relevance: 0.731,
+    hint: null,
     priceNanos: 184_000_001n,
     state: 'test',
     clicks: [],

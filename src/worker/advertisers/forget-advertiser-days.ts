@@ -1,0 +1,19 @@
+import type { Metrics } from '../../metrics.ts'
+import { HOUR_MS } from '../../rules/durations.ts'
+import { KEPT_MS } from '../../rules/retention.ts'
+import type { Db } from '../../store/database.ts'
+import { expireAdvertiserDays } from '../../store/offers/advertiser-days.ts'
+import { untilNoneIsLeft, type Job } from '../job.ts'
+
+/** Forgets days that advertisers are no longer told of. */
+export function forgetAdvertiserDaysJob({ db, metrics }: { db: Db; metrics: Pick<Metrics, 'rowsErased'> }): Job {
+  return {
+    name: 'forget advertiser days',
+    everyMs: HOUR_MS,
+    run: () =>
+      untilNoneIsLeft(
+        (most) => expireAdvertiserDays(db, KEPT_MS.advertiserDays, most),
+        metrics.rowsErased.labels('advertiser_days'),
+      ),
+  }
+}
