@@ -368,8 +368,8 @@ const STANDING: Mutant[] = [
   {
     bug: 'offers that are remembered of a conversation’s id do not count as seen',
     file: 'src/gateway/recommendations/decision.ts',
-    from: 'seenOffers: [...new Set([...seen.offers, ...(restraint?.offers ?? [])])],',
-    to: 'seenOffers: [...new Set(seen.offers)],',
+    from: ', ...seen.offers, ...(restraint?.offers ?? [])])],',
+    to: ', ...seen.offers])],',
     test: 'test/e2e/recommendations.test.ts',
     title: 'recommendations keep their distance: by the links in the history, and by the conversation’s id',
   },

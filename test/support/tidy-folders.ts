@@ -15,12 +15,12 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
     calls: ['billing', 'catalogue'],
     // A route has prices and figures, and takes some requests and not others.
     upstreams: ['billing', 'calls', 'catalogue'],
-    // Networks that clicks come from are those that callers are counted by, only wider.
-    clicks: ['accounts'],
+    // Networks that clicks come from are those that callers are counted by, only wider. What advertisers tell is refused as calls are.
+    clicks: ['accounts', 'calls'],
     // The gates read what was said.
     recommendations: ['calls'],
     // The public API is described from what checks its requests, and from what its answers are made of.
-    openapi: ['billing', 'calls'],
+    openapi: ['billing', 'calls', 'clicks'],
     // An offer's words must not look like the line that we make of it.
     offers: ['recommendations'],
   },

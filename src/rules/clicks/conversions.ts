@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isUuid } from '../../platform/uuid.ts'
 import { requestErrorOf } from '../calls/request-errors.ts'
 import { MINUTE_MS } from '../durations.ts'
 import { ParleyError } from '../errors.ts'
@@ -22,10 +21,7 @@ const body = z.strictObject({
   value: z.number().min(0).max(VALUE_MAX),
   currency_code: z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR'),
   user_data: z.strictObject({
-    click_id: z
-      .string(CLICK_ID)
-      .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, CLICK_ID)
-      .refine(isUuid, CLICK_ID),
+    click_id: z.string(CLICK_ID).regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, CLICK_ID),
   }),
 })
 
