@@ -51,6 +51,7 @@ import * as walletAlerts from '../../src/store/billing/wallet-alerts.ts'
 import { listLedger, sumChargedSince } from '../../src/store/billing/wallet-ledger.ts'
 import * as wallets from '../../src/store/billing/wallets.ts'
 import { rollUpUsage } from '../../src/worker/roll-up-usage.ts'
+import { firstClickOf } from '../support/clicks.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { loginUrl } from '../support/logins.ts'
 import { refusalOf } from '../support/refused-requests.ts'
@@ -286,13 +287,10 @@ const READS: Record<string, Read> = {
   findRecommendationsOfCalls: (db, its, other) =>
     recommendations.findRecommendationsOfCalls(db, its.projectId, [its.callId, other.callId]),
   listClicks: (db, { projectId }) => clickPages.listClicks(db, projectId, { filters: {}, most: 10 }),
-  findClick: async (db, its, other) => {
-    const rows = await db.selectFrom('clicks').select(['id', 'project_id']).orderBy('id').execute()
-    return both(its, other, async ({ projectId }) => {
-      const id = rows.find((row) => row.project_id === projectId)?.id ?? uuidv7()
-      return clickPages.findClick(db, its.projectId, id)
-    })
-  },
+  findClick: (db, its, other) =>
+    both(its, other, async ({ projectId }) =>
+      clickPages.findClick(db, its.projectId, await firstClickOf(db, projectId)),
+    ),
   findClicksOn: (db, its, other) =>
     clickPages.findClicksOn(db, its.projectId, [its.recommendationId, other.recommendationId]),
   findEarnings: (db, { projectId }) => earnings.findEarnings(db, projectId),

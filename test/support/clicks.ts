@@ -46,3 +46,13 @@ export async function click(
   if (verdict instanceof Error || verdict === undefined) throw verdict ?? new Error('no verdict')
   return verdict
 }
+
+export async function firstClickOf(db: Db, projectId: string): Promise<string> {
+  const { id } = await db
+    .selectFrom('clicks')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .orderBy('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
