@@ -97,7 +97,7 @@ function pathFor(path: string, params: Record<string, string>): string {
 
 function searchFor(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '')
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()
   return search === '' ? '' : `?${search}`
 }
 

@@ -90,7 +90,7 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
         )
         for (const { id, contextHints, negativeHints } of some) {
           const learnt = vectors.splice(0, contextHints.length)
-          const context = learnt.map((vector, n) => ({ text: contextHints[n] ?? assert.fail('as many'), vector }))
+          const context = learnt.map((vector, at) => ({ text: contextHints[at] ?? assert.fail('as many'), vector }))
           const negative = vectors.splice(0, negativeHints.length)
           hints.set(id, { version: current.get(id) ?? '', context: roomFor(context), negative })
         }
