@@ -100,7 +100,7 @@ export async function* rehearse(options: RehearsalOptions): AsyncGenerator<Rehea
       asked.push(heardOf(client, request, batch, signal))
       const [first] = asked
       if (asked.length < REQUESTS_AT_ONCE || !first) continue
-      asked.splice(0, 1)
+      void asked.shift()
       await hear(first)
       yield progress()
     }
