@@ -40,7 +40,7 @@ function labels(role: Role, typed = '', pages = PAGES): string[] {
   )
 }
 
-const ALWAYS = ['Light theme', 'Dark theme', 'Theme of the system', 'Keyboard shortcuts', 'Sign out']
+const ALWAYS = ['Light theme', 'Dark theme', 'System theme', 'Keyboard shortcuts', 'Sign out']
 
 test('everybody is offered the pages, actions and projects that are theirs, and no more', () => {
   const pages = ['Home', 'API keys', 'Wallet', 'Team', 'Audit log', 'Account settings']

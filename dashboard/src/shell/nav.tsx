@@ -24,7 +24,7 @@ export function Nav({ className, onNavigate }: { className?: string; onNavigate?
         const pages = offered.filter(({ nav }) => nav?.group === group)
         if (pages.length === 0) return null
         return (
-          <div key={group} className="mt-5 first:mt-1 lg:short:mt-1.5">
+          <div key={group} className="mt-5 first:mt-1 lg:short:mt-1.5 lg:tight:mt-0.5">
             {heading && <h2 className="mb-1 px-2.5 text-xs font-medium text-faint lg:short:mb-0">{heading}</h2>}
             <ul className="flex flex-col gap-px">
               {pages.map((page) => (

@@ -28,12 +28,12 @@ export function Shell() {
         Skip to content
       </a>
       <aside className="sticky top-0 hidden h-dvh flex-col border-r border-line bg-surface lg:flex">
-        <div className="flex flex-col gap-2 p-3 short:pb-1">
+        <div className="flex flex-col gap-2 p-3 short:pb-1 tight:gap-1 tight:pt-2">
           <ProjectSwitcher />
           <SearchButton onOpen={() => show('palette')} />
         </div>
-        <Nav className="scroll-shadows min-h-0 flex-1 overflow-y-auto px-3 pb-4 short:pb-2" />
-        <div className="border-t border-line p-3 short:py-2">
+        <Nav className="scroll-shadows min-h-0 flex-1 overflow-y-auto px-3 pb-4 short:pb-2 tight:pb-0" />
+        <div className="border-t border-line p-3 short:py-2 tight:py-1">
           <AccountMenu />
         </div>
       </aside>
