@@ -4,7 +4,11 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { conversionKeyFrom } from '../../src/rules/clicks/conversions.ts'
+import { textDigestOf } from '../../src/rules/text-digest.ts'
+import { setConversionKey } from '../../src/store/recommendations/conversions.ts'
 import { ROOT, run } from '../support/commands.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { addModel, addProject, createWorld, type TestProject, type World } from '../support/world.ts'
 
 /** Every example of the guides is run as a reader would: pasted into a shell, or saved and started. */
@@ -41,6 +45,8 @@ const LEFT_OUT: readonly RegExp[] = [
   /^bin\/parley serve$/gm,
 ]
 
+const CONVERSION_KEY = conversionKeyFrom(Buffer.alloc(32, 1))
+
 let world: World
 let folder: string
 before(async () => {
@@ -48,6 +54,8 @@ before(async () => {
   const { store } = world
   for (const id of ['parley-small', 'parley-large']) await addModel(store, { id, provider: 'simulator' })
   await addModel(store, { id: 'parley-embedding', kind: 'embedding', provider: 'simulator' })
+  const { advertiserId } = await addOffer(store.db)
+  await setConversionKey(store.db, advertiserId, textDigestOf(CONVERSION_KEY))
   folder = await mkdtemp(join(tmpdir(), 'parley-guides-'))
   for (const name of ['node_modules', 'bin']) await symlink(join(ROOT, name), join(folder, name))
 })
@@ -104,7 +112,7 @@ for (const page of PAGES) {
     })
     const { publishableKey, secretKey } = project
     const keys = { PARLEY_PUBLISHABLE_KEY: publishableKey, PARLEY_SECRET_KEY: secretKey }
-    const env = { ...world.env, ...keys }
+    const env = { ...world.env, ...keys, PARLEY_CONVERSION_KEY: CONVERSION_KEY }
     const { stdout, stderr, code } = await run('sh', ['-euc', parts.join('\n')], {
       cwd: folder,
       env,
