@@ -156,9 +156,10 @@ for (const key of audited.filter((each) => !FIRST_STEPS.includes(each))) {
     const seen = await entriesNow()
     const answer = await ask(person)
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
-    // Who leaves takes along the invitations that they have sent, each of which has an entry of its own.
+    // Who leaves takes along the invitations that they have sent, and leaves their advertisers: each has an entry of its own.
     const isConsequence = ({ action }: { action: string }) =>
-      action === 'invitation.withdrawn' && !key.includes('/:invitation')
+      (action === 'invitation.withdrawn' && !key.includes('/:invitation')) ||
+      (action === 'advertiser.member_left' && !key.endsWith('/leave'))
     const entries = (await entriesSince(seen)).filter((entry) => !isConsequence(entry))
     assert.equal(entries.length, 1, JSON.stringify(entries))
     assert.equal(entries[0]?.actor_id, userId)

@@ -133,8 +133,9 @@ async function recommend(
 
 test('a project that has set nothing is off, with the values that the table has for new rows', async () => {
   const project = await newProject(owner)
-  const { labels, matcher, obstacle, ...settings } = await read(project)
+  const { labels, matcher, obstacle, library, ...settings } = await read(project)
   assert.deepEqual(settings, { ...DEFAULT_SETTINGS, floorNanos: '0' })
+  assert.equal(library.isPublic, false)
   assert.ok(labels.some(({ label }: { label: string }) => label === settings.label))
   assert.equal(matcher, 'absent')
   assert.equal(obstacle, obstacleToOn({ ...DEFAULT_SETTINGS, isSandbox: false }, proofOf()) ?? null)
@@ -207,7 +208,13 @@ test('what is set is kept as it is meant: each once, spelled as feeds and the DN
     }),
   )
   await must(change(project, { firstTurn: 3 }))
-  const { labels: _labels, matcher: _matcher, obstacle: _obstacle, ...settings } = await read(project)
+  const {
+    labels: _labels,
+    matcher: _matcher,
+    obstacle: _obstacle,
+    library: _library,
+    ...settings
+  } = await read(project)
   assert.deepEqual(settings, {
     mode: 'off',
     label: 'Werbung',
@@ -391,6 +398,7 @@ test('a call and its conversation show what the reply carried, under the reply t
     hint: 'for those who walk for days',
     priceNanos: '250000000',
     state: 'delivered',
+    clicks: [],
   })
   const { body: earlier } = await must(
     owner.send(`GET /api/projects/${project}/calls/${completionIdOf(first, 'chat')}`),

@@ -85,11 +85,13 @@ test('a new login is a member of its own role and of no other, and has no other 
   for (const login of LOGINS) {
     const { rows } = await admin.query(
       `select r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication as has_more,
-         array(select g.rolname::text from pg_roles g where g.oid <> r.oid and pg_has_role(r.oid, g.oid, 'member')) as roles
+         array(select g.rolname::text from pg_roles g where g.oid <> r.oid and pg_has_role(r.oid, g.oid, 'member')
+           order by g.rolname) as roles
        from pg_roles r where r.rolname = $1`,
       [logins[login].name],
     )
-    assert.deepEqual(rows, [{ has_more: false, roles: [`parley_${login}`] }])
+    const roles = login === 'tenant' ? ['parley_advertiser', 'parley_tenant'] : [`parley_${login}`]
+    assert.deepEqual(rows, [{ has_more: false, roles }])
   }
 })
 

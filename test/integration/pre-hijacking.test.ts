@@ -45,13 +45,14 @@ async function resetPassword(email: string, newPassword = OWN_PASSWORD): Promise
 
 /** What would let a stranger stay, or make Parley write to others. One that is missing here fails the test. */
 const NEEDS_CONFIRMED = [
+  'POST /api/me/advertisers',
   'POST /api/me/passkeys',
   'POST /api/me/passkeys/options',
   'POST /api/me/two-factor',
   'POST /api/publishers/:publisher/invitations',
 ]
 
-test('nobody adds a second factor or a passkey, or invites others, before the address is confirmed', async () => {
+test('nobody adds a second factor or a passkey, invites others or advertises before the address is confirmed', async () => {
   const confirmed = Object.entries(contract).filter(([, entry]) => 'confirmed' in entry && entry.confirmed)
   assert.deepEqual(confirmed.map(([key]) => key).toSorted(), NEEDS_CONFIRMED)
   const stranger = await hijack('first@example.com')

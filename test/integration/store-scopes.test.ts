@@ -288,9 +288,7 @@ const READS: Record<string, Read> = {
     recommendations.findRecommendationsOfCalls(db, its.projectId, [its.callId, other.callId]),
   listClicks: (db, { projectId }) => clickPages.listClicks(db, projectId, { filters: {}, most: 10 }),
   findClick: (db, its, other) =>
-    both(its, other, async ({ projectId }) =>
-      clickPages.findClick(db, its.projectId, await firstClickOf(db, projectId)),
-    ),
+    both(its, other, async (of) => clickPages.findClick(db, its.projectId, await firstClickOf(db, of.projectId))),
   findClicksOn: (db, its, other) =>
     clickPages.findClicksOn(db, its.projectId, [its.recommendationId, other.recommendationId]),
   findEarnings: (db, { projectId }) => earnings.findEarnings(db, projectId),

@@ -263,7 +263,15 @@ test('what the calls of a conversation come to is added up, however many roll-up
   }
   const sums = store.db.selectFrom('conversation_sums').selectAll().where('project_id', '=', its.id)
   const tokens = { input_tokens: 222n, output_tokens: 22_000n }
-  const talk = { project_id: its.id, conversation_id: 'talk', calls: 2n, ...tokens, charged_nanos: 125n }
+  const talk = {
+    project_id: its.id,
+    conversation_id: 'talk',
+    calls: 2n,
+    ...tokens,
+    charged_nanos: 125n,
+    clicks: 0,
+    earned_nanos: 0n,
+  }
   assert.deepEqual(await sums.execute(), [talk])
 })
 

@@ -107,12 +107,17 @@ async function seed(): Promise<Record<string, string>> {
   )
   const match = await addOffer(db)
   await fund(db, match.advertiserId, 1_000_000_000n)
+  await sql`insert into advertiser_payments (session_id, advertiser_id, amount_nanos, currency, state, payment_intent, paid_at)
+    values ('cs_2', ${match.advertiserId}, 10000000, 'usd', 'paid', 'pi_2', now())`.execute(db)
+  await sql`insert into payment_returns (id, payment_intent, kind, amount_nanos)
+    values ('re_2', 'pi_2', 'refund', 4000000)`.execute(db)
   await sql`update advertisers set conversion_key_digest = decode(repeat('03', 32), 'hex')`.execute(db)
   const [recommendation = ''] = await show(db, match, project)
   const click = uuidv7()
   await clickOnce(db, recommendation, { id: click })
   const { key } = await db.selectFrom('tenant_key').select('key').executeTakeFirstOrThrow()
   const nowMs = Date.now()
+  const expires = Math.floor(nowMs / 1_000) + 3_600
   return {
     publisher,
     project,
@@ -128,7 +133,8 @@ async function seed(): Promise<Record<string, string>> {
     id: uuidv7(),
     now: new Date(nowMs + 1_000).toISOString(),
     yesterday: new Date(nowMs - 24 * 3_600_000).toISOString(),
-    signed: signed(`${publisher}/${project}/${Math.floor(nowMs / 1_000) + 3_600}`, key),
+    signed: signed(`${publisher}/${project}/${expires}`, key),
+    signedAdvertiser: signed(`advertiser:${match.advertiserId}//${expires}`, key),
   }
 }
 

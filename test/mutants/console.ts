@@ -74,7 +74,7 @@ export const CONSOLE: Mutant[] = [
     from: '  if (entry.confirmed && !user?.emailVerified) throw notConfirmed()\n',
     to: '',
     test: 'test/integration/pre-hijacking.test.ts',
-    title: 'nobody adds a second factor or a passkey, or invites others, before the address is confirmed',
+    title: 'nobody adds a second factor or a passkey, invites others or advertises before the address is confirmed',
   },
   {
     bug: 'a passkey is offered to who has not confirmed the address',
@@ -82,7 +82,7 @@ export const CONSOLE: Mutant[] = [
     from: 'freshProof: true, confirmed: true, reply: creationOptions',
     to: 'freshProof: true, reply: creationOptions',
     test: 'test/integration/pre-hijacking.test.ts',
-    title: 'nobody adds a second factor or a passkey, or invites others, before the address is confirmed',
+    title: 'nobody adds a second factor or a passkey, invites others or advertises before the address is confirmed',
   },
   {
     bug: 'a proof of identity is never too old',

@@ -143,7 +143,7 @@ export const RECOMMEND: Mutant[] = [
   {
     bug: 'the campaign’s first hint is named, whichever was near',
     file: 'src/recommend/campaigns/hint-book.ts',
-    from: 'text: contextHints[n] ??',
+    from: 'text: contextHints[at] ??',
     to: 'text: contextHints[0] ??',
     test: 'test/integration/matcher.test.ts',
     title: "a campaign's hint finds its offers, and a negative hint keeps them away",
@@ -152,7 +152,7 @@ export const RECOMMEND: Mutant[] = [
   {
     bug: 'gateways drop the hint that a matcher names',
     file: 'src/recommend/wire.ts',
-    from: '      hint: z.string().min(1).optional(),\n',
+    from: '    hint: z.string().min(1).optional(),\n',
     to: '',
     test: 'src/recommend/matcher-client.test.ts',
     title:

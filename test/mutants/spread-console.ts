@@ -153,7 +153,7 @@ export const SPREAD_CONSOLE: Mutant[] = [
 `,
     to: '',
     test: 'test/integration/pre-hijacking.test.ts',
-    title: 'nobody adds a second factor or a passkey, or invites others, before the address is confirmed',
+    title: 'nobody adds a second factor or a passkey, invites others or advertises before the address is confirmed',
   },
   {
     bug: 'entries of the audit log no longer say which project they are about',

@@ -326,8 +326,8 @@ export const STORE_SCOPES: Mutant[] = [
   {
     bug: 'sumOutcomes reads what other sites have',
     file: 'src/store/recommendations/reports.ts',
-    from: `where project_id = \${projectId} and hour >= \${from} group by outcome order by calls desc, outcome\`.execute(db)`,
-    to: `where true and hour >= \${from} group by outcome order by calls desc, outcome\`.execute(db)`,
+    from: `where project_id = \${projectId} and hour >= \${from} and hour <`,
+    to: `where true and hour >= \${from} and hour <`,
     test: TEST,
     title: 'sumOutcomes reads nothing of another site',
   },

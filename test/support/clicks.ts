@@ -47,12 +47,9 @@ export async function click(
   return verdict
 }
 
+/** Of a project without clicks: an id that nobody has. */
 export async function firstClickOf(db: Db, projectId: string): Promise<string> {
-  const { id } = await db
-    .selectFrom('clicks')
-    .select('id')
-    .where('project_id', '=', projectId)
-    .orderBy('id')
-    .executeTakeFirstOrThrow()
-  return id
+  const query = db.selectFrom('clicks').select('id').where('project_id', '=', projectId)
+  const first = await query.orderBy('id').executeTakeFirst()
+  return first?.id ?? uuidv7()
 }

@@ -33,10 +33,14 @@ export function AdvertiserHomePage() {
       ) : (
         <div className="flex flex-col gap-4">
           <Figures data={data} base={`/advertisers/${advertiser.id}`} />
-          {data && <FirstSteps data={data} base={`/advertisers/${advertiser.id}`} />}
-          <Card title="Spend by day" description="What paid clicks have cost, by days in UTC.">
-            <Chart data={data && chartOf(data)} />
-          </Card>
+          {data && (
+            <>
+              <FirstSteps data={data} base={`/advertisers/${advertiser.id}`} />
+              <Card title="Spend by day" description="What paid clicks have cost, by days in UTC.">
+                <Chart data={chartOf(data)} />
+              </Card>
+            </>
+          )}
         </div>
       )}
     </>
