@@ -16,6 +16,7 @@ export function AdvertiserSettingsPage() {
   const advertiser = useAdvertiser()
   const params = { advertiser: advertiser.id }
   const members = useApi('GET /api/advertisers/:advertiser/members', { params })
+  const domain = useApi('GET /api/advertisers/:advertiser/domain', { params })
   return (
     <>
       <PageHeader
@@ -26,24 +27,27 @@ export function AdvertiserSettingsPage() {
       <div className="flex flex-col gap-6">
         <CompanyCard />
         <DomainSection />
-        <section>
-          <h2 className="mb-3 text-base font-semibold">Members</h2>
-          <DataTable
-            label="Members"
-            columns={columnsFor(advertiser.may('admin'))}
-            rows={members.data?.items}
-            keyOf={({ id }) => id}
-            error={members.error}
-            onRetry={() => void members.refetch()}
-            skeletonRows={2}
-            note="Admins also pay and manage members, editors also change campaigns, viewers see everything. The operator of this installation adds members."
-            empty={
-              <EmptyState icon={Users} title="No members">
-                The operator of this installation adds members.
-              </EmptyState>
-            }
-          />
-        </section>
+        {/* How tall the domain's part is, is known with it. */}
+        {(domain.data ?? domain.error) && (
+          <section>
+            <h2 className="mb-3 text-base font-semibold">Members</h2>
+            <DataTable
+              label="Members"
+              columns={columnsFor(advertiser.may('admin'))}
+              rows={members.data?.items}
+              keyOf={({ id }) => id}
+              error={members.error}
+              onRetry={() => void members.refetch()}
+              skeletonRows={2}
+              note="Admins also pay and manage members, editors also change campaigns, viewers see everything. The operator of this installation adds members."
+              empty={
+                <EmptyState icon={Users} title="No members">
+                  The operator of this installation adds members.
+                </EmptyState>
+              }
+            />
+          </section>
+        )}
       </div>
     </>
   )

@@ -64,7 +64,8 @@ export function AdvertiserWalletPage() {
         {wallet && !wallet.topUp.isOpen && (
           <Notice>Payments are not set up on this installation. Its operator can add credit to this wallet.</Notice>
         )}
-        <Movements wallet={wallet} error={error} onRetry={() => void refetch()} />
+        {/* How tall everything above is, is known with the wallet. */}
+        {(wallet ?? error) && <Movements wallet={wallet} error={error} onRetry={() => void refetch()} />}
         {wallet && <Days wallet={wallet} />}
       </div>
       {wallet?.topUp.isOpen && mayPay && isTopUpOpen && (

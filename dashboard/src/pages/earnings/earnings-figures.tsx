@@ -9,43 +9,43 @@ import type { Earnings } from './earnings.ts'
 import { netOf } from './net.ts'
 
 /** What the chart's time came to. */
-export function EarningsFigures({ data }: { data: Earnings | undefined }) {
+export function EarningsFigures({ data }: { data: Earnings }) {
   const project = useProject()
-  const span = data && { from: data.from, to: data.to }
-  const net = data && netOf(data)
+  const span = { from: data.from, to: data.to }
+  const net = netOf(data)
   return (
     <FigureList label="Figures" note="Paid clicks are valid ones that were not taken back.">
       <Figure
         label="Earned"
-        value={data && <Money nanos={data.earnedNanos} />}
-        note={data && formatCounted(data.paidClicks, 'paid click')}
-        leadsTo={span && clicksAt(project.id, { verdict: 'valid', ...span })}
+        value={<Money nanos={data.earnedNanos} />}
+        note={formatCounted(data.paidClicks, 'paid click')}
+        leadsTo={clicksAt(project.id, { verdict: 'valid', ...span })}
       />
       <Figure
         label="Cost of tokens"
-        value={data && <Money nanos={data.costNanos} />}
-        leadsTo={span && callsAt(project.id, { ...span, min_cost: LEAST_COST })}
+        value={<Money nanos={data.costNanos} />}
+        leadsTo={callsAt(project.id, { ...span, min_cost: LEAST_COST })}
       />
       <Figure
-        label={net?.label ?? 'Net cost'}
-        value={net && <Money nanos={net.nanos} />}
-        note={net && (net.label === 'Net gain' ? 'earned beyond the cost' : 'cost less what was earned')}
+        label={net.label}
+        value={<Money nanos={net.nanos} />}
+        note={net.label === 'Net gain' ? 'earned beyond the cost' : 'cost less what was earned'}
       />
       <Figure
         label="Shown"
-        value={data && <Count of={data.shown} />}
-        note={data && <Eligible eligible={data.eligible} />}
-        leadsTo={span && callsAt(project.id, { ...span, recommendation: 'served' })}
+        value={<Count of={data.shown} />}
+        note={<Eligible eligible={data.eligible} />}
+        leadsTo={callsAt(project.id, { ...span, recommendation: 'served' })}
       />
       <Figure
         label="Clicks"
-        value={data && <Count of={data.clicks} />}
+        value={<Count of={data.clicks} />}
         note="of every verdict"
-        leadsTo={span && clicksAt(project.id, span)}
+        leadsTo={clicksAt(project.id, span)}
       />
       <Figure
         label="Click-through rate"
-        value={data && (data.shown === 0 ? <Nothing /> : formatShare(data.paidClicks / data.shown))}
+        value={data.shown === 0 ? <Nothing /> : formatShare(data.paidClicks / data.shown)}
         note="paid clicks of those shown"
       />
     </FigureList>

@@ -48,7 +48,8 @@ export function EarningsPage() {
       ) : (
         <div className="flex flex-col gap-4">
           <Balances data={data} />
-          <Details data={data} />
+          {/* How tall these are is known with the data. */}
+          {data && <Details data={data} />}
         </div>
       )}
     </>
@@ -94,48 +95,36 @@ function NextRelease({ next }: { next: Earnings['nextRelease'] }) {
   return <Time iso={next.at} as="moment" />
 }
 
-function Details({ data }: { data: Earnings | undefined }) {
+function Details({ data }: { data: Earnings }) {
   const project = useProject()
   const navigate = useNavigate()
   const pick = (at: string) =>
     void navigate(clicksAt(project.id, { verdict: 'valid', ...momentSpan(at, 'day') }) as never)
-  if (data && isQuiet(data)) return <Quiet />
+  if (isQuiet(data)) return <Quiet />
   return (
     <>
-      <HeroCard
-        title="Earned by day"
-        description={<SharePerClick data={data} />}
-        figures={<EarningsFigures data={data} />}
-      >
-        <Chart isHero data={data && { ...chartOf(data), onPick: pick }} />
+      <HeroCard title="Earned by day" description={sharePerClick(data)} figures={<EarningsFigures data={data} />}>
+        <Chart isHero data={{ ...chartOf(data), onPick: pick }} />
       </HeroCard>
-      {/* How tall these are is known with the data. */}
-      {data && (
-        <>
-          <VerdictsCard earnings={data} />
-          <section aria-labelledby="advertisers">
-            <h2 id="advertisers" className="mt-2 mb-3 text-base font-semibold">
-              Top advertisers
-            </h2>
-            <TopAdvertisers earnings={data} />
-          </section>
-          <section aria-labelledby="categories">
-            <h2 id="categories" className="mt-2 mb-3 text-base font-semibold">
-              Top categories
-            </h2>
-            <TopCategories earnings={data} />
-          </section>
-        </>
-      )}
+      <VerdictsCard earnings={data} />
+      <section aria-labelledby="advertisers">
+        <h2 id="advertisers" className="mt-2 mb-3 text-base font-semibold">
+          Top advertisers
+        </h2>
+        <TopAdvertisers earnings={data} />
+      </section>
+      <section aria-labelledby="categories">
+        <h2 id="categories" className="mt-2 mb-3 text-base font-semibold">
+          Top categories
+        </h2>
+        <TopCategories earnings={data} />
+      </section>
     </>
   )
 }
 
-function SharePerClick({ data }: { data: Earnings | undefined }) {
-  if (data === undefined) return 'Days in UTC.'
-  return data.shareBps === null
-    ? 'Days in UTC.'
-    : `Your share is ${data.shareBps / 100}% of each paid click. Days in UTC.`
+function sharePerClick({ shareBps }: Earnings): string {
+  return shareBps === null ? 'Days in UTC.' : `Your share is ${shareBps / 100}% of each paid click. Days in UTC.`
 }
 
 function Quiet() {
