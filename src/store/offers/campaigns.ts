@@ -57,7 +57,8 @@ export async function listCampaigns(db: Db, advertiserId?: string, campaignId?: 
     ])
     .$if(advertiserId !== undefined, (query) => query.where('c.advertiser_id', '=', advertiserId ?? ''))
     .$if(campaignId !== undefined, (query) => query.where('c.id', '=', campaignId ?? ''))
-    .orderBy(['a.name', 'c.name'])
+    .orderBy('a.name')
+    .orderBy('c.name')
     .limit(1_000)
     .execute()
 }

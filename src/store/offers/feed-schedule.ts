@@ -69,7 +69,8 @@ export async function listFeeds(db: Db, advertiserId?: string) {
     ])
     .select(['f.next_fetch_at', 'f.last_fetch_at', 'f.last_fetch', 'f.last_error', 'f.failures', 'f.expires_at'])
     .$if(advertiserId !== undefined, (query) => query.where('f.advertiser_id', '=', advertiserId ?? ''))
-    .orderBy(['a.name', 'f.name'])
+    .orderBy('a.name')
+    .orderBy('f.name')
     .limit(1_000)
     .execute()
 }

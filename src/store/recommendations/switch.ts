@@ -14,5 +14,5 @@ export async function setRecommendationSwitch(db: Db, isOn: boolean): Promise<vo
 }
 
 export async function listMatchers(db: Db) {
-  return db.selectFrom('matchers').selectAll().orderBy(['host', 'id']).limit(1_000).execute()
+  return db.selectFrom('matchers').selectAll().orderBy('host').orderBy('id').limit(1_000).execute()
 }
