@@ -56,19 +56,19 @@ test('U5 sends nothing and keeps the socket', async () => {
       assert.equal(seen.end, 'stalled')
       assert.equal(seen.status, undefined)
     },
-    { patienceMs: 60 },
+    { patienceMs: 500 },
   )
   await eventually(() => simulator.openCalls() === 0, 'the calls end with their peers')
   assert.equal(ended(), 'cancelled')
 })
 
 test('U6 stalls after the chunks asked for and keeps the socket', async () => {
-  const seen = await streamed(scriptOf('U6', '&after=5'), { patienceMs: 60 })
+  const seen = await streamed(scriptOf('U6', '&after=5'), { patienceMs: 500 })
   assert.equal(seen.end, 'stalled')
   assertCutAfter(seen, 5)
   await eventually(() => ended() === 'cancelled', 'the call ends with its peer')
   assert.equal(simulator.calls.at(-1)?.generatedTokens, 5)
-  const half = await asked(scriptOf('U6'), { patienceMs: 60 })
+  const half = await asked(scriptOf('U6'), { patienceMs: 500 })
   assert.equal(half.end, 'stalled')
   assert.throws(() => JSON.parse(half.text))
 })
@@ -400,7 +400,7 @@ test('U20-badcall refuses what the model wrote, with a status or as an event', a
 })
 
 test('U20-filterfirst tells what filters found, and then nothing for a while', async () => {
-  const silent = await streamed(scriptOf('U20-filterfirst', '&gap=60000'), { patienceMs: 60 })
+  const silent = await streamed(scriptOf('U20-filterfirst', '&gap=60000'), { patienceMs: 500 })
   assert.equal(silent.end, 'stalled')
   assert.deepEqual(
     chunksIn(silent.text).map(({ choices }) => choices),
