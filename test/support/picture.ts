@@ -117,6 +117,7 @@ const RANDOM: [pattern: RegExp, name: string][] = [
   [/\(…[0-9A-Za-z]{4}\)/g, '(…key)'],
   [/(chatcmpl-|req_|cs_test_|rec_)\w+/g, '$1…'],
   [/\/([rw])\/[\w-]{56}/g, '/$1/…'],
+  [/[\w-]{56}(?=\/report\b)/g, '…'],
   [/("(week|month)_started_at":")<day -?\d+ begins>/g, '$1<$2 begins>'],
   [/("(?:ms|\w+_ms|\w+Ms)":)\d+(?:\.\d+)?/g, '$1"ms"'],
 ]
