@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { contract, type RouteKey } from '../../src/console/contract.ts'
+import { lettersOf } from '../support/advertiser-samples.ts'
 import { idsFor, requestOf, SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
 import {
   createConsoleWorld,
@@ -92,7 +93,7 @@ const OWN_ACCOUNT: Record<string, Ask> = {
   'POST /api/me/delete': (person) => person.send('POST /api/me/delete', { body: { confirm: person.email } }),
   'POST /api/me/advertisers': (person) =>
     person.send('POST /api/me/advertisers', {
-      body: { name: `Second ${person.publisherId.slice(-12)}`, legalName: 'Second Ltd', domain: 'second.example.com' },
+      body: { name: `Second ${lettersOf(person.publisherId)}`, legalName: 'Second Ltd', domain: 'second.example.com' },
     }),
   'POST /api/auth/reset-password': async (person) => {
     const browser = openBrowser(world)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
 import { contract } from '../../src/console/contract.ts'
+import { lettersOf } from '../support/advertiser-samples.ts'
 import { idsFor, requestOf, SAMPLES, seedTenant, type TenantIds } from '../support/console-samples.ts'
 import { createConsoleWorld, newPerson, type ConsoleWorld, type Person } from '../support/console.ts'
 import { changesBetween, createPlainer, openCamera } from '../support/picture.ts'
@@ -43,6 +44,7 @@ async function pictureOf(key: string, person: Person, ids: TenantIds): Promise<u
     [person.name, 'my name'],
     [stripe.url, 'stripe'],
     [ids.publisher.slice(-12), 'domain'],
+    [lettersOf(ids.publisher), 'domain'],
     [new URL(world.url).host, 'gateway'],
   ] as const
   const spans = /\/(?:outcomes|catalogue)$/.test(key) ? 'hours' : 'days'

@@ -35,11 +35,16 @@ export const ADVERTISER_SAMPLES = {
   },
 }
 
+/** The end of an id without its digits, which as a name would sometimes look like a telephone number. */
+export function lettersOf(id: string): string {
+  return id.slice(-12).replaceAll(/\d/g, (digit) => 'ghijklmnop'.charAt(Number(digit)))
+}
+
 /** An advertiser of theirs with a campaign and a payment, for which somebody else may act, too. */
 export async function addOwnAdvertiser(db: Db, person: Person, advertiserMember: string) {
   const { body } = await must(
     person.send('POST /api/me/advertisers', {
-      body: { name: `Shop ${person.publisherId.slice(-12)}`, legalName: 'Shop Ltd', domain: 'shop.example.com' },
+      body: { name: `Shop ${lettersOf(person.publisherId)}`, legalName: 'Shop Ltd', domain: 'shop.example.com' },
     }),
   )
   const advertiser = String(body.id)
