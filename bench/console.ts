@@ -10,6 +10,7 @@ import { LOCAL_ADMIN_URL } from '../scripts/postgres.ts'
 import { openStore } from '../src/store/database.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { askForPage, openScale, SCALE_ROUTES, type Scale } from '../test/support/console-scale.ts'
+import { seedRecommendations } from '../test/support/scale-recommendations.ts'
 import { seedBesideCalls } from '../test/support/scale-rows.ts'
 
 const { values } = parseArgs({
@@ -43,15 +44,23 @@ async function makeDatabase(): Promise<void> {
   try {
     if (values.fresh) await admin.query(`drop database if exists ${name} with (force)`)
     const { rowCount } = await admin.query('select from pg_database where datname = $1', [name])
-    if (rowCount === 1) return
+    if (rowCount === 1) {
+      await migrate(url)
+      return
+    }
     await admin.query(`create database ${name} template template0 encoding 'UTF8'`)
   } finally {
     await admin.end()
   }
   await migrate(url)
   const startedMs = performance.now()
-  const { projectIds } = await seedCalls(url, { calls: Number(values.calls), say: (text) => console.log(text) })
+  const { projectIds } = await seedCalls(url, {
+    calls: Number(values.calls),
+    isMonetized: true,
+    say: (text) => console.log(text),
+  })
   await seedBesideCalls(url, String(projectIds[0]), Number(values.calls))
+  await seedRecommendations(url, Number(values.calls))
   console.log(`seeded in ${Math.round((performance.now() - startedMs) / 1_000)} s\n`)
 }
 

@@ -63,7 +63,8 @@ async function measure(conversations: number, offers: number): Promise<void> {
     const startedMs = performance.now()
     const inTransaction: RehearsalOptions['inTransaction'] = (work) => store.db.transaction().execute(work)
     let result: RehearsalResult | undefined
-    for await (const step of rehearse({ client, projectId, inTransaction, signal: NEVER, withinMs: READY_WITHIN_MS })) {
+    const whose = { projectId, publisherId: uuidv7() }
+    for await (const step of rehearse({ client, ...whose, inTransaction, signal: NEVER, withinMs: READY_WITHIN_MS })) {
       if ('result' in step) result = step.result
     }
     const seconds = (performance.now() - startedMs) / 1_000

@@ -1,5 +1,5 @@
 -- Begins a browser session: {id, project_id, key_pair_id, secret_digest, secret_version, secret_last4, end_user_id, models,
--- max_tokens, origins, calls_max, money_nanos, seconds}. Answers when it ends, which is not after its pair does, or why there is
+-- max_tokens, origins, calls_max, money_nanos, seconds, network_tag}. Answers when it ends, which is not after its pair does, or why there is
 -- none: a code of src/rules/errors.ts, or too_many_sessions where the pair has `alive_max` of them.
 -- Its money is a budget of its own, so the wallet must say that there are limits, or the ledger would not look for it. Whoever
 -- takes that word back locks the wallet for update, which waits for the lock that is taken here; holds do not.
@@ -12,7 +12,7 @@ declare a record; pair record; limited boolean;
 begin
   select * into strict a from json_to_record(asked) as a (
     id uuid, project_id uuid, key_pair_id uuid, secret_digest bytea, secret_version int2, secret_last4 text, end_user_id uuid,
-    models text[], max_tokens int, origins text[], calls_max int, money_nanos int8, seconds int);
+    models text[], max_tokens int, origins text[], calls_max int, money_nanos int8, seconds int, network_tag bytea);
   -- What the new rows refer to is locked now, from the top down, as everybody else locks it: later, two could wait for each other.
   perform from publishers u where u.id = (select p.publisher_id from projects p where p.id = a.project_id) for key share;
   perform from projects p where p.id = a.project_id for key share;
@@ -42,9 +42,9 @@ begin
   end if;
   ends_at := least(now() + a.seconds * interval '1 second', pair.expires_at);
   insert into browser_sessions (id, project_id, key_pair_id, secret_digest, secret_version, secret_last4, end_user_id, models,
-      max_tokens, origins, calls_max, expires_at)
+      max_tokens, origins, calls_max, expires_at, network_tag)
     values (a.id, a.project_id, a.key_pair_id, a.secret_digest, a.secret_version, a.secret_last4, a.end_user_id, a.models,
-      a.max_tokens, a.origins, a.calls_max, ends_at);
+      a.max_tokens, a.origins, a.calls_max, ends_at, a.network_tag);
   insert into limits (scope, subject, publisher_id, project_id, total_nanos)
     values ('session', a.id, pair.publisher_id, a.project_id, a.money_nanos);
   insert into limit_counts (scope, subject, project_id) values ('session', a.id, a.project_id);

@@ -28,7 +28,7 @@ begin
   update earnings e set taken_back_nanos = e.taken_back_nanos + k.share_nanos,
       released_nanos = e.released_nanos - case k.state when 'released' then k.share_nanos else 0 end
     where e.project_id = k.project_id;
-  update clicks c set state = 'reversed' where c.id = click;
+  update clicks c set state = 'reversed', reversed_at = now() where c.id = click;
   perform clicks_count(array[click], -1);
   return true;
 end $$;

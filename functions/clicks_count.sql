@@ -3,7 +3,11 @@
 --
 -- Called last, because whoever calls it holds the locks of budgets and wallets already; rows are taken in the order of their
 -- keys, so two batches never wait for each other in a circle.
-create or replace function clicks_count(counted uuid[], by int) returns void language plpgsql as $$
+--
+-- All tables are large, and few of their rows are asked for: by their ids, whatever the planner knows of the tables by now. Clicks
+-- are looked up first and then filtered: of valid ones there are very many, which it may take for few.
+create or replace function clicks_count(counted uuid[], by int) returns void language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   insert into click_days as d (project_id, day, verdict, clicks, share_nanos, taken_back, taken_back_nanos)
     select k.project_id, (time_of_id(k.id) at time zone 'utc')::date, k.verdict, count(*) filter (where by > 0),
@@ -14,24 +18,23 @@ begin
       taken_back_nanos = d.taken_back_nanos + excluded.taken_back_nanos;
 
   insert into recommendation_days as d (project_id, day, advertiser_id, category, shown, clicks, earned_nanos)
+    with found as materialized (select * from clicks k where k.id = any (counted))
     select k.project_id, (time_of_id(k.id) at time zone 'utc')::date, k.advertiser_id,
       coalesce(split_part(o.category, ' > ', 1), ''), 0, by * count(*), by * sum(k.share_nanos)
-    from clicks k left join offers o on o.id = k.offer_id
-    where k.id = any (counted) and k.verdict = 'valid' group by 1, 2, 3, 4 order by 1, 2, 3, 4
+    from found k left join offers o on o.id = k.offer_id
+    where k.verdict = 'valid' group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (project_id, day, advertiser_id, category) do update set clicks = d.clicks + excluded.clicks,
       earned_nanos = d.earned_nanos + excluded.earned_nanos;
 
-  -- Calls and recommendations are many and few are asked for: by their ids, however the planner would count them.
-  perform set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-    set_config('enable_seqscan', 'off', true);
   -- Not of a conversation that was deleted meanwhile: its sums are gone for good.
   insert into conversation_sums as s (project_id, conversation_id, calls, input_tokens, output_tokens, charged_nanos, clicks,
       earned_nanos)
+    with found as materialized (select * from clicks k where k.id = any (counted))
     select c.project_id, c.conversation_id, 0, 0, 0, 0, by * count(*), by * sum(k.share_nanos)
-    from clicks k join recommendations r on r.id = k.recommendation_id
+    from found k join recommendations r on r.id = k.recommendation_id
       join calls c on c.id = r.call_id and c.project_id = k.project_id
       join conversations v on v.project_id = c.project_id and v.id = c.conversation_id and v.deleted_at is null
-    where k.id = any (counted) and k.verdict = 'valid' group by 1, 2 order by 1, 2
+    where k.verdict = 'valid' group by 1, 2 order by 1, 2
     on conflict (project_id, conversation_id) do update set clicks = s.clicks + excluded.clicks,
       earned_nanos = s.earned_nanos + excluded.earned_nanos;
 end $$;

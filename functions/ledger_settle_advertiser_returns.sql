@@ -1,6 +1,7 @@
 -- Brings an advertiser's wallet to where the returns of a payment stand, as ledger_settle_returns does for projects: what a
 -- return took is given back when it was reinstated, and what is missing of the others is taken, never more than is left of
--- that payment. An advertiser's wallet owes nothing: what was spent on clicks by then is the operator's loss.
+-- that payment. Gives back first, so that what another return could not take then is taken now, and not kept by the wallet.
+-- An advertiser's wallet owes nothing: what was spent on clicks by then is the operator's loss, until there is something to take.
 create or replace function ledger_settle_advertiser_returns(payment text, out taken int8, out absorbed int8,
   out given_back int8) language plpgsql security definer set search_path = public, pg_temp as $$
 declare p advertiser_payments; credited uuid; r payment_returns; t record; missing int8; posted int; due int8; back int8 := 0;
@@ -20,20 +21,23 @@ begin
     missing := div(r.amount_nanos::numeric * p.amount_nanos, p.amount_nanos + p.tax_nanos)::int8;
     posted := 0;
     for t in
-      select b.id, b.kind, b.amount_nanos, exists (
-        select from transfers u where u.corrects = b.id and u.kind = 'reversal') as is_undone
-      from transfers b where b.corrects = credited and (starts_with(b.reference, 'stripe:' || r.id || ':')
+      select b.id, b.kind, b.amount_nanos, u.reference as undone_by
+      from transfers b left join transfers u on u.corrects = b.id and u.kind = 'reversal'
+      where b.corrects = credited and (starts_with(b.reference, 'stripe:' || r.id || ':')
         or starts_with(b.reference, 'absorbed:stripe:' || r.id || ':'))
     loop
       posted := posted + 1;
-      if r.reinstated and not t.is_undone then
-        perform ledger_reverse(gen_random_uuid(), t.id, 'reinstated:' || t.id, 'the dispute ended well');
+      if t.undone_by is null
+        and (r.reinstated or (t.kind = 'absorbed' and exists (select from advertiser_wallets w
+          where w.advertiser_id = p.advertiser_id and least(w.balance_nanos, ledger_effect(p.advertiser_id, credited)) > 0))) then
+        perform ledger_reverse(gen_random_uuid(), t.id, 'reinstated:' || t.id,
+          case when r.reinstated then 'the dispute ended well' else 'it can be taken now' end);
         if t.kind = 'absorbed' then
           absorbed := absorbed - t.amount_nanos;
         else
           given_back := given_back + t.amount_nanos;
         end if;
-      elsif not t.is_undone then
+      elsif t.undone_by is distinct from 'reinstated:' || t.id then
         missing := missing - t.amount_nanos;
       end if;
     end loop;

@@ -21,7 +21,7 @@ const STAGES = [
   ],
   // Alone: what it measures is time.
   [['neighbours']],
-  [['chaos -- --seconds 45'], ['mutants -- --sample 20 --jobs 2']],
+  [['chaos -- --seconds 45', 'soak -- --seconds 60'], ['mutants -- --sample 20 --jobs 2']],
 ]
 
 /** Those whose failures are tried once more, alone. With more files than these, nobody learns anything from it. */

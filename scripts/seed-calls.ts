@@ -23,6 +23,8 @@ export interface SeedOptions {
   days?: number
   /** Who the projects belong to; made when absent. */
   publisherId?: string
+  /** Nearly all replies then say that they had a recommendation; whoever wants that writes those down, too. */
+  isMonetized?: boolean
   say?: (text: string) => void
 }
 
@@ -39,7 +41,7 @@ const MODELS: [string, number, number, number][] = [
 ]
 
 export async function seedCalls(url: string, options: SeedOptions): Promise<SeededCalls> {
-  const { calls, days = 60, say = () => undefined } = options
+  const { calls, days = 60, isMonetized = false, say = () => undefined } = options
   const store = openStore({ url, applicationName: 'parley seed', statementTimeoutMs: 900_000, poolMax: LANES + 1 })
   try {
     const { db } = store
@@ -48,7 +50,7 @@ export async function seedCalls(url: string, options: SeedOptions): Promise<Seed
     await makeModels(db)
     const indexes = calls > CHUNK ? await dropIndexes(db) : []
     say(`writing ${calls.toLocaleString('en-US')} calls`)
-    await loadDays(db, calls, days, projectIds)
+    await loadDays(db, { calls, days, isMonetized }, projectIds)
     say('building indexes')
     await buildIndexes(db, indexes)
     await settleWallets(db, projectIds)
@@ -106,7 +108,11 @@ async function makeModels(db: Db): Promise<void> {
 }
 
 /** Each day is written by one connection and in order, as it would be in use. */
-async function loadDays(db: Db, calls: number, days: number, projectIds: string[]): Promise<void> {
+async function loadDays(
+  db: Db,
+  { calls, days, isMonetized }: { calls: number; days: number; isMonetized: boolean },
+  projectIds: string[],
+): Promise<void> {
   const nowMs = Date.now()
   const today = nowMs - (nowMs % DAY_MS)
   const queue = Array.from({ length: days }, (_, n) => n)
@@ -123,7 +129,7 @@ async function loadDays(db: Db, calls: number, days: number, projectIds: string[
         const at = (call: number) => new Date(from + (spanMs * (call - first)) / Math.max(end - first, 1))
         for (let start = first; start < end; start += CHUNK) {
           const stop = Math.min(start + CHUNK, end)
-          await loadCalls(lane, { start, stop, from: at(start), to: at(stop) }, projectIds)
+          await loadCalls(lane, { start, stop, from: at(start), to: at(stop), isMonetized }, projectIds)
         }
       }
       await sql`reset all`.execute(lane)
@@ -136,9 +142,10 @@ interface Chunk {
   stop: number
   from: Date
   to: Date
+  isMonetized: boolean
 }
 
-async function loadCalls(db: Db, { start, stop, from, to }: Chunk, projectIds: string[]): Promise<void> {
+async function loadCalls(db: Db, { start, stop, from, to, isMonetized }: Chunk, projectIds: string[]): Promise<void> {
   const models = MODELS.map(([model]) => model)
   await sql`
     with numbered as (
@@ -183,11 +190,12 @@ async function loadCalls(db: Db, { start, stop, from, to }: Chunk, projectIds: s
       from made
     ), called as (
       insert into calls (id, project_id, key_pair_id, model_id, conversation_id, request_id, streamed, status, outcome,
-        finish_reason, error_code, first_token_ms, duration_ms, attempts, created_at)
+        finish_reason, error_code, recommendation_outcome, first_token_ms, duration_ms, attempts, created_at)
       select id, project_id, key_pair_id, model_id, case when g % 3 = 0 then 'chat-' || n / 60 end,
         ${idOf(sql`began_at`, sql`reverse(hex)`)}::text, streamed, status, outcome,
         case outcome when 'completed' then 'stop' when 'hold_used_up' then 'length' end,
-        case when status >= 500 then 'upstream_failed' end, case when status < 500 and status > 0 then first_token_ms end,
+        case when status >= 500 then 'upstream_failed' end,
+        case when ${isMonetized} and outcome = 'completed' then case h % 1000 when 0 then 'no_match' else 'served' end end, case when status < 500 and status > 0 then first_token_ms end,
         first_token_ms + answer_ms, attempts, began_at
       from made
     ), told as (

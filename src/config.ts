@@ -226,7 +226,7 @@ function networksOf(text: string, context: z.RefinementCtx): string[] {
   for (const network of networks.filter((entry) => !isAddressOrNetwork(entry)))
     context.addIssue(
       isEveryAddress(network)
-        ? `must name your proxies: with ${network} the console would believe everybody`
+        ? `must name your proxies: with ${network} the console would believe everyone`
         : `must be addresses or networks, such as 10.0.0.5,10.8.0.0/16, and "${network}" is neither`,
     )
   return networks

@@ -2,7 +2,9 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encoderDirectoryOf, intakeLimitsOf, type Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
+import { createFetchFeed } from './actions/offers/fetch-feed.ts'
 import { createCheckDomain } from './actions/projects/domain-check/check.ts'
+import type { PublicConnectionOptions } from './actions/public-connection.ts'
 import { createDomainResolver } from './actions/projects/domain-check/resolver.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createOpsServer } from './gateway/ops.ts'
@@ -11,12 +13,12 @@ import type { Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PasswordCost } from './platform/passwords.ts'
 import { createSecrets, type Secrets } from './platform/secrets.ts'
+import { SECOND_MS } from './rules/durations.ts'
 import { healthOf } from './readiness.ts'
 import { matcherTokensOf } from './recommend/wire.ts'
 import type { Db } from './store/database.ts'
 import { migrate, sentenceOfWait } from './store/migrate.ts'
 import { openImportStore, openStores, refuseTooNew, type Stores } from './stores.ts'
-import { createFetchFeed } from './worker/advertisers/fetch-feed.ts'
 import { createPostWebhook } from './worker/post-webhook.ts'
 import { createWorker, type Worker } from './worker/worker.ts'
 
@@ -46,6 +48,8 @@ export interface ServeOptions {
   passwordCost?: PasswordCost
   /** How long a statement waits for a connection to the store. */
   poolWaitMs?: number
+  /** Tests have no other machine than their own, which nobody may otherwise be led to. */
+  publicConnections?: Pick<PublicConnectionOptions, 'isAllowed' | 'ca'>
 }
 
 /** Wires the roles of one process together and starts them. */
@@ -80,7 +84,7 @@ export async function serve(
         metrics,
         secrets,
         checkDomain,
-        ...consoleSettingsOf(config),
+        ...consoleSettingsOf(config, options),
         webRoot: options.webRoot,
         passwordCost: options.passwordCost,
       })
@@ -101,7 +105,7 @@ export async function serve(
         metrics,
         secrets,
         checkDomain,
-        ...workerSettingsOf(config),
+        ...workerSettingsOf(config, options),
       })
     : undefined
   matching?.matcher.start()
@@ -119,8 +123,10 @@ export async function serve(
   }
 }
 
-function consoleSettingsOf(config: Config) {
+function consoleSettingsOf(config: Config, { publicConnections }: ServeOptions) {
+  const resolver = createDomainResolver(config.PARLEY_DNS_SERVERS)
   return {
+    fetchFeed: createFetchFeed({ resolver, ...publicConnections, ...BRIEFLY }),
     secretVersions: config.PARLEY_SECRET.map(({ version }) => version),
     installation: installationOf(config),
     trustedProxies: config.PARLEY_TRUSTED_PROXIES,
@@ -148,11 +154,14 @@ function serverSettingsOf(config: Config) {
   return { trustedProxies: config.PARLEY_TRUSTED_PROXIES, addresses }
 }
 
-function workerSettingsOf(config: Config) {
+/** While somebody waits at a page. */
+const BRIEFLY = { headMs: 10 * SECOND_MS, pieceMs: 5 * SECOND_MS, wholeMs: 20 * SECOND_MS }
+
+function workerSettingsOf(config: Config, { publicConnections }: ServeOptions) {
   const resolver = createDomainResolver(config.PARLEY_DNS_SERVERS)
   return {
     postWebhook: createPostWebhook({ resolver }),
-    fetchFeed: createFetchFeed({ resolver }),
+    fetchFeed: createFetchFeed({ resolver, ...publicConnections }),
     openImportStore: () => openImportStore(config),
     leaseMs: config.PARLEY_LEASE_MS,
     mail: { smtpUrl: config.PARLEY_SMTP_URL, from: config.PARLEY_MAIL_FROM },

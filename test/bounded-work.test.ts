@@ -5,8 +5,10 @@ import { JsonError, parseJson } from '../src/platform/json.ts'
 import { createTokenizer } from '../src/recommend/embedding/tokenizer.ts'
 import { isEnglish } from '../src/recommend/gates/language.ts'
 import { parseChatRequest } from '../src/rules/calls/chat-request.ts'
+import { hintProblemOf } from '../src/rules/offers/campaign-settings.ts'
 import { copyDoubtOf } from '../src/rules/offers/copy-doubts.ts'
 import { copyProblemOf } from '../src/rules/offers/copy-problems.ts'
+import { parsePrice } from '../src/rules/offers/merchant-price.ts'
 import { sensitiveClassOf } from '../src/rules/recommendations/lexicon.ts'
 import { DEFAULT_SETTINGS } from '../src/rules/recommendations/monetization.ts'
 import { answerGate, requestGate } from '../src/rules/recommendations/gates.ts'
@@ -79,6 +81,16 @@ test('a hostile text of any length is judged in little time', () => {
     }
     assertEffort(2_000, judge, piece)
   }
+})
+
+test('nor does one long word beside a letter of another alphabet hold up the others', () => {
+  for (const word of ['a', '\u0430', '\u0430a', 'a1']) {
+    const text = `${word.repeat(200_000)} \u4e2d`
+    assertEffort(200, () => copyProblemOf(text), word)
+    assertEffort(200, () => hintProblemOf(text), word)
+  }
+  for (const around of ['.', ', ', ' .', '1.'])
+    assertEffort(50, () => parsePrice(`x${around.repeat(50_000)}y 1 EUR`), around)
 })
 
 function gateOf(content: string, excludedTopics: string[] = []) {

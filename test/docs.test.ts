@@ -17,6 +17,7 @@ import {
 import { EMBEDDING_FIELDS, ROUTE_FIELDS } from '../src/rules/calls/route-fields.ts'
 import { REFUSAL_EXPLANATIONS } from '../src/rules/refused-requests.ts'
 import { ERRORS, type ParleyError } from '../src/rules/errors.ts'
+import { CAMPAIGNS_MAX, FEEDS_MAX, UPLOAD_BYTES_MAX } from '../src/rules/offers/advertiser-limits.ts'
 import { VERDICT_LABELS } from '../src/rules/clicks/verdict.ts'
 import { pageOf } from './fields/docs.ts'
 import { TABLE } from './fields/table.ts'
@@ -67,6 +68,13 @@ test('docs/clicks.md lists the verdicts with the words that publishers and adver
     rows.map(([verdict, label, explanation]) => [verdict, { label: curly(label), explanation: curly(explanation) }]),
     Object.entries(VERDICT_LABELS),
   )
+})
+
+test('docs/advertisers.md says how much an advertiser may have and send', async () => {
+  const text = await read('docs/advertisers.md')
+  const megabytes = UPLOAD_BYTES_MAX / 1024 ** 2
+  for (const limit of [`${CAMPAIGNS_MAX} campaigns`, `${FEEDS_MAX} feeds`, `up to ${megabytes} MB`])
+    assert.ok(text.includes(limit), limit)
 })
 
 test('docs/fields.md is what the table of `npm run fields` says: write it with `npm run fields -- --docs`', async () => {

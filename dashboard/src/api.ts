@@ -66,7 +66,13 @@ export async function api<K extends Endpoint>(endpoint: K, call: Call<K>, signal
   }
 }
 
-/** The address of a GET endpoint, for what the browser itself loads: downloads and event streams. */
+/** For an endpoint that takes a file as its body. */
+export async function sendFile<K extends Endpoint>(endpoint: K, call: Call<K>, file: Blob): Promise<Reply<K>> {
+  const [method = 'POST'] = endpoint.split(' ')
+  return (await send(method, addressOf(endpoint, call), file)) as Reply<K>
+}
+
+/** The address of an endpoint; of one with GET also for what the browser itself loads: downloads and event streams. */
 export function addressOf<K extends Endpoint>(endpoint: K, call: Call<K>): string {
   const { params, query } = call as { params?: Record<string, string>; query?: object }
   return `${pathFor(endpoint.slice(endpoint.indexOf(' ') + 1), params ?? {})}${searchFor(query ?? {})}`
@@ -78,8 +84,8 @@ export async function send(method: string, address: string, body?: unknown, sign
     response = await fetch(address, {
       method,
       credentials: 'same-origin',
-      headers: body === undefined ? { accept: 'application/json' } : { 'content-type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
+      headers: body === undefined ? { accept: 'application/json' } : { 'content-type': typeOf(body) },
+      body: body === undefined ? null : body instanceof Blob ? body : JSON.stringify(body),
       signal: signal ?? null,
     })
   } catch (error) {
@@ -89,6 +95,10 @@ export async function send(method: string, address: string, body?: unknown, sign
   const answer = await jsonOf(response)
   if (!response.ok) throw errorOf(response, answer)
   return answer
+}
+
+function typeOf(body: unknown): string {
+  return body instanceof Blob ? 'application/octet-stream' : 'application/json'
 }
 
 function pathFor(path: string, params: Record<string, string>): string {

@@ -27,12 +27,12 @@ export function conflict(message: string): ParleyError {
 export function requireRole(held: MemberRole, needed: MemberRole): void {
   if (includesRole(held, needed)) return
   const whom = needed === 'owner' ? 'an owner' : 'an owner or an admin'
-  const message = `This needs the role ${needed}, and you are ${held}. Ask ${whom} of the account.`
+  const message = `This needs the role ${needed}, but you are ${held}. Ask ${whom} of the account.`
   throw new ParleyError('role_too_low', { message })
 }
 
 export function requireAdvertiserRole(held: AdvertiserRole, needed: AdvertiserRole): void {
   if (includesAdvertiserRole(held, needed)) return
-  const message = `This needs the role ${needed}, and you are ${held}. Ask an admin of the advertiser.`
+  const message = `This needs the role ${needed}, but you are ${held}. Ask an admin of the advertiser.`
   throw new ParleyError('role_too_low', { message })
 }

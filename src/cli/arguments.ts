@@ -111,7 +111,7 @@ export function domainOf(text: string): string {
   // A form takes what is pasted from the address bar; whoever types a command means what they type.
   const name = text.includes('/') ? undefined : domainNameOf(text)
   if (name !== undefined) return name
-  throw new InvalidArgumentError('Enter a domain like example.com: one that somebody can own, without a path.')
+  throw new InvalidArgumentError('Enter a domain that someone can own, like example.com, without a path.')
 }
 
 export function upstreamModelOf(text: string): string {

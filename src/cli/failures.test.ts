@@ -21,7 +21,7 @@ test('each way in which the database fails is told apart, with what to do and wi
     [failure('3D000'), /no database "parley" at db\.example:5432/],
     [
       failure('42501', 'permission denied to create role'),
-      /^parley may not do this \(permission denied to create role\)\. .*owns the tables.*Hosted databases\.$/,
+      /^parley has no right to do this \(permission denied to create role\)\. .*owns the tables.*Hosted databases\.$/,
     ],
     [failure('28P01'), /refuses the user or the password/],
     [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), /refuses the user/],
@@ -42,14 +42,14 @@ test('each way in which the database fails is told apart, with what to do and wi
     ],
     [failure('57P01'), /has ended this connection .*: what it had not finished was not changed\. Run it again\.$/],
     [failure('25006'), /^The database at db\.example:5432 is read-only: nothing was changed\. .*DATABASE_URL/],
-    [failure('53300'), /^The database at db\.example:5432 has no connection left: nothing was changed\. /],
+    [failure('53300'), /^The database at db\.example:5432 has no connections left: nothing was changed\. /],
     [
       failure('57P03'),
-      /^The database at db\.example:5432 takes no connections at present \(57P03\): nothing was changed\. /,
+      /^The database at db\.example:5432 takes no connections right now \(57P03\): nothing was changed\. /,
     ],
     [
       Object.assign(failure('55000'), { severity: 'FATAL' }),
-      /^The database at db\.example:5432 takes no connections at present \(55000\): .*allow_connections/,
+      /^The database at db\.example:5432 takes no connections right now \(55000\): .*allow_connections/,
     ],
     [
       new ForeignMigration('0016_owed_and_anomalies.sql'),

@@ -101,7 +101,7 @@ function databaseProblemOf(error: unknown, databaseUrl: string): string | undefi
   }
   if (state === NO_RIGHT && error instanceof Error) {
     const who = decodeURIComponent(url?.username ?? '') || 'This login'
-    return `${who} may not do this (${error.message}). Commands need the login that owns the tables; for roles see docs/operations.md, Hosted databases.`
+    return `${who} has no right to do this (${error.message}). Commands need the login that owns the tables; for roles see docs/operations.md, Hosted databases.`
   }
   // node-postgres reports a missing password by text alone.
   if (REFUSED.has(state) || (error instanceof Error && error.message.startsWith('SASL'))) {
@@ -121,10 +121,10 @@ function databaseProblemOf(error: unknown, databaseUrl: string): string | undefi
 /** It answers, and will not. */
 function unwillingOf(state: string, at: string): string | undefined {
   if (state === READ_ONLY) {
-    return `The database${at} is read-only: nothing was changed. If it is a standby, let DATABASE_URL lead to the server that took over.`
+    return `The database${at} is read-only: nothing was changed. If it is a standby, point DATABASE_URL at the server that took over.`
   }
   if (state === NO_CONNECTION_LEFT) {
-    return `The database${at} has no connection left: nothing was changed. End some, or raise its max_connections, and run it again.`
+    return `The database${at} has no connections left: nothing was changed. Close some, or raise its max_connections, and run it again.`
   }
   if (state === DISK_FULL) return `The disk of the database${at} is full. Make room, then run it again.`
   return undefined
@@ -132,7 +132,7 @@ function unwillingOf(state: string, at: string): string | undefined {
 
 function unreachable(state: string, at: string): string {
   if (LETS_NOBODY_IN.has(state)) {
-    return `The database${at} takes no connections at present (${state}): nothing was changed. It may be starting, a standby, or closed to everyone (allow_connections).`
+    return `The database${at} takes no connections right now (${state}): nothing was changed. It may be starting up, be a standby, or be closed to everyone (allow_connections).`
   }
   return `The database${at} cannot be reached. Check that it runs and that DATABASE_URL is right.`
 }

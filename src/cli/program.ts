@@ -50,7 +50,7 @@ export async function run<Role extends LoginOf>(argv: readonly string[], serving
     // A message may quote what somebody else wrote.
     console.error(
       visibleText(
-        isOurs ? error.message : `Parley has a defect: ${error instanceof Error ? error.message : 'unknown'}.`,
+        isOurs ? error.message : `This is a bug in Parley: ${error instanceof Error ? error.message : 'unknown'}.`,
       ),
     )
     return 1

@@ -32,7 +32,7 @@ export function addCommand(parent: Command, usage: string, summary: string, exam
     .description(summary)
     .option('--json', 'print exactly one JSON document')
     .addHelpText('after', `\nExample:\n  ${example}`)
-  return command.showHelpAfterError(`Run "${pathOf(command)} --help" to see how it is used.`)
+  return command.showHelpAfterError(`Run "${pathOf(command)} --help" for usage.`)
 }
 
 /** One that changes something: who did it is in the audit log, and why, if they say so. */

@@ -11,8 +11,12 @@ import { endUserRoutes } from './calls/end-users.ts'
 import { refusedRequestRoutes } from './calls/refused-requests.ts'
 import { advertiserDomainRoutes } from './offers/advertiser-domain.ts'
 import { advertiserRoutes } from './offers/advertisers.ts'
+import { advertiserReportRoutes } from './offers/advertiser-report.ts'
 import { advertiserWalletRoutes } from './offers/advertiser-wallet.ts'
 import { campaignRoutes } from './offers/campaigns.ts'
+import { feedUploadRoutes } from './offers/feed-uploads.ts'
+import { feedRoutes } from './offers/feeds.ts'
+import { offerRoutes } from './offers/offers.ts'
 import { alertRoutes } from './projects/alerts.ts'
 import { browserSessionRoutes } from './projects/browser-sessions.ts'
 import { domainRoutes } from './projects/domain.ts'
@@ -37,12 +41,23 @@ import { topUpRoutes } from './billing/top-ups.ts'
 import { walletRoutes } from './billing/wallet.ts'
 import type { World } from './world.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    takesFile?: boolean
+  }
+}
+
 /** Everything under /api, in a scope of its own. */
 export function apiRoutes(scope: FastifyInstance, world: World): void {
   scope.addHook('onRequest', (request, reply, done) => {
     // What the API answers is somebody's own; also secrets that are shown once.
     reply.header('cache-control', 'no-store')
     done(isOwnOrigin(request, world.installation.consoleUrl) ? undefined : new ParleyError('origin_refused'))
+  })
+  // Not read here: who sends a file is asked first.
+  scope.addContentTypeParser('application/octet-stream', (request, payload, done) => {
+    if (request.routeOptions.config.takesFile) done(null, payload)
+    else done(new ParleyError('not_json_content'))
   })
   scope.addHook('onResponse', (request, reply, done) => {
     const { url: route = 'other' } = request.routeOptions
@@ -86,8 +101,12 @@ export function apiRoutes(scope: FastifyInstance, world: World): void {
   projectSettingsRoutes(scope, world)
   advertiserRoutes(scope, world)
   advertiserDomainRoutes(scope, world)
+  advertiserReportRoutes(scope, world)
   advertiserWalletRoutes(scope, world)
   campaignRoutes(scope, world)
+  feedRoutes(scope, world)
+  feedUploadRoutes(scope, world)
+  offerRoutes(scope, world)
 }
 
 /**

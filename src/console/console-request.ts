@@ -48,6 +48,7 @@ export interface ConsoleRequest<Key extends RouteKey> {
   params: Record<ParamOf<Key>, string>
   query: OutputOf<Key, 'query'>
   body: OutputOf<Key, 'body'>
+  file: Contract[Key] extends { takesFile: true } ? AsyncIterable<Buffer> : undefined
   user: AccessOf<Key> extends 'anyone' ? undefined : User
   /** The same person, as actions and the audit log name them. */
   actor: AccessOf<Key> extends 'anyone' ? undefined : Person

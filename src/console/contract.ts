@@ -2,8 +2,11 @@ import type { z } from 'zod'
 import { account } from './contract/accounts/account.ts'
 import { auditLog } from './contract/accounts/audit-log.ts'
 import { advertisers } from './contract/offers/advertisers.ts'
+import { advertiserReport } from './contract/offers/advertiser-report.ts'
 import { advertiserWallet } from './contract/offers/advertiser-wallet.ts'
 import { campaigns } from './contract/offers/campaigns.ts'
+import { feeds } from './contract/offers/feeds.ts'
+import { offers } from './contract/offers/offers.ts'
 import { alerts } from './contract/alerts.ts'
 import { browserSessions } from './contract/browser-sessions.ts'
 import { calls } from './contract/calls.ts'
@@ -57,8 +60,11 @@ export const contract = {
   ...rehearsal,
   ...projectSettings,
   ...advertisers,
+  ...advertiserReport,
   ...advertiserWallet,
   ...campaigns,
+  ...feeds,
+  ...offers,
 }
 
 export { rehearsalEvent, type RehearsalEvent } from './contract/rehearsal.ts'

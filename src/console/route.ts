@@ -45,6 +45,7 @@ export function route<Key extends RouteKey>(app: FastifyInstance, world: World, 
     url,
     // A HEAD that nobody listed would be a route beside the contract.
     exposeHeadRoute: false,
+    config: { takesFile: entry.takesFile ?? false },
     handler: async (request, reply) => {
       const { cookie } = request.headers
       const leave = cookie === undefined || entry.network ? undefined : await world.shares.enter(cookie)
@@ -103,6 +104,7 @@ async function admitted(world: World, entry: Entry, { request, facts, user }: As
   if (user && isChange) await throttle(world.db, [{ subject: `changes/${user.id}`, most: CHANGES_PER_MINUTE }])
   const query = checked(entry.query, request.query, 'query')
   const body = checked(entry.body, request.body ?? {}, 'body')
+  const file = entry.takesFile && fileIn(request.body)
   if (entry.freshProof && !(user && isFresh(user.provenAt))) throw new ParleyError('proof_needed')
   const tenant: Tenant | undefined = advertiser
     ? { advertiserId: advertiser.id }
@@ -124,7 +126,7 @@ async function admitted(world: World, entry: Entry, { request, facts, user }: As
   }
   const actor = user && personOf(user, facts)
   const tenants = { publisher, project, advertiser, tenant }
-  return { request: facts, user, actor, params, ...tenants, query, body, inTenant, change }
+  return { request: facts, user, actor, params, ...tenants, query, body, file, inTenant, change }
 }
 
 /**
@@ -249,6 +251,12 @@ function checked(schema: z.ZodType | undefined, value: unknown, part: 'query' | 
   throw wrongFields(
     result.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.') || part, message })),
   )
+}
+
+/** The type that routes of files take is read by none of the others: api.ts. */
+function fileIn(body: unknown): AsyncIterable<Buffer> {
+  if (body instanceof Readable) return body as AsyncIterable<Buffer>
+  throw new ParleyError('invalid_request', { message: 'Send the file itself, as application/octet-stream.' })
 }
 
 const FILE_TYPES = { csv: 'text/csv', json: 'application/json', markdown: 'text/markdown' }

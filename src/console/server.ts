@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { STATUS_CODES } from 'node:http'
+import type { FetchFeed } from '../actions/offers/fetch-feed.ts'
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import { createProxyWarning } from '../platform/proxy-warning.ts'
@@ -45,6 +46,8 @@ export interface ConsoleOptions {
   /** Addresses and networks of the proxies that are believed about who is calling. */
   trustedProxies: readonly string[]
   checkDomain: CheckDomain
+  /** With little patience: somebody waits for it. */
+  fetchFeed: FetchFeed
   /** Where a matcher answers. */
   matcherUrl: string
   /** Without it, nothing can be paid. */
@@ -125,7 +128,7 @@ export function createConsoleServer(options: ConsoleOptions): FastifyInstance {
 }
 
 function worldOf(options: ConsoleOptions): World {
-  const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, stripe } = options
+  const { db, tenants, log, metrics, secrets, secretVersions, installation, checkDomain, fetchFeed, stripe } = options
   const { safetyProof = () => proofOf() } = options
   const asked = { url: options.matcherUrl, token: matcherTokenOf(secrets) }
   const matcher = createMatcherClient({ ...asked, metrics })
@@ -134,7 +137,7 @@ function worldOf(options: ConsoleOptions): World {
   const auth = createAuth({ db, secrets, secretVersions, passwords, consoleUrl: installation.consoleUrl })
   const shares = createShares(metrics)
   const parts = { db, tenants, log, metrics, secrets, passwords, shares, auth, matcher, rehearsals }
-  return { ...parts, installation, checkDomain, stripe, safetyProof }
+  return { ...parts, installation, checkDomain, fetchFeed, stripe, safetyProof }
 }
 
 /** One of a bounded set, for metrics. */

@@ -1,3 +1,4 @@
+import type { FetchFeed } from '../actions/offers/fetch-feed.ts'
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -53,6 +54,8 @@ export interface World {
   shares: Shares
   auth: Auth
   checkDomain: CheckDomain
+  /** With little patience: somebody waits for it. */
+  fetchFeed: FetchFeed
   /** Undefined: nothing can be paid here. */
   stripe: StripeAccount | undefined
   /** The matcher of this host, or wherever the settings say that it is. */

@@ -37,6 +37,8 @@ export interface CallerSession {
   /** Whom its calls are for, whatever they say. Null: nobody. */
   endUserId: string | null
   maxTokens: number | null
+  /** Of the network that asked for it, under the salt of that day. Null: not known. */
+  networkTag: Buffer | null
 }
 
 export function ownerOf({

@@ -143,7 +143,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     db: store.db,
     authenticate,
     keyOwners: createKeyOwners({ db: store.db, authenticate, waitMs: storeWaitMs }),
-    mint: createMint(store.db, secrets),
+    mint: createMint(store.db, secrets, advertising.tagOf),
     catalogue,
     upstreams,
     conversations,
@@ -180,16 +180,17 @@ export function createGateway(options: GatewayOptions): Gateway {
 function advertisingOf(options: GatewayOptions, digestKeys: LoadedDigestKeys, repeat: Repeat) {
   const { secrets, log, metrics, storeWaitMs } = options
   const { db } = options.store
-  const dataCentres = followDataCentres({ directory: options.dataCentreNetworks, log, repeat })
   const networkTags = createNetworkTags(db)
+  const dataCentres = followDataCentres({ directory: options.dataCentreNetworks, log, metrics, repeat })
   const recommendations = createRecommendations({ ...options, db, digestKeys, networkTags, repeat })
-  const clicks = createClicks({ db, networkTags, isDataCentre: dataCentres.has, metrics })
+  const clicks = createClicks({ db, networkTags, isDataCentre: dataCentres.has, log, metrics })
   return {
     recommendations,
-    links: createLinks({ db, secrets, clicks, networkTags, storeWaitMs }),
+    links: createLinks({ db, secrets, clicks, networkTags, isDataCentre: dataCentres.has, storeWaitMs }),
+    tagOf: networkTags.tagOf,
     stop() {
       dataCentres.stop()
-      return Promise.all([recommendations.stop(), clicks.idle()])
+      return Promise.all([recommendations.stop(), clicks.stop()])
     },
   }
 }

@@ -20,7 +20,8 @@ import { declaredBytesOf, keysOf } from './headers.ts'
 import type { Admission } from './intake/admission.ts'
 import { observeRequest } from './observe.ts'
 import { readOptionalJson } from './intake/read-json.ts'
-import { noteAnswer, ourErrorOf, refuse, refuseMalformed } from './response/refuse.ts'
+import { problemPage, sendPage } from './recommendations/pages.ts'
+import { beginRefusal, noteAnswer, ourErrorOf, refuse, refuseMalformed } from './response/refuse.ts'
 import { whenClosed } from './response/when-closed.ts'
 import { serveCall, type ServeOptions } from './serve-call.ts'
 import { answerSession } from './sessions/answer-session.ts'
@@ -139,8 +140,9 @@ function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOpt
   })
   for (const path of SESSION_ENDPOINTS.keys()) app.options(path, answerPreflight(gateway))
   app.get('/openapi.json', answerOpenApi(gateway, options.addresses ?? LOCAL))
-  app.get('/r/:token', (request, reply) => gateway.links.offer(request, reply))
-  app.get('/w/:token', (request, reply) => gateway.links.why(request, reply))
+  const forReaders = { errorHandler: refuseReader }
+  app.get('/r/:token', forReaders, (request, reply) => gateway.links.offer(request, reply))
+  app.get('/w/:token', forReaders, (request, reply) => gateway.links.why(request, reply))
   // Apart, because these read a short body of their own: they come from nobody who has key pairs.
   app.register((scope, _options, done) => {
     scope.removeContentTypeParser('application/json')
@@ -154,17 +156,25 @@ function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOpt
   })
   // Apart, because only there a form may be sent.
   app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'string', bodyLimit: FORM_BYTES_MAX },
       (_, text, read) => read(null, text),
     )
-    scope.post('/w/:token/report', (request, reply) => {
+    scope.post('/w/:token/report', forReaders, (request, reply) => {
       gateway.intake.greet(request.ip) // 429
       return gateway.links.report(request, reply)
     })
     done()
   })
+}
+
+/** A reader is no program: what is wrong is told on a page. */
+function refuseReader(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const refusal = ourErrorOf(error)
+  beginRefusal(refusal, request, reply)
+  return sendPage(reply, refusal.status, problemPage(refusal.status))
 }
 
 /** Steps 2 to 3a: the keys, the account and the domain, and whether there is room for it. Nothing of the body is read before. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobs, type Repeat, type Repeated } from '../platform/every.ts'
-import { createFairQueue, QueueFull } from '../platform/fair-queue.ts'
+import { createFairQueue, QueueFull, type FairQueue } from '../platform/fair-queue.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
 import { EmbedderUnavailable, type Embedder } from '../recommend/embedding/embedder.ts'
@@ -11,6 +11,9 @@ import { readHeads } from '../recommend/gates/heads.ts'
 import { judge, match, type MatchWorld } from '../recommend/match.ts'
 import { proofOf, type Proof } from '../recommend/gates/proof.ts'
 import { rememberVectors } from '../recommend/embedding/remembered-vectors.ts'
+import type { OfferIndex } from '../recommend/offer-index/offer-index.ts'
+import { createHintPreviews, type HintPreviews } from '../recommend/preview-hints.ts'
+import type { HintPreview, HintPreviewRequest } from '../rules/offers/hint-preview.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/recommendations/matchers.ts'
@@ -30,6 +33,8 @@ export interface Matcher {
   /** Rejects with `QueueFull` when too many wait, or too many of the project; everything else that can go wrong is an outcome. */
   judge(request: JudgeRequest): Promise<JudgeReply>
   match(request: MatchRequest): Promise<MatchReply>
+  /** What hints would bring. Undefined: nothing can be judged now. Rejects with `QueueFull`, too. */
+  previewHints(request: HintPreviewRequest): Promise<HintPreview | undefined>
   /** Some conversations of a rehearsal. Undefined: nothing can be matched now. Rejects with `RehearsalBusy`. */
   rehearse(request: RehearsalRequest, signal: AbortSignal): Promise<RehearsalReply | undefined>
   endRehearsal(rehearsal: Pick<RehearsalRequest, 'id' | 'projectId'>): void
@@ -60,6 +65,7 @@ interface Parts {
   gates: Gates
   upkeep: Upkeep
   rehearsals: Rehearsals
+  hintPreviews: HintPreviews
 }
 
 const BEAT_EVERY_MS = 5_000
@@ -68,6 +74,8 @@ const RUNNING_MAX = 4
 /** Of one project: the others' are searched beside it, also while it floods every gateway of the host. */
 const RUNNING_EACH_MAX = 2
 const PLACES = { runningMax: RUNNING_MAX, runningEachMax: RUNNING_EACH_MAX, waitingMax: 64 }
+/** No project has this id. */
+const HINT_PREVIEWS = 'hint previews'
 const STOP_WITHIN_MS = 5_000
 
 export function createMatcher(options: MatcherOptions): Matcher {
@@ -104,7 +112,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
     const inLine = queue.run(projectId, deadlineMs, async (isLate) => {
       const index = parts?.upkeep.index
       if (!parts || !index) return { outcome: 'unavailable' as const }
-      return work({ gates: parts.gates, campaigns: parts.upkeep.campaigns, index, now: Date.now }, isLate)
+      return work(worldOf(parts, index), isLate)
     })
     return countDeclined(options, inLine)
   }
@@ -126,6 +134,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
       metrics.matches.inc({ outcome: reply.outcome })
       return reply
     },
+    previewHints: (request) => previewInLine(queue, request, () => parts?.hintPreviews),
     rehearse: (request, signal) => rehearseWith(parts, request, AbortSignal.any([signal, stopping.signal])),
     endRehearsal: (rehearsal) => parts?.rehearsals.end(rehearsal),
     async stop() {
@@ -138,6 +147,20 @@ export function createMatcher(options: MatcherOptions): Matcher {
       await removeMatcher(db, id).catch(() => {})
     },
   }
+}
+
+function worldOf({ gates, upkeep: { campaigns, chances } }: Parts, index: OfferIndex): MatchWorld {
+  return { gates, campaigns, chances, index, now: Date.now }
+}
+
+/** In line with live replies, where all advertisers together have no more room than one project. */
+async function previewInLine(
+  queue: FairQueue,
+  request: HintPreviewRequest,
+  previews: () => HintPreviews | undefined,
+): Promise<HintPreview | undefined> {
+  const reply = await queue.run(HINT_PREVIEWS, request.deadlineMs, async () => previews()?.preview(request))
+  return reply === 'late' ? undefined : reply
 }
 
 async function rehearseWith(
@@ -208,7 +231,8 @@ async function openParts(options: OpeningOptions, signal: AbortSignal, onReady: 
   const openInBackground = () =>
     openEmbedder?.(encoderDirectory) ?? openEmbedderThread(encoderDirectory, undefined, { isBackground: true })
   const rehearsals = createRehearsals({ openEmbedder: openInBackground, heads })
-  return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }), rehearsals }
+  const hintPreviews = createHintPreviews({ gates, embedder })
+  return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }), rehearsals, hintPreviews }
 }
 
 /** What became of it: a full line is counted, and refused by the server. */

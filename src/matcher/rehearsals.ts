@@ -5,10 +5,15 @@ import { rememberVectors } from '../recommend/embedding/remembered-vectors.ts'
 import { createGates } from '../recommend/gates/gates.ts'
 import type { Heads } from '../recommend/gates/heads.ts'
 import type { MatchWorld } from '../recommend/match.ts'
-import { sensitiveClassOf } from '../rules/recommendations/lexicon.ts'
+import { hasCrisisWords, sensitiveClassOf } from '../rules/recommendations/lexicon.ts'
 import { rehearseConversation, type RehearsalWorld } from '../recommend/rehearse-conversation.ts'
 import type { RehearsalReply, RehearsalRequest } from '../recommend/rehearsal-wire.ts'
-import type { BusyReason, Verdict } from '../rules/recommendations/rehearsal.ts'
+import type {
+  BusyReason,
+  RehearsalSettings,
+  RehearsedConversation,
+  Verdict,
+} from '../rules/recommendations/rehearsal.ts'
 
 /**
  * Rehearsals beside live replies. They have encoders of their own, in threads that run when nobody else wants the
@@ -115,12 +120,12 @@ async function open({ openEmbedder, heads }: RehearsalsOptions): Promise<Opened>
 }
 
 /** What each reply answered: most of them are decided by that alone. */
-async function embedAhead(embedder: Embedder, { conversations }: RehearsalRequest, signal: AbortSignal): Promise<void> {
-  const asked = conversations.flatMap(({ turns, replies }) =>
-    replies.filter(({ gate }) => gate === null).map(({ before }) => turns[before - 1]?.text ?? ''),
-  )
-  // What is sensitive by its words is not embedded at all.
-  const texts = asked.filter((text) => sensitiveClassOf(text) === undefined)
+async function embedAhead(
+  embedder: Embedder,
+  { conversations, settings }: RehearsalRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const texts = [...new Set(conversations.flatMap((conversation) => textsToEmbed(conversation, settings)))]
   // Of about the same length, so that little of a run is padding.
   texts.sort((a, b) => a.length - b.length)
   const starts = Array.from({ length: Math.ceil(texts.length / TOGETHER) }, (_, n) => n * TOGETHER).values()
@@ -128,6 +133,17 @@ async function embedAhead(embedder: Embedder, { conversations }: RehearsalReques
     for (const start of starts) if (!signal.aborted) await embedder.embed(texts.slice(start, start + TOGETHER))
   }
   await Promise.all(Array.from({ length: EMBEDDERS }, work))
+}
+
+/** Not of replies that something else decides for certain: a gate, the first turn that may have one, or a sensitive word before. */
+function textsToEmbed({ turns, replies }: RehearsedConversation, { firstTurn }: RehearsalSettings): string[] {
+  const sensitive = turns.findIndex(({ role, text }) =>
+    role === 'user' ? sensitiveClassOf(text) !== undefined : hasCrisisWords(text),
+  )
+  const end = sensitive === -1 ? turns.length : sensitive
+  return replies
+    .filter(({ gate, turn, before }) => gate === null && turn >= firstTurn && before <= end)
+    .map(({ before }) => turns[before - 1]?.text ?? '')
 }
 
 async function rehearse(
@@ -150,11 +166,12 @@ async function rehearse(
 
 interface Place {
   id: string
+  publisherId: string | undefined
   requests: number
   silent?: NodeJS.Timeout
 }
 
-/** One for each project, and few in all. A rehearsal keeps its place between its requests. */
+/** One for each project and each publisher, and few in all. A rehearsal keeps its place between its requests. */
 function createPlaces(silentMs: number) {
   const places = new Map<string, Place>()
 
@@ -168,11 +185,13 @@ function createPlaces(silentMs: number) {
   return {
     end,
     /** Returns how to leave: for good, or until the next request. */
-    enter({ id, projectId }: RehearsalRequest): (isGone: boolean) => void {
+    enter({ id, projectId, publisherId }: RehearsalRequest): (isGone: boolean) => void {
       const taken = places.get(projectId)
       if (taken && taken.id !== id) throw new RehearsalBusy('project_busy')
-      if (!taken && places.size >= REHEARSALS_MAX) throw new RehearsalBusy('matcher_busy')
-      const place = taken ?? { id, requests: 0 }
+      const isTheirs = (other: Place) => publisherId !== undefined && other.publisherId === publisherId
+      if (!taken && (places.size >= REHEARSALS_MAX || places.values().some(isTheirs)))
+        throw new RehearsalBusy('matcher_busy')
+      const place = taken ?? { id, publisherId, requests: 0 }
       places.set(projectId, place)
       clearTimeout(place.silent)
       place.requests += 1

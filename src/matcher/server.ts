@@ -4,7 +4,12 @@ import type { z } from 'zod'
 import { QueueFull } from '../platform/fair-queue.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import { rehearsalEndSchema, rehearsalRequestSchema } from '../recommend/rehearsal-wire.ts'
-import { judgeRequestSchema, matchRequestSchema, REQUEST_BYTES_MAX } from '../recommend/wire.ts'
+import {
+  hintPreviewRequestSchema,
+  judgeRequestSchema,
+  matchRequestSchema,
+  REQUEST_BYTES_MAX,
+} from '../recommend/wire.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { Matcher } from './matcher.ts'
 import { RehearsalBusy } from './rehearsals.ts'
@@ -49,6 +54,11 @@ export function createMatcherServer({ matcher, tokens, log }: MatcherServerOptio
 
   answer('/judge', judgeRequestSchema, (body) => matcher.judge(body))
   answer('/match', matchRequestSchema, (body) => matcher.match(body))
+  app.post('/preview-hints', async (request, reply) => {
+    const body = hintPreviewRequestSchema.safeParse(request.body)
+    if (!body.success) return reply.code(400).send({ error: 'invalid' })
+    return (await matcher.previewHints(body.data)) ?? reply.code(503).send({ error: 'unavailable' })
+  })
   app.post('/rehearse', async (request, reply) => {
     const body = rehearsalRequestSchema.safeParse(request.body)
     if (!body.success) return reply.code(400).send({ error: 'invalid' })

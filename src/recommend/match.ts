@@ -12,6 +12,7 @@ import {
 } from '../rules/recommendations/ranking.ts'
 import { cosineInt8, toInt8 } from '../rules/recommendations/vectors.ts'
 import type { Campaigns } from './campaigns/campaigns.ts'
+import type { ChanceCounter } from './campaigns/chance-counter.ts'
 import type { NearHint } from './campaigns/hint-book.ts'
 import type { Gates } from './gates/gates.ts'
 import { isEnglish } from './gates/language.ts'
@@ -22,7 +23,15 @@ export interface MatchWorld {
   gates: Gates
   index: OfferIndex
   campaigns: Campaigns
+  /** Absent where nothing is decided for readers. */
+  chances?: Pick<ChanceCounter, 'note'>
   now(): number
+}
+
+/** What judging alone needs. */
+interface JudgeWorld {
+  gates: Pick<Gates, 'judge'>
+  campaigns: Pick<Campaigns, 'isOn'>
 }
 
 interface Offer extends FoundOffer, Candidate {
@@ -42,7 +51,7 @@ const HINTED_OFFERS = 60
  * May this conversation have a recommendation at all? Asked beside the answer, so that whatever is in doubt about people is
  * settled before anything is searched; it is remembered, and asked again with the answer costs next to nothing.
  */
-export async function judge(world: MatchWorld, { turns }: Pick<JudgeRequest, 'turns'>): Promise<JudgeReply> {
+export async function judge(world: JudgeWorld, { turns }: Pick<JudgeRequest, 'turns'>): Promise<JudgeReply> {
   const said = userTextsIn(turns)
   if (!world.campaigns.isOn) return { outcome: 'unavailable' }
   if (said.reduce((sum, text) => sum + text.length, 0) > SAID_CHARS_MAX) return { outcome: 'too_long' }
@@ -70,22 +79,32 @@ export async function match(world: MatchWorld, request: MatchRequest, isLate: ()
   if (isLate()) return { outcome: 'deadline' }
 
   const found = await findEligible(world, request, { words, vector }, finding)
-  if (found.length === 0) return { outcome: 'no_match' }
-
   const relevanceMin = Math.max(request.minRelevance, RELEVANCE_MIN)
   const answerVector = toInt8(answer)
   // An advertiser's hint speaks for offers whose own words are about something else.
   const related = found.filter(
     (offer) => offer.hintCosine >= relevanceMin || cosineInt8(answerVector, offer.vector) >= ANSWER_COSINE_MIN,
   )
-  const bidders = contenders(rank(related), relevanceMin, (id) => liveOf(world, id)?.advertiserId)
+  const ranked = rank(related)
+  const bidders = contenders(ranked, relevanceMin, (id) => liveOf(world, id)?.advertiserId)
     .map((one) => bidderOf(world, one))
     .filter((bidder) => bidder !== undefined)
-  if (bidders.length === 0) return { outcome: 'below_relevance' }
-
   const sale = auction(bidders, BigInt(request.floorNanos))
+  if (!request.isTest) {
+    world.chances?.note({
+      fitted: campaignsOf(ranked.filter(({ relevance }) => relevance >= relevanceMin)),
+      contended: bidders.map(({ campaign }) => campaign.id),
+      won: sale?.winner.campaign.id,
+    })
+  }
+  if (found.length === 0) return { outcome: 'no_match' }
+  if (bidders.length === 0) return { outcome: 'below_relevance' }
   if (sale === undefined) return { outcome: 'below_floor' }
   return { outcome: 'matched', match: matchOf(sale.winner, sale.priceNanos) }
+}
+
+function campaignsOf(ranked: readonly Ranked[]): Set<string> {
+  return new Set(ranked.map(({ candidate }) => candidate.campaignId))
 }
 
 function userTextsIn(turns: JudgeRequest['turns']): string[] {

@@ -1,7 +1,8 @@
 import { Pool } from 'undici'
 import type { Metrics } from '../metrics.ts'
+import type { HintPreview, HintPreviewRequest } from '../rules/offers/hint-preview.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
-import { judgeReplySchema, matchReplySchema, REPLY_BYTES_MAX } from './wire.ts'
+import { hintPreviewSchema, judgeReplySchema, matchReplySchema, REPLY_BYTES_MAX } from './wire.ts'
 
 /**
  * Asks the matcher of this host. Nothing here ever rejects: a recommendation is worth less than the reply that it would
@@ -10,6 +11,8 @@ import { judgeReplySchema, matchReplySchema, REPLY_BYTES_MAX } from './wire.ts'
 export interface MatcherClient {
   judge(request: JudgeRequest, signal: AbortSignal): Promise<JudgeReply>
   match(request: MatchRequest, signal: AbortSignal): Promise<MatchReply>
+  /** Undefined: no matcher can tell now. */
+  previewHints(request: HintPreviewRequest, signal: AbortSignal): Promise<HintPreview | undefined>
   close(): Promise<void>
 }
 
@@ -50,7 +53,7 @@ export function createMatcherClient({ url, token, metrics }: MatcherClientOption
 
   async function ask<Reply>(
     path: string,
-    request: JudgeRequest,
+    request: Pick<JudgeRequest, 'projectId' | 'deadlineMs'>,
     schema: { safeParse(value: unknown): { success: true; data: Reply } | { success: false } },
     hungUp: AbortSignal,
   ): Promise<Heard<Reply>> {
@@ -93,8 +96,13 @@ export function createMatcherClient({ url, token, metrics }: MatcherClientOption
       metrics.matcherReplies.inc({ outcome: reply.outcome })
       return reply
     },
+    previewHints: async (request, signal) => replyIn(await ask('/preview-hints', request, hintPreviewSchema, signal)),
     close: () => pool.destroy(),
   }
+}
+
+function replyIn<Reply>(heard: Heard<Reply>): Reply | undefined {
+  return 'reply' in heard ? heard.reply : undefined
 }
 
 /** Places at the matcher. A project takes no more of them than are left, so that there is always one for another. */

@@ -17,6 +17,8 @@ export interface RehearsalRequest {
   /** One rehearsal has the same in all of its requests. */
   id: string
   projectId: string
+  /** Whose project it is: with many projects one still has one place. Consoles of the version before do not say it. */
+  publisherId?: string | undefined
   settings: RehearsalSettings
   conversations: readonly RehearsedConversation[]
 }
@@ -31,6 +33,7 @@ const turnNumber = z.number().int().min(1).max(1_000_000)
 export const rehearsalRequestSchema: z.ZodType<RehearsalRequest> = z.object({
   id: uuid,
   projectId: uuid,
+  publisherId: uuid.optional(),
   settings: z.object({
     ...limitSchemas,
     firstTurn: turnNumber,

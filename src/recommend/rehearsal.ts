@@ -48,6 +48,7 @@ const TEXT_MAX = 1_200
 export interface RehearsalOptions {
   client: RehearsalClient
   projectId: string
+  publisherId: string
   /** A transaction of whoever asks: each page is read in one of its own. */
   inTransaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
   signal: AbortSignal
@@ -72,7 +73,7 @@ export interface RehearsalResult extends Omit<RehearsalFigures, 'offers' | 'pric
 export type RehearsalStep = { progress: RehearsalProgress } | { result: RehearsalResult }
 
 export async function* rehearse(options: RehearsalOptions): AsyncGenerator<RehearsalStep> {
-  const { client, projectId, inTransaction, withinMs = WITHIN_MS } = options
+  const { client, projectId, publisherId, inTransaction, withinMs = WITHIN_MS } = options
   const over = new AbortController()
   const signal = AbortSignal.any([options.signal, over.signal])
   const id = uuidv7()
@@ -96,7 +97,8 @@ export async function* rehearse(options: RehearsalOptions): AsyncGenerator<Rehea
       for (const [n, conversation] of batch.entries()) addTo(sums, conversation, verdicts[n] ?? [])
     }
     for await (const batch of batchesOf({ projectId, inTransaction, since, settings, signal }, isLate)) {
-      const request = { id, projectId, settings: settingsOfRehearsal(settings), conversations: batch.map(partOf) }
+      const asks = { id, projectId, publisherId, settings: settingsOfRehearsal(settings) }
+      const request = { ...asks, conversations: batch.map(partOf) }
       asked.push(heardOf(client, request, batch, signal))
       const [first] = asked
       if (asked.length < REQUESTS_AT_ONCE || !first) continue

@@ -3,6 +3,8 @@ import type { Secrets } from '../platform/secrets.ts'
 import { isUuid } from '../platform/uuid.ts'
 import { MINUTE_MS } from '../rules/durations.ts'
 import { MESSAGES_MAX } from '../rules/limits.ts'
+import { HINT_CHARS_MAX, HINTS_MAX } from '../rules/offers/campaign-settings.ts'
+import { SAMPLE_OUTCOMES, type HintPreview, type HintPreviewRequest } from '../rules/offers/hint-preview.ts'
 import {
   RECOMMENDATION_OUTCOMES,
   type JudgeReply,
@@ -44,6 +46,7 @@ export const matchRequestSchema: z.ZodType<MatchRequest> = judgeRequest.extend({
   answer: z.string(),
   ...limitSchemas,
   seenOffers: z.array(z.string()).max(200),
+  isTest: z.boolean().optional(),
 })
 
 const matched = z.object({
@@ -76,6 +79,27 @@ export const verdictSchema = z.discriminatedUnion('outcome', [
 
 export const judgeReplySchema: z.ZodType<JudgeReply> = z.object({
   outcome: z.enum(['open', ...RECOMMENDATION_OUTCOMES]).exclude(['served', 'test']),
+})
+
+/** A hint is cut to its length only when it is cleaned. */
+const hints = z.array(z.string().max(4 * HINT_CHARS_MAX)).max(HINTS_MAX)
+export const hintPreviewRequestSchema: z.ZodType<HintPreviewRequest> = z.object({
+  hints,
+  negativeHints: hints,
+  deadlineMs,
+})
+
+export const hintPreviewSchema: z.ZodType<HintPreview> = z.object({
+  samples: z.array(
+    z.object({
+      said: z.string(),
+      answer: z.string(),
+      outcome: z.enum(SAMPLE_OUTCOMES),
+      hint: z.string().nullable(),
+      nearness: z.number().nullable(),
+    }),
+  ),
+  nearEnough: z.number(),
 })
 
 /** What a gateway shows a matcher: both have the installation's secret. */

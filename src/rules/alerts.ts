@@ -24,32 +24,32 @@ interface AlertRule {
 export const ALERT_RULES: Record<AlertKind, AlertRule> = {
   error_rate: {
     title: 'Error rate',
-    explanation: 'Of at least 20 calls in this hour and the one before, this share failed.',
+    explanation: 'This share of at least 20 calls failed in this hour and the one before.',
     threshold: { unit: '%', usual: 20n, least: 1n, most: 100n },
   },
   spend_spike: {
     title: 'Spend spike',
-    explanation: 'Today has cost more than $1 and this many times the average day of the last seven.',
+    explanation: 'Today has cost more than $1 and this many times the daily average of the last seven days.',
     threshold: { unit: '×', usual: 3n, least: 2n, most: 100n },
   },
   low_balance: {
     title: 'Low balance',
-    explanation: 'The balance is below the amount of the low-balance email, or below $1 where none is set.',
+    explanation: 'The balance is below the amount of the low-balance email, or below $1 if none is set.',
     threshold: null,
   },
   budget_used: {
     title: 'Budget used',
-    explanation: 'This share of a budget of the project or of a key pair is spent.',
+    explanation: 'This share of the project’s or a key pair’s budget is spent.',
     threshold: { unit: '%', usual: 80n, least: 1n, most: 100n },
   },
   domain_lapsing: {
     title: 'Domain lapsing',
-    explanation: 'The proof of the domain is missing. The domain lapses if it is not put back.',
+    explanation: 'The proof of the domain is missing. The domain lapses unless you put it back.',
     threshold: null,
   },
   provider_down: {
     title: 'Model failing',
-    explanation: 'Of everyone’s calls to a model that the project called in the last day, this share fails.',
+    explanation: 'This share of everyone’s calls fails, for a model that the project called in the last day.',
     threshold: { unit: '%', usual: BigInt(DOWN_FROM * 100), least: 10n, most: 100n },
   },
 }

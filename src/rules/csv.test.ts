@@ -10,6 +10,13 @@ test('no cell begins like a formula, and quotes and line breaks stay inside thei
   )
 })
 
+test('nor does a part of it that a spreadsheet with other separators takes for a cell', () => {
+  assert.equal(
+    csvOf(['Lamp;=1+2', 'Lamp; \uff1d1', 'a\t@x', 'Lamp; red'], []),
+    `"Lamp;'=1+2","Lamp; '\uff1d1","a\t'@x",Lamp; red\r\n`,
+  )
+})
+
 test('a formula is one in full width too, and after what nobody sees', () => {
   for (const cell of ['＝1', '＋1', '－1', '＠x', '﹦1', '\u3000=1', '\u00a0＝1'])
     assert.equal(csvOf([cell], []), `"'${cell}"\r\n`)

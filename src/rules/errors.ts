@@ -35,22 +35,22 @@ export const ERRORS = {
   domain_not_verified: {
     status: 403,
     message:
-      'The domain of this project is not verified, or no longer. Verify it on the Domain page of your project in the console.',
+      'The domain of this project is not verified yet, or no longer verified. Verify it on the Domain page of your project in the console.',
   },
   session_over: {
     status: 401,
-    message: 'This session is over. Let your server make another one: POST /v1/sessions.',
+    message: 'This session has ended. Have your server create another one: POST /v1/sessions.',
   },
   session_not_allowed: {
     status: 403,
     message:
-      'The secret of a session is for calls and for GET /v1/models alone. Ask from your server, with the secret key of the pair.',
+      'The secret of a session is only for calls and GET /v1/models. Send this request from your server, with the secret key of the pair.',
   },
   origin_not_allowed: { status: 403, message: 'This page may not use this secret.' },
   too_many_requests: { status: 429, message: 'Too many requests. Retry after the stated time.' },
   memory_limited: {
     status: 429,
-    message: 'The requests of this project that are in flight are too large together. Retry when some have ended.',
+    message: 'The requests this project has in flight are too large together. Retry when some have ended.',
   },
   not_json_content: { status: 415, message: 'Send the body as JSON, with the header Content-Type: application/json.' },
   body_too_large: { status: 413, message: 'The request body is too large.' },
@@ -64,7 +64,7 @@ export const ERRORS = {
   },
   model_not_found: {
     status: 422,
-    message: 'The model is not available to this project. GET /v1/models lists those that are.',
+    message: 'The model is not available to this project. GET /v1/models lists the ones that are.',
   },
   prompt_too_long: {
     status: 422,
@@ -88,7 +88,7 @@ export const ERRORS = {
   receipt_not_found: { status: 404, message: 'There is no receipt with this id in this project.' },
   no_such_model: {
     status: 404,
-    message: 'There is no model with this id for this project. GET /v1/models lists those that there are.',
+    message: 'This project has no model with this id. GET /v1/models lists the ones it has.',
   },
   credit_insufficient: {
     status: 403,

@@ -11,7 +11,7 @@ export function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor
 }
 
-const AMOUNTS = 'Write credits like 25 or 0.5, at most 999999999 and with at most nine decimals.'
+const AMOUNTS = 'Use credits like 25 or 0.5, at most 999999999 and with at most nine decimals.'
 
 /** Reads `12`, `12.5` or `$0.000000001`; throws on anything finer than a nano, so that no digit is ever lost. */
 export function parseCredits(text: string): Nanos {

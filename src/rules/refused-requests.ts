@@ -82,53 +82,65 @@ interface Explanation {
 /** Every code that a publisher can find among its refused requests, in the words of docs/errors.md: a test compares them. */
 export const REFUSAL_EXPLANATIONS = {
   not_found: { what: 'unknown path', advice: 'check the base URL: paths begin with `/v1`' },
-  method_not_allowed: { what: 'known path, other method', advice: 'use the method in `Allow`' },
+  method_not_allowed: {
+    what: 'known path, wrong method',
+    advice: 'use a method listed in `Allow`',
+  },
   keys_missing: {
     what: 'one or both key headers are missing',
     advice: 'send `x-publishable-key` and `x-secret-key`',
   },
   keys_invalid: { what: 'unknown, mismatched or malformed keys', advice: 'copy both keys of one pair again' },
   key_inactive: {
-    what: 'the pair is right but inactive or expired',
+    what: 'the key pair is right, but inactive or expired',
     advice: 'activate it, or create a new pair',
   },
   account_not_activated: {
-    what: 'the publisher account is not active: not yet, or no longer',
+    what: 'the publisher account is not active yet, or no longer active',
     advice: 'confirm your email address in the console, or ask the operator',
   },
   domain_not_verified: {
-    what: 'the project’s domain is not verified: not yet, or no longer',
+    what: 'the project’s domain is not verified yet, or no longer verified',
     advice: 'verify it on the project’s Domain page in the console',
   },
   session_over: {
-    what: 'the secret is of a browser session that has expired or was ended',
-    advice: 'let your server make another one',
+    what: 'the secret belongs to a browser session that has expired or was ended',
+    advice: 'have your server create another one',
   },
   session_not_allowed: {
-    what: 'the secret of a browser session was used for something else than calls and the list of models',
-    advice: 'ask from your server, with the secret key of the pair',
+    what: 'the secret of a browser session was used for something other than calls and the list of models',
+    advice: 'send the request from your server, with the secret key of the pair',
   },
   origin_not_allowed: {
-    what: 'the page that sent the secret of a browser session may not use it; the message names the page and the verified domain',
-    advice: 'use it on https pages of that domain; name a port in `origins`',
+    what: 'this page may not use the secret of this browser session; the message names the page and the verified domain',
+    advice: 'use it on https pages of that domain; list a port in `origins`',
   },
   too_many_requests: {
-    what: 'this key pair, browser session or network address sends requests too fast, those that are refused included; or the pair has 10,000 sessions that are not over',
+    what: 'this key pair, browser session or network address sends requests too fast, counting refused ones; or the pair has 10,000 open sessions',
     advice: 'wait `Retry-After`',
   },
   memory_limited: {
-    what: 'the requests of this key pair or project that are in flight are too large together',
-    advice: 'wait `Retry-After`, or send fewer large ones at once',
+    what: 'this key pair’s or project’s requests in flight are too large together',
+    advice: 'wait `Retry-After`, or send fewer large requests at a time',
   },
-  not_json_content: { what: 'no JSON content type', advice: 'send `Content-Type: application/json`' },
-  body_too_large: { what: 'over 8 MiB', advice: 'send less' },
+  not_json_content: {
+    what: 'the content type is not JSON',
+    advice: 'send `Content-Type: application/json`',
+  },
+  body_too_large: {
+    what: 'the body is over 8 MiB',
+    advice: 'send less',
+  },
   body_too_slow: {
-    what: 'the headers took longer than 10 s to arrive, or the whole request longer than 30 s, or the body stopped for 5 s or came with less than 4 KiB a second',
+    what: 'the headers took longer than 10 s to arrive, the whole request longer than 30 s, or the body stopped for 5 s or came in at less than 4 KiB a second',
     advice: 'send it again',
   },
-  invalid_request: { what: 'invalid JSON, no `model`, no `messages` or `input`', advice: 'mend the body' },
+  invalid_request: {
+    what: 'invalid JSON, no `model`, or neither `messages` nor `input`',
+    advice: 'fix the body',
+  },
   invalid_value: {
-    what: 'a field has an impossible value, or one that the model cannot honour',
+    what: 'a field has an impossible value, or one that the model does not support',
     advice: 'the message names the field',
   },
   conversation_not_found: {
@@ -136,47 +148,56 @@ export const REFUSAL_EXPLANATIONS = {
     advice: 'use another id',
   },
   model_not_found: {
-    what: 'the model is not available to this project, or makes something else than this endpoint',
-    advice: 'pick one of `GET /v1/models`; the message names the endpoint',
+    what: 'the model is not available to this project, or is for another endpoint',
+    advice: 'pick one from `GET /v1/models`; the message names the endpoint',
   },
   prompt_too_long: {
-    what: 'the prompt, or one input of embeddings, is longer than the model’s context window',
-    advice: 'shorten the messages or inputs, or use a model with a larger one',
+    what: 'the prompt, or one embeddings input, is longer than the model’s context window',
+    advice: 'shorten the messages or inputs, or use a model with a larger window',
   },
   rate_limited: {
-    what: 'the requests or tokens per minute of the account, project, key pair or end user are used; the message says whose',
+    what: 'the account, project, key pair or end user has used its requests or tokens per minute; the message says which',
     advice: 'wait `Retry-After`',
   },
   concurrency_limited: {
-    what: 'too many calls of one of these at the same time, or more than a fair share of the process',
+    what: 'one of these has too many concurrent calls, or more than its fair share of the process',
     advice: 'wait `Retry-After`',
   },
   budget_used_up: {
-    what: 'a money budget of one of these is used up, or the money or the calls of a browser session; the message says which, and when it resets',
-    advice: 'wait for that, raise the budget, or make another session',
+    what: 'a money budget of one of these is used up, or a browser session’s money or calls are; the message says which, and when it resets',
+    advice: 'wait for the reset, raise the budget, or create another session',
   },
-  budget_held: { what: 'what is left of such a budget is held by calls in flight', advice: 'wait `Retry-After`' },
+  budget_held: {
+    what: 'calls in flight hold the rest of such a budget',
+    advice: 'wait `Retry-After`',
+  },
   idempotency_running: {
     what: 'the first call with this `Idempotency-Key` has not ended',
     advice: 'wait `Retry-After` and send it again',
   },
-  idempotency_mismatch: { what: 'the `Idempotency-Key` was used with another body', advice: 'use a new key' },
+  idempotency_mismatch: {
+    what: 'the `Idempotency-Key` was used with a different body',
+    advice: 'use a new key',
+  },
   receipt_not_found: {
-    what: 'no such receipt in this project',
+    what: 'this project has no such receipt',
     advice: 'use the `id` of a completion of this project',
   },
   no_such_model: {
-    what: '`GET /v1/models/{id}`: no such model for this project',
-    advice: 'use an `id` of `GET /v1/models`',
+    what: '`GET /v1/models/{id}`: this project has no such model',
+    advice: 'use an `id` from `GET /v1/models`',
   },
   credit_insufficient: {
-    what: 'the balance cannot pay for the prompt and one token; with nothing in the wallet, a body over 64 KiB is not even read',
-    advice: 'top up: it counts within 2 s',
+    what: 'the balance cannot pay for the prompt and one token; if the wallet is empty, a body over 64 KiB is not even read',
+    advice: 'top up: the credit counts within 2 s',
   },
-  credit_held: { what: 'it could, but running calls hold the credit', advice: 'wait `Retry-After`, or top up' },
+  credit_held: {
+    what: 'the balance could pay, but running calls hold the credit',
+    advice: 'wait `Retry-After`, or top up',
+  },
   credit_owed: {
-    what: 'a payment for this or another project of the account was taken back after its credit had been spent',
-    advice: 'top up the wallet that owes: what is owed is paid first',
+    what: 'a payment for this or another project of the account was reversed after its credit had been spent',
+    advice: 'top up the wallet that owes: the debt is paid first',
   },
 } as const satisfies Partial<Record<ErrorCode, Explanation>>
 

@@ -17,6 +17,8 @@ export const KEPT_MS = {
   usageAnomalies: 90 * DAY_MS,
   /** A quarter of imports to compare with. The newest run of each feed stays, however old. */
   feedRuns: 90 * DAY_MS,
+  /** Long enough to look at what it would change, and to publish it. */
+  feedUploads: DAY_MS,
   /** What comes back within a month keeps its id, its review and its vector. A matcher that was away for longer builds anew. */
   removedOffers: 30 * DAY_MS,
   /** What can be asked for by hour, and as much again as it is compared with: src/rules/billing/usage-spans.ts. */
@@ -35,6 +37,10 @@ export const KEPT_MS = {
   readerReports: 90 * DAY_MS,
   /** A year can be compared with the one before by whoever keeps its reports. */
   advertiserDays: 366 * DAY_MS,
+  /** A month in which whoever wonders why an event does not count still finds it. */
+  uncountedConversions: 30 * DAY_MS,
+  /** What limits a campaign is told of a week; a month can be looked at by hand. */
+  campaignChances: 30 * DAY_MS,
   /** What the console shows: a field that nobody sent for a month is mended. */
   ignoredFields: 30 * DAY_MS,
   /** An integration is mended within days, and what is older says nothing of how it is now. */

@@ -54,6 +54,21 @@ export async function countStuckHolds(db: Db, silentForMs: number, olderThanMs: 
   return rows[0]?.stuck ?? 0n
 }
 
+/** Enough to see that it is late; nobody needs to know by how many millions. */
+const LATE_CLICKS_MAX = 10_000
+
+/** What a worker should have done by now with clicks: shares that it should have released, and salts that it should have destroyed. */
+export async function findAdvertisingDelays(db: Db, pendingMs: number): Promise<{ clicks: bigint; saltDays: bigint }> {
+  const { rows } = await sql<{ clicks: bigint; saltDays: bigint }>`
+    select (select count(*) from click_salts where day < (now() at time zone 'utc')::date - 2) as "saltDays",
+      (select count(*) from (
+        -- Of a publisher who was deactivated they stay.
+        select from clicks k join projects p on p.id = k.project_id join publishers u on u.id = p.publisher_id
+        where k.state = 'pending' and k.id < first_id_of(now() - ${pendingMs} * interval '1 ms')
+          and u.activated_at is not null limit ${LATE_CLICKS_MAX}) late) as clicks`.execute(db)
+  return rows[0] ?? { clicks: 0n, saltDays: 0n }
+}
+
 /** How far the furthest project is from its first answer: each count includes the condition of the one before it. */
 export async function countCallers(db: Db) {
   const { rows } = await sql<Callers>`

@@ -12,3 +12,9 @@ export async function goByIndexes(tx: Db): Promise<void> {
     set_config('enable_sort', 'off', true), set_config('jit', 'off', true), set_config('seq_page_cost', '0', true),
     set_config('random_page_cost', '0', true), set_config('max_parallel_workers_per_gather', '0', true)`.execute(tx)
 }
+
+/** Sums over a hundred thousand rows: with the usual memory they would be sorted on disk, by processes that take long to start. */
+export async function addUpInMemory(tx: Db): Promise<void> {
+  await sql`select set_config('work_mem', '32MB', true), set_config('jit', 'off', true),
+    set_config('max_parallel_workers_per_gather', '0', true)`.execute(tx)
+}

@@ -22,6 +22,7 @@ export interface AdvertiserDays {
 export interface AdvertiserDaysProgress {
   one: Generated<boolean>
   through: Date | null
+  changes_through: Date | null
 }
 
 export interface AdvertiserMembers {
@@ -29,6 +30,14 @@ export interface AdvertiserMembers {
   user_id: string
   role: string
   created_at: Generated<Date>
+}
+
+export interface AdvertiserOfferMonths {
+  advertiser_id: string
+  month: Date
+  offer_id: string
+  campaign_id: string
+  served_until: number[]
 }
 
 export interface AdvertiserPayments {
@@ -71,6 +80,7 @@ export interface Advertisers {
   domain_token: Generated<string>
   domain_verified_at: Date | null
   domain_proven_by: string | null
+  tracking_template: string | null
 }
 
 export interface AlertRules {
@@ -175,6 +185,7 @@ export interface BrowserSessions {
   calls_made: Generated<number>
   created_at: Generated<Date>
   expires_at: Date
+  network_tag: Buffer | null
 }
 
 export interface CallMetadata {
@@ -209,6 +220,15 @@ export interface Calls {
   session_id: string | null
   endpoint: string | null
   recommendation_outcome: string | null
+}
+
+export interface CampaignChances {
+  campaign_id: string
+  day: Date
+  open: bigint
+  fitted: bigint
+  contended: bigint
+  won: bigint
 }
 
 export interface CampaignDays {
@@ -293,6 +313,7 @@ export interface Clicks {
   state: Generated<string>
   network_tag: Buffer | null
   written_at: Generated<Date>
+  reversed_at: Date | null
 }
 
 export interface ConversationRestraints {
@@ -447,6 +468,22 @@ export interface FeedRuns {
   finished_at: Date | null
 }
 
+export interface FeedUploads {
+  id: string
+  advertiser_id: string
+  campaign_id: string
+  feed: string
+  currency: string | null
+  file_name: string
+  file: Buffer | null
+  state: Generated<string>
+  is_removal_confirmed: Generated<boolean>
+  due_at: Generated<Date | null>
+  report: unknown
+  problem: string | null
+  created_at: Generated<Date>
+}
+
 export interface Feeds {
   id: string
   advertiser_id: string
@@ -464,6 +501,9 @@ export interface Feeds {
   failures: Generated<number>
   etag: string | null
   last_modified: string | null
+  is_paused: Generated<boolean>
+  is_removal_confirmed: Generated<boolean>
+  removed_at: Date | null
 }
 
 export interface Gateways {
@@ -510,13 +550,14 @@ export interface IgnoredFields {
 
 export interface Invitations {
   id: string
-  publisher_id: string
+  publisher_id: string | null
   email: string
   role: string
   invited_by: string
   created_at: Generated<Date>
   expires_at: Date
   inviter_id: string
+  advertiser_id: string | null
 }
 
 export interface Journal {
@@ -902,6 +943,8 @@ export interface Recommendations {
   headline: string | null
   network_tag: Buffer | null
   hint: string | null
+  daily_budget_nanos: bigint | null
+  total_budget_nanos: bigint | null
 }
 
 export interface RefusedRequests {
@@ -1179,6 +1222,7 @@ export interface Database {
   advertiser_days: AdvertiserDays
   advertiser_days_progress: AdvertiserDaysProgress
   advertiser_members: AdvertiserMembers
+  advertiser_offer_months: AdvertiserOfferMonths
   advertiser_payments: AdvertiserPayments
   advertiser_people: AdvertiserPeople
   advertiser_wallets: AdvertiserWallets
@@ -1195,6 +1239,7 @@ export interface Database {
   browser_sessions: BrowserSessions
   call_metadata: CallMetadata
   calls: Calls
+  campaign_chances: CampaignChances
   campaign_days: CampaignDays
   campaign_totals: CampaignTotals
   campaigns: Campaigns
@@ -1215,6 +1260,7 @@ export interface Database {
   end_user_erasures: EndUserErasures
   end_users: EndUsers
   feed_runs: FeedRuns
+  feed_uploads: FeedUploads
   feeds: Feeds
   gateways: Gateways
   holds: Holds

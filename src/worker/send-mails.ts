@@ -58,7 +58,7 @@ export function createMailer(options: MailerOptions): Mailer {
           disableFileAccess: true,
           disableUrlAccess: true,
         })
-  if (!transport) log.warn('PARLEY_SMTP_URL is not set: mails wait, and nobody can confirm an address')
+  if (!transport) log.warn('PARLEY_SMTP_URL is not set: emails wait, and no one can confirm an address')
   return {
     async sendDue() {
       if (!transport) return

@@ -1,4 +1,5 @@
 import type { StripeAccount } from '../actions/billing/stripe.ts'
+import type { FetchFeed } from '../actions/offers/fetch-feed.ts'
 import type { CheckDomain } from '../actions/projects/domain-check/check.ts'
 import { createJobs, type every } from '../platform/every.ts'
 import type { Log } from '../platform/log.ts'
@@ -8,7 +9,9 @@ import type { Db, Store } from '../store/database.ts'
 import type { Tenants } from '../store/tenancy.ts'
 import { addUpAdvertiserDaysJob } from './advertisers/add-up-advertiser-days.ts'
 import { fetchFeedsJob } from './advertisers/fetch-feeds.ts'
-import type { FetchFeed } from './advertisers/fetch-feed.ts'
+import { forgetUploadsJob } from './advertisers/forget-uploads.ts'
+import { importUploadsJob } from './advertisers/import-uploads.ts'
+import { withdrawRemovedFeedsJob } from './advertisers/withdraw-removed-feeds.ts'
 import { addMessageWordsJob } from './add-message-words.ts'
 import { addUpFiguresJob } from './add-up-figures.ts'
 import { checkDomainsJob } from './check-domains.ts'
@@ -19,6 +22,8 @@ import { expireAccessJob } from './retention/expire-access.ts'
 import { expireContentJob } from './retention/expire-content.ts'
 import { expireIdempotencyKeysJob } from './retention/expire-idempotency-keys.ts'
 import { forgetAdvertiserDaysJob } from './advertisers/forget-advertiser-days.ts'
+import { forgetConversionsJob } from './advertisers/forget-conversions.ts'
+import { forgetCampaignChancesJob } from './advertisers/forget-campaign-chances.ts'
 import { forgetAnomaliesJob } from './retention/forget-anomalies.ts'
 import { forgetAttemptsJob } from './retention/forget-attempts.ts'
 import { forgetAvailabilityJob } from './retention/forget-availability.ts'
@@ -109,6 +114,8 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     watchAlertsJob(parts),
     deliverWebhooksJob(parts),
     fetchFeedsJob(parts),
+    importUploadsJob(parts),
+    withdrawRemovedFeedsJob(parts),
     addUpAdvertiserDaysJob(parts),
     checkLedgerJob({ ...parts, sweepHolds: sweepHolds.run }),
     reportAnomaliesJob(parts),
@@ -128,11 +135,14 @@ export function createWorker({ repeat, ...options }: WorkerOptions): Worker {
     forgetMailsJob(parts),
     forgetInvitationsJob(parts),
     forgetFeedRunsJob(parts),
+    forgetUploadsJob(parts),
     forgetOffersJob(parts),
     forgetVectorsJob(parts),
     forgetOutcomesJob(parts),
     forgetReportsJob(parts),
     forgetAdvertiserDaysJob(parts),
+    forgetConversionsJob(parts),
+    forgetCampaignChancesJob(parts),
     forgetUsageHoursJob(parts),
     forgetAvailabilityJob(parts),
     forgetWebhooksJob(parts),

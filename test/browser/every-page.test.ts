@@ -13,17 +13,19 @@ before(async () => {
 after(() => world.close())
 
 test('every page with weeks of data in it is accessible in both themes, wide and on a phone, and nothing moves while it loads', async () => {
-  const { person, projectId, conversationId, advertiserId, callId, failedCallId } = busy
+  const { person, projectId, conversationId, advertiserId, feedId, uploadId, callId, failedCallId } = busy
   const { publisherId: publisher } = person
   const places = {
     project: projectId,
     publisher,
     advertiser: advertiserId,
+    feed: feedId,
+    upload: uploadId,
     conversation: conversationId,
     call: callId,
   }
   const pages = await registeredPages()
-  assert.equal(pages.length, 30)
+  assert.equal(pages.length, 35)
   const failed = placed('/projects/$project/calls/$call', { ...places, call: failedCallId })
   await checkAll(world, [...pages.map((page) => placed(page, places)), failed], as(world, person))
 })

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { mailedToken, newPerson, PASSWORD } from '../support/console.ts'
-import { createBrowserWorld, faultsOf, PHONE, type BrowserWorld } from './support/browser-world.ts'
+import { createBrowserWorld, faultsOf, PHONE, waitForFocus, type BrowserWorld } from './support/browser-world.ts'
 import { oneTimeCode } from '../support/one-time-code.ts'
 import { until } from '../support/world.ts'
 
@@ -199,7 +199,7 @@ test('an invited colleague accepts, appears in the team, and cannot do what the 
   await page.goto(`/publishers/${person.publisherId}/team`)
   await page.getByRole('button', { name: 'Invite' }).click()
   await page.getByRole('dialog').waitFor()
-  assert.equal(await page.getByLabel('Email').evaluate((field) => field === field.ownerDocument.activeElement), true)
+  await waitForFocus(page.getByLabel('Email'))
   await page.keyboard.type('not an address')
   await page.getByRole('button', { name: 'Send invitation' }).click()
   await page.getByRole('alert').filter({ hasText: 'Enter an email address like' }).waitFor()
@@ -230,7 +230,7 @@ test('on a phone the navigation is a drawer that gives the focus back', async ()
   await world.check(page)
   await page.keyboard.press('Escape')
   await page.getByRole('dialog', { name: 'Navigation' }).waitFor({ state: 'detached' })
-  assert.equal(await open.evaluate((button) => button === button.ownerDocument.activeElement), true)
+  await waitForFocus(open)
   await open.click()
   await page.getByRole('dialog').getByRole('link', { name: 'Team' }).click()
   await heading(page, 'Team').waitFor()

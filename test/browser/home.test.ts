@@ -118,7 +118,7 @@ test('a model whose provider limits requests is told as that, at home and on the
   await page.waitForURL(/\/calls\/chatcmpl-/)
   await page.getByText('provider_rate_limited', { exact: true }).waitFor()
   await page.getByText('The provider of this model took no more requests at that moment.').first().waitFor()
-  assert.doesNotMatch(await page.locator('main').innerText(), /at capacity|fault of this service|on our side/)
+  assert.doesNotMatch(await page.locator('main').innerText(), /at capacity|fault in this service|on our side/)
   await world.check(page)
 })
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { openCamera, picturesBeside, STANDS, type Camera } from './support/page-picture.ts'
+import { ADVERTISER_STORIES } from './support/stories/advertiser.ts'
 import { ALERT_STORIES } from './support/stories/alerts.ts'
 import { ENTRANCE } from './support/stories/entrance.ts'
+import { FEED_STORIES } from './support/stories/feeds.ts'
 import { LIMIT_STORIES } from './support/stories/limits.ts'
 import { MONEY_STORIES } from './support/stories/money.ts'
 import { OBSERVING } from './support/stories/observing.ts'
@@ -32,6 +34,8 @@ const FILES = [
   SHELL_STORIES,
   PLAYGROUND,
   ALERT_STORIES,
+  ADVERTISER_STORIES,
+  FEED_STORIES,
 ]
 const STORIES = FILES.flatMap((stories) => Object.entries(stories))
 

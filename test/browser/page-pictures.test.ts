@@ -3,7 +3,7 @@ import { after, before, describe, test, type TestContext } from 'node:test'
 import { placed, registeredPages, routedPages } from './support/every-page.ts'
 import { openCamera, picturesBeside, STANDS, type Camera } from './support/page-picture.ts'
 import { VARIANTS } from './support/page-refusals.ts'
-import { ADVERTISER_OF_MINE, CALL, CONVERSATION, PROJECT, PUBLISHER } from './support/replies/ids.ts'
+import { ADVERTISER_OF_MINE, CALL, CONVERSATION, FEED, PROJECT, PUBLISHER, UPLOAD } from './support/replies/ids.ts'
 
 /**
  * What every page shows and asks for, whole, as it was read and found right once. When a change is meant, look at what
@@ -20,6 +20,8 @@ const PLACES = {
   project: PROJECT,
   publisher: PUBLISHER,
   advertiser: ADVERTISER_OF_MINE,
+  feed: FEED,
+  upload: UPLOAD,
   call: CALL,
   conversation: CONVERSATION,
 }

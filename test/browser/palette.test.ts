@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { newProject } from '../support/console.ts'
-import { createBrowserWorld, PHONE, type BrowserWorld } from './support/browser-world.ts'
+import { createBrowserWorld, PHONE, waitForFocus, type BrowserWorld } from './support/browser-world.ts'
 
 let world: BrowserWorld
 before(async () => {
@@ -68,6 +68,7 @@ test('with the keyboard alone the palette leads to pages, projects and dialogs, 
   await page.keyboard.type('Once more')
   assert.equal(await page.getByRole('textbox', { name: 'Name' }).inputValue(), 'Once more', 'also from the same page')
   await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
 
   await page.keyboard.press('Control+k')
   await field(page).waitFor()
@@ -82,6 +83,7 @@ test('with the keyboard alone the palette leads to pages, projects and dialogs, 
   await run(page, 'invite')
   await page.getByRole('dialog', { name: 'Invite to the team' }).waitFor()
   await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
   await run(page, 'dark')
   await page.waitForFunction('document.documentElement.dataset.theme === "dark"')
   await run(page, 'sign out')
@@ -100,7 +102,7 @@ test('/ leads to the search or first filter, ? lists the shortcuts, and no key d
   await page.getByText('No conversations yet').waitFor()
   await page.keyboard.press('/')
   const search = page.getByRole('searchbox').first()
-  assert.equal(await search.evaluate((element) => element === element.ownerDocument.activeElement), true)
+  await waitForFocus(search)
   for (const key of ['/', '?', 'Control+k']) await page.keyboard.press(key)
   assert.equal(await search.inputValue(), '/?')
   assert.equal(await isThere(page), false)

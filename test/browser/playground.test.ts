@@ -101,7 +101,9 @@ test('what the gateway refuses is said in its words, with a link to where it is 
   await page.goto(`${world.origin}/projects/${project.id}/playground`)
   await page.getByLabel('Your message').fill('Hello')
   await page.getByLabel('Your message').press('Enter')
-  const alert = page.getByRole('alert').filter({ hasText: 'The domain of this project is not verified, or no longer.' })
+  const alert = page
+    .getByRole('alert')
+    .filter({ hasText: 'The domain of this project is not verified yet, or no longer verified.' })
   assert.equal(await alert.getByRole('link').getAttribute('href'), `/projects/${project.id}/domain`)
   await world.check(page)
 })

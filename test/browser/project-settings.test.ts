@@ -30,7 +30,7 @@ test('an owner narrows the models, shortens the retention, and deletes the proje
   await world.check(page)
   await dialog.getByRole('button', { name: 'Delete project' }).click()
   await dialog.getByText('$4.20 of credit is left').waitFor()
-  await dialog.getByRole('checkbox', { name: /may stay behind/ }).click()
+  await dialog.getByRole('checkbox', { name: '$4.20 of credit may be lost' }).click()
   await dialog.getByRole('button', { name: 'Delete project' }).click()
   await page.getByRole('heading', { level: 1, name: 'Create your first project' }).waitFor()
   assert.equal(new URL(page.url()).pathname, '/new-project')

@@ -8,6 +8,7 @@ import { oneTimeCode } from '../support/one-time-code.ts'
 import {
   createBrowserWorld,
   PHONE,
+  waitForFocus,
   type BrowserWorld,
   type SignedUp,
   type VisitOptions,
@@ -59,7 +60,7 @@ for (const viewport of [undefined, PHONE])
 
     await page.getByRole('button', { name: 'Create key pair' }).click()
     const password = proofDialog(page).getByLabel('Your password')
-    assert.equal(await password.evaluate((field) => field === field.ownerDocument.activeElement), true)
+    await waitForFocus(password)
     await password.fill(PASSWORD)
     await page.keyboard.press('Enter')
     await page.getByLabel('secret key', { exact: true }).waitFor()

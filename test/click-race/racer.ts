@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { createClicks } from '../../src/gateway/recommendations/clicks.ts'
 import { createNetworkTags } from '../../src/gateway/recommendations/network-tags.ts'
 import { createMetrics } from '../../src/metrics.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { openTestStore } from '../support/database.ts'
 
 export interface RacerTask {
@@ -30,7 +31,9 @@ const clicks = createClicks({
   db: store.db,
   networkTags: createNetworkTags(store.db),
   isDataCentre: () => false,
+  log: createLog('silent'),
   metrics,
+  stopWaitMs: 10 * 60_000,
 })
 const shownAt = new Date(task.shownAtMs)
 const known = {
@@ -43,6 +46,7 @@ const known = {
   category: null,
   hint: null,
   addsClickId: false,
+  trackingTemplate: null,
 }
 
 process.send?.('ready')
@@ -54,7 +58,7 @@ await Promise.all(
     return clicks.record(request, { ...known, id, state: 'delivered', shownAt })
   }),
 )
-await clicks.idle()
+await clicks.stop()
 await store.close()
 process.send?.('over')
 process.disconnect()

@@ -52,8 +52,8 @@ beforeEach(async () => {
 })
 
 /** Shown to somebody a minute ago: who follows a link in the first second is nobody. */
-async function shownLink(): Promise<string> {
-  const text = await (await complete(world, BODY, { project })).text()
+async function shownLink(text?: string): Promise<string> {
+  text ??= await (await complete(world, BODY, { project })).text()
   const path = /\/r\/[\w-]+/.exec(text)?.[0] ?? assert.fail(`no link: ${text}`)
   await until(async () => {
     const aMinuteAgo = new Date(Date.now() - 60_000)
@@ -106,6 +106,30 @@ test('programs, previews and whoever is in the publisher’s own network are led
   assert.equal(await paid(), 0n)
   await follow(path)
   assert.equal(await paid(), PRICE)
+})
+
+/** With the secret of a session that the site asked for, from wherever. */
+async function answeredInSession(site: string, reader: string): Promise<string> {
+  const send = async (path: string, address: string, headers: Record<string, string>, body: object) => {
+    const sent = { 'x-forwarded-for': address, 'content-type': 'application/json', ...headers }
+    const response = await fetch(`${world.url}${path}`, { method: 'POST', headers: sent, body: JSON.stringify(body) })
+    return response.text()
+  }
+  const { secret_key: secret, domain } = JSON.parse(await send('/v1/sessions', site, project.headers, {}))
+  const keys = { 'x-publishable-key': project.publishableKey, 'x-secret-key': secret, origin: `https://${domain}` }
+  return send('/v1/chat/completions', reader, keys, BODY)
+}
+
+test('a site that makes a session to be its own reader is not paid for its own clicks', async () => {
+  const path = await shownLink(await answeredInSession('20.7.7.1', '20.7.7.2'))
+  await follow(path, { ...READER, 'x-forwarded-for': '20.7.7.3' })
+  assert.deepEqual([await verdicts(), await paid()], [['same_network'], 0n])
+})
+
+test('a reader with a session is paid for where they have asked', async () => {
+  const path = await shownLink(await answeredInSession('20.7.7.1', '21.7.7.2'))
+  await follow(path, { ...READER, 'x-forwarded-for': '21.7.7.2' })
+  assert.deepEqual([await verdicts(), await paid()], [['valid'], PRICE])
 })
 
 test('of what is followed again and again, only so much is stored', async () => {

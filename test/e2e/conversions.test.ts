@@ -125,6 +125,32 @@ test('what counts is a reader’s own click on this advertiser’s offer, and th
   assert.equal(await verdictOf(of(old, { timestamp: nowS - weekS - DAY_MS / 1_000 - 600 })), 'before_click')
 })
 
+test('who has a key fills no disk: what names no click is not kept, and of one click no more events than anybody has', async () => {
+  const keptOf = async () =>
+    (
+      await world.store.db
+        .selectFrom('conversions')
+        .select('id')
+        .where('advertiser_id', '=', match.advertiserId)
+        .execute()
+    ).length
+  const id = await clicked()
+  const early = { id: 'early', user_data: { click_id: uuidv7() } }
+  for (let n = 0; n < 5; n++) assert.equal((await tell(early)).body.verdict, 'unknown_click')
+  assert.equal(await keptOf(), 0)
+  assert.equal((await tell(of(id, { id: 'early' }))).body.verdict, 'counted', 'a click that was stored late is found')
+  const told = await Promise.all(Array.from({ length: 40 }, (_, n) => tell(of(id, { id: `order-${n}` }))))
+  const verdicts = told.map(({ body }) => body.verdict)
+  assert.deepEqual(
+    ['counted', 'too_many'].map((verdict) => verdicts.filter((each) => each === verdict).length),
+    [19, 21],
+  )
+  assert.equal(await keptOf(), 20)
+  const again = told.find(({ body }) => body.verdict === 'counted')
+  const n = told.indexOf(again!)
+  assert.deepEqual((await tell(of(id, { id: `order-${n}` }))).body, again?.body)
+})
+
 test('without the advertiser’s newest key nothing is told, and a key of a publisher is none', async () => {
   const before = key
   const { secretKey, publishableKey } = world.project
@@ -150,6 +176,8 @@ test('nothing about people is taken, and nothing that is no purchase', async () 
     { value: '249' },
     { currency_code: 'eur' },
     { id: '' },
+    { id: 'a\u0000b' },
+    { id: 'a\ud800' },
     { timestamp: Math.floor(Date.now() / 1_000) + 600 },
     { event_ip_address: '203.0.113.7' },
   ]

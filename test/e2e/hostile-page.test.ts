@@ -170,7 +170,7 @@ test('after its time it is refused, by the ledger too, which does not ask the ga
   await new Promise((resolve) => setTimeout(resolve, 1_050))
   const over = await session.call()
   assert.deepEqual([over.status, over.headers.get('access-control-allow-origin')], [401, PAGE])
-  assert.match(over.message ?? '', /^This session is over\./)
+  assert.match(over.message ?? '', /^This session has ended\./)
 
   const ended = await sessionOf(project)
   assert.equal((await ended.call()).status, 200, 'the gateway knows it now, for two seconds')
@@ -182,7 +182,7 @@ test('after its time it is refused, by the ledger too, which does not ask the ga
   const { status, message } = await ended.call()
   assert.deepEqual(
     [status, message],
-    [401, 'This session is over. Let your server make another one: POST /v1/sessions.'],
+    [401, 'This session has ended. Have your server create another one: POST /v1/sessions.'],
   )
 })
 
@@ -248,7 +248,7 @@ test('other models than its own are not there, and one that the project loses is
 test('max_tokens bounds each call, said or not', async () => {
   const session = await sessionOf(await newProject(), { max_tokens: 10 })
   const more = await session.call({}, { max_tokens: 11 })
-  assert.deepEqual([more.status, more.message], [422, 'max_tokens must be at most 10: this session was made so.'])
+  assert.deepEqual([more.status, more.message], [422, 'max_tokens must be at most 10 in this session.'])
   assert.equal((await session.call({}, { max_tokens: undefined, max_completion_tokens: 11 })).status, 422)
   assert.equal((await session.call({}, { max_tokens: 10 })).status, 200)
   const unsaid = await session.call({}, { ...chatBody('tokens=50'), max_tokens: undefined })
@@ -327,7 +327,7 @@ test('receipts, credits, other sessions and all else that is not said are refuse
   ] as const) {
     const { status, message } = await session.ask(path, { method })
     assert.equal(status, 403, path)
-    assert.match(message ?? '', /^The secret of a session is for calls and for GET \/v1\/models alone\./)
+    assert.match(message ?? '', /^The secret of a session is only for calls and GET \/v1\/models\./)
   }
 })
 

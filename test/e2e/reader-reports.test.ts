@@ -1,6 +1,9 @@
 /** Why a reader saw an advertisement, and what happens when readers report it: over real sockets, without any script. */
 import assert from 'node:assert/strict'
 import { createSecretKey } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 import { tokenOf } from '../../src/rules/recommendations/link-token.ts'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
@@ -23,7 +26,14 @@ const BODY = {
   messages: [{ role: 'user', content: `Which headphones for flights? [[sim text=${encodeURIComponent(ANSWER)}]]` }],
 }
 
+const READER = {
+  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0',
+  accept: 'text/html',
+  'accept-language': 'en',
+}
+
 let world: World
+let dataCentres: string
 let matcher: FixedMatcher
 let match: Match
 let project: TestProject
@@ -32,7 +42,13 @@ let other: TestProject
 let network = 0
 before(async () => {
   matcher = await createFixedMatcher()
-  const env = { PARLEY_MATCHER_URL: matcher.url, PARLEY_TRUSTED_PROXIES: '127.0.0.1' }
+  dataCentres = await mkdtemp(join(tmpdir(), 'parley-networks-'))
+  await writeFile(join(dataCentres, 'hosts.txt'), '22.0.0.0/8\n')
+  const env = {
+    PARLEY_MATCHER_URL: matcher.url,
+    PARLEY_TRUSTED_PROXIES: '127.0.0.1',
+    PARLEY_DATA_CENTRE_NETWORKS: dataCentres,
+  }
   world = await createWorld({ env })
   ;[project, other] = await Promise.all([
     addProject(world.store, world.secrets),
@@ -43,6 +59,7 @@ before(async () => {
 after(async () => {
   await world.close()
   await matcher.close()
+  await rm(dataCentres, { recursive: true })
 })
 beforeEach(async () => {
   match = await addOffer(world.store.db)
@@ -66,6 +83,7 @@ async function report(token: string, { from = (network += 1), body = 'reason=', 
   const response = await fetch(`${world.url}/w/${token}/report`, {
     method: 'POST',
     headers: {
+      ...READER,
       'content-type': 'application/x-www-form-urlencoded',
       'x-forwarded-for': `20.${from >> 8}.${from & 255}.7`,
       ...headers,
@@ -195,6 +213,27 @@ test('what no reader saw is not reported, and neither is what another site sends
   assert.equal(await reported(), undefined)
 })
 
+test('what a rival’s scripts report is thanked for and stops nothing, wherever they run', async () => {
+  const scripts: Record<string, string>[] = [
+    { 'user-agent': 'curl/8.10.1' },
+    { 'user-agent': '' },
+    { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)' },
+    { accept: '', 'accept-language': '' },
+    { 'signature-agent': '"https://agent.example"' },
+    { 'sec-fetch-dest': 'empty' },
+    { 'x-forwarded-for': '22.1.2.3' },
+    { 'x-forwarded-for': '22.2.2.3' },
+    { 'x-forwarded-for': '22.3.2.3' },
+  ]
+  const tokens = await shownTokens(scripts.length)
+  for (const [n, headers] of scripts.entries())
+    assert.match(await report(tokens[n]!, { headers }), /Your report was counted/)
+  assert.equal(await reported(), undefined)
+  // And they take no reader's report away.
+  await report(tokens[0]!)
+  assert.equal((await reported())?.reports, 1)
+})
+
 test('reports that come all at once are all counted, and the third of them stops the offer', async () => {
   for (let n = 0; n < 5; n++) {
     match = await addOffer(world.store.db)
@@ -211,6 +250,8 @@ test('a report is a short form to a link of ours; all else is refused and stores
   assert.equal(await send(`/w/${token.replace(/^./, 'B')}/report`, { headers: form, body: 'reason=' }), 404)
   assert.equal(await send(`/w/${token}/report`, { headers: form, body: `reason=${'x'.repeat(2_000)}` }), 400)
   assert.equal(await send(`/w/${token}/report`, { headers: { 'content-type': 'text/plain' }, body: 'x' }), 415)
+  const json = { ...READER, 'content-type': 'application/json' }
+  assert.equal(await send(`/w/${token}/report`, { headers: json, body: '{}' }), 415)
   assert.equal(await send(`/w/${token}`, { headers: form, body: 'reason=' }), 405)
   assert.equal(await send('/v1/sessions', { headers: { ...form, ...project.headers }, body: 'reason=' }), 415)
   assert.equal(await reported(), undefined)
@@ -221,7 +262,7 @@ test('who sends reports as fast as they can is told to wait', async () => {
   const [token = ''] = await shownTokens(1)
   const statuses = await Promise.all(
     Array.from({ length: 100 }, async () => {
-      const headers = { 'x-forwarded-for': '21.0.0.7' }
+      const headers = { ...READER, 'x-forwarded-for': '21.0.0.7' }
       const response = await fetch(`${url}/w/${token}/report`, { method: 'POST', headers })
       await response.arrayBuffer()
       return response.status

@@ -14,6 +14,7 @@ import {
   setMonetization,
   type FixedMatcher,
 } from '../support/fixed-matcher.ts'
+import { here } from '../support/operator.ts'
 import { addProject, complete, createWorld, until, type TestProject, type World } from '../support/world.ts'
 
 const ANSWER =
@@ -49,6 +50,18 @@ async function shownLink(): Promise<string> {
   return LINK.exec(text)?.[0] ?? assert.fail(`no link: ${text}`)
 }
 
+async function operator(...args: string[]): Promise<void> {
+  const { code, stderr } = await here(args, { env: world.env })
+  assert.equal(code, 0, stderr)
+}
+
+async function clicksOf(offerId: string): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from clicks c join recommendations r on r.id = c.recommendation_id
+    where r.offer_id = ${offerId}`.execute(world.store.db)
+  return rows[0]?.n ?? 0
+}
+
 async function follow(
   path: string,
   url = world.url,
@@ -63,6 +76,32 @@ test('a link leads where it led when a reader was shown it, whatever the adverti
   await world.store.db.updateTable('offers').set({ link }).where('id', '=', match.offerId).execute()
   assert.equal((await follow(path)).leadsTo, OFFER_LINK)
   assert.equal((await follow(await shownLink())).leadsTo, link)
+})
+
+test('a link passes through the network that the operator chose for its advertiser, is counted first, and says so', async () => {
+  const path = await shownLink()
+  const template = 'https://network.example/click?id=42&url={lpurl}'
+  await operator('advertiser', 'tracking', match.advertiserId, template)
+  const { status, leadsTo } = await follow(path)
+  assert.equal(status, 302)
+  assert.equal(leadsTo, `https://network.example/click?id=42&url=${encodeURIComponent(OFFER_LINK)}`)
+  const why = await follow(path.replace('/r/', '/w/'))
+  assert.match(why.page, /<dt>Link passes through<\/dt><dd>network\.example<\/dd>/)
+  assert.match(why.page, /network\.example counts visits for .+ may set a cookie of its own/)
+
+  await operator('advertiser', 'click-id', match.advertiserId, 'on')
+  const named = new URL((await follow(path)).leadsTo ?? '')
+  assert.match(named.searchParams.get('url') ?? '', /[?&]parley_click=[0-9a-f-]{36}$/)
+  await until(async () => (await clicksOf(match.offerId)) === 2)
+
+  await operator('advertiser', 'click-id', match.advertiserId, 'off')
+  await operator('advertiser', 'tracking', match.advertiserId, 'off')
+  assert.equal((await follow(path)).leadsTo, OFFER_LINK)
+  assert.doesNotMatch((await follow(path.replace('/r/', '/w/'))).page, /cookie of its own|passes through/)
+  assert.equal(
+    (await here(['advertiser', 'tracking', match.advertiserId, 'https://{lpurl}'], { env: world.env })).code,
+    2,
+  )
 })
 
 test('a link leads nowhere, and says so, once its offer may no longer be advertised; and again when it may', async () => {

@@ -239,7 +239,7 @@ test('the AI SDK at its defaults refers to earlier answers, and is told to send 
   ]
   await assert.rejects(generateText({ model, messages, maxRetries: 0 }), {
     message:
-      'input[1] is an item_reference, and nothing is stored here that it could refer to: send the item itself, as SDKs do with store: false.',
+      'input[1] is an item_reference, but Parley stores no items to refer to: send the item itself, as SDKs do with store: false.',
   })
   const again = await generateText({ model, messages, maxRetries: 0, providerOptions: { openai: { store: false } } })
   assert.equal(again.text, 'second answer')

@@ -80,7 +80,7 @@ test('what is wrong with it is said with the name of the field', async () => {
   for (const [asked, sentence] of [
     [{ seconds: 7_200 }, 'seconds must be at most 3600.'],
     [{ money: 5 }, 'money must be nanos of a credit, as text: "250000000" is $0.25.'],
-    [{ models: ['none'] }, 'models[0] is not available to this project. GET /v1/models lists those that are.'],
+    [{ models: ['none'] }, 'models[0] is not available to this project. GET /v1/models lists the ones that are.'],
   ] as const) {
     const { response, body } = await mint(world.project, asked)
     assert.deepEqual([response.status, body.message], [422, sentence])

@@ -16,37 +16,37 @@ const COLUMNS: Record<string, FormatName> = {
 
 const OPENING = `# Fields of a request
 
-Which fields of \`POST /v1/chat/completions\` work with which provider. Nothing is dropped silently: what a provider or a model
-cannot do is 422 with a sentence that names the field, before anything is sent or charged. It stands here in the row of the field
-that the sentence names.
+Which fields of \`POST /v1/chat/completions\` work with which provider. Nothing is dropped silently: if a provider or a model does
+not support something, the call is 422 before anything is sent or charged, and the message names the field. Look it up in that
+field's row.
 
-- **yes**: the provider gets it, in its own words. After "422:", what is refused nevertheless.
-- **422**: no model there can do it.
+- **yes**: the provider gets it, in its own terms. Exceptions follow after "422:".
+- **422**: no model there supports it.
 - **not needed**: the provider has no use for it, so it is left out.
 
-The column of the OpenAI format is OpenAI itself; of other providers in this format, the operator configures what they cannot do. A
-model with several routes takes the first that honours all of a request. What SDKs send without being asked (\`temperature: 1\`,
-\`tool_choice: "auto"\`, \`null\` in an optional field) is never a reason to refuse a call.
+The OpenAI format column describes OpenAI itself; for other providers with this format, the operator configures what they do not
+support. A model with several routes uses the first one that supports the whole request. Values that SDKs send by default
+(\`temperature: 1\`, \`tool_choice: "auto"\`, \`null\` in an optional field) are never refused.
 `
 
 const SAME_OPENING = `## The same at every provider
 
-These are read here, and no provider has a say in them.
+Parley handles these itself, whatever the provider.
 `
 
 const EFFORTS_OPENING = `## reasoning_effort, by model
 
-What the model is told: a word, a number of tokens (never more than the maximum of the answer leaves), or to think not at all.
-Claude takes no budget under 1,024 tokens: with a smaller \`max_tokens\` it is 422. Claude at Bedrock is told the same as at Anthropic.
+What the model gets: a word, a number of tokens (never more than the answer's maximum leaves), or an instruction not to think.
+Claude takes no budget under 1,024 tokens: a smaller \`max_tokens\` is 422. Claude gets the same at Bedrock as at Anthropic.
 `
 
 const PLACES_OPENING = `## Where it stands in the provider's request
 
-For those who compare what a provider got with what they sent. \`[]\` is any message, part or tool.
+To compare what you sent with what a provider got. \`[]\` is any message, part or tool.
 `
 
-const CLOSING = `This page is made from a table that is tried against simulated providers, as JSON and as a stream: \`npm run fields\`. Write it
-anew with \`npm run fields -- --docs\`.
+const CLOSING = `This page is generated from a table that \`npm run fields\` tries against simulated providers, as JSON and as a stream. To
+regenerate it, run \`npm run fields -- --docs\`.
 `
 
 export function pageOf(table: readonly Row[]): string {

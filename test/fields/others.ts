@@ -31,7 +31,7 @@ const PREDICTION = { type: 'content', content: 'The same again.' }
 export const OTHERS: Row[] = [
   {
     field: 'model',
-    does: 'An `id` of `GET /v1/models`. Providers see their own name for it.',
+    does: 'An `id` from `GET /v1/models`. Providers see their own name for it.',
     isOurs: true,
     cases: [
       {
@@ -61,10 +61,10 @@ export const OTHERS: Row[] = [
       },
     ],
   },
-  onlyOpenAi('verbosity', 'How long-winded the answer is. `medium` asks for nothing.', { verbosity: 'low' }),
+  onlyOpenAi('verbosity', 'How long-winded the answer is. `medium` has no effect.', { verbosity: 'low' }),
   {
     field: 'logprobs',
-    does: 'How likely each token was. `false` asks for nothing.',
+    does: 'How likely each token was. `false` has no effect.',
     cases: [
       {
         name: '`true`',
@@ -76,10 +76,10 @@ export const OTHERS: Row[] = [
   },
   {
     field: 'top_logprobs',
-    does: 'So many alternatives of each token, beside `logprobs: true`.',
+    does: 'How many alternatives to show for each token, with `logprobs: true`.',
     cases: [
       {
-        name: 'beside `logprobs`',
+        name: 'with `logprobs`',
         request: { logprobs: true, top_logprobs: 2 },
         ...everywhere(refused('logprobs')),
         openai: sees({ logprobs: true, top_logprobs: 2 }, { answered: ['logprobs'] }),
@@ -90,7 +90,7 @@ export const OTHERS: Row[] = [
   onlyOpenAi('prediction', 'What the answer will mostly be, to have it sooner.', { prediction: PREDICTION }),
   ...['user', 'safety_identifier'].map((field): Row => ({
     field,
-    does: 'Whom the call is for, unless `x-end-user-id` says it. Providers get at most a digest.',
+    does: 'The user the call is for, unless `x-end-user-id` names one. Providers get at most a digest.',
     cases: [{ name: 'any', request: asked(field, SECRET), ...everywhere(keeps(SECRET)) }],
   })),
   {
@@ -108,7 +108,7 @@ export const OTHERS: Row[] = [
     does: 'Names the conversation for [caches](api.md#prompt-caching). Providers get at most a digest.',
     cases: [{ name: 'any', request: { prompt_cache_key: SECRET }, ...everywhere(keeps(SECRET)) }],
   },
-  onlyValue('service_tier', 'How a call is served is not chosen here: `auto` and `default`.', 'auto', 'flex'),
+  onlyValue('service_tier', 'Only `auto` and `default`: other tiers are not available.', 'auto', 'flex'),
   onlyValue('modalities', 'Answers are text.', ['text'], ['text', 'audio']),
   onlyValue('store', 'No provider keeps completions. `x-conversation-id` keeps a conversation here.', false, true),
   never('audio', 'Answers are text.', { voice: 'alloy', format: 'wav' }),
@@ -116,8 +116,8 @@ export const OTHERS: Row[] = [
   never('functions', 'The old name of `tools`.', [{ name: 'look_up' }]),
   never('function_call', 'The old name of `tool_choice`.', 'auto'),
   {
-    field: 'values that ask for nothing',
-    does: 'What SDKs send without being asked is never a reason to refuse a call; nor is `null` in an optional field.',
+    field: 'default values',
+    does: 'Values that SDKs send by default are never refused; nor is `null` in an optional field.',
     cases: [
       {
         name: 'defaults',

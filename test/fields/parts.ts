@@ -31,7 +31,7 @@ const instruction = (role: string): Case => ({
 export const PARTS: Row[] = [
   {
     field: 'messages: system, developer',
-    does: 'Instructions; `developer` is the newer name. They stand before the conversation, wherever they were.',
+    does: 'Instructions; `developer` is the newer name. They go before the conversation, wherever they were.',
     cases: [instruction('system'), instruction('developer')],
   },
   {
@@ -51,7 +51,7 @@ export const PARTS: Row[] = [
   {
     field: 'parts: image_url',
     also: ['images', 'image_urls'],
-    does: 'An image, as a `data:` URL or by its address. `detail` counts in the OpenAI format and at Gemini.',
+    does: 'An image, as a `data:` URL or an address. `detail` works in the OpenAI format and at Gemini.',
     cases: [
       {
         name: 'data',
@@ -72,7 +72,7 @@ export const PARTS: Row[] = [
         bedrock: refused('images'),
       },
       {
-        name: 'types that are no image',
+        name: 'types other than images',
         request: said(image(`data:text/html;base64,${PNG}`)),
         openai: sees({ 'messages.0.content.1': image(`data:text/html;base64,${PNG}`) }),
         anthropic: refused('images'),
@@ -153,7 +153,7 @@ export const PARTS: Row[] = [
   },
   {
     field: 'parts: cache_control',
-    does: 'Where a prompt may be cached. Needed nowhere: [prompts are cached by themselves](api.md#prompt-caching).',
+    does: 'Where a prompt may be cached. Never needed: [prompt caching](api.md#prompt-caching) is automatic.',
     cases: [
       {
         name: 'a mark',
@@ -177,7 +177,7 @@ export const PARTS: Row[] = [
   {
     field: 'messages that end with `assistant`',
     also: ['prefill'],
-    does: 'The model goes on from these words.',
+    does: 'The model continues from these words.',
     cases: [
       {
         name: 'on Claude up to 4.5, Gemini up to 2.5',
@@ -196,7 +196,7 @@ export const PARTS: Row[] = [
       },
       { name: 'on Gemini 3 and newer', request: PREFILLED, models: GEMINI_3, gemini: refused(PREFILL) },
       {
-        name: 'beside `reasoning_effort`',
+        name: 'with `reasoning_effort`',
         isAside: true,
         request: { ...PREFILLED, reasoning_effort: 'low' },
         openai: sees({ reasoning_effort: 'low' }),

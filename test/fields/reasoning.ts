@@ -31,7 +31,7 @@ const WITHOUT_THOUGHTS = sees({
 export const REASONING: Row[] = [
   {
     field: 'reasoning_effort',
-    does: 'How hard the model thinks: [by model](#reasoning_effort-by-model). Claude then takes no other `temperature`, no low `top_p`, no tool that it must call and no words to go on from.',
+    does: 'How hard the model thinks: [by model](#reasoning_effort-by-model). Claude then accepts no other `temperature`, no low `top_p`, no forced tool call and no words to continue from.',
     cases: [
       ...EFFORT_CASES,
       {
@@ -71,7 +71,7 @@ export const REASONING: Row[] = [
   },
   {
     field: 'reasoning_content, reasoning_signature',
-    does: 'Thoughts, and what proves them. Send back both as they came with the results of tools; those of earlier turns are left out.',
+    does: 'Thoughts, and their proof. Send both back unchanged with the tool results; thoughts of earlier turns are left out.',
     cases: [
       {
         name: 'with the results of tools',

@@ -22,7 +22,7 @@ export const SCHEMA_WHILE_THINKING = {
 export const SAMPLING: Row[] = [
   {
     field: 'temperature',
-    does: 'How freely the model chooses its words, 0 to 2. 1 asks for nothing.',
+    does: 'How freely the model chooses its words, 0 to 2. 1 has no effect.',
     cases: [
       {
         name: 'up to 1',
@@ -50,7 +50,7 @@ export const SAMPLING: Row[] = [
         bedrock: refused('temperature'),
       },
       {
-        name: 'other than 1 beside `reasoning_effort`',
+        name: 'other than 1 with `reasoning_effort`',
         isAside: true,
         request: { temperature: 0.5, reasoning_effort: 'low' },
         openai: sees({ reasoning_effort: 'low', temperature: 0.5 }),
@@ -62,7 +62,7 @@ export const SAMPLING: Row[] = [
   },
   {
     field: 'top_p',
-    does: 'The share of likely words to choose from, 0 to 1. 1 asks for nothing.',
+    does: 'The share of likely words to choose from, 0 to 1. 1 has no effect.',
     cases: [
       {
         name: 'alone',
@@ -73,7 +73,7 @@ export const SAMPLING: Row[] = [
         bedrock: sees({ 'inferenceConfig.topP': 0.5 }),
       },
       {
-        name: 'beside `temperature`',
+        name: 'with `temperature`',
         isAside: true,
         request: { top_p: 0.5, temperature: 0.5 },
         openai: sees({ top_p: 0.5, temperature: 0.5 }),
@@ -91,7 +91,7 @@ export const SAMPLING: Row[] = [
         bedrock: refused('top_p'),
       },
       {
-        name: 'below 0.95 beside `reasoning_effort`',
+        name: 'below 0.95 with `reasoning_effort`',
         isAside: true,
         request: { top_p: 0.94, reasoning_effort: 'low' },
         openai: sees({ reasoning_effort: 'low', top_p: 0.94 }),
@@ -99,7 +99,7 @@ export const SAMPLING: Row[] = [
         gemini: sees({ 'generationConfig.topP': 0.94 }),
       },
       {
-        name: 'other than 1 beside `reasoning_effort`',
+        name: 'other than 1 with `reasoning_effort`',
         isAside: true,
         request: { top_p: 0.95, reasoning_effort: 'low' },
         openai: sees({ reasoning_effort: 'low', top_p: 0.95 }),
@@ -112,7 +112,7 @@ export const SAMPLING: Row[] = [
   {
     field: 'max_tokens',
     also: ['max_completion_tokens'],
-    does: 'The longest answer, thoughts included. Both names mean the same.',
+    does: 'The longest answer, including thoughts. Both names mean the same.',
     cases: [
       ...['max_tokens', 'max_completion_tokens'].map((name) => ({
         name,
@@ -131,7 +131,7 @@ export const SAMPLING: Row[] = [
   },
   {
     field: 'stop',
-    does: 'Where the answer ends: a text, or up to four.',
+    does: 'Text that ends the answer: one, or up to four.',
     cases: [
       {
         name: 'one text',
@@ -170,7 +170,7 @@ export const SAMPLING: Row[] = [
   },
   {
     field: 'seed',
-    does: 'The same seed gives the same answer, mostly.',
+    does: 'The same seed usually gives the same answer.',
     cases: [
       {
         name: 'of up to 31 bits',
@@ -194,7 +194,7 @@ export const SAMPLING: Row[] = [
     const field = `${kind}_penalty`
     return {
       field,
-      does: 'Against repetition, -2 to 2. 0 asks for nothing.',
+      does: 'Against repetition, -2 to 2. 0 has no effect.',
       cases: [
         {
           name: 'on Gemini 2.5 and newer',
@@ -231,7 +231,7 @@ export const SAMPLING: Row[] = [
   {
     field: 'response_format',
     also: ['json_schema'],
-    does: 'JSON of any form (`json_object`) or of a schema (`json_schema`). `text` asks for nothing.',
+    does: 'JSON of any form (`json_object`) or with a schema (`json_schema`). `text` has no effect.',
     cases: [
       {
         name: '`json_object`',
@@ -282,21 +282,21 @@ export const SAMPLING: Row[] = [
         bedrock: refused('response_format'),
       })),
       {
-        name: 'beside `tools`, before Gemini 3',
+        name: 'with `tools`, before Gemini 3',
         isAside: true,
         request: JSON_BESIDE_TOOLS,
         openai: sees(JSON_BESIDE_TOOLS),
         gemini: refused('response_format'),
       },
       {
-        name: 'beside `tools`, since Gemini 3',
+        name: 'with `tools`, since Gemini 3',
         isAside: true,
         request: JSON_BESIDE_TOOLS,
         models: GEMINI_3,
         gemini: sees({ 'generationConfig.responseMimeType': 'application/json' }),
       },
       {
-        name: 'beside `tools`',
+        name: 'with `tools`',
         isAside: true,
         request: { tools: [TOOL], response_format: schemaFormat(NOTHING) },
         openai: sees({ tools: [TOOL], 'response_format.type': 'json_schema' }),
@@ -305,7 +305,7 @@ export const SAMPLING: Row[] = [
       },
       ...['sonnet-4-20250514-v1:0', 'haiku-4-5-20251001-v1:0', 'sonnet-4-6', 'opus-4-7', 'sonnet-5-5-v1'].map(
         (model) => ({
-          name: 'beside `reasoning_effort`, but on Claude Opus 4.1 to 4.6 and Sonnet 4.5',
+          name: 'with `reasoning_effort`, except on Claude Opus 4.1 to 4.6 and Sonnet 4.5',
           isAside: true,
           request: SCHEMA_WHILE_THINKING,
           models: { bedrock: `us.anthropic.claude-${model}` },
@@ -321,7 +321,7 @@ export const SAMPLING: Row[] = [
   },
   {
     field: 'n',
-    does: 'The number of answers: 1 and nothing else.',
+    does: 'The number of answers: always 1.',
     cases: [
       { name: '1', request: { n: 1 }, ...everywhere(sees({ n: undefined })) },
       { name: 'more', request: { n: 2 }, ...everywhere(refused('n')) },

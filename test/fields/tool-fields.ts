@@ -37,12 +37,12 @@ export const TOOL_FIELDS: Row[] = [
         bedrock: sees({ 'toolConfig.tools.0.toolSpec.strict': true }),
       },
       {
-        name: 'tools that a provider runs itself',
+        name: 'provider-run tools',
         request: { tools: [{ type: 'web_search' }] },
         ...everywhere(refused('tools[0].type')),
       },
       {
-        name: 'left out after calls of tools',
+        name: 'leaving them out after tool calls',
         isAside: true,
         request: { messages: [HELLO, CALLED, RESULT] },
         openai: sees({ 'messages.2': RESULT }),
@@ -54,7 +54,7 @@ export const TOOL_FIELDS: Row[] = [
   },
   {
     field: 'tool_choice',
-    does: 'Whether the model may, must or must not call a tool, or which. `auto` asks for nothing.',
+    does: 'Whether the model may, must or must not call a tool, or which one. `auto` has no effect.',
     cases: [
       {
         name: '`required`',
@@ -81,7 +81,7 @@ export const TOOL_FIELDS: Row[] = [
         bedrock: sees({ toolConfig: undefined }),
       },
       {
-        name: '`none` after calls of tools',
+        name: '`none` after tool calls',
         request: { tools: [TOOL], tool_choice: 'none', messages: [HELLO, CALLED, RESULT] },
         openai: sees({ tool_choice: 'none' }),
         anthropic: sees({ tool_choice: { type: 'none' } }),
@@ -89,14 +89,14 @@ export const TOOL_FIELDS: Row[] = [
         bedrock: refused('tool_choice'),
       },
       ...CLAUDE_NOT_MADE_TO_CALL.map((model) => ({
-        name: 'a call that must be made, on Claude 5.5 Opus and Sonnet, Fable 5.1',
+        name: 'a forced call, on Claude 5.5 Opus and Sonnet, Fable 5.1',
         request: { tools: [TOOL], tool_choice: 'required' },
         models: { anthropic: model, bedrock: `us.anthropic.${model}-v1` },
         anthropic: refused('tool_choice'),
         bedrock: refused('tool_choice'),
       })),
       {
-        name: 'a call that must be made, beside `reasoning_effort`',
+        name: 'a forced call, with `reasoning_effort`',
         isAside: true,
         request: { tools: [TOOL], tool_choice: 'required', reasoning_effort: 'low' },
         openai: sees({ reasoning_effort: 'low', tool_choice: 'required' }),
@@ -110,7 +110,7 @@ export const TOOL_FIELDS: Row[] = [
         ...everywhere(refused('tool_choice')),
       },
       {
-        name: 'a call that must be made, without `tools`',
+        name: 'a forced call, without `tools`',
         request: { tool_choice: 'required' },
         ...everywhere(refused('tool_choice')),
       },
@@ -118,7 +118,7 @@ export const TOOL_FIELDS: Row[] = [
   },
   {
     field: 'parallel_tool_calls',
-    does: '`false`: one call at a time. `true` asks for nothing.',
+    does: '`false`: one call at a time. `true` has no effect.',
     cases: [
       {
         name: '`false`',
@@ -133,7 +133,7 @@ export const TOOL_FIELDS: Row[] = [
   {
     field: 'messages: tool',
     also: ['messages'],
-    does: 'What a tool has answered, with the `tool_call_id` of its call.',
+    does: 'The result of a tool, with the `tool_call_id` of its call.',
     cases: [
       {
         name: 'results',

@@ -1,7 +1,7 @@
 /** Product feeds that went wrong: read as a shop's file is, and a part of them stored. A sentence for the shop, or offers. */
 import { gzipSync } from 'node:zlib'
 import { FEED_FORMATS } from '../../src/recommend/feeds/feed-format.ts'
-import { FeedError } from '../../src/recommend/feeds/feed-item.ts'
+import { FeedError } from '../../src/rules/offers/feed-error.ts'
 import { openFeed } from '../../src/recommend/feeds/feed-items.ts'
 import { feedTextOf } from '../../src/recommend/feeds/feed-text.ts'
 import { judgeItem } from '../../src/rules/offers/feed-item.ts'

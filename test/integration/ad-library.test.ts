@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import fastify from 'fastify'
+import type { KyselyPlugin } from 'kysely'
+import { adLibraryPages } from '../../src/console/public/ad-library.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS } from '../../src/rules/durations.ts'
 import { listShownAds } from '../../src/store/recommendations/ad-library.ts'
@@ -169,6 +172,36 @@ test('it says who paid, what was said and how often, tells no small count, and h
       [],
     )
   }
+})
+
+test('who asks for a thousand libraries that are not there makes nobody look up the others again', async () => {
+  const project = await newProject(owner)
+  await setPublic(project, true)
+  await recommend(project, tents, 12, 'delivered')
+  let clockMs = 0
+  let asked = 0
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: ({ result }) => {
+      asked += 1
+      return Promise.resolve(result)
+    },
+  }
+  const app = fastify({ trustProxy: true })
+  adLibraryPages(app, { db: world.store.db.withPlugin(plugin), webRoot, elapsedMs: () => clockMs })
+  const ask = async (id: string, n = 0) => {
+    // Each from a network of its own, which nobody keeps from asking.
+    const headers = { 'x-forwarded-for': `20.${n >> 8}.${n & 255}.7` }
+    return (await app.inject({ url: `/ads/${id}.json`, headers })).statusCode
+  }
+  assert.equal(await ask(project), 200)
+  const first = asked
+  for (let n = 1; n <= 1_000; n++) assert.equal(await ask(uuidv7(), n), 404)
+  clockMs += 1_000
+  const before = asked
+  assert.equal(await ask(project), 200)
+  assert.deepEqual([first, asked - before], [2, 0])
+  await app.close()
 })
 
 test('what is older than 90 days is not listed, and never more than so many recommendations are looked at', async () => {

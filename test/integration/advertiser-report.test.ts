@@ -3,8 +3,12 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
 import { DAY_MS } from '../../src/rules/durations.ts'
+import { KEPT_MS } from '../../src/rules/retention.ts'
 import { creditAdvertiser } from '../../src/store/billing/wallets.ts'
-import { addUpAdvertiserDays, sumAdvertiserDays, type ReportKey } from '../../src/store/offers/advertiser-days.ts'
+import type { ReportKey } from '../../src/rules/recommendations/advertiser-report.ts'
+import { addUpAdvertiserDays, sumAdvertiserDays } from '../../src/store/offers/advertiser-days.ts'
+import { readAdvertiserReport } from '../../src/store/offers/advertiser-report.ts'
+import { addChances } from '../../src/store/offers/campaign-chances.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { addOffer as addCatalogueOffer } from '../support/catalogue.ts'
 import { click, show } from '../support/clicks.ts'
@@ -44,11 +48,12 @@ async function addUp(boundary = new Date()): Promise<void> {
   while (((await addUpAdvertiserDays(world.store.db, boundary, DAY_MS)) ?? boundary) < boundary);
 }
 
-const today = () => new Date().toISOString().slice(0, 10)
+const dayOf = (at: Date) => at.toISOString().slice(0, 10)
+const today = () => dayOf(new Date())
 
-async function sumsOf(match: Match, by: ReportKey, from = today()) {
+async function sumsOf(match: Match, by: ReportKey, { from = today(), to = today() } = {}) {
   const { advertiserId } = match
-  const rows = await sumAdvertiserDays(world.store.db, { advertiserId, by, from, servesMin: 10, most: 100 })
+  const rows = await sumAdvertiserDays(world.store.db, { advertiserId, by, from, to, servesMin: 10, most: 100 })
   return rows
     .map(({ key, event, times, spentNanos }) => [key, event, times, spentNanos])
     .toSorted((a, b) => (String(a) < String(b) ? -1 : 1))
@@ -90,7 +95,8 @@ test('serves and clicks are counted once by each of what a report is made of, ho
     [hint, 'serve', 12n, 0n],
     [hint, 'valid', 1n, PRICE],
   ])
-  assert.deepEqual(await sumsOf(match, 'campaign', '2999-01-01'), [])
+  assert.deepEqual(await sumsOf(match, 'campaign', { from: '2999-01-01', to: '2999-12-31' }), [])
+  assert.deepEqual(await sumsOf(match, 'campaign', { from: '2000-01-01', to: '2000-12-31' }), [], 'nor before')
 })
 
 test('what nobody was shown, and what a publisher tries out, is nothing to an advertiser', async () => {
@@ -132,16 +138,121 @@ test('a click that was taken back is no longer paid for, though it had been adde
     .where('recommendation_id', '=', first)
     .executeTakeFirstOrThrow()
   await sql`select click_reverse(${id}, 'click farm')`.execute(world.store.db)
+  await addUp()
+  await addUp()
   for (const [by, key] of [
     ['hint', 'for cooks'],
     ['campaign', match.campaignId],
     ['day', today()],
   ] as const)
     assert.deepEqual(await sumsOf(match, by), [
-      [key, 'reversed', 1n, 0n],
+      [key, 'reversed', 1n, PRICE],
       [key, 'serve', 10n, 0n],
-      [key, 'valid', 1n, PRICE],
+      [key, 'valid', 2n, 2n * PRICE],
     ])
+})
+
+test('offers of a span over several months are those of its days, and of a whole month its sum', async () => {
+  const match = await addOffer()
+  const { db } = world.store
+  const { advertiserId, campaignId, offerId: value } = match
+  const days = ['2026-01-31', '2026-02-01', '2026-02-28', '2026-03-01', '2026-03-31', '2026-04-01']
+  for (const [n, day] of days.entries()) {
+    const until = Array.from({ length: 31 }, (_, d) => (d + 1 >= Number(day.slice(8)) ? 10 ** n : 0))
+    await sql`insert into advertiser_offer_months as m (advertiser_id, month, offer_id, campaign_id, served_until)
+      values (${advertiserId}, date_trunc('month', ${day}::date), ${value}, ${campaignId}, ${until})
+      on conflict (advertiser_id, month, offer_id, campaign_id) do update
+        set served_until = array(select a + b from unnest(m.served_until, excluded.served_until) x (a, b))`.execute(db)
+    await sql`insert into advertiser_days (advertiser_id, dimension, day, campaign_id, value, event, times)
+      values (${advertiserId}, 'offer', ${day}, ${campaignId}, ${value}, 'serve', ${10 ** n})`.execute(db)
+  }
+  const served = async (from: string, to: string, servesMin: number) => {
+    const asked = { advertiserId, by: 'offer' as const, from, to, servesMin, most: 10 }
+    return (await sumAdvertiserDays(db, asked)).find(({ key }) => key !== null)?.times
+  }
+  for (const [from, to, times] of [
+    ['2026-01-31', '2026-04-01', 111_111n],
+    ['2026-02-01', '2026-03-31', 11_110n],
+    ['2026-02-01', '2026-02-28', 110n],
+    ['2026-02-02', '2026-03-30', 1_100n],
+    ['2026-03-01', '2026-03-30', 1_000n],
+    ['2026-03-02', '2026-03-31', 10_000n],
+    ['2026-01-31', '2026-01-31', 1n],
+  ] as const) {
+    assert.equal(await served(from, to, Number(times)), times, `${from} to ${to}`)
+    assert.equal(await served(from, to, Number(times) + 1), undefined, `${from} to ${to}, fewer than asked for`)
+  }
+})
+
+test('of a month that is partly forgotten, only the days that are kept are told', async () => {
+  const match = await addOffer()
+  const { db } = world.store
+  const { advertiserId, campaignId, offerId } = match
+  const first = new Date(Date.now() - KEPT_MS.advertiserDays)
+  const before = new Date(first.getTime() - DAY_MS)
+  // All but what was served on the first day that is kept was served the day before, which may be of another month.
+  for (const [at, times] of [
+    [before, 100],
+    [first, 25],
+  ] as const) {
+    const until = Array.from({ length: 31 }, (_, d) => (d + 1 >= at.getUTCDate() ? times : 0))
+    await sql`insert into advertiser_offer_months as m (advertiser_id, month, offer_id, campaign_id, served_until)
+      values (${advertiserId}, date_trunc('month', ${dayOf(at)}::date), ${offerId}, ${campaignId}, ${until})
+      on conflict (advertiser_id, month, offer_id, campaign_id) do update
+        set served_until = array(select a + b from unnest(m.served_until, excluded.served_until) x (a, b))`.execute(db)
+  }
+  const asked = { advertiserId, by: 'offer' as const, from: dayOf(before), to: today(), most: 10 }
+  const { rows } = await readAdvertiserReport(db, asked)
+  assert.deepEqual(
+    rows.map(({ key, serves }) => [key, serves]),
+    [[offerId, 25n]],
+  )
+})
+
+test('a conversion is counted once, with the click that it is about, however late it is told of', async () => {
+  const match = await addOffer({ hint: 'for those who buy' })
+  const { db } = world.store
+  const [shown = ''] = await show(db, match, projectId, 10)
+  await click(db, shown)
+  await addUp()
+  const { id: clickId } = await db
+    .selectFrom('clicks')
+    .select('id')
+    .where('recommendation_id', '=', shown)
+    .executeTakeFirstOrThrow()
+  for (const verdict of ['counted', 'counted', 'too_late'])
+    await sql`insert into conversions (id, advertiser_id, event_id, click_id, campaign_id, offer_id, verdict, amount, currency,
+        happened_at)
+      values (gen_random_uuid(), ${match.advertiserId}, ${uuidv7()}, ${clickId}, ${match.campaignId}, ${match.offerId},
+        ${verdict}, 12.5, 'EUR', now())`.execute(db)
+  await addUp()
+  await addUp()
+  for (const [by, key] of [
+    ['hint', 'for those who buy'],
+    ['offer', match.offerId],
+    ['day', today()],
+  ] as const)
+    assert.deepEqual((await sumsOf(match, by))[0], [key, 'conversion', 2n, 0n])
+})
+
+test('what was taken back and told of before this version is added up when it first looks', async () => {
+  const match = await addOffer()
+  const { db } = world.store
+  const [shown = ''] = await show(db, match, projectId, 10)
+  await click(db, shown)
+  await addUp()
+  const { id } = await db
+    .selectFrom('clicks')
+    .select('id')
+    .where('recommendation_id', '=', shown)
+    .executeTakeFirstOrThrow()
+  await sql`select click_reverse(${id}, 'click farm')`.execute(db)
+  // Of all others, what is already counted would be counted again: the test has it forgotten.
+  await sql`update clicks set reversed_at = null where id <> ${id}`.execute(db)
+  await sql`delete from conversions`.execute(db)
+  await sql`update advertiser_days_progress set changes_through = null`.execute(db)
+  await addUp()
+  assert.deepEqual((await sumsOf(match, 'campaign'))[0], [match.campaignId, 'reversed', 1n, PRICE])
 })
 
 test('two workers at once count nothing twice: one steps aside', async () => {
@@ -159,9 +270,17 @@ test('the command shows a row for each, what it cost, and what limits a campaign
   await click(world.store.db, first)
   await addUp()
   const report = (...args: string[]) => told('advertiser', 'report', match.advertiserId, ...args)
-  assert.match(await report('--by', 'hint'), /for those who read at night +12 +1 +- +\$0\.10 +\$0\.10\n\nCounted until/)
-  assert.match(await report(), /LIMITED BY\n.* 12 +1 +- +\$0\.10 +\$0\.10 +nothing\n/)
+  assert.match(
+    await report('--by', 'hint'),
+    /for those who read at night +12 +1 +- +0 +\$0\.10 +\$0\.10\n\nCounted until/,
+  )
+  assert.match(await report(), /LIMITED BY\n.* 12 +1 +- +0 +\$0\.10 +\$0\.10 +nothing\n/)
   assert.match(await report('--by', 'offer', '--days', '1'), new RegExp(`${match.headline} +12`))
+  const chances = { open: 1_000n, fitted: 40n, contended: 30n, won: 2n }
+  await addChances(world.store.db, [{ campaignId: match.campaignId, ...chances }])
+  assert.match(await report(), / bid\n/, 'others bid more')
+  await addChances(world.store.db, [{ campaignId: match.campaignId, ...chances, fitted: 200n }])
+  assert.match(await report(), / fit\n/, 'others fit better')
 })
 
 test('a step counts all that was written until its end, and the next one begins there', async () => {

@@ -199,7 +199,7 @@ test('old days are sealed and detached while the ledger is checked again and aga
 
 test('run again, it finds nothing to do', async () => {
   const again = await archive(25)
-  assert.deepEqual([again.code, again.stdout], [0, 'There is no day to archive.\n'])
+  assert.deepEqual([again.code, again.stdout], [0, 'There are no days to archive.\n'])
 })
 
 test('of an archived call there is no receipt and no refund, and commands say where it is', async () => {

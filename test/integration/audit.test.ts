@@ -491,7 +491,7 @@ test('parley audit prints every invariant with its figure, and exits 1 when one 
     broken.stdout,
     new RegExp(`^I4 +${completed} +usage of \\d+, but its tokens at its price are worth \\d+$`, 'm'),
   )
-  assert.match(broken.stdout, /^Read what was settled since .*1 invariant is broken\.$/m)
+  assert.match(broken.stdout, /^Read everything settled since .*1 invariant is broken\.$/m)
 
   const { code, stdout } = await here(['audit', '--full', '--json'], { env })
   assert.equal(code, 1)

@@ -313,7 +313,7 @@ describe('a card that is declined', () => {
     assert.deepEqual(await mine.settings(), { ...last, monthMax: dollars(200) })
     const { project } = mine
     await world.store.db.transaction().execute((tx) => switchAutoTopUpOff(tx, PARLEY, { project }))
-    await assert.rejects(mine.choose(), /tried anew 5 times in 24 hours/)
+    await assert.rejects(mine.choose(), /tried again 5 times in 24 hours/)
     // As if another card had been saved since.
     await sql`update payments set payment_method_id = 'pm_before' where project_id = ${mine.id} and is_automatic`.execute(
       world.store.db,
@@ -510,7 +510,7 @@ describe('with tax', () => {
     world.stripe.objects.forgetKeys()
     world.stripe.objects.taxRefusals.push('customer_tax_location_invalid')
     await world.work({ hasTax: true })
-    assert.match((await mine.topUps())[0]?.failure ?? '', /^The tax cannot be worked out/)
+    assert.match((await mine.topUps())[0]?.failure ?? '', /^The tax cannot be calculated/)
     assert.deepEqual([mine.charges().length, (await mine.settings())?.declines], [0, 1])
   })
 

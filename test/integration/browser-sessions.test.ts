@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { createNetworkTags } from '../../src/gateway/recommendations/network-tags.ts'
 import { createMint } from '../../src/gateway/sessions/mint.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import { createSecrets, type Secrets } from '../../src/platform/secrets.ts'
@@ -325,10 +326,18 @@ test('a wallet that is locked for a while keeps the job waiting, and nothing is 
   assert.equal((await left()).length, 0)
 })
 
+test('while the store cannot say what a network is tagged with, a session is 503 and not an error of ours', async () => {
+  const away = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
+  const mint = createMint(gatewayStore.db, secrets, away)
+  const from = { endUserId: undefined, address: '203.0.113.7' }
+  await assert.rejects(mint.begin(await createSite(), parseSessionRequest({}), from), { code: 'store_unavailable' })
+})
+
 test('a locked wallet keeps its own sessions from beginning, 503 soon, and nobody else from the gateway’s connections', async (t) => {
   const [site, other] = [await createSite(), await createSite()]
-  const mint = createMint(gatewayStore.db, secrets)
-  const begin = (of: typeof site) => mint.begin(of, parseSessionRequest({}), undefined)
+  const mint = createMint(gatewayStore.db, secrets, createNetworkTags(gatewayStore.db).tagOf)
+  const from = { endUserId: undefined, address: '203.0.113.7' }
+  const begin = (of: typeof site) => mint.begin(of, parseSessionRequest({}), from)
   const asked = Array.from({ length: 20 }, () => begin(site))
   await Promise.allSettled(asked) // Every connection of the pool is open now.
   await store.db.transaction().execute(async (tx) => {

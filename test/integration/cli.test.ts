@@ -161,7 +161,7 @@ test('a transfer whose credit is spent is undone only when the project may owe i
   const [topUp] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
   await told('wallet', 'adjust', id, '-1.5', '--reason', 'spent')
   const reverse = ['wallet', 'reverse', String(topUp?.id), '--reason', 'wrong project']
-  assert.match(await refused(...reverse), /Only \$0\.50 is available, so \$2\.00 cannot be taken away.* Say --owed/)
+  assert.match(await refused(...reverse), /Only \$0\.50 is available, so \$2\.00 cannot be taken away.* Use --owed/)
   assert.match(await told(...reverse, '--owed'), /^\$2\.00 moved back\./)
   assert.match(await told('wallet', 'show', id), /balance +\$0\.00\n[^]*owed +\$1\.50:/)
 })
@@ -237,7 +237,7 @@ test('what was wrong is corrected by movements that say what they correct, and e
   const [reversal] = (await asked('wallet', 'ledger', id, '--limit', '1')) as { id: string }[]
   assert.partialDeepStrictEqual(reversal, { kind: 'reversal', corrects: refund?.id, delta_credits: '$0.50' })
   assert.match(await refused('wallet', 'reverse', String(reversal?.id), ...because), /is a reversal, which is final/)
-  assert.match(await refused('wallet', 'refund', id, '1', '--call', NOBODY, ...because), /no call .* that has ended/)
+  assert.match(await refused('wallet', 'refund', id, '1', '--call', NOBODY, ...because), /no finished call /)
   assert.match(await refused('wallet', 'refund', id, '1', '--call', 'chatcmpl-1', ...because), /not the id of a call/)
 })
 

@@ -21,6 +21,7 @@ import { judgeClick } from '../../src/rules/clicks/verdict.ts'
 import { CLICK_SEQUENCES, factsOf, type ClickSequence } from '../corpora/clicks/sequences.ts'
 import { click, clickOn, fund, show } from '../support/clicks.ts'
 import { addOffer } from '../support/fixed-matcher.ts'
+import { createRandom } from '../support/random.ts'
 import { addProject, createWorld, type World } from '../support/world.ts'
 
 const PRICE = 120_000_000n
@@ -141,6 +142,54 @@ test('neither budget is ever exceeded, nor the credit, and the clicks beyond are
   assert.deepEqual(await broken(), [])
 })
 
+test('a budget that is lowered holds for what is shown from then on: what was shown before is paid for', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 100n * PRICE)
+  const free = await show(db, match, projectId, 3)
+  await setBudgets({ daily_budget_nanos: 3n * PRICE, total_budget_nanos: 3n * PRICE })
+  const bound = await show(db, match, projectId, 4)
+  // The trick: have it shown, and lower the budget before its readers have read it.
+  await setBudgets({ daily_budget_nanos: 1n, total_budget_nanos: 1n })
+  const verdictsOf = async (ids: readonly string[]) => {
+    const verdicts: string[] = []
+    for (const id of ids) verdicts.push(await click(db, id))
+    return verdicts
+  }
+  assert.deepEqual(await verdictsOf(bound.slice(0, 4)), ['valid', 'valid', 'valid', 'over_budget'])
+  assert.deepEqual(await verdictsOf(free.slice(0, 2)), ['valid', 'valid'])
+  // What is not known of it, because a gateway of the version before wrote it, is as it is now.
+  await sql`update recommendations set daily_budget_nanos = null, total_budget_nanos = null where id = ${free[2]}`.execute(
+    db,
+  )
+  assert.deepEqual(await verdictsOf(free.slice(2)), ['over_budget'])
+  assert.equal((await moneyOf()).spent, 5n * PRICE)
+  await setBudgets({ daily_budget_nanos: 100n * PRICE, total_budget_nanos: 100n * PRICE })
+  assert.deepEqual(await verdictsOf(bound.slice(3)), ['valid'], 'a budget that is raised holds for all')
+  assert.deepEqual(await broken(), [])
+})
+
+test('what its campaign could not pay for is not shown, whatever its matcher has heard by then', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 100n * PRICE)
+  const isShown = async () => {
+    const [id = ''] = await show(db, match, projectId)
+    return (await db.selectFrom('recommendations').select('id').where('id', '=', id).execute()).length === 1
+  }
+  for (const name of ['daily_budget_nanos', 'total_budget_nanos'] as const) {
+    await setBudgets({ [name]: PRICE - 1n })
+    assert.equal(await isShown(), false, name)
+    await setBudgets({ [name]: 100n * PRICE })
+  }
+  const [shown] = await show(db, match, projectId)
+  assert.equal(await click(db, shown!), 'valid')
+  for (const name of ['daily_budget_nanos', 'total_budget_nanos'] as const) {
+    await setBudgets({ [name]: 2n * PRICE - 1n })
+    assert.equal(await isShown(), false, `${name}, of which one click is spent`)
+    await setBudgets({ [name]: 2n * PRICE })
+    assert.equal(await isShown(), true, name)
+  }
+})
+
 test('whose network it was can be told of today and yesterday, and of no day before, though its salt is still there', async () => {
   const { db } = world.store
   const tags = createNetworkTags(db)
@@ -151,6 +200,80 @@ test('whose network it was can be told of today and yesterday, and of no day bef
   assert.ok(today && yesterday && !today.equals(yesterday))
   assert.equal(before, undefined)
   await sql`delete from click_salts where day < (now() at time zone 'utc')::date`.execute(db)
+})
+
+test('what clicks share is updated once for all of a batch: a long reader keeps every version, and each look-up goes through them', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 200n * PRICE)
+  const [first, ...others] = await show(db, match, projectId, 101)
+  await click(db, first!)
+  const once = [
+    'advertiser_wallets',
+    'campaign_days',
+    'campaign_totals',
+    'click_days',
+    'earnings',
+    'recommendation_days',
+  ]
+  const updates = await db.transaction().execute(async (tx) => {
+    // Also of the connection's transactions before, which the server adds up now and then.
+    const count = async () => {
+      const { rows } = await sql<{ name: string; updates: number }>`
+        select relname as name, n_tup_upd::int as updates from pg_stat_xact_user_tables
+        where relname = any (${once}) order by 1`.execute(tx)
+      return rows
+    }
+    const updatesBefore = await count()
+    await applyClicks(
+      tx,
+      others.map((id) => clickOn(id)),
+    )
+    return (await count()).map(({ name, updates: times }, n) => [name, times - (updatesBefore[n]?.updates ?? 0)])
+  })
+  assert.deepEqual(
+    updates,
+    once.map((name) => [name, 1]),
+  )
+  assert.equal((await moneyOf()).spent, 101n * PRICE)
+})
+
+test('all at once or one by one, clicks have the same verdicts and cost the same', async () => {
+  const { db } = world.store
+  const random = createRandom(7)
+  const beganMs = Date.now() - 40 * MINUTE_MS
+  const tags = [undefined, ...Array.from({ length: 3 }, () => randomBytes(16))]
+  const pattern = Array.from({ length: 120 }, (_, n) => ({
+    campaign: random.int(2),
+    shown: random.int(50),
+    networkTag: random.pick(tags),
+    verdict: random.int(8) === 0 ? ('bot' as const) : ('valid' as const),
+    atMs: beganMs + n * 15_000,
+  }))
+  const outcomes = []
+  for (const size of [pattern.length, 1]) {
+    const { id } = await addProject(world.store, world.secrets)
+    const offers = [await addOffer(db), await addOffer(db)]
+    await fund(db, offers[0]!.advertiserId, 15n * PRICE + 1n)
+    await fund(db, offers[1]!.advertiserId, 100n * PRICE)
+    await db
+      .updateTable('campaigns')
+      .set({ total_budget_nanos: 12n * PRICE + 1n })
+      .where('id', '=', offers[1]!.campaignId)
+      .execute()
+    const shown = await Promise.all(offers.map((offer) => show(db, offer, id, 50)))
+    const clicks = pattern.map(({ campaign, shown: n, networkTag, verdict, atMs }) =>
+      clickOn(shown[campaign]?.[n] ?? '', { id: uuidv7(atMs), networkTag, verdict }),
+    )
+    const verdicts = []
+    for (let n = 0; n < clicks.length; n += size) verdicts.push(...(await applyClicks(db, clicks.slice(n, n + size))))
+    const left = await Promise.all(offers.map(({ advertiserId }) => findAdvertiserBalance(db, advertiserId)))
+    outcomes.push({ verdicts, left })
+  }
+  const [together, single] = outcomes
+  assert.deepEqual(together, single)
+  const kinds = new Set(together?.verdicts.map(String))
+  assert.deepEqual([...kinds].toSorted(), ['bot', 'no_credit', 'over_budget', 'repeat', 'too_many', 'valid'])
+  assert.deepEqual(await broken(), [])
 })
 
 test('an advertiser that never paid costs nobody anything and gets no paid clicks', async () => {
@@ -324,13 +447,15 @@ async function play(sequence: ClickSequence, project: string): Promise<string[]>
   const { db } = world.store
   const { name, serve, serves = 1, clicks } = sequence
   const offer = await addOffer(db)
-  await fund(db, offer.advertiserId, BigInt(serve.creditClicks ?? 1_000) * PRICE + 1n)
+  // A budget that pays for no click any more has paid for another one.
+  const isSpent = serve.budgetClicks === 0
+  await fund(db, offer.advertiserId, BigInt((serve.creditClicks ?? 1_000) + Number(isSpent)) * PRICE + 1n)
   if (serve.budgetClicks !== undefined) {
-    // A budget has to be there: one that pays for no click is a nano short of it.
-    const budget = BigInt(serve.budgetClicks) * PRICE || PRICE - 1n
+    const budget = BigInt(serve.budgetClicks || 1) * PRICE
     await db.updateTable('campaigns').set({ daily_budget_nanos: budget }).where('id', '=', offer.campaignId).execute()
   }
-  const shown = await show(db, offer, project, serves)
+  const [other, ...shown] = await show(db, offer, project, serves + 1)
+  if (isSpent) await click(db, other!, { id: uuidv7(NOON.getTime()) })
   const problems: string[] = []
   for (const [n, facts] of factsOf(sequence, NOON).entries()) {
     const { address, expected, serve: which = 0 } = clicks[n]!

@@ -147,6 +147,7 @@ const STEPS: Step[] = [
   to('advertiser create', () => ['Pots', '--domain', 'pots.example.com']),
   to('advertiser activate', () => ['Pots']),
   to('advertiser suspend', () => ['Pots']),
+  to('advertiser tracking', () => ['Pots', 'https://network.example/click?url={lpurl}']),
   to('advertiser member add', () => ['Pots', 'member@example.com', '--role', 'admin']),
   to('advertiser member remove', () => ['Pots', 'member@example.com']),
   to('advertiser topup', () => ['Pots', '5', '--reference', 'sixth']),
@@ -216,7 +217,7 @@ for (const { command, args, keeps = {}, env } of STEPS) {
 
     const killed = await killDuringAudit(db, () => here(line, options))
     assert.equal(killed.code, 1, killed.stdout)
-    assert.match(killed.stderr, /^The database/)
+    assert.match(killed.stderr, /^The (?:connection to the )?database/)
     const left = changesBetween(picture, await takePicture())
     // A feed and its failed run are told of, and are no offers yet.
     assert.deepEqual(command === 'offers import' ? left.filter(isOffer) : left, [])

@@ -187,7 +187,7 @@ test('an operator lists and ends them at the command line', async () => {
     publishable_key: pair.publishableKey,
     ended: 1,
   })
-  assert.match(await refused('sessions', 'end'), /^Say which: the id of a session, or --key/)
+  assert.match(await refused('sessions', 'end'), /^Give the id of a session, or --key/)
   assert.match(await refused('sessions', 'end', keys.secretKey), /now in your shell history/)
   assert.match(await refused('sessions', 'end', 'web'), /is not the id of a session/)
   assert.match(await refused('sessions', 'end', '--key', 'ply_pk_00none'), /^There is no key pair/)

@@ -200,7 +200,7 @@ test('nobody withdraws or declines what was accepted meanwhile, nor closes the a
   const actor = await actorOf(guest)
   const answers = await during(
     owner,
-    (tx) => acceptInvitation(tx, actor, { id, publisherId: owner.publisherId, email: guest.email }),
+    (tx) => acceptInvitation(tx, actor, { id, team: { publisherId: owner.publisherId }, email: guest.email }),
     () => owner.send(ofPublisher(owner, `DELETE /invitations/${id}`)),
     () => guest.send(`POST /api/me/invitations/${id}/decline`),
     () => owner.send('POST /api/me/delete', { body: { confirm: owner.email } }),

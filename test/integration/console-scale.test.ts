@@ -8,6 +8,7 @@ import { withTenant } from '../../src/store/tenancy.ts'
 import { sumUsage, sumUsageByTimeAndGroup } from '../../src/store/billing/usage.ts'
 import { DAY_MS } from '../../src/rules/durations.ts'
 import { askForPage, openExplained, openScale, SCALE_ROUTES, type Scale, type Scan } from '../support/console-scale.ts'
+import { seedRecommendations } from '../support/scale-recommendations.ts'
 import { seedBesideCalls } from '../support/scale-rows.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -17,8 +18,9 @@ let scale: Scale
 
 before(async () => {
   database = await createTestDatabase()
-  const { projectIds } = await seedCalls(database.url, { calls: CALLS })
+  const { projectIds } = await seedCalls(database.url, { calls: CALLS, isMonetized: true })
   await seedBesideCalls(database.url, String(projectIds[0]), CALLS)
+  await seedRecommendations(database.url, CALLS / 10)
   scale = await openScale(database.url, String(projectIds[0]))
 })
 after(async () => {

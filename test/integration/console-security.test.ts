@@ -46,6 +46,7 @@ function consoleApp(change: Partial<ConsoleOptions> & { consoleUrl?: string } = 
     trustedProxies: [],
     matcherUrl: 'http://127.0.0.1:9',
     checkDomain: createCheckDomain({ dnsServers: ['127.0.0.1:9'] }),
+    fetchFeed: () => assert.fail('no feed is fetched here'),
     webRoot,
     installation: {
       consoleUrl: change.consoleUrl ?? ORIGIN,

@@ -75,7 +75,7 @@ test('logins that are there keep their passwords unless new ones are asked for, 
   assert.equal(code, 1)
   assert.match(
     stderr,
-    new RegExp(`${PREFIX}_gateway_login, .* are there already and may be in use \\(no connections\\)\\. `),
+    new RegExp(`${PREFIX}_gateway_login, .* already exist and may be in use \\(no connections\\)\\. `),
   )
   assert.match(stderr, /--prefix \S+ makes a second set without a gap; --new-passwords gives these new passwords/)
   const { stdout } = await logins('--new-passwords')
@@ -207,10 +207,13 @@ test('the password is sent as a verifier, which the server keeps as it is', asyn
 test('the doctor names the command only when there is no login yet', async () => {
   const name = new URL(database.url).pathname.slice(1)
   const doctor = async () => (await here(['doctor', '--offline'], { env })).stdout
-  assert.match(await doctor(), /^hint +logins +not set here: .* All is well if they are set where those planes run\.$/m)
+  assert.match(
+    await doctor(),
+    /^hint +logins +not set here: .* This is fine if they are set where those planes run\.$/m,
+  )
   // Logins that may not connect are those of another installation on the same server.
   await query(database.url, `revoke connect on database ${name} from public`)
-  assert.match(await doctor(), /^hint +logins +.* make them with "parley database logins"\.$/m)
+  assert.match(await doctor(), /^hint +logins +.* create them with "parley database logins"\.$/m)
   const own = await here(['doctor', '--offline'], { env: { ...env, ...databaseEnv(database.url) } })
   assert.match(
     own.stdout,

@@ -11,7 +11,7 @@ import { parley, ROOT, start } from '../support/commands.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
 import { addProject } from '../support/world.ts'
 
-/** A database that answers, and will not: it is read-only, or has no connection left. */
+/** A database that answers, and will not: it is read-only, or has no connections left. */
 
 const LOGIN = `parley_test_full_${randomBytes(6).toString('hex')}`
 let database: TestDatabase
@@ -85,6 +85,6 @@ test('a database that stays full is called full, after as long as was said; a pl
   }
   const { code, stderr } = await parley(['migrate'], { env: { ...env, DATABASE_URL: limitedUrl() }, withinMs: 30_000 })
   assert.equal(code, 1)
-  assert.match(stderr, /^The database at \S+ has no connection left: nothing was changed\. [^\n]*\n$/)
+  assert.match(stderr, /^The database at \S+ has no connections left: nothing was changed\. [^\n]*\n$/)
   await last.end()
 })

@@ -8,6 +8,10 @@ import { uuidv7 } from '../../src/platform/uuid.ts'
 import { setModelEnabled } from '../../src/store/catalogue/models.ts'
 import { updateProvider } from '../../src/store/catalogue/providers.ts'
 import { setPublisherActivated } from '../../src/store/accounts/publishers.ts'
+import { destroyClickSalts, releaseEarnings } from '../../src/store/recommendations/clicks.ts'
+import { DAY_MS, HOUR_MS } from '../../src/rules/durations.ts'
+import { click, fund, show } from '../support/clicks.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { parley } from '../support/commands.ts'
 import { here } from '../support/operator.ts'
 import { addKeyPair, addModel, addProject, addProvider, createWorld, type World } from '../support/world.ts'
@@ -75,7 +79,7 @@ test('each thing that is wrong is one line with its remedy, and the exit code is
 test('a plane without a login of its own is a hint, one whose login owns the tables is a problem', async () => {
   assert.match(
     (await doctor('--offline')).stdout,
-    /^hint +logins +not set here: PARLEY_GATEWAY_DATABASE_URL, .*\. All is well if they are set where those planes run\.$/m,
+    /^hint +logins +not set here: PARLEY_GATEWAY_DATABASE_URL, .*\. This is fine if they are set where those planes run\.$/m,
   )
   const { DATABASE_URL = '' } = world.env
   const all = await here(['doctor', '--offline'], { env: world.env })
@@ -136,6 +140,41 @@ test('what a first caller still lacks is a hint, not a problem', async () => {
   assert.match((await checkCallers(store.db))[0]?.mend ?? '', /parley domain verify/)
   await addProject(store, secrets, { credits: '0' })
   assert.match((await checkCallers(store.db))[0]?.mend ?? '', /parley wallet topup/)
+})
+
+test('what workers owe publishers and readers, feeds that fail and lists that are gone are told of', async () => {
+  const { db } = world.store
+  const match = await addOffer(db)
+  await fund(db, match.advertiserId, 10n * BigInt(match.priceNanos))
+  const weekAgo = Date.now() - 7 * DAY_MS
+  const [late = '', due = '', stays = ''] = await show(db, match, (await addProject(world.store, world.secrets)).id, 3)
+  await click(db, late, { id: uuidv7(weekAgo - 4 * HOUR_MS) })
+  await click(db, due, { id: uuidv7(weekAgo - HOUR_MS) })
+  // Of a publisher who was deactivated.
+  const gone = await addProject(world.store, world.secrets)
+  await sql`update recommendations set project_id = ${gone.id} where id = ${stays}`.execute(db)
+  await click(db, stays, { id: uuidv7(weekAgo - DAY_MS) })
+  await setPublisherActivated(db, gone.publisherId, null)
+  await sql`insert into click_salts (day, salt) select (now() at time zone 'utc')::date - n, decode(repeat('ab', 32), 'hex')
+    from generate_series(1, 3) as n`.execute(db)
+  await sql`update feeds set source_url = 'https://shop.example/feed', fetch_every = 'daily', next_fetch_at = now(), failures = 3,
+    last_fetch = 'failed', last_error = 'Its server answered with status 500.' where advertiser_id = ${match.advertiserId}`.execute(
+    db,
+  )
+  const env = { ...world.env, PARLEY_DATA_CENTRE_NETWORKS: '/nowhere/at/all' }
+  const { code, stdout } = await here(['doctor', '--offline'], { env })
+  assert.equal(code, 1)
+  for (const line of [
+    /^problem +earnings +clicks whose shares should be in wallets: 1\. Start a worker/m,
+    /^problem +click networks +days whose networks can still be identified: 1\. Start a worker/m,
+    /^hint +feed Northwind Audio \w+\/Shop +failed 3 times in a row: Its server answered with status 500\. Its offers are recommended until 20/m,
+    /^problem +data centres +the folder cannot be read: their clicks are paid for\. .*PARLEY_DATA_CENTRE_NETWORKS/m,
+  ])
+    assert.match(stdout, line)
+  await releaseEarnings(db, 100)
+  await destroyClickSalts(db)
+  const mended = await here(['doctor', '--offline'], { env: world.env })
+  assert.doesNotMatch(mended.stdout, /earnings|click networks|data centres/)
 })
 
 test('a console with https and no trusted proxy is a hint', async () => {

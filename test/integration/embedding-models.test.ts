@@ -60,7 +60,10 @@ test('an embedding model has a price of input and no other, wherever it is writt
 
 test('a route leads only to a provider that makes embeddings, and is tried as what it is', async () => {
   const route = ['model', 'route', 'vectors', '--upstream-model', 'sim', '--provider']
-  assert.match(await refused(...route, 'claude'), /makes no embeddings\. These kinds do: openai-compatible, gemini/)
+  assert.match(
+    await refused(...route, 'claude'),
+    /does not offer embeddings\. These kinds do: openai-compatible, gemini/,
+  )
   await told(...route, 'simulator', '--unsupported', 'dimensions,token_ids')
   await told(...route, 'google')
   const before = world.simulator.calls.length
@@ -89,13 +92,13 @@ test('a price file says which models make embeddings, and is refused where it co
   }
   const embedding = { owned_by: 'x', kind: 'embedding', context_window: 8_192, input: '0.02' }
   const fine = await file({ imported: embedding })
-  assert.match(await refused(...fine, 'claude=p'), /claude makes no embeddings/)
+  assert.match(await refused(...fine, 'claude=p'), /claude does not offer embeddings/)
   assert.match(await told(...fine, 'simulator=p'), /imported +embedding/)
   assert.match(await told(...fine, 'simulator=p'), /Unchanged models: 1/)
   assert.match(await refused(...(await file({ imported: { ...embedding, output: '1' } })), 'simulator=p'), /must be 0/)
   assert.match(
     await refused(...(await file({ imported: { owned_by: 'x', input: '1' } })), 'simulator=p'),
-    /no price of output/,
+    /no output price/,
   )
   const other = await file({ imported: { owned_by: 'x', input: '0.02', output: '0.02' } })
   const { code, stdout } = await here([...other, 'simulator=p'])

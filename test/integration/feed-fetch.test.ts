@@ -9,7 +9,7 @@ import {
   type FetchedFeed,
   type FetchFeedOptions,
   type Validators,
-} from '../../src/worker/advertisers/fetch-feed.ts'
+} from '../../src/actions/offers/fetch-feed.ts'
 import { createAuthority } from '../support/certificates.ts'
 
 /** Feeds from addresses that advertisers choose, over real sockets: what is fetched, and what nobody is led to. */
@@ -121,7 +121,7 @@ test('a redirect is followed to where its name leads then, and is looked at like
     ['https://localhost/feed', /leads to no public address/],
     [`http://${FILES}/feed`, /cannot be used\. It must be an https address/],
     ['file:///etc/passwd', /It must be an https address/],
-    [`https://me:secret@${FILES}/feed`, /no user name/],
+    [`https://me:secret@${FILES}/feed`, /user name/],
     ['https://nowhere.example.com/', /nowhere\.example\.com has no address/],
   ]
   for (const [location, reason] of elsewhere) {
@@ -158,7 +158,7 @@ test('a file has an end: in bytes, in time and as its server says it', async () 
   await assert.rejects(bytesOf(await fetchFrom(`${shopUrl}/endless`, { bytesMax: 20_000 })), /more than 20000 bytes/)
   await assert.rejects(bytesOf(await fetchFrom(`${shopUrl}/endless`, { wholeMs: 300 })), /too long to fetch/)
   answers[`${SHOP}/stops`] = (_, response) => void response.writeHead(200, { 'content-length': 9 }).write('x')
-  await assert.rejects(bytesOf(await fetchFrom(`${shopUrl}/stops`, { pieceMs: 100 })), /stopped in the middle/)
+  await assert.rejects(bytesOf(await fetchFrom(`${shopUrl}/stops`, { pieceMs: 100 })), /stopped midway/)
   answers[`${SHOP}/cut`] = (_, response) => {
     response.writeHead(200, { 'content-length': 9 }).write('x')
     setTimeout(() => response.destroy(), 50)
@@ -177,5 +177,5 @@ test('a server without a valid certificate, with another status or in another pa
   answers[`${SHOP}/gone`] = (_, response) => void response.writeHead(404).end()
   assert.match(await problemOf(`${shopUrl}/gone`), /status 404/)
   answers[`${SHOP}/brotli`] = send('?', { 'content-encoding': 'br' })
-  assert.match(await problemOf(`${shopUrl}/brotli`), /packs the file in a way/)
+  assert.match(await problemOf(`${shopUrl}/brotli`), /compresses the file in an unknown way/)
 })

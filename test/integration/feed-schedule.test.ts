@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { after, before, beforeEach, test } from 'node:test'
-import { FeedError } from '../../src/recommend/feeds/feed-item.ts'
+import { FeedError } from '../../src/rules/offers/feed-error.ts'
 import { setFeedSource } from '../../src/store/offers/feed-schedule.ts'
 import { ensureFeed, findFeed, tryLockFeed, unlockFeed } from '../../src/store/offers/feeds.ts'
 import { addShop, inPieces, itemOf, jsonLines, type Item, type Shop } from '../support/feeds.ts'
+import { fetchFeedsJob } from '../../src/worker/advertisers/fetch-feeds.ts'
 import { createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
 /** The job that fetches feeds, under the worker's own login. */
@@ -27,10 +28,10 @@ beforeEach(async () => {
   world.feeds.asked.length = 0
 })
 
-async function addByUrl(): Promise<string> {
+async function addByUrl(name = 'main'): Promise<string> {
   const { db } = world.store
   const { advertiserId, campaignId } = shop
-  const id = await ensureFeed(db, { advertiserId, campaignId, name: 'main' })
+  const id = await ensureFeed(db, { advertiserId, campaignId, name })
   await setFeedSource(db, id, { sourceUrl: URL, interval: '6h', currency: null, campaignId })
   return id
 }
@@ -57,6 +58,11 @@ async function lookAndWait(): Promise<void> {
     assert.ok(performance.now() < untilMs, 'it was never noted')
     await sleep(20)
   }
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + 60_000
+  while (!(await isTrue())) assert.ok(performance.now() < untilMs, 'it did not come to be in time')
 }
 
 /** As if its time had come. */
@@ -234,6 +240,30 @@ test('a long one is no reason to wait for the others, nor to fetch it again', as
   assert.equal((await feed()).last_error, 'late')
 })
 
+test('an advertiser whose servers are slow has one place, however many feeds it has: the others are fetched', async () => {
+  let release = () => {}
+  const slow = new Promise<void>((resolve) => (release = resolve))
+  world.feeds.answer = async () => {
+    await slow
+    return { problem: 'late' }
+  }
+  const names = ['second', 'third', 'fourth', 'fifth']
+  for (const name of names) await addByUrl(name)
+  await look()
+  await look()
+  assert.equal(world.feeds.asked.length, 1)
+  shop = await addShop(world.store.db, `Nordlicht ${++shops}`)
+  await addByUrl()
+  send(ten)
+  await lookAndWait()
+  assert.equal((await offers()).length, 10)
+  release()
+  await until(async () => {
+    await look()
+    return world.feeds.asked.length === 1 + 1 + names.length
+  })
+})
+
 test('an address that was changed meanwhile is due at once: the end of the former fetch is not its own', async () => {
   world.feeds.answer = async () => {
     const { id } = await feed()
@@ -249,6 +279,25 @@ test('an address that was changed meanwhile is due at once: the end of the forme
   await lookAndWait()
   assert.equal(world.feeds.asked.at(-1)?.url, 'https://nordlicht.example/new')
   assert.equal((await offers()).length, 10)
+})
+
+test('an import that takes longer than it may is given up, and leaves what was there', async () => {
+  send(ten)
+  await lookAndWait()
+  send(ten.map((item) => ({ ...item, title: 'Another lamp' })))
+  await world.store.db
+    .updateTable('feeds')
+    .set({ next_fetch_at: new Date(0) })
+    .where('advertiser_id', '=', shop.advertiserId)
+    .execute()
+  const { openImportStore, metrics } = world
+  const { signal } = new AbortController()
+  const { db } = world.store
+  await fetchFeedsJob({ db, fetchFeed: world.feeds.fetch, openImportStore, metrics, signal, wholeMs: 1 }).run()
+  await until(async () => (await feed()).failures === 1)
+  assert.equal((await feed()).last_error, 'It took too long to import.')
+  const titles = await db.selectFrom('offers').select('title').where('advertiser_id', '=', shop.advertiserId).execute()
+  assert.ok(titles.length === 10 && titles.every(({ title }) => title !== 'Another lamp'))
 })
 
 test('feeds of a suspended advertiser, and those without an address, are not fetched', async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { FeedError } from '../../src/recommend/feeds/feed-item.ts'
+import { FeedError } from '../../src/rules/offers/feed-error.ts'
 import type { Store } from '../../src/store/database.ts'
 import { listFeedRuns } from '../../src/store/offers/feeds.ts'
 import { reviewOffers } from '../../src/store/offers/offers.ts'
@@ -149,7 +149,7 @@ describe('what a run does to the catalogue', () => {
       shop,
       jsonLines([...items('a b c d e'), itemOf('f', { price: 'x' }), itemOf('new')]),
     )
-    assert.match(refused.refusal ?? '', /would remove 4 of 10 offers \(40%\).*--confirm-removal/)
+    assert.match(refused.refusal ?? '', /would remove 4 of 10 offers \(40%\), so nothing was changed/)
     assert.equal(refused.isPublished, false)
     assert.equal(await idsOf(shop), 'a b c d e f g h i j')
     const [run] = await listFeedRuns(store.db, { limit: 1 })

@@ -227,7 +227,8 @@ test('an upload takes a place while it comes, and gives it back when it ends in 
   }
   await until(async () => (await listModels(project)).status === 429)
   for (const wire of wires) wire.close()
-  await until(async () => (await listModels(project)).status === 200)
+  // More than there are places: a request that is no call gives its own back, too.
+  for (let n = 0; n < 5; n++) await until(async () => (await listModels(project)).status === 200)
 })
 
 test('a large body is not read for an empty wallet: 403 before it comes, and as soon as it passes 64 KiB when it does not say', async () => {
@@ -236,7 +237,7 @@ test('a large body is not read for an empty wallet: 403 before it comes, and as 
   declared.write(headOf(project.headers, { 'content-length': 8 * MIB }))
   await until(() => declared.text.includes('\r\n\r\n'))
   assert.match(declared.text, /^HTTP\/1\.1 403 /)
-  assert.match(declared.text, /Insufficient credit: the wallet is empty/)
+  assert.match(declared.text, /Insufficient credit: while the wallet is empty/)
   declared.close()
   const chunked = await dial()
   chunked.write(headOf(project.headers, { 'transfer-encoding': 'chunked' }))

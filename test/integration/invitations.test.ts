@@ -10,6 +10,7 @@ import {
   type ConsoleWorld,
   type Person,
 } from '../support/console.ts'
+import { lettersOf } from '../support/advertiser-samples.ts'
 import { until } from '../support/world.ts'
 
 /** An invitation is worth what its inviter may do now, and nothing when they may do nothing. */
@@ -155,3 +156,91 @@ async function untilWaiting(): Promise<void> {
     return Number(rows[0]?.n) > 0
   })
 }
+
+/** An advertiser of a new person, and how to act on it. */
+async function newShop(): Promise<{ admin: Person; id: string; path: string }> {
+  const admin = await newPerson(world)
+  const body = { name: `Shop ${lettersOf(admin.publisherId)}`, legalName: 'Shop Ltd', domain: 'shop.example.com' }
+  const { id } = (await must(admin.send('POST /api/me/advertisers', { body }))).body
+  return { admin, id, path: `/api/advertisers/${id}` }
+}
+
+async function join(guest: Person): Promise<{ publisherId: string | null; advertiserId: string | null }> {
+  const [invitation] = await invitationsTo(guest)
+  return (await must(guest.send(`POST /api/me/invitations/${invitation?.id}/accept`))).body
+}
+
+test('an admin of an advertiser invites by mail, and whoever accepts is a member of it and of nothing else', async () => {
+  const { admin, id, path } = await newShop()
+  const guest = await newPerson(world)
+  const body = { email: guest.email, role: 'editor' }
+  await must(admin.send(`POST ${path}/invitations`, { body }))
+  const { body: members } = await must(admin.send(`GET ${path}/members`))
+  assert.deepEqual([members.invitations[0].email, members.invitations[0].role], [guest.email, 'editor'])
+  const { items } = (await must(guest.send('GET /api/me/invitations'))).body
+  assert.deepEqual([items[0].to, items[0].role], ['advertiser', 'editor'])
+  assert.deepEqual(await join(guest), { publisherId: null, advertiserId: id })
+  const { body: me } = await must(guest.send('GET /api/me'))
+  assert.deepEqual(
+    me.advertisers.map((each: { id: string; role: string }) => [each.id, each.role]),
+    [[id, 'editor']],
+  )
+  assert.equal(me.publishers.length, 1)
+  assert.equal((await guest.send(`POST ${path}/invitations`, { body })).status, 403, 'an editor invites nobody')
+  assert.equal((await admin.send(`POST ${path}/invitations`, { body })).status, 422, 'they are a member already')
+  const { rows: mails } =
+    await sql`select 1 from mails where recipient = ${guest.email} and template = 'invitation'`.execute(world.store.db)
+  assert.equal(mails.length, 1)
+  const { rows } = await sql<{ action: string }>`
+    select action from audit_log where publisher_id = ${id} order by seq`.execute(world.store.db)
+  assert.deepEqual(
+    rows.map(({ action }) => action),
+    ['advertiser.signed_up', 'advertiser.member_invited', 'advertiser.member_joined'],
+  )
+})
+
+test('roles of publishers are none of an advertiser, and invitations of the one are not the other’s', async () => {
+  const { admin, path } = await newShop()
+  const other = await newShop()
+  const guest = await newPerson(world)
+  const asOwner = { body: { email: guest.email, role: 'owner' } }
+  assert.equal((await admin.send(`POST ${path}/invitations`, asOwner)).status, 422)
+  const asViewer = { body: { email: guest.email, role: 'viewer' } }
+  const { body: invitation } = await must(admin.send(`POST ${path}/invitations`, asViewer))
+  assert.equal((await other.admin.send(`DELETE ${other.path}/invitations/${invitation.id}`)).status, 404)
+  assert.equal((await admin.send(ofPublisher(admin, `DELETE /invitations/${invitation.id}`))).status, 404)
+  assert.equal((await must(other.admin.send(`GET ${other.path}/members`))).body.invitations.length, 0)
+  // To their publisher, the same address is invited beside it.
+  await must(invite(admin, admin, guest.email, 'developer'))
+  assert.equal((await invitationsTo(guest)).length, 2)
+  await must(admin.send(`DELETE ${path}/invitations/${invitation.id}`))
+  assert.deepEqual(
+    (await invitationsTo(guest)).map(({ role }) => role),
+    ['developer'],
+  )
+})
+
+test('what a member of an advertiser has sent goes with them, with their role, and with their account', async () => {
+  const { admin, id, path } = await newShop()
+  const [second, guest] = [await newPerson(world), await newPerson(world)]
+  const asks = (who: Person) => who.send(`POST ${path}/invitations`, { body: { email: guest.email, role: 'viewer' } })
+  await must(admin.send(`POST ${path}/invitations`, { body: { email: second.email, role: 'admin' } }))
+  await join(second)
+  const secondId = await userIdOf(second)
+  await must(asks(second))
+  await must(admin.send(`PATCH ${path}/members/${secondId}`, { body: { role: 'editor' } }))
+  assert.deepEqual(await invitationsTo(guest), [], 'an editor could not send it')
+  await must(admin.send(`PATCH ${path}/members/${secondId}`, { body: { role: 'admin' } }))
+  await must(asks(second))
+  await must(admin.send(`DELETE ${path}/members/${secondId}`))
+  assert.deepEqual(await invitationsTo(guest), [], 'they are gone')
+  await must(asks(admin))
+  await must(admin.send('POST /api/me/delete', { body: { confirm: admin.email } }))
+  assert.deepEqual(await invitationsTo(guest), [], 'and so is their account')
+  const { rows } = await sql<{ withdrawn: number }>`
+    select count(*)::int as withdrawn from audit_log
+    where publisher_id = ${id} and action = 'advertiser.invitation_withdrawn' and subject = ${guest.email}`.execute(
+    world.store.db,
+  )
+  assert.deepEqual(rows, [{ withdrawn: 3 }])
+})

@@ -404,6 +404,48 @@ test('one bad item fails alone: its neighbours in the batch are answered', async
   )
 })
 
+test('a batch reads the wallets that it is about, however many its publisher has', async () => {
+  const { project, keyPairId } = await wallet(1_000n)
+  const { db } = store
+  await sql`with others as (
+      insert into projects (id, publisher_id, name)
+      select gen_random_uuid(), p.publisher_id, 'Other' from projects p, generate_series(1, 2000) where p.id = ${project.id}
+      returning id)
+    insert into wallets (project_id) select id from others`.execute(db)
+  await sql`analyze projects, wallets`.execute(db)
+  const hold = {
+    n: 1,
+    id: uuidv7(),
+    project_id: project.id,
+    key_pair_id: keyPairId,
+    model_id: 'm',
+    price_version_id: 1,
+    want_nanos: 1,
+    min_nanos: 1,
+  }
+  const read = await db.transaction().execute(async (tx) => {
+    // Also of the connection's transactions before, which the server adds up now and then.
+    const rowsRead = async () => {
+      const { rows } = await sql<{ rows: number }>`
+        select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'wallets'`.execute(
+        tx,
+      )
+      return rows[0]?.rows ?? 0
+    }
+    // As it is done where wallets are many.
+    for (const setting of ['enable_hashjoin', 'enable_mergejoin', 'enable_seqscan'])
+      await sql`set local ${sql.ref(setting)} = off`.execute(tx)
+    const readBefore = await rowsRead()
+    const { rows } = await sql<{ refusal: string | null }>`
+      select refusal from ledger_apply(${gatewayId}, ${[project.id]}, null, null, ${JSON.stringify([hold])})`.execute(
+      tx,
+    )
+    assert.deepEqual(rows, [{ refusal: null }])
+    return (await rowsRead()) - readBefore
+  })
+  assert.ok(read < 20, `it read ${read} wallets`)
+})
+
 test('random batches of holds, extensions, settles and repeats leave exactly what a plain model says', async () => {
   for (let seed = 1; seed <= 25; seed++) await runAgainstModel(seed)
   assert.deepEqual(await auditOf(store), [])

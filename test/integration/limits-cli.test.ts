@@ -44,8 +44,8 @@ test('an account, a project and every end user have limits of their own, beside 
   assert.match(await told('limits', 'set', '--publisher', publisher, '--total', '100'), /^budget \(total\) .* -$/m)
   await told('project', 'set', project.id, '--concurrent-calls', '9')
   const ofProject = await told('limits', 'set', '--project', project.id, '--concurrent-calls', '90', '--week', '3')
-  assert.match(ofProject, /^calls at once +operator +9 +0 +9 +-$/m)
-  assert.match(ofProject, /^calls at once +publisher +90 +0 +90 +-$/m)
+  assert.match(ofProject, /^concurrent calls +operator +9 +0 +9 +-$/m)
+  assert.match(ofProject, /^concurrent calls +publisher +90 +0 +90 +-$/m)
   await told('project', 'set', project.id, '--concurrent-calls', 'none')
   const everyone = await told('limits', 'set', '--end-users', project.id, '--day', '0.5')
   assert.match(everyone, /^budget \(day\) +publisher +\$0\.50 +- +- +\d{4}-/m)
@@ -69,7 +69,7 @@ test('end users are listed, limited one by one, and erased', async () => {
 })
 
 test('what names nobody, or more than one, is told so', async () => {
-  const whose = /^Say whose limits: one of --publisher/
+  const whose = /^Choose one of --publisher/
   assert.match(await refused('limits', 'show'), whose)
   assert.match(await refused('limits', 'show', '--project', project.id, '--end-users', project.id), whose)
   assert.match(await refused('limits', 'show', '--end-user', uuidv7()), whose)

@@ -35,7 +35,7 @@ test('"parley matcher prepare" that cannot write says in one line why, and what 
 test('"parley matcher prepare --into" with nothing behind it builds nothing', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'parley-prepare-'))
   const { code, stdout, stderr } = await parley(['matcher', 'prepare', '--into', ''], { cwd, withinMs: 60_000 })
-  assert.deepEqual([code, stdout, stderr], [1, '', '--into names no directory. Say which, or leave it out.\n'])
+  assert.deepEqual([code, stdout, stderr], [1, '', '--into needs a directory. Name one, or leave it out.\n'])
   assert.deepEqual(await readdir(cwd), [])
   await rm(cwd, { recursive: true })
 })

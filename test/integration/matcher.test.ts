@@ -16,7 +16,9 @@ import { openEmbedderThread } from '../../src/recommend/embedding/embedder-threa
 import { createMatcherClient, type MatcherClient } from '../../src/recommend/matcher-client.ts'
 import { matcherTokenOf, matcherTokensOf } from '../../src/recommend/wire.ts'
 import type { MatchReply, MatchRequest } from '../../src/rules/recommendations/matching.ts'
+import { SAMPLE_CONVERSATIONS } from '../../src/recommend/sample-conversations.ts'
 import type { Store } from '../../src/store/database.ts'
+import { readChances } from '../../src/store/offers/campaign-chances.ts'
 import { addOffer, type AddedOffer } from '../support/catalogue.ts'
 import { ROOT, start } from '../support/commands.ts'
 import { createTestDatabase, openTestStore, type TestDatabase } from '../support/database.ts'
@@ -81,6 +83,7 @@ async function open(changes: Partial<MatcherOptions>): Promise<World> {
     proof: PROVEN,
     followEveryMs: 200,
     refreshEveryMs: 200,
+    chancesEveryMs: 200,
     ...changes,
   })
   const app = createMatcherServer({ matcher, tokens: matcherTokensOf(SECRETS), log })
@@ -232,6 +235,97 @@ test("a campaign's hint finds its offers, and a negative hint keeps them away", 
   assert.equal(decidedBy, hints[1], 'which of them it was is said')
   await db.updateTable('campaigns').set({ negative_hints: hints }).where('id', '=', campaignId).execute()
   await until(async () => !(await isMatched()), EFFECTIVE_MS)
+})
+
+function preview(hints: string[], negativeHints: string[] = []) {
+  return world.client.previewHints({ hints, negativeHints, deadlineMs: WITHIN_MS }, new AbortController().signal)
+}
+
+test('hints are tried on conversations of ours, and those in which nothing may be recommended are three', async () => {
+  const { samples = [] } = (await preview([])) ?? {}
+  const free = samples.filter(({ outcome }) => outcome === 'free').map(({ said }) => said.slice(0, 16))
+  assert.deepEqual(free, ['Why is the sky b', 'Please turn this', 'My father died t'])
+  assert.equal(samples.length, SAMPLE_CONVERSATIONS.length)
+  assert.ok(samples.every(({ outcome, hint }) => outcome === 'free' || (outcome === 'far' && hint === null)))
+})
+
+test('a preview says by which hint a conversation is reached, and which hint would keep the campaign out', async () => {
+  const noise = 'for people distracted by noise at home'
+  const of = async (hints: string[], negativeHints: string[] = []) => {
+    const found = await preview(hints, negativeHints)
+    const sample = (begins: string) => found?.samples.find(({ said }) => said.startsWith(begins))
+    return { headphones: sample('It is loud'), grief: sample('My father died'), all: found?.samples ?? [] }
+  }
+  const matched = await of([noise, 'for cooks'])
+  assert.deepEqual([matched.headphones?.outcome, matched.headphones?.hint], ['matched', noise])
+  assert.ok((matched.headphones?.nearness ?? 0) >= 0.42)
+  assert.ok(matched.all.filter(({ outcome }) => outcome === 'matched').length <= 4, 'and not everything')
+  const unwanted = await of([noise], ['noisy offices'])
+  assert.deepEqual([unwanted.headphones?.outcome, unwanted.headphones?.hint], ['unwanted', 'noisy offices'])
+  assert.equal((await of(['for people who grieve for their father and cannot sleep'])).grief?.outcome, 'free')
+  assert.equal((await of(['for people who sail alone'])).headphones?.outcome, 'far')
+})
+
+test('what a preview says of a hint is what a live conversation with the same words comes to', async () => {
+  const { db } = store
+  const noise = 'for people distracted by noise at home'
+  const pair = { advertiser: 'Hush', domain: 'hush.example', headline: 'Hush 45 headphones', benefit: 'for the office' }
+  const { campaignId, offerId } = await addOffer(db, pair)
+  const sample = (await preview([noise]))?.samples.find(({ outcome }) => outcome === 'matched')
+  assert.ok(sample)
+  const live = () => ask(sample.said, { answer: sample.answer, isTest: true })
+  await db
+    .updateTable('campaigns')
+    .set({ context_hints: [noise] })
+    .where('id', '=', campaignId)
+    .execute()
+  await until(async () => {
+    const reply = await live()
+    return 'match' in reply && reply.match.hint === noise
+  }, WITHIN_MS)
+  const reply = await live()
+  assert.ok('match' in reply && reply.match.offerId === offerId)
+  assert.equal(reply.match.relevance, sample.nearness)
+  await db
+    .updateTable('campaigns')
+    .set({ negative_hints: ['noisy offices'] })
+    .where('id', '=', campaignId)
+    .execute()
+  await until(async () => !('match' in (await live())), EFFECTIVE_MS)
+  assert.equal(
+    (await preview([noise], ['noisy offices']))?.samples.find(({ said }) => said === sample.said)?.outcome,
+    'unwanted',
+  )
+})
+
+test('how far each campaign came is counted, but not for what is only tried out', async () => {
+  const { db } = store
+  const counted = async () => {
+    const chances = await readChances(db, [shoes.campaignId], 1)
+    return chances.get(shoes.campaignId) ?? { open: 0n, fitted: 0n, contended: 0n, won: 0n }
+  }
+  const settled = async () => {
+    await sleep(600)
+    return counted()
+  }
+  const before = await settled()
+  await ask(SAID, { isTest: true })
+  await ask('How does photosynthesis turn light into sugar?')
+  assert.deepEqual(await settled(), before)
+  await ask(SAID)
+  await ask(SAID, { floorNanos: '900000000000' })
+  await ask('Which espresso machine should I buy for a small kitchen?')
+  await until(async () => (await counted()).open >= before.open + 3n, WITHIN_MS)
+  const after = await settled()
+  assert.deepEqual(
+    [
+      after.open - before.open,
+      after.fitted - before.fitted,
+      after.contended - before.contended,
+      after.won - before.won,
+    ],
+    [3n, 2n, 2n, 1n],
+  )
 })
 
 test('a matcher that finds no encoder builds it once and says so, and one that finds it says nothing', async () => {

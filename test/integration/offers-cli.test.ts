@@ -154,7 +154,7 @@ test('campaigns are changed, paused and resumed by name, and times must be in or
     await told('campaign', 'set', ...lamps, '--daily-budget', 'none', '--clear-hints'),
     /daily budget +none[^]*\nhints +-\nnegative hints +-$/m,
   )
-  assert.match(await refused('campaign', 'set', ...lamps, '--starts', '2099-06-01'), /ends after it begins/)
+  assert.match(await refused('campaign', 'set', ...lamps, '--starts', '2099-06-01'), /must end after it begins/)
   assert.match(await refused('campaign', 'set', ...lamps), /Nothing to change/)
   assert.match(await refused('campaign', 'pause', 'Lamps'), /--advertiser/)
   assert.match(await told('campaign', 'list'), /Nordlicht +Lamps +active +\$0\.55/)

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { contract } from '../../src/console/contract.ts'
 import { sign, valueIn } from '../../src/platform/signed.ts'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { insertAdvertiserMember } from '../../src/store/accounts/advertiser-members.ts'
 import { findAccount, replacePassword } from '../../src/store/accounts/credentials.ts'
 import { HOUR_MS } from '../../src/rules/durations.ts'
 import {
@@ -45,6 +46,7 @@ async function resetPassword(email: string, newPassword = OWN_PASSWORD): Promise
 
 /** What would let a stranger stay, or make Parley write to others. One that is missing here fails the test. */
 const NEEDS_CONFIRMED = [
+  'POST /api/advertisers/:advertiser/invitations',
   'POST /api/me/advertisers',
   'POST /api/me/passkeys',
   'POST /api/me/passkeys/options',
@@ -55,13 +57,26 @@ const NEEDS_CONFIRMED = [
 test('nobody adds a second factor or a passkey, invites others or advertises before the address is confirmed', async () => {
   const confirmed = Object.entries(contract).filter(([, entry]) => 'confirmed' in entry && entry.confirmed)
   assert.deepEqual(confirmed.map(([key]) => key).toSorted(), NEEDS_CONFIRMED)
-  const stranger = await hijack('first@example.com')
+  const email = 'first@example.com'
+  const stranger = await hijack(email)
+  const advertiser = await addAdvertiserOf(email)
   for (const key of NEEDS_CONFIRMED) {
-    const { status, body } = await stranger.send(key.replace(':publisher', stranger.publisherId))
+    const path = key.replace(':publisher', stranger.publisherId).replace(':advertiser', advertiser)
+    const { status, body } = await stranger.send(path)
     const sentence = 'Confirm your address first. The link is in the email we sent you.'
     assert.deepEqual([status, body.message], [409, sentence], key)
   }
 })
+
+/** The operator has let this person act for one. */
+async function addAdvertiserOf(email: string): Promise<string> {
+  const { db } = world.store
+  const id = uuidv7()
+  const { id: userId } = await db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()
+  await db.insertInto('advertisers').values({ id, name: 'Lamp Works', domain: 'lamps.example' }).execute()
+  await insertAdvertiserMember(db, id, userId, 'admin')
+  return id
+}
 
 test('the link in the mail alone confirms nothing: it takes the password of the account, or sets a new one', async () => {
   const email = 'dora@example.com'

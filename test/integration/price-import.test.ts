@@ -83,7 +83,7 @@ test('nothing is imported without approval: what would change is shown, and the 
     /^New models\n[^]*^small +chat +sim +8000 +1000 +25% +\$1\.25 +\$1\.25 +\$1\.25 +\$3\.75 +\$3\.75$/m,
   )
   assert.match(stdout, /^New routes\n[^]*^large +simulator\/vendor\/large +0 /m)
-  assert.match(stdout, /Nothing was changed\. Say --yes to apply this\.\n$/)
+  assert.match(stdout, /Nothing was changed\. Use --yes to apply this\.\n$/)
   assert.deepEqual(await rows(), before)
   const env = { DATABASE_URL: world.env.DATABASE_URL ?? '', PARLEY_SECRET: world.env.PARLEY_SECRET ?? '' }
   const piped = await parley(['model', 'import', '--file', file, ...FROM], { env, input: 'y\n' })
@@ -215,7 +215,7 @@ test('what was approved is what was shown: a catalogue that changed meanwhile is
   const from = { effectiveFrom: new Date(), source: 'late.json' }
   await assert.rejects(
     inTransaction(db, (tx) => importPrices(tx, PARLEY, { version, plan, ...from })),
-    /changed meanwhile.*Run it again/,
+    /changed in the meantime.*Run the command again/,
   )
   assert.deepEqual(await rows(), before)
 })
@@ -240,16 +240,16 @@ test('an import is applied whole or not at all', async () => {
 test('what is sold below its cost is a hint of the doctor', async () => {
   await told('model', 'price', 'small', '--input', '0.5', '--output', '5')
   const { stdout } = await here(['doctor', '--offline'])
-  assert.match(stdout, /^hint +model small +is sold below what a provider asks: input, /m)
+  assert.match(stdout, /^hint +model small +is sold below the price of a provider: input, /m)
 })
 
 test('what cannot be imported is one sentence that says what to do', async () => {
   const of = async (...args: string[]) => refused('model', 'import', ...args)
   const file = join(dir, 'first.json')
   assert.match(await of('--file', '/none'), /\/none cannot be read\. Check --file/)
-  assert.match(await of('--file', file), /No provider is named like one.*--provider/)
+  assert.match(await of('--file', file), /No provider has the name of one.*--provider/)
   assert.match(await of('--file', file, '--provider', 'nobody=simulated'), /no provider nobody/)
-  assert.match(await of('--file', file, '--provider', 'simulator=nobody'), /no prices of nobody.*simulated/)
+  assert.match(await of('--file', file, '--provider', 'simulator=nobody'), /no prices for nobody.*simulated/)
   assert.match(await of('--file', file, ...FROM, '--only', 'x*'), /matches x\*/)
   const wrong = await fileOf('wrong.json', { small: { ...SMALL, input: 1 as unknown as string } })
   assert.match(await of('--file', wrong, ...FROM), /not a price file: providers\.simulated\.small\.input /)

@@ -56,10 +56,7 @@ test('presets are listed, a name other than the preset’s can be given, and wha
 
 test('settings that the kind does not take are refused before they are stored', async () => {
   const base = ['provider', 'add', 'wrong', '--base-url', 'http://127.0.0.1:9/v1', '--no-api-key']
-  assert.match(
-    await refused(...base, '--settings', '{"pth":"/x"}'),
-    /not settings of the kind openai-.*pth.*--settings/,
-  )
+  assert.match(await refused(...base, '--settings', '{"pth":"/x"}'), /not valid for the kind openai-.*pth.*--settings/)
   assert.match(await refused(...base, '--settings', 'path=/x'), /not a JSON object/)
   assert.match(await refused(...base, '--settings-file', join(dir, 'none')), /cannot be read.*--settings-file/)
   assert.match(await refused('provider', 'set', 'groq', '--settings', '{"path":"x"}'), /path/)
@@ -253,5 +250,5 @@ test('a provider is tested with each key, phase by phase, and a failing phase sa
   assert.match(nobody.stdout, /Nothing listens at that address\. Check its base URL[^]*^connect +failed$/m)
   await told('provider', 'set', 'tested', '--base-url', url.replace('http:', 'https:'))
   const plain = await here(['provider', 'test', 'tested', '--upstream-model', 'sim', '--key', 'default'])
-  assert.match(plain.stdout, /TLS failed\. Check that its base URL begins[^]*^connect +\d+ ms\ntls +failed$/m)
+  assert.match(plain.stdout, /TLS failed\. Check whether its base URL should begin[^]*^connect +\d+ ms\ntls +failed$/m)
 })

@@ -20,7 +20,7 @@ import { numberOccurrences } from '../../src/rules/calls/conversations.ts'
 import { DAY_MS } from '../../src/rules/durations.ts'
 import type { RehearsedConversation } from '../../src/rules/recommendations/rehearsal.ts'
 import { recordTurn } from '../../src/store/calls/conversations.ts'
-import type { Store } from '../../src/store/database.ts'
+import type { Db, Store } from '../../src/store/database.ts'
 import { addOffer } from '../support/catalogue.ts'
 import {
   createConsoleWorld,
@@ -155,7 +155,8 @@ async function say(project: string, id: string, ...texts: string[]): Promise<voi
 
 async function resultOf(projectId: string): Promise<RehearsalResult> {
   const { db } = world.store
-  const steps = rehearse({ client, projectId, signal: NEVER, inTransaction: (work) => db.transaction().execute(work) })
+  const inTransaction = <T>(work: (tx: Db) => Promise<T>) => db.transaction().execute(work)
+  const steps = rehearse({ client, projectId, publisherId: owner.publisherId, signal: NEVER, inTransaction })
   for await (const step of steps) if ('result' in step) return step.result
   return assert.fail('no result')
 }
@@ -313,6 +314,24 @@ test('a project has one rehearsal at a time, an installation two, and whoever le
   await client.end({ projectId: second, id: b })
 })
 
+test('a publisher with many projects has one of the two places: the other is left to somebody else', async () => {
+  const reasonOf = (error: unknown) => (error instanceof RehearsalRefused ? error.reason : String(error))
+  const [greedy, other] = [uuidv7(), uuidv7()]
+  const begin = (publisherId: string, projectId: string, id: string) =>
+    client
+      .ask({ id, projectId, publisherId, settings: SETTINGS, conversations: [] }, NEVER)
+      .then(() => 'done', reasonOf)
+  const [first, second, a, b, theirs] = [uuidv7(), uuidv7(), uuidv7(), uuidv7(), uuidv7()]
+  assert.equal(await begin(greedy, first, a), 'done')
+  assert.equal(await begin(greedy, second, b), 'matcher_busy')
+  assert.equal(await begin(greedy, first, a), 'done', 'the one goes on')
+  assert.equal(await begin(other, theirs, b), 'done')
+  await client.end({ projectId: first, id: a })
+  assert.equal(await begin(greedy, second, a), 'done')
+  await client.end({ projectId: second, id: a })
+  await client.end({ projectId: theirs, id: b })
+})
+
 test('another publisher’s project is not there, and one without conversations has nothing to show', async () => {
   const project = await newProject(owner)
   const stranger = await newPerson(world)
@@ -345,7 +364,7 @@ test('without a matcher whoever asks is told so', async () => {
   await say(project, 'suits', SAID, ANSWER)
   const nowhere = createRehearsalClient({ url: 'http://127.0.0.1:9', token: 'x' })
   const { db } = world.store
-  const options = { client: nowhere, projectId: project, signal: NEVER }
+  const options = { client: nowhere, projectId: project, publisherId: owner.publisherId, signal: NEVER }
   const run = async () => {
     for await (const step of rehearse({ ...options, inTransaction: (work) => db.transaction().execute(work) }))
       assert.ok('progress' in step)

@@ -252,7 +252,7 @@ test('a publisher has one sandbox, also if it is asked for many times at once, a
   const input = { publisherId: person.publisherId, isActivated: true, sandboxDomain: SANDBOX_DOMAIN }
   await inTransaction((tx) => setPublisherActivated(tx, PARLEY, input))
   assert.deepEqual(await projectsOf(person), [])
-  assert.match(await refused('publisher', 'sandbox', person.publisherId), /has or had its sandbox: each gets one/)
+  assert.match(await refused('publisher', 'sandbox', person.publisherId), /already has or had its one sandbox/)
   await assert.rejects(
     sql`insert into projects (id, publisher_id, name, is_sandbox) values (${uuidv7()}, ${person.publisherId}, 'Second', true)`.execute(
       db,
@@ -453,7 +453,7 @@ test('an operator’s activation makes one, operators list and delete them, and 
   await insertPublisher(db, before)
   const made = (await asked('publisher', 'sandbox', before.id)) as { id: string; domain: string }
   assert.match(made.domain, NAME)
-  assert.match(await refused('publisher', 'sandbox', before.id), /each gets one/)
+  assert.match(await refused('publisher', 'sandbox', before.id), /already has or had its one sandbox/)
   assert.match(await refused('publisher', 'sandbox', uuidv7()), /^There is no publisher/)
   for (const { id } of [waiting, active, before]) {
     const list = await told('project', 'list', '--publisher', id)
@@ -462,7 +462,7 @@ test('an operator’s activation makes one, operators list and delete them, and 
   }
   assert.match(await told('domain', 'show', made.id), /^record +none: the domain of a sandbox is yours$/m)
   await told('wallet', 'grant', made.id, '1')
-  assert.match(await refused('project', 'delete', made.id), /^\$1\.00 of credit is left\. Say --leave-credit/)
+  assert.match(await refused('project', 'delete', made.id), /^\$1\.00 of credit is left\. Use --leave-credit/)
   assert.match(await told('project', 'delete', made.id, '--leave-credit'), /is deleted\.$/m)
   assert.match(await told('project', 'list', '--publisher', before.id), /^There are no projects yet/)
   assert.match(await refused('project', 'delete', made.id, '--leave-credit'), /^There is no project/)

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
+import { tokenOf } from '../../src/rules/recommendations/link-token.ts'
 import type { SecondGateway } from '../conformance/second-gateway.ts'
+import { show } from '../support/clicks.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { here } from '../support/operator.ts'
 import { rotationOf, STEPS, type Rotation, type Step } from '../support/rotation.ts'
 import {
@@ -106,6 +110,20 @@ test('a conversation that goes from gateway to gateway during a rotation has eac
   assert.equal(messages.filter(({ role }) => role === 'user').length, 1)
 })
 
+test('links of before lead on for as long as the old secret is listed, those of after at every gateway that lists the new one', async () => {
+  const match = await addOffer(world.store.db)
+  const linkUnder = async (step: Step) => {
+    const [id = ''] = await show(world.store.db, match, world.project.id)
+    const secrets = rotation.secretsAt(step)
+    const signing = { version: secrets.version, key: createSecretKey(secrets.keyFor('recommendations')) }
+    return `/r/${tokenOf(id, { projectId: world.project.id, words: match.headline }, signing)}`
+  }
+  const statusesOf = async (path: string) =>
+    Promise.all(STEPS.map(async (step) => (await fetch(`${gateways[step].url}${path}`, { redirect: 'manual' })).status))
+  assert.deepEqual(await statusesOf(await linkUnder('before')), [302, 302, 302, 404])
+  assert.deepEqual(await statusesOf(await linkUnder('swapped')), [404, 302, 302, 302])
+})
+
 test('a pair made under the new secret works at every gateway that lists it; another says 503 and names the secret in its log', async () => {
   const { newer: project } = await newProject()
   for (const step of ['listed', 'swapped', 'dropped'] as const)
@@ -134,5 +152,5 @@ test('while a live gateway lacks a secret, nothing is sealed under it, and the r
   }
   assert.deepEqual(await sealed(), kept)
   const { stdout } = await here(['doctor', '--offline'], { env })
-  assert.match(stdout, /^problem +gateway secrets +gateway \S+ has secret 1, and here 2 is first\. List secret 2/m)
+  assert.match(stdout, /^problem +gateway secrets +gateway \S+ has secret 1, but here 2 comes first\. List secret 2/m)
 })

@@ -55,7 +55,7 @@ test('a root secret is replaced: the doctor tells what is under the old one, rew
   const before = await sealedKeys()
   assert.match(
     (await here(['doctor', '--offline'])).stdout,
-    /^hint +sealed keys +.*another secret than the first: 3\. Run: parley secrets rewrap$/m,
+    /^hint +sealed keys +.*a secret other than the first: 3\. Run: parley secrets rewrap$/m,
   )
   assert.deepEqual(await asked('secrets', 'rewrap'), { secret_version: 2, keys: 3, rewrapped: '3', already: 0 })
   const after = await sealedKeys()

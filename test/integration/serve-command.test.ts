@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, afterEach, before, test } from 'node:test'
 import { parley, ROOT, start, type Started } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
 let env: Record<string, string>
+const running: Started[] = []
 
 before(async () => {
   database = await createTestDatabase()
@@ -20,9 +21,12 @@ before(async () => {
   }
 })
 after(() => database.drop())
+// A test that fails leaves its server behind, and this process would wait for it.
+afterEach(() => Promise.all(running.splice(0).map((served) => served.end('SIGKILL', 5_000))))
 
 async function serve(roles: string[], change: Record<string, string> = {}): Promise<Started> {
   const served = start(join(ROOT, 'bin/parley'), ['serve', ...roles], { env: { ...env, ...change } })
+  running.push(served)
   await served.untilPrinted(/"msg":"listening"/, 15_000)
   return served
 }
@@ -71,7 +75,10 @@ test('a port that is taken is one sentence that names it', async () => {
   const quiet = { ...env, PARLEY_OPS_PORT: port, PARLEY_LOG_LEVEL: 'error' }
   const second = await parley(['serve', 'worker'], { env: quiet })
   assert.deepEqual([second.code, second.stdout], [1, ''])
-  assert.match(second.stderr, new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is taken.*set PARLEY_OPS_PORT\\.\n$`))
+  assert.match(
+    second.stderr,
+    new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is in use by another process.*set PARLEY_OPS_PORT\\.\n$`),
+  )
   await served.end('SIGTERM', 10_000)
 })
 

@@ -144,6 +144,7 @@ const CREDENTIAL = { credential: createAuthenticator(ORIGIN).use({ challenge: 'x
 const NEW = { newPassword: 'a completely new password' }
 const EMAIL = 'nobody@example.com'
 const PER_DAY = `sign-in/${EMAIL}/${IP}/day`
+const INVITE = 'POST /api/publishers/PUBLISHER/invitations'
 
 /** Whom it counts, how often in how long, and what is refused then: USER and PUBLISHER stand for the caller's ids. */
 const LIMITS: [subject: string, most: number, windowMs: number, key: string, body?: object][] = [
@@ -164,13 +165,9 @@ const LIMITS: [subject: string, most: number, windowMs: number, key: string, bod
   ['proof/USER/hour', 30, HOUR_MS, 'POST /api/me/proof', { password: 'x' }],
   ['proof/USER', 5, MINUTE_MS, 'POST /api/me/proof/passkey', CREDENTIAL],
   ['proof/USER', 5, MINUTE_MS, 'POST /api/me/two-factor/confirm', { code: '123456' }],
-  [
-    'invitations/PUBLISHER',
-    30,
-    HOUR_MS,
-    'POST /api/publishers/PUBLISHER/invitations',
-    { email: EMAIL, role: 'viewer' },
-  ],
+  ['invitations/PUBLISHER', 30, HOUR_MS, INVITE, { email: EMAIL, role: 'viewer' }],
+  [`invited/${EMAIL}/PUBLISHER`, 5, HOUR_MS, INVITE, { email: EMAIL, role: 'viewer' }],
+  [`invited/${EMAIL}`, 20, HOUR_MS, INVITE, { email: EMAIL, role: 'viewer' }],
 ]
 
 test('what can be guessed, or sends mails, is refused when it was tried as often as is written here, until its time is over', async () => {

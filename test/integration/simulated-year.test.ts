@@ -95,9 +95,15 @@ const deletedWithin = Math.ceil(CONVERSATIONS / DELETED_EVERY_DAYS) + 1
 const BOUNDS: Record<keyof Database, Bound> = {
   accounts: 'same',
   // The fewest and the most of a day: what was served, and what was clicked, by four dimensions.
-  advertiser_days: forDays(daysOf(KEPT_MS.advertiserDays), 4 * PER_DAY.offers),
+  // Of four kinds each, what was shown and what was clicked.
+  advertiser_days: forDays(daysOf(KEPT_MS.advertiserDays), 8 * PER_DAY.offers),
   advertiser_days_progress: 'same',
   advertiser_members: 'same',
+  // They go by whole months.
+  advertiser_offer_months: (day) => [
+    Math.min(day, daysOf(KEPT_MS.advertiserDays)) * PER_DAY.offers,
+    (Math.min(day, daysOf(KEPT_MS.advertiserDays) + 31) + 2) * PER_DAY.offers,
+  ],
   advertiser_payments: 'same',
   advertiser_people: 'same',
   advertiser_wallets: 'same',
@@ -116,6 +122,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   // Those that end, and one that is swept the day after.
   calls: untilArchived(PER_DAY.calls + 1),
   call_metadata: forDays(TEXT_DAYS, PER_DAY.calls),
+  campaign_chances: forDays(daysOf(KEPT_MS.campaignChances)),
   campaign_days: forGood(PER_DAY.offers),
   campaign_totals: 'same',
   campaigns: 'same',
@@ -139,6 +146,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   end_user_erasures: forDays(daysOf(KEPT_MS.erasures)),
   end_users: forDays(daysOf(KEPT_MS.endUsers)),
   feed_runs: forDays(daysOf(KEPT_MS.feedRuns)),
+  feed_uploads: forDays(daysOf(KEPT_MS.feedUploads)),
   feeds: 'same',
   gateways: forDays(daysOf(KEPT_MS.gateways)),
   holds: () => [0, 1],

@@ -216,10 +216,10 @@ const READS: Record<string, Read> = {
   lockDomain: (db, { projectId }) => domains.lockDomain(db, projectId),
   findFirstSteps: (db, { projectId }) => findFirstSteps(db, projectId),
   claimKey: async (db, its, other) => [its.name, await claimWith(db, its, other.keyPairId)],
-  listInvitations: (db, { publisherId }) => invitations.listInvitations(db, publisherId),
+  listInvitations: (db, { publisherId }) => invitations.listInvitations(db, { publisherId }),
   findInvitation: (db, its, other) =>
-    both(its, other, (site) => invitations.findInvitation(db, its.publisherId, site.invitationId)),
-  findInvitationTo: (db, { publisherId }) => invitations.findInvitationTo(db, publisherId, SHARED.email),
+    both(its, other, (site) => invitations.findInvitation(db, its, site.invitationId)),
+  findInvitationTo: (db, { publisherId }) => invitations.findInvitationTo(db, { publisherId }, SHARED.email),
   listManagedKeyPairs: (db, { projectId }) => keyPairs.listManagedKeyPairs(db, projectId, EVER),
   countKeyPairs: (db, { projectId }) => keyPairs.countKeyPairs(db, projectId),
   lockKeyPair: (db, its, other) =>
@@ -393,18 +393,18 @@ const WRITES: Record<string, Read> = {
   upsertInvitation: (db, { publisherId }) =>
     invitations.upsertInvitation(db, {
       id: uuidv7(),
-      publisherId,
+      team: { publisherId },
       email: SHARED.email,
       role: 'admin',
       invitedBy: 'new',
       inviterId: userId,
       expiresAt: new Date(),
     }),
-  deleteInvitationsBy: (db, { publisherId }) => invitations.deleteInvitationsBy(db, publisherId, userId, []),
+  deleteInvitationsBy: (db, { publisherId }) => invitations.deleteInvitationsBy(db, { publisherId }, userId, []),
   'deleteInvitationsBy except some': (db, { publisherId }) =>
-    invitations.deleteInvitationsBy(db, publisherId, userId, ['owner']),
+    invitations.deleteInvitationsBy(db, { publisherId }, userId, ['owner']),
   deleteInvitation: (db, its, other) =>
-    both(its, other, (site) => invitations.deleteInvitation(db, its.publisherId, site.invitationId)),
+    both(its, other, (site) => invitations.deleteInvitation(db, its, site.invitationId)),
   rollKeyPair: async (db, its, other) => {
     await keyPairs.rollKeyPair(db, its.keyPairId, newPair(its), 60)
     await assert.rejects(keyPairs.rollKeyPair(db, other.keyPairId, newPair(its), 60))
@@ -494,10 +494,10 @@ for (const [name, write] of Object.entries(WRITES))
 
 test('what is found, changed or deleted by its id is that and nothing beside it', async () => {
   const { publisherId, projectId, invitationId, keyPairId, browserSessionId, savedPromptId: id } = theirs
-  assert.equal(await invitations.findInvitation(store.db, publisherId, uuidv7()), undefined)
+  assert.equal(await invitations.findInvitation(store.db, { publisherId }, uuidv7()), undefined)
   assert.equal(await keyPairs.lockKeyPair(store.db, projectId, uuidv7()), undefined)
   const changes: Record<string, (tx: Db) => Promise<unknown>> = {
-    deleteInvitation: (tx) => invitations.deleteInvitation(tx, publisherId, invitationId),
+    deleteInvitation: (tx) => invitations.deleteInvitation(tx, { publisherId }, invitationId),
     rollKeyPair: (tx) => keyPairs.rollKeyPair(tx, keyPairId, newPair(theirs), 60),
     endKeyPair: (tx) => keyPairs.endKeyPair(tx, projectId, keyPairId),
     switchKeyPair: (tx) => keyPairs.switchKeyPair(tx, projectId, keyPairId, false),

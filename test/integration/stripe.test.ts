@@ -137,6 +137,19 @@ describe('what Stripe did not sign is refused and changes nothing', () => {
     assert.equal((await deliver(payload, signatureOf(payload, { ageSeconds: 280 }))).verdict, 'credited')
   })
 
+  test('while the secret is replaced, Stripe signs with the old one and with the new one, and either counts', async () => {
+    for (const inOrder of [
+      (own: string, other: string) => `${own},${other}`,
+      (own: string, other: string) => `${other},${own}`,
+    ]) {
+      const { completed } = await checkout()
+      const payload = completed()
+      const [time, own = ''] = signatureOf(payload).split(',')
+      const other = signatureOf(payload, { secret: `${WEBHOOK_SECRET}x` }).split(',')[1] ?? ''
+      assert.equal((await deliver(payload, `${time},${inOrder(own, other)}`)).verdict, 'credited')
+    }
+  })
+
   test('a recorded delivery that is sent again in time credits nothing', async () => {
     const { completed, balance } = await checkout()
     const payload = completed()

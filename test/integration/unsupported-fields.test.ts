@@ -163,6 +163,6 @@ test('an import of prices adds the fields of its file to routes that are there, 
 test('--unsupported-only takes no prices and no preset that nobody knows', async () => {
   const of = (...args: string[]) => refused('model', 'import', '--unsupported-only', ...args)
   assert.match(await of('--margin', '20'), /changes no price\. Leave out --margin/)
-  assert.match(await of('--provider', 'sims=nobody'), /has no prices of nobody/)
+  assert.match(await of('--provider', 'sims=nobody'), /has no prices for nobody/)
   assert.match(await of('--provider', 'nobody=openai'), /no provider nobody/)
 })

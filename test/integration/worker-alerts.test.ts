@@ -291,7 +291,7 @@ test('events, alerts that are over and replaced secrets are forgotten when their
   const alerts = await db.selectFrom('alerts').select('id').where('project_id', '=', project.id).orderBy('id').execute()
   assert.deepEqual(
     alerts.map(({ id }) => id),
-    keptAlerts,
+    keptAlerts.toSorted(),
   )
   const secret = db.selectFrom('webhook_endpoints').select('old_sealed_secret').where('id', '=', endpointId)
   assert.deepEqual(await secret.execute(), [{ old_sealed_secret: null }])

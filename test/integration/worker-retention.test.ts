@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
@@ -9,15 +9,11 @@ import { deleteConversation, findConversations, recordTurn } from '../../src/sto
 import { addRefusedRequests } from '../../src/store/calls/refused-requests.ts'
 import type { Store } from '../../src/store/database.ts'
 import { archiveProject } from '../../src/store/projects/projects.ts'
-import { findShown } from '../../src/store/recommendations/clicks.ts'
-import { listRecommendations } from '../../src/store/recommendations/reports.ts'
 import { addBrowserSession } from '../support/browser-sessions.ts'
-import { addOffer } from '../support/catalogue.ts'
 import { addSettledCall } from '../support/ledger.ts'
 import { addShop } from '../support/feeds.ts'
 import { refusalOf } from '../support/refused-requests.ts'
-import { createSchedule } from '../support/schedule.ts'
-import { at, createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
+import { at, createWorkerWorld, erasedBy, erasedRows, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
 /**
  * What is erased by its age, each with a row just past the edge and one just before it, under the worker's own login.
@@ -42,26 +38,6 @@ function turnOf(name: keyof typeof PERIODS_MS): Promise<void> {
 
 function idOfAge(ageMs: number): string {
   return uuidv7(Date.now() - ageMs)
-}
-
-async function erasedRows(table: string): Promise<number> {
-  const { values } = await world.metrics.rowsErased.get()
-  return values.find(({ labels }) => labels.table === table)?.value ?? 0
-}
-
-/** Of what a table has in one column, that which the job leaves, and how much it counts. */
-async function erasedBy(
-  name: keyof typeof PERIODS_MS,
-  table: string,
-  column: string,
-): Promise<{ before: string[]; after: string[]; counted: number }> {
-  const countedBefore = await erasedRows(table)
-  const seen = await world.aroundTurn(name, async () => {
-    const { rows } = await sql<{ value: string }>`
-      select ${sql.ref(column)}::text as value from ${sql.table(table)} order by 1`.execute(store.db)
-    return rows.map(({ value }) => value)
-  })
-  return { ...seen, counted: (await erasedRows(table)) - countedBefore }
 }
 
 interface Talk {
@@ -108,13 +84,13 @@ test('a conversation goes 90 days after its last call, or when its project has p
   await addConversation(usual.id, 'promised', promised)
   await addConversation(patient.id, 'past', { calledAgoMs: 200 * DAY_MS + A_MOMENT_MS })
   await addConversation(patient.id, 'kept', { calledAgoMs: 200 * DAY_MS - A_MOMENT_MS })
-  const messagesBefore = await erasedRows('messages')
+  const messagesBefore = await erasedRows(world, 'messages')
   await turnOf('forget conversations')
   const usuals = ['kept', 'promised']
   assert.deepEqual(await leftOf(usual.id), [usuals, usuals, usuals])
   assert.deepEqual(await leftOf(patient.id), [['kept'], ['kept'], ['kept']])
-  assert.equal(await erasedRows('conversations'), 2)
-  assert.equal((await erasedRows('messages')) - messagesBefore, 2_501)
+  assert.equal(await erasedRows(world, 'conversations'), 2)
+  assert.equal((await erasedRows(world, 'messages')) - messagesBefore, 2_501)
 })
 
 test('a conversation that was forgotten begins anew with its next call', async () => {
@@ -205,7 +181,7 @@ test('a conversation that an older version has deleted loses its metadata and it
   // As the version before migration 0031 deletes one.
   await sql`update conversations set deleted_at = now(), calls = 0
     where project_id = ${id} and id in ('deleted', 'removed')`.execute(store.db)
-  const before = await erasedRows('call_metadata')
+  const before = await erasedRows(world, 'call_metadata')
   await turnOf('erase leftovers')
   const { rows } = await sql`select conversation_id as name, count(*)::int as rows from call_metadata
     where project_id = ${id} group by 1 order by 1`.execute(store.db)
@@ -213,7 +189,7 @@ test('a conversation that an older version has deleted loses its metadata and it
     { name: 'kept-7', rows: 2 },
     { name: 'never-stored', rows: 3 },
   ])
-  assert.equal((await erasedRows('call_metadata')) - before, 2_501)
+  assert.equal((await erasedRows(world, 'call_metadata')) - before, 2_501)
   const open = store.db.selectFrom('conversations').select('id').where('project_id', '=', id)
   const withOpening = await open.where('opening_digest', 'is not', null).where('opening_messages', '=', 2).execute()
   assert.equal(withOpening.length, 1_200)
@@ -239,7 +215,7 @@ test('mails go after 30 days, whatever became of them', async () => {
     mail('waits_kept', keptMs - A_MOMENT_MS, false),
   ]
   await store.db.insertInto('mails').values(mails).execute()
-  assert.deepEqual(await erasedBy('forget mails', 'mails', 'template'), {
+  assert.deepEqual(await erasedBy(world, 'forget mails', 'mails', 'template'), {
     before: ['sent_kept', 'sent_past', 'waits_kept', 'waits_past'],
     after: ['sent_kept', 'waits_kept'],
     counted: 2,
@@ -256,136 +232,18 @@ test('invitations go 30 days after they have ended', async () => {
     invitation('kept@example.com', at(-KEPT_MS.invitations + A_MOMENT_MS)),
   ].map((each) => ({ ...each, invited_by: 'Owner', inviter_id: owner.id }))
   await store.db.insertInto('invitations').values(invitations).execute()
-  assert.deepEqual(await erasedBy('forget invitations', 'invitations', 'email'), {
+  assert.deepEqual(await erasedBy(world, 'forget invitations', 'invitations', 'email'), {
     before: ['kept@example.com', 'past@example.com'],
     after: ['kept@example.com'],
     counted: 1,
   })
 })
 
-test('feed runs go after 90 days, but the newest of a feed stays', async () => {
-  await addOffer(store.db, { advertiser: 'Runner', domain: 'runner.example', headline: 'Shoe' })
-  await addOffer(store.db, { advertiser: 'Sleeper', domain: 'sleeper.example', headline: 'Bed' })
-  const { rows: feeds } = await sql<{ id: string }>`
-    select f.id from feeds f join advertisers a on a.id = f.advertiser_id where a.name in ('Runner', 'Sleeper')
-    order by a.name`.execute(store.db)
-  const run = (feed: number, format: string, ageMs: number) => {
-    return { id: idOfAge(ageMs), feed_id: String(feeds[feed]?.id), format, started_at: at(-ageMs) }
-  }
-  const runs = [
-    run(0, 'past', KEPT_MS.feedRuns + A_MOMENT_MS),
-    run(0, 'kept', KEPT_MS.feedRuns - A_MOMENT_MS),
-    run(1, 'past', KEPT_MS.feedRuns + HOUR_MS),
-    run(1, 'newest', KEPT_MS.feedRuns + A_MOMENT_MS),
-  ]
-  await store.db.insertInto('feed_runs').values(runs).execute()
-  assert.deepEqual(await erasedBy('forget feed runs', 'feed_runs', 'format'), {
-    before: ['kept', 'newest', 'past', 'past'],
-    after: ['kept', 'newest'],
-    counted: 2,
-  })
-})
-
-test('offers go a month after they were removed, but not one that a person rejected', async () => {
-  const removed = { removed_at: at(-KEPT_MS.removedOffers - A_MOMENT_MS) }
-  const changes = {
-    past: removed,
-    kept: { removed_at: at(-KEPT_MS.removedOffers + A_MOMENT_MS) },
-    there: {},
-    refused: { ...removed, review: 'rejected', reviewed_at: at(-DAY_MS) },
-    doubted: { ...removed, review: 'rejected' },
-  }
-  await store.db.deleteFrom('offers').execute()
-  for (const [headline, change] of Object.entries(changes)) {
-    const { offerId } = await addOffer(store.db, { advertiser: 'Lamps', domain: 'lamps.example', headline })
-    await store.db
-      .updateTable('offers')
-      .set({ item_id: headline, ...change })
-      .where('id', '=', offerId)
-      .execute()
-  }
-  assert.deepEqual(await erasedBy('forget offers', 'offers', 'headline'), {
-    before: ['doubted', 'kept', 'past', 'refused', 'there'],
-    after: ['kept', 'refused', 'there'],
-    counted: 2,
-  })
-})
-
-test('what was recommended stays readable when its offer is erased, also what the version before wrote', async () => {
-  const { id } = await world.newProject()
-  const offer = await addOffer(store.db, { advertiser: 'Gone', domain: 'gone.example', headline: 'A red lamp' })
-  const recommendation = idOfAge(2 * HOUR_MS)
-  const record = { id: recommendation, project_id: id, call_id: uuidv7(), advertiser_id: offer.advertiserId }
-  await store.db
-    .insertInto('recommendations')
-    .values({ ...record, campaign_id: offer.campaignId, offer_id: offer.offerId, ...SHOWN })
-    .execute()
-  const removed_at = at(-KEPT_MS.removedOffers - A_MOMENT_MS)
-  await store.db.updateTable('offers').set({ removed_at }).where('id', '=', offer.offerId).execute()
-  // The job of another worker, which has not looked at recommendations yet.
-  const [linkBefore] = await findShown(store.db, [recommendation])
-  const fresh = createWorkerOfItsOwn()
-  await fresh('forget offers')
-  const offers = store.db.selectFrom('offers').select('id').where('id', '=', offer.offerId)
-  assert.deepEqual(await offers.execute(), [])
-  const listed = await store.db.transaction().execute((tx) => listRecommendations(tx, id, { most: 10 }))
-  assert.deepEqual(
-    listed.map(({ headline, advertiser }) => ({ headline, advertiser })),
-    [{ headline: 'A red lamp', advertiser: 'Gone' }],
-  )
-  assert.deepEqual(await findShown(store.db, [recommendation]), [linkBefore])
-})
-
-const SHOWN = {
-  turn: 1,
-  price_nanos: 1n,
-  relevance: 1,
-  label: 'Ad',
-  state: 'delivered',
-  link: 'https://gone.example/item',
-}
-
-function createWorkerOfItsOwn() {
-  const schedule = createSchedule()
-  world.startWorker(schedule.repeat)
-  return (name: keyof typeof PERIODS_MS) => schedule.pass(name, PERIODS_MS[name])
-}
-
-test('vectors go when no offer and no hint has their text any more, however many there are', async () => {
-  await store.db.deleteFrom('text_vectors').execute()
-  const { offerId, campaignId } = await addOffer(store.db, {
-    advertiser: 'Vectors',
-    domain: 'vectors.example',
-    headline: 'Kept',
-  })
-  const { text_hash: ofOffer } = await store.db
-    .selectFrom('offers')
-    .select('text_hash')
-    .where('id', '=', offerId)
-    .executeTakeFirstOrThrow()
-  const hints = { context_hints: ['für Läufer'], negative_hints: ['war'] }
-  await store.db.updateTable('campaigns').set(hints).where('id', '=', campaignId).execute()
-  const digestOf = (text: string) => createHash('sha256').update(text).digest()
-  const used = [ofOffer, digestOf('für Läufer'), digestOf('war')]
-  const vector = Buffer.alloc(384)
-  await store.db
-    .insertInto('text_vectors')
-    .values(['one', 'two'].flatMap((model) => used.map((digest) => ({ model, digest, vector }))))
-    .execute()
-  await sql`insert into text_vectors (model, digest, vector)
-    select 'one', sha256(n::text::bytea), ''::bytea from generate_series(1, 2500) as n`.execute(store.db)
-  const { before, after, counted } = await erasedBy('forget text vectors', 'text_vectors', 'digest')
-  assert.equal(before.length, 2_506)
-  const hexes = used.map((digest) => `\\x${digest.toString('hex')}`)
-  assert.deepEqual(after, [...hexes, ...hexes].toSorted())
-  assert.equal(counted, 2_500)
-})
-
 test('usage by hour goes when it is only asked for by day, and usage by day stays', async () => {
   const { id } = await world.newProject()
   const rows = [KEPT_MS.usageHours + HOUR_MS, KEPT_MS.usageHours - HOUR_MS].map((ageMs) => usageAt(id, ageMs))
   for (const table of ['usage_hours', 'usage_days'] as const) await store.db.insertInto(table).values(rows).execute()
-  const { after, counted } = await erasedBy('forget usage hours', 'usage_hours', 'calls')
+  const { after, counted } = await erasedBy(world, 'forget usage hours', 'usage_hours', 'calls')
   assert.deepEqual([after, counted], [[String(KEPT_MS.usageHours - HOUR_MS)], 1])
   const days = store.db.selectFrom('usage_days').select('calls').where('project_id', '=', id)
   assert.equal((await days.execute()).length, 2)
@@ -416,62 +274,22 @@ const USAGE_COLUMNS = [
 ] as const
 type UsageColumn = (typeof USAGE_COLUMNS)[number]
 
-test('why replies had no recommendation is forgotten after 90 days', async () => {
-  const { id } = await world.newProject()
-  const outcome = (name: string, ageMs: number) => ({ project_id: id, hour: at(-ageMs), outcome: name, calls: 1n })
-  const edgeMs = KEPT_MS.recommendationOutcomes
-  const rows = [outcome('past', edgeMs + A_MOMENT_MS), outcome('kept', edgeMs - A_MOMENT_MS)]
-  await store.db.insertInto('recommendation_outcomes').values(rows).execute()
-  assert.deepEqual(await erasedBy('forget recommendation outcomes', 'recommendation_outcomes', 'outcome'), {
-    before: ['kept', 'past'],
-    after: ['kept'],
+test('sums of offers by month are forgotten when none of their days is told any more', async () => {
+  const shop = await addShop(store.db, 'Months')
+  const kept = new Date(Date.now() - KEPT_MS.advertiserDays)
+  const monthOf = (change: number) =>
+    new Date(Date.UTC(kept.getUTCFullYear(), kept.getUTCMonth() + change, 1)).toISOString().slice(0, 10)
+  for (const change of [-1, 0])
+    await sql`insert into advertiser_offer_months (advertiser_id, month, offer_id, campaign_id, served_until)
+      values (${shop.advertiserId}, ${monthOf(change)}, ${uuidv7()}, ${shop.campaignId}, array_fill(1, array[31]))`.execute(
+      store.db,
+    )
+  assert.deepEqual(await erasedBy(world, 'forget advertiser days', 'advertiser_offer_months', 'month'), {
+    before: [monthOf(-1), monthOf(0)],
+    after: [monthOf(0)],
     counted: 1,
   })
 })
-
-test('what readers have reported is forgotten after 90 days', async () => {
-  const { id } = await world.newProject()
-  const edgeMs = KEPT_MS.readerReports
-  const report = (reason: string, ageMs: number) => {
-    const ids = { recommendation_id: uuidv7(), project_id: id, offer_id: uuidv7() }
-    return { ...ids, reason, network_tag: randomBytes(16), created_at: at(-ageMs) }
-  }
-  const rows = [report('scam', edgeMs + A_MOMENT_MS), report('other', edgeMs - A_MOMENT_MS)]
-  await store.db.insertInto('recommendation_reports').values(rows).execute()
-  assert.deepEqual(await erasedBy('forget reader reports', 'recommendation_reports', 'reason'), {
-    before: ['other', 'scam'],
-    after: ['other'],
-    counted: 1,
-  })
-})
-
-test('days that advertisers are told of are forgotten after 366 days, of every dimension', async () => {
-  const shop = await addShop(store.db, 'Days')
-  const dayOf = (ageDays: number) => new Date(Date.now() - ageDays * DAY_MS).toISOString().slice(0, 10)
-  for (const [value, age] of [
-    ['past', 367],
-    ['kept', 366],
-  ] as const)
-    for (const dimension of ['campaign', 'offer', 'hint', 'category'])
-      await sql`insert into advertiser_days (advertiser_id, dimension, day, campaign_id, value, event, times)
-        values (${shop.advertiserId}, ${dimension}, ${dayOf(age)}, ${shop.campaignId}, ${value}, 'serve', 1)`.execute(
-        store.db,
-      )
-  assert.deepEqual(await erasedBy('forget advertiser days', 'advertiser_days', 'value'), {
-    before: [...Array.from({ length: 4 }, () => 'kept'), ...Array.from({ length: 4 }, () => 'past')],
-    after: Array.from({ length: 4 }, () => 'kept'),
-    counted: 4,
-  })
-})
-
-/** Of calls of these ages, each with one pair, and when that is due. */
-async function addMetadata(projectId: string, goesIn: Record<string, [ageMs: number, inMs: number]>): Promise<void> {
-  for (const [value, [ageMs, inMs]] of Object.entries(goesIn))
-    await store.db
-      .insertInto('call_metadata')
-      .values({ project_id: projectId, call_id: idOfAge(ageMs), key: 'k', value, expires_at: at(inMs) })
-      .execute()
-}
 
 test('metadata goes when it was promised to, whatever its project wants since, and earlier when it wants less', async () => {
   const keeping = async (days: number) => {
@@ -491,7 +309,7 @@ test('metadata goes when it was promised to, whatever its project wants since, a
   })
   await addMetadata(await keeping(0), { 'none any more': [A_MOMENT_MS, 20 * DAY_MS] })
   const promised = ['promised, due', 'promised, not due']
-  assert.deepEqual(await erasedBy('expire content', 'call_metadata', 'value'), {
+  assert.deepEqual(await erasedBy(world, 'expire content', 'call_metadata', 'value'), {
     before: ['none any more', 'old, not due', ...promised, 'shortened, older', 'shortened, younger', 'too old'],
     after: ['old, not due', 'promised, not due', 'shortened, younger'],
     counted: 4,
@@ -502,7 +320,7 @@ test('a deleted project has no metadata a minute later', async () => {
   const { id } = await world.newProject()
   await addMetadata(id, Object.fromEntries(Array.from({ length: 3 }, (_, n) => [`deleted ${n}`, [n + 1, DAY_MS]])))
   await archiveProject(store.db, id)
-  const { after: left } = await erasedBy('expire content', 'call_metadata', 'value')
+  const { after: left } = await erasedBy(world, 'expire content', 'call_metadata', 'value')
   assert.deepEqual(
     left.filter((value) => value.startsWith('deleted')),
     [],
@@ -520,7 +338,7 @@ test('a browser session is forgotten a day after its end, with its budget', asyn
     await sql`update browser_sessions set created_at = ${at(-endedMs - A_MOMENT_MS)}, expires_at = ${at(-endedMs)}
       where id = ${id}`.execute(store.db)
   }
-  assert.deepEqual(await erasedBy('forget browser sessions', 'browser_sessions', 'secret_last4'), {
+  assert.deepEqual(await erasedBy(world, 'forget browser sessions', 'browser_sessions', 'secret_last4'), {
     before: ['kept', 'live', 'past'],
     after: ['kept', 'live'],
     counted: 1,
@@ -542,7 +360,7 @@ test('which fields were ignored is forgotten after 30 days', async () => {
         last_at: at(0),
       })
       .execute()
-  assert.deepEqual(await erasedBy('forget ignored fields', 'ignored_fields', 'name'), {
+  assert.deepEqual(await erasedBy(world, 'forget ignored fields', 'ignored_fields', 'name'), {
     before: ['0 days ago', '30 days ago', '31 days ago'],
     after: ['0 days ago', '30 days ago'],
     counted: 1,
@@ -558,9 +376,18 @@ test('a refused request is forgotten after 14 days, and at once when its project
   const deleted = refusalOf({ projectId: deletedId, keyPairId: deletedPairId })
   await addRefusedRequests(store.db, [past, kept, deleted])
   await archiveProject(store.db, deletedId)
-  assert.deepEqual(await erasedBy('forget refused requests', 'refused_requests', 'id'), {
+  assert.deepEqual(await erasedBy(world, 'forget refused requests', 'refused_requests', 'id'), {
     before: [past.id, kept.id, deleted.id],
     after: [kept.id],
     counted: 2,
   })
 })
+
+/** Of calls of these ages, each with one pair, and when that is due. */
+async function addMetadata(projectId: string, goesIn: Record<string, [ageMs: number, inMs: number]>): Promise<void> {
+  for (const [value, [ageMs, inMs]] of Object.entries(goesIn))
+    await store.db
+      .insertInto('call_metadata')
+      .values({ project_id: projectId, call_id: idOfAge(ageMs), key: 'k', value, expires_at: at(inMs) })
+      .execute()
+}

@@ -66,6 +66,7 @@ test('holds of a gateway that is silent for its lease are released, and those th
     return callId
   }
   const silent = await hold(LEASE_MS + SECOND_MS, SECOND_MS)
+  const silentToo = await hold(LEASE_MS + SECOND_MS, SECOND_MS)
   const beating = await hold(LEASE_MS / 2, SECOND_MS)
   const endless = await hold(0, LONGEST_CALL_MS + SECOND_MS)
   const long = await hold(0, LONGEST_CALL_MS - MINUTE_MS)
@@ -74,8 +75,11 @@ test('holds of a gateway that is silent for its lease are released, and those th
     const open = await store.db.selectFrom('holds').select('id').where('project_id', '=', project.id).execute()
     return new Set(open.map(({ id }) => id))
   })
-  assert.deepEqual(seen, { before: new Set([silent, beating, endless, long]), after: new Set([beating, long]) })
-  assert.equal((await world.metrics.holdsSwept.get()).values[0]?.value, sweptBefore + 2)
+  assert.deepEqual(seen, {
+    before: new Set([silent, silentToo, beating, endless, long]),
+    after: new Set([beating, long]),
+  })
+  assert.equal((await world.metrics.holdsSwept.get()).values[0]?.value, sweptBefore + 3)
   const calls = store.db.selectFrom('calls').select('duration_ms').where('id', '=', endless)
   const { duration_ms: durationMs } = await calls.executeTakeFirstOrThrow()
   assert.equal(Math.floor(durationMs / MINUTE_MS), Math.floor((LONGEST_CALL_MS + SECOND_MS) / MINUTE_MS))

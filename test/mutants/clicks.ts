@@ -5,7 +5,7 @@ const SENDERS = 'src/rules/clicks/user-agents.ts'
 const CRAWLERS = 'src/rules/clicks/crawlers.ts'
 const NETWORKS = 'src/rules/clicks/networks.ts'
 const FILES = 'src/gateway/recommendations/data-centres.ts'
-const CORPUS = 'test/clicks.test.ts'
+const CORPUS = 'test/click-corpus.test.ts'
 const LISTED = 'src/rules/clicks/networks.test.ts'
 const FOLLOWED = 'src/gateway/recommendations/data-centres.test.ts'
 const calledSo = (verdict: string) => `clicks of the corpus that are ${verdict} are called so`
@@ -87,8 +87,8 @@ export const CLICKS: Mutant[] = [
   {
     bug: 'the site’s own network is looked at before data centres',
     file: VERDICT,
-    from: "  if (isDataCentre) return 'data_centre'\n  if (isCallersNetwork) return 'same_network'\n",
-    to: "  if (isCallersNetwork) return 'same_network'\n  if (isDataCentre) return 'data_centre'\n",
+    from: "  if (program) return program\n  if (isCallersNetwork) return 'same_network'\n",
+    to: "  if (isCallersNetwork) return 'same_network'\n  if (program) return program\n",
     test: CORPUS,
     title: calledSo('data_centre'),
   },
@@ -227,5 +227,30 @@ export const CLICKS: Mutant[] = [
     to: 'if (known) return known',
     test: FOLLOWED,
     title: 'a file is read again when it has changed, and only then',
+  },
+  {
+    bug: 'an offer chooses the parameters of its affiliate network',
+    file: 'src/rules/clicks/tracking-template.ts',
+    from: 'encodeURIComponent(link)',
+    to: 'link',
+    test: 'src/rules/clicks/tracking-template.test.ts',
+    title: 'the address of an offer is one parameter of the redirect, whatever is in it',
+  },
+  {
+    bug: 'an offer chooses which host its affiliate network is',
+    file: 'src/rules/clicks/tracking-template.ts',
+    from: "text.indexOf(PLACEHOLDER) < text.indexOf('?') || url.search === ''",
+    to: "url.search === ''",
+    test: 'src/rules/clicks/tracking-template.test.ts',
+    title: 'what is no address of a redirect is refused, with what to do',
+  },
+  {
+    bug: 'links go past the affiliate network that the operator chose',
+    file: 'src/gateway/recommendations/links.ts',
+    from: 'redirect(first, 302)',
+    to: 'redirect(address, 302)',
+    test: 'test/e2e/recommendation-links.test.ts',
+    title:
+      'a link passes through the network that the operator chose for its advertiser, is counted first, and says so',
   },
 ]

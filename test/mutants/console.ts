@@ -176,7 +176,7 @@ export const CONSOLE: Mutant[] = [
   },
   {
     bug: 'a publisher sends invitations without a limit',
-    file: 'src/console/accounts/team.ts',
+    file: 'src/console/invitations.ts',
     from: 'const INVITATIONS_PER_HOUR = 30',
     to: 'const INVITATIONS_PER_HOUR = 3_000',
     test: 'test/integration/sign-in-limits.test.ts',

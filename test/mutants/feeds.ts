@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 export const FEEDS: Mutant[] = [
   {
     bug: 'where a redirect leads is not looked at as an address',
-    file: 'src/worker/advertisers/fetch-feed.ts',
+    file: 'src/actions/offers/fetch-feed.ts',
     from: "      if ('problem' in next) return { problem: `It redirects to an address that cannot be used. ${next.problem}` }\n      url = next.url",
     to: "      url = 'problem' in next ? reached.redirectsTo : next.url",
     test: 'test/integration/feed-fetch.test.ts',
@@ -11,7 +11,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'redirects are followed for ever',
-    file: 'src/worker/advertisers/fetch-feed.ts',
+    file: 'src/actions/offers/fetch-feed.ts',
     from: 'hop <= REDIRECTS_MAX; hop++',
     to: 'hop <= 50; hop++',
     test: 'test/integration/feed-fetch.test.ts',
@@ -19,7 +19,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'a file that is sent without end is read without end',
-    file: 'src/worker/advertisers/fetch-feed.ts',
+    file: 'src/actions/offers/fetch-feed.ts',
     from: '      if (bytes > bytesMax) throw new FeedError(tooLarge(bytesMax))\n',
     to: '',
     test: 'test/integration/feed-fetch.test.ts',
@@ -27,7 +27,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'a file whose end nobody knows is taken for a whole one',
-    file: 'src/worker/advertisers/fetch-feed.ts',
+    file: 'src/actions/offers/fetch-feed.ts',
     from: "headers['content-length'] === undefined && headers['transfer-encoding'] === undefined",
     to: 'false',
     test: 'test/integration/feed-fetch.test.ts',
@@ -35,7 +35,7 @@ export const FEEDS: Mutant[] = [
   },
   {
     bug: 'a server that answers "unchanged" to one who has nothing is believed',
-    file: 'src/worker/advertisers/fetch-feed.ts',
+    file: 'src/actions/offers/fetch-feed.ts',
     from: 'status === 304 && (etag !== null || lastModified !== null)',
     to: 'status === 304',
     test: 'test/integration/feed-fetch.test.ts',
@@ -64,6 +64,31 @@ export const FEEDS: Mutant[] = [
     to: '',
     test: 'test/integration/feed-schedule.test.ts',
     title: 'an address that was changed meanwhile is due at once: the end of the former fetch is not its own',
+  },
+  {
+    bug: 'a feed that was removed is fetched all the same',
+    file: 'src/store/offers/feed-schedule.ts',
+    from: ' and d.removed_at is null',
+    to: '',
+    test: 'test/integration/feed-uploads.test.ts',
+    title:
+      'of a feed that is removed nothing is recommended from then on, its offers go, and its name brings them back',
+  },
+  {
+    bug: 'files of suspended advertisers are imported',
+    file: 'src/store/offers/feed-uploads.ts',
+    from: " and s.status <> 'suspended'",
+    to: '',
+    test: 'test/integration/feed-uploads.test.ts',
+    title: 'a new feed is looked at by one worker at a time, and of an advertiser that is suspended nothing is',
+  },
+  {
+    bug: 'an import of an uploaded file has no end',
+    file: 'src/worker/advertisers/import-uploads.ts',
+    from: 'AbortSignal.any([signal, AbortSignal.timeout(wholeMs)])',
+    to: 'AbortSignal.any([signal, AbortSignal.timeout(wholeMs + 600_000)])',
+    test: 'test/integration/feed-uploads.test.ts',
+    title: 'a file that takes longer than it may is given up and says so',
   },
   {
     bug: 'feeds of suspended advertisers are fetched',
@@ -108,8 +133,8 @@ export const FEEDS: Mutant[] = [
   {
     bug: 'clicks that were taken back are still paid for in reports',
     file: 'src/store/offers/advertiser-days.ts',
-    from: "k.state = 'reversed'",
-    to: "k.state = 'pending' and false",
+    from: 'where k.reversed_at > ${changesFrom}',
+    to: 'where false and k.reversed_at > ${changesFrom}',
     test: 'test/integration/advertiser-report.test.ts',
     title: 'a click that was taken back is no longer paid for, though it had been added up before',
   },
@@ -124,10 +149,18 @@ export const FEEDS: Mutant[] = [
   {
     bug: 'a report tells of few readers',
     file: 'src/store/offers/advertiser-days.ts',
-    from: 'having sum(d.times) >= ${servesMin}',
-    to: 'having sum(d.times) > 0',
+    from: 'where times >= ${servesMin}',
+    to: 'where times > 0',
     test: 'test/integration/advertiser-report.test.ts',
     title: 'rows with fewer than ten serves are one row of others, and nobody else’s are among them',
+  },
+  {
+    bug: 'a report tells of days that are forgotten',
+    file: 'src/store/offers/advertiser-report.ts',
+    from: 'asked.from < firstKept ? firstKept : asked.from',
+    to: 'asked.from',
+    test: 'test/integration/advertiser-report.test.ts',
+    title: 'of a month that is partly forgotten, only the days that are kept are told',
   },
   {
     bug: 'of fewer than ten others the serves are told',

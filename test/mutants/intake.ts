@@ -11,7 +11,7 @@ export const INTAKE: Mutant[] = [
     title: 'an address that asks too often is refused with 429 and Retry-After; wrong keys count as much as right ones',
   },
   {
-    bug: 'an upload that its sender ends keeps its place',
+    bug: 'a request that is no call keeps its place',
     file: 'src/gateway/server.ts',
     from: '      if (!request.isCall) request.admission.release()\n',
     to: '',

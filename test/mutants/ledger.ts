@@ -5,6 +5,14 @@ const OPERATIONS = 'test/integration/ledger-operations.test.ts'
 
 export const LEDGER: Mutant[] = [
   {
+    bug: 'every batch reads all wallets of its publishers',
+    file: 'migrations/0076_wallets_that_owe.sql',
+    from: 'create index wallets_owing on wallets (project_id) where owed_nanos > 0',
+    to: 'select 1',
+    test: 'test/integration/ledger.test.ts',
+    title: 'a batch reads the wallets that it is about, however many its publisher has',
+  },
+  {
     bug: 'a locked wallet keeps everybody waiting who shares a statement with it',
     file: 'src/store/billing/ledger/locked-wallets.ts',
     from: 'if (free.size === projects.size && !mayTryAgain) throw error',

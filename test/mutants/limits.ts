@@ -92,7 +92,7 @@ export const LIMITS: Mutant[] = [
     from: 'case when c.day_started_at >= s.day then c.day_nanos else 0 end',
     to: 'c.day_nanos',
     test: TEST,
-    title: 'a budget begins anew with its day, and what is held counts for the new one',
+    title: 'a budget resets with its day, and what is held counts for the new one',
   },
   {
     bug: 'a day that a transaction of the day before comes late to begins again',

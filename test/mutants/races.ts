@@ -29,10 +29,10 @@ export const RACES: Mutant[] = [
   {
     bug: 'what was accepted can be declined afterwards',
     file: 'src/actions/accounts/invitations.ts',
-    from: `  if ((await deleteInvitation(tx, publisherId, id)) === undefined) throw notThere('invitation')
-  await audit(tx, person, { publisherId }, 'invitation.declined'`,
-    to: `  await deleteInvitation(tx, publisherId, id)
-  await audit(tx, person, { publisherId }, 'invitation.declined'`,
+    from: `  if ((await deleteInvitation(tx, team, id)) === undefined) throw notThere('invitation')
+  await log(tx, person, team, 'declined'`,
+    to: `  await deleteInvitation(tx, team, id)
+  await log(tx, person, team, 'declined'`,
     test: 'test/integration/console-races.test.ts',
     title: 'nobody withdraws or declines what was accepted meanwhile, nor closes the account with a guest in it',
   },

@@ -143,8 +143,8 @@ export const RECOMMEND: Mutant[] = [
   {
     bug: 'the campaign’s first hint is named, whichever was near',
     file: 'src/recommend/campaigns/hint-book.ts',
-    from: 'text: contextHints[at] ??',
-    to: 'text: contextHints[0] ??',
+    from: 'cosine > (nearest?.cosine ?? -Infinity)',
+    to: 'nearest === undefined',
     test: 'test/integration/matcher.test.ts',
     title: "a campaign's hint finds its offers, and a negative hint keeps them away",
     isStory: true,

@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const TEST = 'test/integration/worker-retention.test.ts'
+const OFFERS_TEST = 'test/integration/worker-retention-offers.test.ts'
 const CONVERSATIONS = 'src/store/calls/conversation-retention.ts'
 
 const READINESS = 'src/store/readiness.ts'
@@ -141,7 +142,7 @@ export const RETENTION: Mutant[] = [
     file: 'src/store/offers/feeds.ts',
     from: '        and exists (select from feed_runs l where l.feed_id = r.feed_id and l.started_at > r.started_at)\n',
     to: '',
-    test: TEST,
+    test: OFFERS_TEST,
     title: 'feed runs go after 90 days, but the newest of a feed stays',
   },
   {
@@ -149,7 +150,7 @@ export const RETENTION: Mutant[] = [
     file: 'src/store/offers/offers.ts',
     from: "and not (review = 'rejected' and reviewed_at is not null) limit",
     to: 'limit',
-    test: TEST,
+    test: OFFERS_TEST,
     title: 'offers go a month after they were removed, but not one that a person rejected',
   },
   {
@@ -157,7 +158,7 @@ export const RETENTION: Mutant[] = [
     file: 'src/store/recommendations/records.ts',
     from: 'where s.headline is null and r.id = s.id)',
     to: 'where false and r.id = s.id)',
-    test: TEST,
+    test: OFFERS_TEST,
     title: 'what was recommended stays readable when its offer is erased, also what the version before wrote',
   },
   {
@@ -165,7 +166,7 @@ export const RETENTION: Mutant[] = [
     file: 'src/store/offers/text-vectors.ts',
     from: 'unnest(c.context_hints || c.negative_hints)',
     to: 'unnest(c.context_hints)',
-    test: TEST,
+    test: OFFERS_TEST,
     title: 'vectors go when no offer and no hint has their text any more, however many there are',
   },
   {
@@ -200,5 +201,6 @@ export const RETENTION: Mutant[] = [
     to: 'and e.erased_at < f.began_at)',
     test: 'test/integration/erasure.test.ts',
     title: 'a call that was made before an erasure and is added up after it is added up for nobody',
+    isStory: true,
   },
 ]

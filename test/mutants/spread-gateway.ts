@@ -31,8 +31,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'the redirect to an advertiser lacks referrer-policy, cache-control and x-robots-tag',
     file: 'src/gateway/recommendations/links.ts',
-    from: 'return reply.headers(PRIVATE).redirect(address, 302)',
-    to: 'return reply.redirect(address, 302)',
+    from: 'return reply.headers(READER_HEADERS).redirect(first, 302)',
+    to: 'return reply.redirect(first, 302)',
     test: 'test/e2e/recommendations.test.ts',
     title: 'the link leads to the offer and nowhere else, and the other one says why',
   },

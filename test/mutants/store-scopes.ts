@@ -126,12 +126,13 @@ export const STORE_SCOPES: Mutant[] = [
   {
     bug: 'listInvitations reads what other sites have',
     file: 'src/store/accounts/invitations.ts',
-    from: `export async function listInvitations(tx: Db, publisherId: string) {
+    from: `export async function listInvitations(tx: Db, team: Team) {
+  const [column, teamId] = idOf(team)
   return tx
     .selectFrom('invitations')
     .selectAll()
-    .where('publisher_id', '=', publisherId)`,
-    to: `export async function listInvitations(tx: Db, publisherId: string) {
+    .where(column, '=', teamId)`,
+    to: `export async function listInvitations(tx: Db, _team: Team) {
   return tx
     .selectFrom('invitations')
     .selectAll()`,
@@ -141,27 +142,24 @@ export const STORE_SCOPES: Mutant[] = [
   {
     bug: 'findInvitation reads what other sites have',
     file: 'src/store/accounts/invitations.ts',
-    from: `export async function findInvitation(tx: Db, publisherId: string, id: string) {
-  return tx
-    .selectFrom('invitations')
-    .selectAll()
-    .where('publisher_id', '=', publisherId)`,
-    to: `export async function findInvitation(tx: Db, publisherId: string, id: string) {
-  return tx
-    .selectFrom('invitations')
-    .selectAll()`,
+    from: `export async function findInvitation(tx: Db, team: Team, id: string) {
+  const [column, teamId] = idOf(team)
+  return tx.selectFrom('invitations').selectAll().where(column, '=', teamId)`,
+    to: `export async function findInvitation(tx: Db, _team: Team, id: string) {
+  return tx.selectFrom('invitations').selectAll()`,
     test: TEST,
     title: 'findInvitation reads nothing of another site',
   },
   {
     bug: 'findInvitationTo reads what other sites have',
     file: 'src/store/accounts/invitations.ts',
-    from: `export async function findInvitationTo(tx: Db, publisherId: string, email: string) {
+    from: `export async function findInvitationTo(tx: Db, team: Team, email: string) {
+  const [column, teamId] = idOf(team)
   return tx
     .selectFrom('invitations')
     .selectAll()
-    .where('publisher_id', '=', publisherId)`,
-    to: `export async function findInvitationTo(tx: Db, publisherId: string, email: string) {
+    .where(column, '=', teamId)`,
+    to: `export async function findInvitationTo(tx: Db, _team: Team, email: string) {
   return tx
     .selectFrom('invitations')
     .selectAll()`,

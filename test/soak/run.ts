@@ -16,9 +16,8 @@ import { slopeMaxOf, slopeOf, tableOf, warmUpOf, type Seen } from './verdict.ts'
 
 const SAMPLES = 24
 const SAMPLE_EVERY_MS_MAX = 10_000
-/** Connections to the database and to providers that are kept for a while, and then are not. */
-const QUIET_WITHIN_MS = 45_000
-/** As many connections as a pool of the database may have: the worker's jobs use some whenever it is looked at. */
+/** Connections to providers are kept for a while, and then are not. */
+const QUIET_WITHIN_MS = 90_000
 const DESCRIPTORS_MORE = 10
 
 const { values: flags } = parseArgs({
@@ -53,13 +52,15 @@ async function soak(system: System): Promise<boolean> {
   const descriptors = await untilQuiet(system, base.descriptors + DESCRIPTORS_MORE)
   const ended = await system.stop()
   const slope = slopeOf(samples, warmUpOf(seconds))
-  const slopeMax = slopeMaxOf(seconds)
+  const slopeMax = slopeMaxOf(seconds, traffic.calls)
   console.log(tableOf(samples))
   const kinds = Object.entries(traffic.kinds).map(([kind, times]) => `${kind} ${times}`)
   console.log(`calls: ${kinds.join(', ')}`)
-  const summary = `${traffic.calls} calls of ${traffic.tenants} tenants in ${seconds} s, heap ${slope.toFixed(2)} MiB/min of ${slopeMax}, descriptors ${base.descriptors} and then ${descriptors}`
+  const summary = `${traffic.calls} calls of ${traffic.tenants} tenants in ${seconds} s, heap ${slope.toFixed(2)} MiB/min of ${slopeMax.toFixed(2)}, descriptors ${base.descriptors} and then ${descriptors}`
   const complaints = [
-    ...(slope <= slopeMax ? [] : [`the heap grows by ${slope.toFixed(2)} MiB a minute, at most ${slopeMax}`]),
+    ...(slope <= slopeMax
+      ? []
+      : [`the heap grows by ${slope.toFixed(2)} MiB a minute, at most ${slopeMax.toFixed(2)}`]),
     ...(descriptors <= base.descriptors + DESCRIPTORS_MORE
       ? []
       : [`${descriptors} descriptors, ${base.descriptors} before`]),

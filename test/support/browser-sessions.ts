@@ -10,6 +10,7 @@ const PLAIN = {
   models: undefined,
   maxTokens: undefined,
   origins: undefined,
+  networkTag: undefined,
   calls: 50,
   money: 500_000_000n,
   seconds: 900,

@@ -4,6 +4,7 @@ import { Client } from 'pg'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { serve } from '../../src/serve.ts'
+import { REPORT_KEYS } from '../../src/rules/recommendations/advertiser-report.ts'
 import type { Db } from '../../src/store/database.ts'
 import { createTenants, type Tenants } from '../../src/store/tenancy.ts'
 import { databaseEnv, ensureTestLogins, loginUrl } from './logins.ts'
@@ -32,17 +33,22 @@ export interface ScalePlace {
   endUser: string
   /** A webhook's. */
   endpoint: string
+  /** The one with half of all recommendations, and a feed of it. */
+  advertiser: string
+  feed: string
   /** ISO dates: 30 days back, almost a year, and the day before yesterday. */
   monthAgo: string
   yearAgo: string
   lately: string
 }
 
+type ScaleRoute = [name: string, path: (place: ScalePlace) => string, body?: object]
+
 /**
  * Every page's requests, as the web app sends them. A page that reads something which grows with the number of calls adds
  * its routes here: the bench then holds them to the time below, with ten million.
  */
-export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string, body?: object][] = [
+export const SCALE_ROUTES: ScaleRoute[] = [
   ['home', ({ large }) => `/api/projects/${large}/home`],
   ['home of a quiet project', ({ small }) => `/api/projects/${small}/home`],
   ['onboarding', ({ large }) => `/api/projects/${large}/onboarding`],
@@ -63,6 +69,7 @@ export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string, b
   ['calls that used a cache', ({ large }) => `/api/projects/${large}/calls?cached=true`],
   ['calls at a price', ({ large }) => `/api/projects/${large}/calls?price=1`],
   ['calls with a recommendation', ({ large }) => `/api/projects/${large}/calls?recommendation=served`],
+  ['calls that no offer fitted', ({ large }) => `/api/projects/${large}/calls?recommendation=no_match`],
   ['models', ({ large }) => `/api/projects/${large}/catalogue`],
   ['calls of a model and a key', ({ large, key }) => `/api/projects/${large}/calls?model=mistral-small&key=${key}`],
   ['calls that cost much', ({ large }) => `/api/projects/${large}/calls?min_cost=0.0285`],
@@ -129,6 +136,24 @@ export const SCALE_ROUTES: [name: string, path: (place: ScalePlace) => string, b
   ['automatic top-ups', ({ large }) => `/api/projects/${large}/auto-top-up`],
   ['status', () => '/status.json'],
   ['what calls can be filtered by', ({ large }) => `/api/projects/${large}/call-filters`],
+  ["an advertiser's home", ({ advertiser }) => `/api/advertisers/${advertiser}`],
+  ["an advertiser's wallet", ({ advertiser }) => `/api/advertisers/${advertiser}/wallet`],
+  ['campaigns', ({ advertiser }) => `/api/advertisers/${advertiser}/campaigns`],
+  ['feeds', ({ advertiser }) => `/api/advertisers/${advertiser}/feeds`],
+  ['a feed', ({ advertiser, feed }) => `/api/advertisers/${advertiser}/feeds/${feed}`],
+  ['runs of a feed', ({ advertiser, feed }) => `/api/advertisers/${advertiser}/feeds/${feed}/runs`],
+  ['offers', ({ advertiser }) => `/api/advertisers/${advertiser}/offers`],
+  ['offers that were rejected', ({ advertiser }) => `/api/advertisers/${advertiser}/offers?standing=rejected`],
+  ['offers of a feed', ({ advertiser, feed }) => `/api/advertisers/${advertiser}/offers?feed=${feed}`],
+  ['offers by a part of their title', ({ advertiser }) => `/api/advertisers/${advertiser}/offers?q=duct%207`],
+  ...REPORT_KEYS.flatMap((by): ScaleRoute[] => [
+    [`report by ${by}`, ({ advertiser }) => `/api/advertisers/${advertiser}/report?by=${by}`],
+    [
+      `report by ${by} of a year`,
+      ({ advertiser, yearAgo }) => `/api/advertisers/${advertiser}/report?by=${by}&from=${yearAgo}`,
+    ],
+  ]),
+  ['report.csv', ({ advertiser }) => `/api/advertisers/${advertiser}/report.csv?by=offer`],
 ]
 
 function searched({ large }: ScalePlace): string {
@@ -136,7 +161,7 @@ function searched({ large }: ScalePlace): string {
 }
 
 /** As the web app asks: what people search for is in the body. */
-export function askForPage({ browser, place }: Scale, [, path, body]: (typeof SCALE_ROUTES)[number]) {
+export function askForPage({ browser, place }: Scale, [, path, body]: ScaleRoute) {
   const asked = path(place)
   return must(browser.send(asked.startsWith('POST ') ? asked : `GET ${asked}`, body && { body }))
 }
@@ -194,6 +219,17 @@ async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace
     .where('id', '<>', large)
     .limit(1)
     .executeTakeFirstOrThrow()
+  const { advertiser, feed } = await db
+    .selectFrom('advertisers')
+    .innerJoin('feeds', 'advertiser_id', 'advertisers.id')
+    .select(['advertisers.id as advertiser', 'feeds.id as feed'])
+    .where('advertisers.name', '=', 'Shop 1')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  await db
+    .insertInto('advertiser_members')
+    .values({ advertiser_id: advertiser, user_id: user.id, role: 'viewer' })
+    .execute()
   const call = await db
     .selectFrom('calls')
     .select(['id', 'request_id', 'conversation_id', 'key_pair_id'])
@@ -222,6 +258,8 @@ async function placeOf(db: Db, large: string, email: string): Promise<ScalePlace
     key: call.key_pair_id,
     endUser: await idOf('end_users'),
     endpoint: await idOf('webhook_endpoints'),
+    advertiser,
+    feed,
     monthAgo: daysAgo(30),
     yearAgo: daysAgo(360),
     lately: daysAgo(2),

@@ -60,6 +60,7 @@ export async function createConsoleWorld(options: WorldOptions = {}): Promise<Co
     },
     roles: options.roles ?? ['gateway', 'console', 'worker'],
     webRoot: options.webRoot,
+    ...(options.publicConnections && { publicConnections: options.publicConnections }),
   })
   const { store, secrets } = world
   const mailer = createMailer({ db: store.db, log: createLog('silent'), secrets, settings: mail })
@@ -133,10 +134,10 @@ export function openBrowser(
           'x-forwarded-for': ip,
           ...(method !== 'GET' && { origin: ORIGIN }),
           ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(body !== undefined && { 'content-type': typeOf(body) }),
           ...headers,
         },
-        body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+        body: body === undefined ? undefined : bytesOf(body),
       })
       for (const cookie of response.headers.getSetCookie()) keep(cookies, cookie)
       const text = await response.text()
@@ -144,6 +145,14 @@ export function openBrowser(
       return { status: response.status, text, headers: response.headers, body: isJson ? JSON.parse(text) : undefined }
     },
   }
+}
+
+function typeOf(body: unknown): string {
+  return body instanceof Blob ? 'application/octet-stream' : 'application/json'
+}
+
+function bytesOf(body: unknown): string | Blob {
+  return typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body)
 }
 
 function keep(cookies: Map<string, string>, cookie: string): void {

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { Client } from 'pg'
+import type { Db, Tx } from '../../src/store/database.ts'
 
 /**
  * A clock for a whole database that runs behind the real one: defaults, statements and functions all see it. Sessions that
@@ -53,4 +55,25 @@ export async function installClock(databaseUrl: string): Promise<DatabaseClock> 
     },
     close: () => client.end(),
   }
+}
+
+/**
+ * Does something as if it were so much later for these functions of the database, in a transaction of which nobody else sees
+ * that the clock was moved: for a world that is running, whose sessions and leases know the time.
+ */
+export function later<T>(db: Db, ms: number, functions: readonly string[], work: (tx: Tx) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (tx) => {
+    await sql`create schema parley_later`.execute(tx)
+    await sql`create function parley_later.now() returns timestamptz language sql stable as
+      ${sql.lit(`select pg_catalog.now() + ${ms} * interval '1 ms'`)}`.execute(tx)
+    const seeing = (path: string) =>
+      Promise.all(
+        functions.map((name) => sql`alter function ${sql.raw(name)} set search_path = ${sql.raw(path)}`.execute(tx)),
+      )
+    await seeing('public, parley_later, pg_catalog, pg_temp')
+    const result = await work(tx)
+    await seeing('public, pg_temp')
+    await sql`drop schema parley_later cascade`.execute(tx)
+    return result
+  })
 }

@@ -10,8 +10,16 @@ import type { Db } from '../../src/store/database.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 
 export type Row = Record<string, unknown>
+
+interface Taken {
+  table: string
+  /** Read only where it is asked for: of thousands of rows, a request changes a handful. */
+  readonly row: Row
+  text: string
+}
+
 /** By table and primary key. */
-export type Picture = Map<string, { table: string; row: Row }>
+export type Picture = Map<string, Taken>
 
 /** Background work and secrets of the installation, which requests do not change. */
 const LEFT_OUT = [
@@ -39,23 +47,38 @@ export async function openCamera(
     from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
       and c.relnamespace = 'public'::regnamespace and c.relname <> all (${[...LEFT_OUT, ...leftOut]}::text[])
     order by c.relname`.execute(db)
-  const parts = tables.map(({ name }) => sql`select ${name}::text as name, to_jsonb(t) as row from ${inOrder(name)} t`)
-  const keysOf = new Map(tables.map(({ name, keys }) => [name, keys]))
+  const parts = tables.map(({ name, keys }) => {
+    const key = sql.join([sql`${name}::text`, ...keys.map((column) => sql.ref(`t.${column}`))])
+    // That one is written down every now and then, whatever is asked for.
+    return sql`select ${name}::text as table, concat_ws(' ', ${key}) as key, (to_jsonb(t) - 'last_used_at')::text as text
+      from ${inOrder(name)} t`
+  })
   return async () => {
-    const { rows } = await sql<{ name: string; row: Row }>`${sql.join(parts, sql` union all `)}`.execute(db)
-    return new Map(
-      rows.map(({ name, row }) => {
-        const key = keysOf.get(name)?.map((column) => String(row[column])) ?? []
-        // Written down every now and then, whatever is asked for.
-        delete row.last_used_at
-        // The order of all deliveries there ever were.
-        if (name === 'webhook_deliveries') delete row.seq
-        // Digests under a key of each project: how many there are is what can be compared.
-        if (name === 'message_words') row.words = `${(row.words as unknown[]).length} digests`
-        return [`${name} ${key.join(' ')}`, { table: name, row: name === 'mails' ? opened(row, secrets) : row }]
-      }),
+    const { rows } = await sql<Record<'table' | 'key' | 'text', string>>`${sql.join(parts, sql` union all `)}`.execute(
+      db,
     )
+    return new Map(rows.map(({ table, key, text }) => [key, takenOf(table, text, secrets)]))
   }
+}
+
+function takenOf(table: string, text: string, secrets: Secrets): Taken {
+  let row: Row | undefined
+  return {
+    table,
+    text,
+    get row() {
+      return (row ??= rowOf(table, text, secrets))
+    },
+  }
+}
+
+function rowOf(table: string, text: string, secrets: Secrets): Row {
+  const row = JSON.parse(text) as Row
+  // The order of all deliveries there ever were.
+  if (table === 'webhook_deliveries') delete row.seq
+  // Digests under a key of each project: how many there are is what can be compared.
+  if (table === 'message_words') row.words = `${(row.words as unknown[]).length} digests`
+  return table === 'mails' ? opened(row, secrets) : row
 }
 
 /** Rows are read as they lie in the table, which an update may change. Most differ by more than that; throttles do not. */
@@ -76,9 +99,10 @@ export function changesBetween(before: Picture, after: Picture): unknown[] {
   const shown = createNumbering([...newRows, ...oldRows])
   const came = newRows.map(({ table, row }) => ({ [`+ ${table}`]: shown(table, row) }))
   const went = oldRows.map(({ table, row }) => ({ [`- ${table}`]: shown(table, row) }))
-  const changed = [...after].flatMap(([key, { table, row }]) => {
-    const old = before.get(key)?.row
-    if (!old) return []
+  const changed = [...after].flatMap(([key, taken]) => {
+    const former = before.get(key)
+    if (!former || former.text === taken.text) return []
+    const [{ table, row }, { row: old }] = [taken, former]
     const columns = Object.keys(row).filter((name) => JSON.stringify(row[name]) !== JSON.stringify(old[name]))
     if (columns.length === 0) return []
     return [{ [`= ${table}`]: Object.fromEntries(columns.map((name) => [name, [old[name], row[name]]])) }]

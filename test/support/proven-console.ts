@@ -41,6 +41,7 @@ export async function openConsoleWith(
       publicPages: { figures: false, status: false, providers: false },
     },
     checkDomain: () => assert.fail('no domain is checked here'),
+    fetchFeed: () => assert.fail('no feed is fetched here'),
     matcherUrl,
     webhookSecret: undefined,
     safetyProof: () => proof,

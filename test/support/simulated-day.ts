@@ -16,13 +16,19 @@ import { claimKey } from '../../src/store/calls/idempotency.ts'
 import { deleteConversation, recordTurn } from '../../src/store/calls/conversations.ts'
 import { inTransaction, type Store } from '../../src/store/database.ts'
 import { endFeedRun, startFeedRun } from '../../src/store/offers/feeds.ts'
+import { addChances } from '../../src/store/offers/campaign-chances.ts'
 import { insertVectors } from '../../src/store/offers/text-vectors.ts'
 import { closeAlert, openAlert } from '../../src/store/projects/alerts.ts'
 import { addEvent } from '../../src/store/projects/webhook-deliveries.ts'
 import { beatMatcher } from '../../src/store/recommendations/matchers.ts'
 import { applyClicks, findClickSalt } from '../../src/store/recommendations/clicks.ts'
 import { reportRecommendation } from '../../src/store/recommendations/reader-reports.ts'
-import { addOutcomes, countTurns, insertRecommendations } from '../../src/store/recommendations/records.ts'
+import {
+  addOutcomes,
+  countTurns,
+  insertRecommendations,
+  setRecommendationStates,
+} from '../../src/store/recommendations/records.ts'
 import { addBrowserSession } from './browser-sessions.ts'
 import { addOffer } from './catalogue.ts'
 import { createTestLedger, settlementOf } from './ledger.ts'
@@ -120,6 +126,11 @@ async function advertise({ store, project, feed, day, nowMs }: DayOptions): Prom
   await startFeedRun(db, run)
   const counts = { rows: 2, added: 2, changed: 0, unchanged: 0, rejected: 0, removed: 2, missing: 0 }
   await endFeedRun(db, { id: run.id, state: 'published', reason: null, counts, rejections: [] })
+  // One that somebody has sent and forgotten.
+  await sql`insert into feed_uploads (id, advertiser_id, campaign_id, feed, file_name, state, due_at)
+    select ${uuidv7(nowMs)}, advertiser_id, campaign_id, name, 'shop.csv', 'checked', null from feeds where id = ${feed.id}`.execute(
+    db,
+  )
   await sql`update offers set removed_at = now()
     where removed_at is null and created_at < now() - ${OFFERED_DAYS * DAY_MS - HOUR_MS} * interval '1 ms'`.execute(db)
   for (let n = 0; n < PER_DAY.offers; n++) {
@@ -130,9 +141,12 @@ async function advertise({ store, project, feed, day, nowMs }: DayOptions): Prom
     const shown = { turn: 1, priceNanos: 10n, relevance: 1, label: 'Ad', conversation: undefined }
     const record = { id: uuidv7(nowMs), projectId: project.id, callId: uuidv7(nowMs), ...shown }
     await insertRecommendations(db, [{ ...record, advertiserId, campaignId, offerId }])
+    await setRecommendationStates(db, [{ id: record.id, state: 'delivered' }])
     await findClickSalt(db, new Date(nowMs).toISOString().slice(0, 10))
     const click = { id: uuidv7(nowMs), feeId: uuidv7(nowMs), recommendationId: record.id, verdict: 'valid' as const }
     await applyClicks(db, [{ ...click, networkTag: randomBytes(16) }])
+    const once = { open: 1n, fitted: 1n, contended: 1n, won: 1n }
+    await addChances(db, [{ campaignId, ...once }])
     await reportRecommendation(db, { recommendationId: record.id, reason: null, networkTag: randomBytes(16) })
   }
   const hour = new Date(Math.floor(nowMs / HOUR_MS) * HOUR_MS)
@@ -157,7 +171,7 @@ async function signIn({ store, secrets, project, day, nowMs }: DayOptions): Prom
   await countAttempts(db, [randomBytes(32)], HOUR_MS)
   await upsertInvitation(db, {
     id: uuidv7(nowMs),
-    publisherId: project.publisherId,
+    team: { publisherId: project.publisherId },
     email: `guest-${day}@example.com`,
     role: 'viewer',
     invitedBy: 'Owner',

@@ -128,7 +128,7 @@ export async function fillSite(db: Db, site: Site): Promise<void> {
 }
 
 async function insertInvitations(db: Db, { name, publisherId, invitationId, userId, count }: Site): Promise<void> {
-  const invitation = { publisherId, role: 'viewer' as const, invitedBy: name, inviterId: userId }
+  const invitation = { team: { publisherId }, role: 'viewer' as const, invitedBy: name, inviterId: userId }
   const expiresAt = new Date(Date.now() + 86_400_000)
   await upsertInvitation(db, { ...invitation, id: invitationId, email: SHARED.email, expiresAt })
   if (count > 1) await upsertInvitation(db, { ...invitation, id: uuidv7(), email: 'more@example.com', expiresAt })

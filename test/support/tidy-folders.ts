@@ -17,8 +17,8 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
     upstreams: ['billing', 'calls', 'catalogue'],
     // Networks that clicks come from are those that callers are counted by, only wider. What advertisers tell is refused as calls are.
     clicks: ['accounts', 'calls'],
-    // The gates read what was said.
-    recommendations: ['calls'],
+    // The gates read what was said, and advertisers are told of clicks by their verdict.
+    recommendations: ['calls', 'clicks'],
     // The public API is described from what checks its requests, and from what its answers are made of.
     openapi: ['billing', 'calls', 'clicks'],
     // An offer's words must not look like the line that we make of it.

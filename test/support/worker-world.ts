@@ -1,6 +1,6 @@
+import { sql } from 'kysely'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { sql } from 'kysely'
 import { SMTPServer } from 'smtp-server'
 import { createMetrics } from '../../src/metrics.ts'
 import type { every } from '../../src/platform/every.ts'
@@ -11,7 +11,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/rules/durations.ts'
 import type { Findings } from '../../src/rules/projects/domains.ts'
 import { KEPT_DAYS } from '../../src/rules/retention.ts'
 import type { Posted, WebhookRequest } from '../../src/worker/post-webhook.ts'
-import type { FetchedFeed, FetchFeed } from '../../src/worker/advertisers/fetch-feed.ts'
+import type { FetchedFeed, FetchFeed } from '../../src/actions/offers/fetch-feed.ts'
 import { createWorker } from '../../src/worker/worker.ts'
 import { createTestDatabase, openTestStore } from './database.ts'
 import { loginUrl } from './logins.ts'
@@ -37,8 +37,11 @@ export const PERIODS_MS = {
   'watch alerts': MINUTE_MS,
   'deliver webhooks': SECOND_MS,
   'fetch feeds': 10 * SECOND_MS,
+  'import uploaded feeds': SECOND_MS,
+  'withdraw removed feeds': 10 * SECOND_MS,
   'add up advertiser days': MINUTE_MS,
   'forget advertiser days': HOUR_MS,
+  'forget conversions': HOUR_MS,
   audit: MINUTE_MS,
   'usage anomalies': MINUTE_MS,
   'roll up usage': 10 * SECOND_MS,
@@ -55,8 +58,10 @@ export const PERIODS_MS = {
   'forget ignored fields': HOUR_MS,
   'forget refused requests': HOUR_MS,
   'forget mails': HOUR_MS,
+  'forget campaign chances': HOUR_MS,
   'forget invitations': HOUR_MS,
   'forget feed runs': HOUR_MS,
+  'forget uploaded feeds': MINUTE_MS,
   'forget offers': MINUTE_MS,
   'forget text vectors': HOUR_MS,
   'forget recommendation outcomes': HOUR_MS,
@@ -87,6 +92,8 @@ const SETTINGS = { leaseMs: LEASE_MS, kept: KEPT_DAYS, consoleUrl: 'http://conso
 
 export type WorkerWorld = Awaited<ReturnType<typeof createWorkerWorld>>
 
+const storesAt = (url: string) => () => openTestStore({ url, applicationName: 'worker test import' })
+
 /** A worker under its own login, whose jobs run when a test lets their time pass, with a mail server and a stand-in for DNS. */
 export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
   const database = await createTestDatabase()
@@ -97,7 +104,7 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
   const workerStore = openTestStore({ ...logins, applicationName: 'worker test worker' })
   const mails = await startMailServer()
   const domains = takeDomains()
-  const servers = { webhooks: takeWebhooks(), feeds: takeFeeds() }
+  const servers = { webhooks: takeWebhooks(), feeds: takeFeeds(), openImportStore: storesAt(logins.url) }
   const lines: Record<string, unknown>[] = []
   const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 5) }])
   const metrics = createMetrics()
@@ -115,7 +122,7 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
       checkDomain: domains.check,
       postWebhook: servers.webhooks.post,
       fetchFeed: servers.feeds.fetch,
-      openImportStore: () => openTestStore({ url: logins.url, applicationName: 'worker test import' }),
+      openImportStore: servers.openImportStore,
       repeat: schedule,
     })
   const worker = startWorker(repeat)
@@ -217,4 +224,25 @@ async function startMailServer() {
   const { port } = listening.address() as AddressInfo
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
   return { url: `smtp://127.0.0.1:${port}`, mailed, close }
+}
+
+export async function erasedRows({ metrics }: WorkerWorld, table: string): Promise<number> {
+  const { values } = await metrics.rowsErased.get()
+  return values.find(({ labels }) => labels.table === table)?.value ?? 0
+}
+
+/** Of what a table has in one column, that which the job leaves, and how much it counts. */
+export async function erasedBy(
+  world: WorkerWorld,
+  name: keyof typeof PERIODS_MS,
+  table: string,
+  column: string,
+): Promise<{ before: string[]; after: string[]; counted: number }> {
+  const countedBefore = await erasedRows(world, table)
+  const seen = await world.aroundTurn(name, async () => {
+    const { rows } = await sql<{ value: string }>`
+      select ${sql.ref(column)}::text as value from ${sql.table(table)} order by 1`.execute(world.store.db)
+    return rows.map(({ value }) => value)
+  })
+  return { ...seen, counted: (await erasedRows(world, table)) - countedBefore }
 }

@@ -9,7 +9,7 @@ import type { Figures } from '../../src/rules/catalogue/figures.ts'
 import type { ModelKind } from '../../src/rules/catalogue/model-kinds.ts'
 import { KEY_PAIR_RANDOM_BYTES, keyPairFrom, secretDigestOf } from '../../src/rules/projects/keys.ts'
 import { parseCredits } from '../../src/rules/money.ts'
-import { serve, type Role, type Running } from '../../src/serve.ts'
+import { serve, type Role, type Running, type ServeOptions } from '../../src/serve.ts'
 import type { Store } from '../../src/store/database.ts'
 import { insertKeyPair } from '../../src/store/projects/keys.ts'
 import {
@@ -76,6 +76,8 @@ export interface WorldOptions {
   storeWaitMs?: number
   /** Another build of the web app than the one in dashboard/dist. */
   webRoot?: string
+  /** Who is reached at addresses that advertisers choose. */
+  publicConnections?: ServeOptions['publicConnections']
 }
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
@@ -105,6 +107,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const log = createLog('info', { write: (line) => logs.push(line) })
   const running = await serve(config, options.roles ?? ['gateway'], log, {
     webRoot: options.webRoot,
+    ...(options.publicConnections && { publicConnections: options.publicConnections }),
     answerWaitMs: ANSWER_WAIT_MS,
     storeWaitMs: options.storeWaitMs ?? STORE_WAIT_MS,
     poolWaitMs: POOL_WAIT_MS,

@@ -16,6 +16,21 @@ export function Textarea({ className, ...rest }: ComponentProps<'textarea'>) {
   return <textarea rows={4} {...rest} className={classes(CONTROL, 'px-2.5 py-2', className)} />
 }
 
+export function FileInput({ className, ...rest }: ComponentProps<'input'>) {
+  return (
+    <input
+      {...rest}
+      type="file"
+      className={classes(
+        CONTROL,
+        'h-9 py-1 pr-2.5 pl-1 text-sm text-muted',
+        'file:mr-3 file:h-full file:rounded-sm file:border-0 file:bg-hover file:px-2.5 file:font-medium file:text-ink',
+        className,
+      )}
+    />
+  )
+}
+
 /** The six digits of an authenticator app, which people write with a space in the middle. */
 export function CodeInput(props: ComponentProps<'input'>) {
   return (

@@ -1,12 +1,15 @@
+import type { Secrets } from '../../platform/secrets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
 import { ADVERTISERS_PER_PERSON, type AdvertiserRole } from '../../rules/accounts/advertisers.ts'
 import * as store from '../../store/accounts/advertiser-members.ts'
+import { deleteInvitationsBy, findInvitation } from '../../store/accounts/invitations.ts'
 import { lockTeam } from '../../store/accounts/members.ts'
 import type { Tx } from '../../store/database.ts'
-import { findAdvertiser, insertPendingAdvertiser } from '../../store/offers/advertisers.ts'
+import { forgetAdvertiser, insertPendingAdvertiser, isNameTaken } from '../../store/offers/advertisers.ts'
 import type { Actor, Person } from '../actor.ts'
 import { auditAdvertiser } from '../audit.ts'
 import { conflict, notThere, requireAdvertiserRole, wrongField } from '../refusals.ts'
+import { auditWithdrawn, endInvitationsOf, sendInvitation, takeBackInvitation } from './invitations.ts'
 
 /** Who may act for an advertiser. */
 
@@ -20,7 +23,7 @@ interface SignUp {
 export async function signUpAdvertiser(tx: Tx, person: Person, { name, legalName, domain }: SignUp): Promise<string> {
   if ((await store.listAdvertiserMemberships(tx, person.id)).length >= ADVERTISERS_PER_PERSON)
     throw conflict(`A person can act for ${ADVERTISERS_PER_PERSON} advertisers at most.`)
-  if (await findAdvertiser(tx, { name })) throw wrongField('name', 'There is already an advertiser with this name.')
+  if (await isNameTaken(tx, name)) throw wrongField('name', 'There is already an advertiser with this name.')
   const id = uuidv7()
   await insertPendingAdvertiser(tx, { id, name, legalName, domain })
   await store.insertAdvertiserMember(tx, id, person.id, 'admin')
@@ -33,7 +36,7 @@ interface MemberInput {
   member: { id: string; email: string }
 }
 
-/** By an operator: those who are there invite others. */
+/** By an operator, without an invitation. */
 export async function addAdvertiserMember(
   tx: Tx,
   actor: Actor,
@@ -49,6 +52,7 @@ export async function addAdvertiserMember(
 /** By an operator, who may also take the last admin out: they can put another one there. */
 export async function dropAdvertiserMember(tx: Tx, actor: Actor, { advertiser, member }: MemberInput): Promise<void> {
   await lockTeam(tx, advertiser.id)
+  await endInvitationsOf(tx, actor, { advertiserId: advertiser.id }, member)
   if (!(await store.deleteAdvertiserMember(tx, advertiser.id, member.id))) throw notThere('member')
   const change = { subject: member.email, details: { advertiser: advertiser.name } }
   await auditAdvertiser(tx, actor, advertiser.id, 'advertiser.member_removed', change)
@@ -60,6 +64,32 @@ async function lockRole(tx: Tx, person: Person, advertiserId: string): Promise<A
   const role = await store.holdAdvertiserRole(tx, advertiserId, person.id)
   if (role === undefined) throw notThere('advertiser')
   return role
+}
+
+interface Invited {
+  advertiser: { id: string; name: string }
+  email: string
+  role: AdvertiserRole
+  installation: { secrets: Secrets; consoleUrl: string }
+}
+
+export async function inviteAdvertiserMember(tx: Tx, person: Person, { advertiser, ...invited }: Invited) {
+  requireAdvertiserRole(await lockRole(tx, person, advertiser.id), 'admin')
+  const team = { advertiserId: advertiser.id }
+  const members = (await store.listAdvertiserPeople(tx)).map(({ email }) => String(email))
+  return sendInvitation(tx, person, { ...invited, team, name: advertiser.name, members })
+}
+
+export async function withdrawAdvertiserInvitation(
+  tx: Tx,
+  person: Person,
+  { advertiser, invitationId }: { advertiser: { id: string }; invitationId: string },
+): Promise<void> {
+  requireAdvertiserRole(await lockRole(tx, person, advertiser.id), 'admin')
+  const team = { advertiserId: advertiser.id }
+  const invitation = await findInvitation(tx, team, invitationId)
+  if (!invitation) throw notThere('invitation')
+  await takeBackInvitation(tx, person, team, invitation)
 }
 
 interface ByMember {
@@ -76,6 +106,8 @@ export async function changeAdvertiserRole(
   const member = await memberOf(tx, memberId)
   if (role !== 'admin') await expectAnotherAdmin(tx, advertiser.id, memberId)
   await store.setAdvertiserRole(tx, advertiser.id, memberId, role)
+  const team = { advertiserId: advertiser.id }
+  if (role !== 'admin') await auditWithdrawn(tx, person, team, await deleteInvitationsBy(tx, team, memberId, []))
   const change = { subject: member.email, details: { before: member.role, after: role } }
   await auditAdvertiser(tx, person, advertiser.id, 'advertiser.member_role_changed', change)
 }
@@ -92,6 +124,7 @@ export async function removeAdvertiserMember(
   await expectAnotherAdmin(tx, advertiser.id, memberId)
   const action = memberId === person.id ? 'advertiser.member_left' : 'advertiser.member_removed'
   await auditAdvertiser(tx, person, advertiser.id, action, { subject: member.email, details: { role: member.role } })
+  await endInvitationsOf(tx, person, { advertiserId: advertiser.id }, { id: memberId, email: member.email })
   await store.deleteAdvertiserMember(tx, advertiser.id, memberId)
 }
 
@@ -108,11 +141,16 @@ async function expectAnotherAdmin(tx: Tx, advertiserId: string, userId: string):
   throw conflict('This is the last admin. Make someone else an admin first.')
 }
 
-/** A person who goes for good leaves every advertiser; what is theirs stays, and an operator can add somebody else. */
+/**
+ * A person who goes for good leaves every advertiser; what is theirs stays, and an operator can add somebody else. Of one that was
+ * nothing but a name nothing stays: else who signs up and goes again could keep the names of others.
+ */
 export async function leaveAdvertisers(tx: Tx, person: Person, { email }: { email: string }): Promise<void> {
   for (const { id, role } of await store.listAdvertiserMemberships(tx, person.id)) {
     await lockTeam(tx, id)
     await auditAdvertiser(tx, person, id, 'advertiser.member_left', { subject: email, details: { role } })
+    await endInvitationsOf(tx, person, { advertiserId: id }, { id: person.id, email })
     await store.deleteAdvertiserMember(tx, id, person.id)
+    await forgetAdvertiser(tx, id)
   }
 }

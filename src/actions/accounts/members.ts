@@ -1,11 +1,11 @@
 import { invitableRoles, type MemberRole } from '../../rules/accounts/roles.ts'
-import { deleteInvitation, deleteInvitationsBy, listInvitations } from '../../store/accounts/invitations.ts'
+import { deleteInvitationsBy } from '../../store/accounts/invitations.ts'
 import { deleteMembership, findMember, listOwners, setMemberRole } from '../../store/accounts/members.ts'
 import type { Tx } from '../../store/database.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit.ts'
 import { conflict, notThere, requireRole } from '../refusals.ts'
-import { auditWithdrawn } from './invitations.ts'
+import { auditWithdrawn, endInvitationsOf } from './invitations.ts'
 import { lockRole } from './team.ts'
 
 /** Who may act for a publisher. */
@@ -27,8 +27,8 @@ export async function changeMemberRole(
   requireRole(held, member.role)
   if (role !== 'owner') await expectAnotherOwner(tx, publisher.id, member.id)
   await setMemberRole(tx, publisher.id, member.id, role)
-  const withdrawn = await deleteInvitationsBy(tx, publisher.id, member.id, invitableRoles(role))
-  await auditWithdrawn(tx, person, publisher, withdrawn)
+  const team = { publisherId: publisher.id }
+  await auditWithdrawn(tx, person, team, await deleteInvitationsBy(tx, team, member.id, invitableRoles(role)))
   const change = { subject: member.email, details: { before: member.role, after: role } }
   await audit(tx, person, { publisherId: publisher.id }, 'member.role_changed', change)
 }
@@ -55,22 +55,13 @@ export async function leavePublisher(
   await endMembership(tx, person, { publisher, member: { id: person.id, email } })
 }
 
-/** Nobody comes back by themselves: not through what they have sent, nor through what was sent to them. */
 async function endMembership(
   tx: Tx,
   person: Person,
   { publisher, member }: { publisher: { id: string }; member: { id: string; email: string } },
 ): Promise<void> {
-  const invitations = await listInvitations(tx, publisher.id)
-  const gone = invitations.filter(({ inviter_id, email }) => inviter_id === member.id || email === member.email)
-  for (const { id } of gone) await deleteInvitation(tx, publisher.id, id)
+  await endInvitationsOf(tx, person, { publisherId: publisher.id }, member)
   await deleteMembership(tx, publisher.id, member.id)
-  await auditWithdrawn(
-    tx,
-    person,
-    publisher,
-    gone.map(({ email }) => email),
-  )
 }
 
 async function memberOf(tx: Tx, id: string): Promise<{ id: string; email: string; role: MemberRole }> {

@@ -43,7 +43,7 @@ export async function changeAutoTopUp(
   const wasDeclined = isOfThisCard && (before ? before.declines > 0 : last.state === 'expired')
   const freshStarts = await countFreshStarts(tx, project)
   const after = afterChange({ before, chosen, wasDeclined, freshStarts })
-  if (!after) throw conflict(`The card was declined, and tried anew ${FRESH_STARTS_MAX} times in 24 hours. ${INSTEAD}`)
+  if (!after) throw conflict(`The card was declined, and tried again ${FRESH_STARTS_MAX} times in 24 hours. ${INSTEAD}`)
   await setAutoTopUp(tx, project.id, chosen, after.standing)
   const wasResumed = before?.pausedAt != null && after.standing.pausedAt === null
   const details = {

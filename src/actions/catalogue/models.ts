@@ -104,7 +104,9 @@ interface PriceImport {
 export async function importPrices(tx: Tx, actor: Actor, input: PriceImport): Promise<void> {
   const { plan, version, effectiveFrom, source } = input
   if ((await lockCatalogue(tx)) !== version)
-    throw conflict('The catalogue was changed meanwhile, so nothing was imported. Run it again and look once more.')
+    throw conflict(
+      'The catalogue has changed in the meantime, so nothing was imported. Run the command again and review the changes.',
+    )
   const { changes, fields = [] } = plan
   for (const { facts, price } of changes) if (price) expectPrice(facts.kind, price.to)
   await applyPriceImport(tx, { changes, fields, effectiveFrom, source })

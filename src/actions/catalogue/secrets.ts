@@ -86,7 +86,7 @@ async function expectUnused(tx: Tx, { version, versionOf }: SecretToForget): Pro
   const others = (await listSecretVersions(tx)).filter((other) => other.version !== version)
   if (others.length > 0) return
   throw conflict(
-    `Secret ${version} is the only one that this installation has. Say --lost if nobody knows it any more.`,
+    `Secret ${version} is the only one that this installation has. Use --lost if no one knows it any more.`,
   )
 }
 

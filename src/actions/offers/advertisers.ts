@@ -7,6 +7,7 @@ import {
   lockAdvertiser,
   setAdvertiserDomainProven,
   setAdvertiserStatus as setStatus,
+  setTrackingTemplate as setTemplate,
   type NewAdvertiser,
 } from '../../store/offers/advertisers.ts'
 import type { Actor } from '../actor.ts'
@@ -35,12 +36,24 @@ export async function setAdvertiserStatus(
   const before = await lockAdvertiser(tx, advertiser.id)
   if (!before) throw notThere('advertiser')
   if (status === 'active' && before.domain_verified_at === null) {
-    if (!isVouched) throw conflict(`${before.domain} is not verified yet, and nobody has vouched for it.`)
+    if (!isVouched) throw conflict(`${before.domain} is not verified yet, and no one has vouched for it.`)
     await setAdvertiserDomainProven(tx, advertiser.id, 'operator')
   }
   await setStatus(tx, advertiser.id, status)
   const change = { subject: advertiser.name, details: { id: advertiser.id, ...(isVouched && { isVouched }) } }
   await auditInstallation(tx, actor, `advertiser.${status}`, change)
+}
+
+/** The redirect that its links pass through from now on; null: none. */
+export async function setTrackingTemplate(
+  tx: Tx,
+  actor: Actor,
+  { advertiser, template }: { advertiser: { id: string; name: string }; template: string | null },
+): Promise<void> {
+  await setTemplate(tx, advertiser.id, template)
+  const details = { id: advertiser.id, ...(template !== null && { template }) }
+  const action = template === null ? 'advertiser.tracking_removed' : 'advertiser.tracking_set'
+  await auditInstallation(tx, actor, action, { subject: advertiser.name, details })
 }
 
 interface FinishedCheck {

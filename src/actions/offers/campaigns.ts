@@ -1,7 +1,11 @@
 import { uuidv7 } from '../../platform/uuid.ts'
 import { formatCredits } from '../../rules/money.ts'
+import { CAMPAIGNS_MAX } from '../../rules/offers/advertiser-limits.ts'
 import type { Tx } from '../../store/database.ts'
+import { lockAdvertiser } from '../../store/offers/advertisers.ts'
 import {
+  countCampaigns,
+  findCampaign,
   insertCampaign,
   updateCampaign,
   type CampaignSettings,
@@ -9,7 +13,7 @@ import {
 } from '../../store/offers/campaigns.ts'
 import type { Actor } from '../actor.ts'
 import { auditAdvertiser } from '../audit.ts'
-import { wrongField } from '../refusals.ts'
+import { conflict, wrongField } from '../refusals.ts'
 
 interface CampaignAtHand {
   id: string
@@ -30,6 +34,12 @@ export async function createCampaign(
   }: { advertiser: { id: string; name: string }; campaign: Omit<NewCampaign, 'id' | 'advertiser_id'> },
 ): Promise<string> {
   expectOrder(campaign.starts_at, campaign.ends_at)
+  // So that two at the same time are not both the last one, nor both of one name.
+  await lockAdvertiser(tx, advertiser.id)
+  if (await findCampaign(tx, { advertiserId: advertiser.id, name: campaign.name }))
+    throw wrongField('name', `${advertiser.name} already has a campaign "${campaign.name}".`)
+  if ((await countCampaigns(tx, advertiser.id)) >= CAMPAIGNS_MAX)
+    throw conflict(`An advertiser has ${CAMPAIGNS_MAX} campaigns at most. Change one that is over.`)
   const id = uuidv7()
   await insertCampaign(tx, { ...campaign, id, advertiser_id: advertiser.id })
   const { name, ...settings } = campaign
@@ -51,7 +61,7 @@ export async function changeCampaign(
 }
 
 function expectOrder(starts: Date | null | undefined, ends: Date | null | undefined): void {
-  if (starts && ends && ends <= starts) throw wrongField('endsAt', 'A campaign ends after it begins.')
+  if (starts && ends && ends <= starts) throw wrongField('endsAt', 'A campaign must end after it begins.')
 }
 
 /** Of hints their number: the log has no room for the advertiser's words. */

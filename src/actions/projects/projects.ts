@@ -126,7 +126,7 @@ export async function deleteProject(
   if (owed > 0n)
     throw conflict(`${formatCredits(owed)} of credit is owed. Top up the wallet first: what is owed is paid by that.`)
   if (balance > 0n && !leavesCredit)
-    throw conflict(`${formatCredits(balance)} of credit is left. Say that it may stay behind, or use it first.`)
+    throw conflict(`${formatCredits(balance)} of credit is left. Confirm that it may be lost, or use it first.`)
   await store.archiveProject(tx, project.id)
   await eraseSavedPrompts(tx, project.id)
   const details = { domain, balanceLeft: formatCredits(balance) }

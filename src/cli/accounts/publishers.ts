@@ -59,13 +59,13 @@ async function create(
 async function openSandbox({ config, db, actor, change }: Session, id: string): Promise<Output> {
   expectId('publisher', id)
   const sandboxDomain = config.PARLEY_SANDBOX_DOMAIN
-  if (sandboxDomain === undefined) throw new CliError('There are no sandboxes here. Set PARLEY_SANDBOX_DOMAIN first.')
+  if (sandboxDomain === undefined) throw new CliError('Sandboxes are switched off. Set PARLEY_SANDBOX_DOMAIN first.')
   const made = await change((tx) => createSandbox(tx, actor, { publisherId: id, sandboxDomain })).catch(
     orUnknown('publisher', id),
   )
   if (!made)
     throw new CliError(
-      `Publisher ${id} is not activated, or has or had its sandbox: each gets one. See: parley project list --publisher ${id}`,
+      `Publisher ${id} is not activated, or already has or had its one sandbox. See: parley project list --publisher ${id}`,
     )
   const project = await projectOf(db, made.id)
   const { name, domain, balance_nanos: balance } = project

@@ -50,7 +50,7 @@ function outputOf({ verdicts, seconds, ...pass }: LedgerCheck): Output {
 function rangeOf({ since, fullAt, chargesBefore }: Pick<LedgerCheck, 'since' | 'fullAt' | 'chargesBefore'>): string {
   if (!since) return 'Everything was read.'
   return (
-    `Read what was settled since ${since.toISOString()}; ` +
+    `Read everything settled since ${since.toISOString()}; ` +
     `${whole(Number(chargesBefore))} charges before were read earlier, and everything last at ${fullAt.toISOString()}.`
   )
 }

@@ -20,7 +20,7 @@ export function withSubject(command: Command): Command {
   return command
     .option('--publisher <id>', 'of an account: all its projects together')
     .option('--project <id>', 'of a project')
-    .option('--key <publishable-key>', 'of a key pair, and of those that it replaced')
+    .option('--key <publishable-key>', 'of a key pair, and of the pairs it replaced')
     .option('--end-users <project>', 'of every end user of a project, each separately')
     .option('--end-user <id>', 'with --project: of one end user')
 }
@@ -36,9 +36,7 @@ export async function subjectOf(db: Db, options: SubjectOptions): Promise<NamedS
   const { publisher, project, key, endUsers, endUser } = options
   const given = [publisher, project, key, endUsers].filter((option) => option !== undefined)
   if (given.length !== 1 || (endUser !== undefined && project === undefined))
-    throw new CliError(
-      'Say whose limits: one of --publisher, --project, --key and --end-users, or --project with --end-user.',
-    )
+    throw new CliError('Choose one of --publisher, --project, --key and --end-users, or use --project with --end-user.')
   if (publisher !== undefined) {
     expectId('publisher', publisher)
     const of = { scope: 'publisher', publisherId: publisher } as const

@@ -62,7 +62,7 @@ async function set({ db, actor, change }: Session, options: SetOptions): Promise
     total_nanos: columnOf(options.total),
   }
   if (Object.values(limits).every((limit) => limit === undefined))
-    throw new CliError('Nothing to change. Run "parley limits set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley limits set --help" to see the options.')
   const named = await subjectOf(db, options)
   await change((tx) => setLimits(tx, actor, { of: named.of, limits })).catch(
     orUnknown('publisher', options.publisher ?? ''),
@@ -97,7 +97,7 @@ async function outputOf(db: Db, { subject, projectId }: NamedSubject): Promise<O
   const isShared = subject.scope === 'end_users'
   const rates = (rows: ReturnType<typeof ratesIn>, by: Line['set by']): Line[] =>
     rows.map(({ name, limit, used, left }) => ({
-      limit: name === 'calls' ? 'calls at once' : `${name} per minute`,
+      limit: name === 'calls' ? 'concurrent calls' : `${name} per minute`,
       'set by': by,
       allowed: String(limit),
       used: isShared ? '' : String(used),

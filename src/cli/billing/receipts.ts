@@ -68,7 +68,7 @@ async function running(db: Session['db'], id: string): Promise<Output> {
       throw new CliError(`The calls of ${day} are archived: ${id} is in ${archivedTableOf(day)}, or in its dump.`)
     }
     throw new CliError(
-      `There is no call ${id}. Only calls that were admitted are kept: the log has the others, by their x-request-id.`,
+      `There is no call ${id}. Only calls that were admitted are kept: for others, search the log for the x-request-id.`,
     )
   }
   const { project_id, key_pair_id, model_id, amount_nanos, held_at } = hold

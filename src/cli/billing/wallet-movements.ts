@@ -95,7 +95,7 @@ async function refund({ db, actor, change }: Session, projectId: string, amount:
     not_found: async () => {
       const day = await findArchivedDay(db, callId)
       if (day === undefined) {
-        return `This project has no call ${callId} that has ended. Look at it with: parley receipt ${callId}`
+        return `This project has no finished call ${callId}. See: parley receipt ${callId}`
       }
       const what = `The calls of ${day} are archived (${archivedTableOf(day)}), so what ${callId} cost cannot be checked: nothing changed.`
       return `${what} Look it up there, and use: parley wallet adjust`
@@ -169,7 +169,7 @@ async function postOnce({ reference }: Movement, work: () => Promise<boolean>, r
   } catch (error) {
     if (mayBeDone(error)) {
       throw new CliError(
-        `The database went away and may or may not have posted it. Run it again with --reference "${reference}": it counts once.`,
+        `The connection to the database was lost, so it may or may not have been posted. Run it again with --reference "${reference}": it counts once.`,
       )
     }
     const refusal = movementRefusalOf(error)
@@ -187,7 +187,7 @@ async function shortOf(db: Db, { projectId, amount }: Movement, instead?: string
   const { available_nanos } = await walletOf(db, projectId)
   const wanted = formatCredits(amount < 0n ? -amount : amount)
   const sentence = `Only ${formatCredits(available_nanos)} is available, so ${wanted} cannot be taken away: nothing changed.`
-  return instead === undefined ? sentence : `${sentence} Say ${instead} to let the project owe the rest.`
+  return instead === undefined ? sentence : `${sentence} Use ${instead} to let the project owe the rest.`
 }
 
 function amountsOf({ balance_nanos, owed_nanos }: Awaited<ReturnType<typeof walletOf>>) {

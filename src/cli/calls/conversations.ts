@@ -38,7 +38,7 @@ async function list({ db }: Session, projectId: string, options: { limit: number
       conversations.map(({ id, calls, created_at, last_call_at }) => {
         return { conversation: id, calls, 'last call': last_call_at, created: created_at }
       }),
-      'There are none yet: a call belongs to a conversation when it has the header x-conversation-id.',
+      'There are none yet. Calls with the header x-conversation-id create them.',
     ),
   }
 }

@@ -70,8 +70,8 @@ function addSizeOptions(command: Command): Command {
     .option('--context-window <tokens>', 'prompt and answer together', wholeNumber(1, TOKENS_MAX))
     .option('--max-output-tokens <tokens>', 'the longest answer it can write', wholeNumber(1, TOKENS_MAX))
     .option('--reasoning-tokens <tokens>', 'the most hidden reasoning tokens; 0: none unless requested', FIGURE)
-    .option('--image-tokens <tokens>', 'the most that one image of a prompt comes to', FIGURE)
-    .option('--file-tokens <tokens>', 'the most that one file of a prompt comes to', FIGURE)
+    .option('--image-tokens <tokens>', 'the most tokens that one image in a prompt can be', FIGURE)
+    .option('--file-tokens <tokens>', 'the most tokens that one file in a prompt can be', FIGURE)
     .option('--tool-tokens <tokens>', 'what one tool adds beyond the text of its definition', FIGURE)
 }
 
@@ -216,7 +216,7 @@ async function set(session: Session, id: string, options: Facts & { margin?: num
     margin_bps: options.margin,
   }
   if (Object.values(change).every((value) => value === undefined)) {
-    throw new CliError('Nothing to change. Run "parley model set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley model set --help" to see the options.')
   }
   await session.change((tx) => changeModel(tx, session.actor, { id, change })).catch(orUnknown('model', id))
   return show(session, id)

@@ -93,7 +93,7 @@ export async function readPriceFile(path: string | undefined): Promise<PriceFile
 function listedModelOf(upstreamModel: string, listed: z.output<typeof model>): ListedModel {
   const id = listed.id ?? upstreamModel
   const { kind, input, output = kind === 'embedding' ? 0n : undefined } = listed
-  if (output === undefined) throw new CliError(`${id} has no price of output in the price file.`)
+  if (output === undefined) throw new CliError(`${id} has no output price in the price file.`)
   const cost = allClassesOf({
     input,
     output,

@@ -35,13 +35,16 @@ export function addImportCommand(model: Command): void {
       mappingsOf,
     )
     .option('--only <glob>', 'only models whose id matches, for example "claude-*"')
-    .option('--margin <percent>', "added to what the provider asks (default: each model's own)", marginOf)
+    .option('--margin <percent>', "added to the provider's price (default: each model's own)", marginOf)
     .option(
       '--effective-from <time>',
       'when prices take effect, for example 2026-12-01T00:00:00Z (default: now)',
       timeOf,
     )
-    .option('--unsupported-only', 'only add what the file and the presets say that existing routes do not support')
+    .option(
+      '--unsupported-only',
+      'only add the fields that existing routes do not support, by the file and the presets',
+    )
     .option(
       '--allow <model>',
       'import this model even though its price looks like a mistake; can be repeated',
@@ -93,13 +96,13 @@ async function importFile({ db, actor, change }: Session, options: ImportOptions
   if (plan.changes.length + plan.fields.length === 0) return end('There is nothing to change.', 0)
   if (plan.refused.length > 0) {
     const ids = plan.refused.map(({ id }) => `--allow ${id}`).join(' ')
-    return end(`Nothing was changed, because of what looks like a mistake. If it is correct: ${ids}`, 1)
+    return end(`Nothing was changed, because a price looks like a mistake. If it is correct: ${ids}`, 1)
   }
   const isAsked = !options.yes && !options.json && process.stdin.isTTY && process.stdout.isTTY
   if (isAsked) {
     if (!(await isApproved(text))) return { document: null, text: 'Nothing was changed.', exitCode: 1 }
   } else if (!options.yes) {
-    return end('Nothing was changed. Say --yes to apply this.', 1)
+    return end('Nothing was changed. Use --yes to apply this.', 1)
   }
   const effectiveFrom = options.effectiveFrom ?? new Date()
   await change((tx) => importPrices(tx, actor, { plan, version, effectiveFrom, source: file.name }))
@@ -139,7 +142,7 @@ function mappedProviders(providers: readonly Provider[], file: PriceFile, option
     const isKnown = file.providers.has(preset) || (options.unsupportedOnly && presetNamed(preset) !== undefined)
     if (isKnown) return { provider, preset }
     const known = [...file.providers.keys()].join(', ')
-    throw new CliError(`${file.name} has no prices of ${preset}. It has those of: ${known}`)
+    throw new CliError(`${file.name} has no prices for ${preset}. It has prices for: ${known}`)
   })
 }
 
@@ -158,7 +161,7 @@ function offersOf(file: PriceFile, mapped: readonly MappedProvider[], { only }: 
   const offers = mapped.flatMap((one) => (file.providers.get(one.preset) ?? []).map((model) => offerOf(model, one)))
   if (offers.length === 0) {
     throw new CliError(
-      'No provider is named like one in the price file. Say whose prices it has, for example: --provider openai-eu=openai',
+      'No provider has the name of one in the price file. Map one, for example: --provider openai-eu=openai',
     )
   }
   const chosen = only === undefined ? offers : offers.filter(({ id }) => matches(id, only))
@@ -169,7 +172,9 @@ function offersOf(file: PriceFile, mapped: readonly MappedProvider[], { only }: 
 function offerOf(model: ListedModel, one: MappedProvider): Offer {
   const { id, name, kind } = one.provider
   if (model.kind === 'embedding' && !EMBEDDING_KINDS.has(kind))
-    throw new CliError(`${model.id} is an embedding model, and ${name} makes no embeddings. Choose models with --only.`)
+    throw new CliError(
+      `${model.id} is an embedding model, and ${name} does not offer embeddings. Choose models with --only.`,
+    )
   return { ...model, provider: name, providerId: id, unsupportedFields: fieldsForRoute(one, model.unsupportedFields) }
 }
 

@@ -37,7 +37,7 @@ export function priceOption(flags: string, description: string): Option {
 
 export function newPriceOf(model: { id: string; kind: ModelKind }, options: PriceOptions): NewPrice {
   const { output = model.kind === 'embedding' ? 0n : undefined } = options
-  if (output === undefined) throw new CliError('A model for chats needs a price of its answers. Give --output.')
+  if (output === undefined) throw new CliError('A chat model needs a price for its answers. Give --output.')
   const classes = allClassesOf({ ...options, output })
   const problem = priceProblemOf(model.kind, classes)
   if (problem !== undefined) throw new CliError(`${problem} Leave out --output and --reasoning.`)
@@ -72,7 +72,7 @@ export async function setPrice(
   const price = newPriceOf({ id: modelId, kind: kindOf(model) }, options)
   const id = await change((tx) => addPrice(tx, actor, { price })).catch((error: unknown) => {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error
-    throw new CliError('This model already has a price from that very time. Choose another --effective-from.')
+    throw new CliError('This model already has a price from exactly that time. Choose another --effective-from.')
   })
   return {
     document: { model: modelId, price_version: id, effective_from: price.effectiveFrom, price: priceDocument(price) },

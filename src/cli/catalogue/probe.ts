@@ -85,7 +85,7 @@ export function apiKeyOf(record: ProviderRecord, key: SealedKey, secrets: Secret
     return secrets.unseal(key.sealed_key, `provider/${record.id}`)
   } catch {
     throw new CliError(
-      `The API key ${key.name} of ${record.name} was sealed under another PARLEY_SECRET. Add that secret back, or seal the key anew: parley provider key add ${record.name} ${key.name}`,
+      `The API key ${key.name} of ${record.name} was sealed under another PARLEY_SECRET. Add that secret back, or add the key again: parley provider key add ${record.name} ${key.name}`,
     )
   }
 }
@@ -180,7 +180,7 @@ function answerOf(provider: Provider, { upstreamModel, modelKind, apiKey }: Ask)
   const call = { upstreamModel, apiKey, timers: TIMERS }
   const { signal } = new AbortController()
   if (modelKind === 'embedding') {
-    if (!provider.embed) throw new CliError(`${provider.name} makes no embeddings.`)
+    if (!provider.embed) throw new CliError(`${provider.name} does not offer embeddings.`)
     const inputs = ['OK']
     const request = { model: upstreamModel, inputs, isSingle: true, format: 'float' as const, dimensions: undefined }
     return provider.embed({ ...call, request }, signal)
@@ -196,21 +196,21 @@ function answerOf(provider: Provider, { upstreamModel, modelKind, apiKey }: Ask)
 }
 
 const REASONS: Record<UpstreamErrorKind, string> = {
-  refused: 'Nothing listens at that address. Check its base URL, and that the provider runs.',
+  refused: 'Nothing listens at that address. Check its base URL, and that the provider is running.',
   dns: 'The host name cannot be found. Check its base URL.',
   connect_timeout: `No connection within ${TIMERS.connectMs / 1000} s. Check its base URL and the firewall.`,
-  tls: 'The certificate is not trusted or TLS failed. Check that its base URL begins with http:// or https:// as it should.',
+  tls: 'The certificate is not trusted, or TLS failed. Check whether its base URL should begin with http:// or https://.',
   reset: 'The connection broke before an answer began. Check its base URL, then try again.',
   first_token_timeout: `Nothing came within ${TIMERS.firstTokenMs / 1000} s. Try again, or another model.`,
   idle_timeout: 'The answer began and then fell silent. Try again.',
   total_timeout: 'The answer took too long. Try again.',
-  rate_limited: 'The provider limits this key (429). Check its quota and its credit there.',
-  server_error: 'The provider has a problem of its own. Try again later.',
+  rate_limited: 'The provider limits this key (429). Check your quota and credit there.',
+  server_error: 'The provider itself has a problem. Try again later.',
   key_rejected: 'The provider refuses the API key. Set another one.',
   rejected: 'The provider refuses the request. Check the API key, its base URL and the upstream model.',
   redirect: 'The address redirects, which is never followed. Set its base URL to where that leads.',
-  encoding: 'The answer is compressed although that was not asked for. Check what stands between.',
-  protocol: 'What answers there does not speak HTTP as expected. Check its base URL.',
+  encoding: 'The answer is compressed, although Parley did not ask for that. Check any proxies in between.',
+  protocol: 'The server there does not speak HTTP as expected. Check its base URL.',
   error_in_200: 'It answers, but not with a stream. Check its base URL: it usually ends with a version, such as /v1.',
   bad_event: 'Its events are not those of its wire format. Check the kind of provider.',
   event_too_big: 'It sent an event that is too big to be an answer. Check its base URL.',
@@ -224,7 +224,7 @@ export function reasonOf(error: UpstreamError, baseUrl: string, upstreamModel: s
 }
 
 function rejectionOf({ kind, status }: UpstreamError): string | undefined {
-  if (kind === 'key_rejected' && status === 402) return 'The provider asks for payment (402). Check its credit there.'
+  if (kind === 'key_rejected' && status === 402) return 'The provider asks for payment (402). Check your credit there.'
   if (kind === 'key_rejected' && status !== undefined) {
     return `The provider refuses the API key (${status}). Set another one.`
   }

@@ -64,7 +64,7 @@ export async function showRequest(
     const refusal = refusalOf(error)
     return {
       document: { provider: provider.name, routes: [], refusal },
-      text: `No provider is asked. A caller gets ${refusalText(refusal)}`,
+      text: `No provider would be asked. A caller gets ${refusalText(refusal)}`,
       exitCode: 1,
     }
   }
@@ -126,7 +126,7 @@ function chatTo(dry: DryProvider, body: unknown): Saying {
 function embeddingsTo(dry: DryProvider, body: unknown): Saying {
   const request = parseEmbeddingsRequest(body)
   const { sayEmbed } = dry
-  if (!sayEmbed) throw new CliError('This kind of provider makes no embeddings.')
+  if (!sayEmbed) throw new CliError('This kind of provider does not offer embeddings.')
   return {
     refusedBy: ({ unsupportedFields }) =>
       embeddingFieldsOf(request).find((used) => unsupportedFields?.has(used)) ?? dry.cannotEmbed?.(request),
@@ -150,7 +150,7 @@ async function tryRoute(route: Route, asked: Omit<Asked, 'upstreamModel'>, { ref
   }
 }
 
-const WRONG_KEY = 'The API key is not one that this kind of provider takes: set another one.'
+const WRONG_KEY = 'The API key does not have the form that this kind of provider uses. Set another one.'
 const NO_PLACE = 'Its wire format has no place for something in the request.'
 
 function refusalOf({ status, code, message, options: { param } }: ParleyError): Refusal {
@@ -177,7 +177,7 @@ function outputOf(provider: Provider, key: ProviderKey | undefined, model: strin
       .map(({ route, sent, refusal }) => {
         const head = `Route ${route.id}: ${route.upstream_model} at ${provider.name}`
         if (sent) return `${head}, ${using}. Nothing was sent.\n\n${requestText(sent)}`
-        return `${head} is not asked. Where no other route is, a caller gets ${refusal ? refusalText(refusal) : ''}`
+        return `${head} would not be asked. If there is no other route, a caller gets ${refusal ? refusalText(refusal) : ''}`
       })
       .join('\n\n'),
     exitCode: shown.some(({ sent }) => sent) ? 0 : 1,

@@ -22,7 +22,7 @@ export function addSettingsOptions(command: Command): Command {
 export async function readSettings(options: SettingsOptions): Promise<Record<string, unknown> | undefined> {
   const { settings, settingsFile } = options
   if (settings !== undefined && settingsFile !== undefined) {
-    throw new CliError('Give the settings in one way: --settings or --settings-file.')
+    throw new CliError('Use either --settings or --settings-file, not both.')
   }
   const text = settingsFile === undefined ? settings : await readSettingsFile(settingsFile)
   if (text === undefined) return undefined
@@ -47,7 +47,7 @@ async function readSettingsFile(path: string): Promise<string> {
 export function expectUsable(provider: ProviderOptions): void {
   const why = settingsProblemOf(() => createProvider(provider, NO_TRANSPORT))
   if (why !== undefined) {
-    throw new CliError(`These are not settings of the kind ${provider.kind}: ${why}. Check --settings.`)
+    throw new CliError(`These settings are not valid for the kind ${provider.kind}: ${why}. Check --settings.`)
   }
 }
 

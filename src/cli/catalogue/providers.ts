@@ -118,10 +118,10 @@ async function add(session: Session, name: string, options: AddOptions): Promise
 function addressNeeded(preset: Preset | undefined): CliError {
   if (preset === undefined) {
     return new CliError(
-      'Say where it is with --base-url, or what it is with --preset. List presets: parley provider presets',
+      'Give its address with --base-url, or choose a --preset. List presets with: parley provider presets',
     )
   }
-  return new CliError(`Say where it is with --base-url. ${preset.hint}`)
+  return new CliError(`Give its address with --base-url. ${preset.hint}`)
 }
 
 async function list({ db }: Session): Promise<Output> {
@@ -150,7 +150,7 @@ async function set(session: Session, name: string, options: SetOptions): Promise
   const apiKey = await readApiKey(options)
   const { baseUrl } = options
   if (apiKey === undefined && baseUrl === undefined && settings === undefined) {
-    throw new CliError('Nothing to change. Run "parley provider set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley provider set --help" to see the options.')
   }
   expectStillUsable(provider, { baseUrl, settings })
   const key = typeof apiKey === 'string' ? await keyToSeal(session, apiKey) : apiKey

@@ -31,7 +31,12 @@ export function addRouteCommands(model: Command): void {
     .argument('<model>')
     .requiredOption('--provider <name>', 'who answers')
     .requiredOption('--upstream-model <name>', 'the provider’s name for the model', upstreamModelOf)
-    .option('--position <n>', 'routes of the lowest are tried first, then the next', wholeNumber(0, 1_000_000), 0)
+    .option(
+      '--position <n>',
+      'routes with the lowest position are tried first, then the next',
+      wholeNumber(0, 1_000_000),
+      0,
+    )
     .option('--weight <n>', 'its share of calls among routes with the same position', wholeNumber(1, 1_000), 100)
     .option('--unsupported <fields>', `request fields it does not support, of: ${FIELDS}`, fieldsOf)
     .option('--extra-body <json>', 'default fields added to each request: a JSON object, or @FILE')
@@ -116,7 +121,7 @@ function costOf(options: CostOptions): NewDeployment['cost'] {
     return allClassesOf({ input, output, cachedInput, cacheWrite, reasoning })
   }
   if ([input, output, cachedInput, cacheWrite, reasoning].every((cost) => cost === undefined)) return undefined
-  throw new CliError('What a provider asks needs both --cost-input and --cost-output. Give both, or none of them.')
+  throw new CliError('The costs of a provider need both --cost-input and --cost-output. Give both, or neither.')
 }
 
 async function route({ db, actor, change }: Session, modelId: string, options: RouteOptions): Promise<Output> {
@@ -130,7 +135,9 @@ async function route({ db, actor, change }: Session, modelId: string, options: R
   const makesEmbeddings = EMBEDDING_KINDS.has(provider.kind)
   if (kindOf(model) === 'embedding' && !makesEmbeddings) {
     const kinds = [...EMBEDDING_KINDS].join(', ')
-    throw new CliError(`${modelId} is an embedding model, and ${name} makes no embeddings. These kinds do: ${kinds}`)
+    throw new CliError(
+      `${modelId} is an embedding model, and ${name} does not offer embeddings. These kinds do: ${kinds}`,
+    )
   }
   const wanted = { modelId, providerId: provider.id, unsupportedFields: unsupported, extraBody, cost, ...deployment }
   const id = await change((tx) => addDeployment(tx, actor, { deployment: wanted, provider: name, makesEmbeddings }))

@@ -13,12 +13,12 @@ export async function checkSettings(db: Db): Promise<Finding[]> {
     const { ignored, problem } = readStoredSettings({ name, kind, baseUrl, settings })
     if (problem !== undefined) {
       const mend = `Set others: parley provider set ${name} --settings JSON`
-      const detail = `this version cannot read them, so its gateways leave the provider out: ${problem}`
+      const detail = `this version cannot read them, so its gateways do not use the provider: ${problem}`
       return [{ check, state: enabled ? 'problem' : 'hint', detail, mend } satisfies Finding]
     }
     if (ignored.length === 0) return []
-    const detail = `this version does not know and ignores: ${ignored.join(', ')}`
-    const mend = `Replace what is left of this version, or set others: parley provider set ${name} --settings JSON`
+    const detail = `this version does not know these and ignores them: ${ignored.join(', ')}`
+    const mend = `Upgrade the processes that still run this version, or set others: parley provider set ${name} --settings JSON`
     return [{ check, state: 'hint', detail, mend } satisfies Finding]
   })
 }

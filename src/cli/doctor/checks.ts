@@ -50,7 +50,7 @@ export async function checkStore(db: Db): Promise<Finding[]> {
       'clock',
       isOnTime,
       `${(differenceMs / 1000).toFixed(1)} s away from the store's`,
-      'Set the clocks of both machines with NTP: ids and prices go by time.',
+      'Set the clocks of both machines with NTP: ids and prices depend on the time.',
     ),
     ...(isReadOnly ? [readOnly(isStandby)] : []),
   ]
@@ -60,7 +60,7 @@ export async function checkStore(db: Db): Promise<Finding[]> {
 function readOnly(isStandby: boolean): Finding {
   const check = 'writing'
   if (isStandby) {
-    const mend = 'Let DATABASE_URL lead to the server that took over, or promote this one.'
+    const mend = 'Point DATABASE_URL at the server that took over, or promote this one.'
     return { check, state: 'problem', detail: 'the store is a standby and takes no changes', mend }
   }
   const mend = 'Look for default_transaction_read_only in its configuration, of the database and of the login.'
@@ -73,7 +73,7 @@ export async function checkMigrations(databaseUrl: string): Promise<Finding[]> {
   const findings = [verdict('migrations', pending.length === 0, detail, 'Run: parley migrate')]
   if (newer.length === 0) return findings
   const others = `a newer version has migrated the database: ${newer.join(', ')}`
-  const mend = 'This version works on its tables. Replace the programs that are left, then run that doctor.'
+  const mend = 'This version works with those tables. Upgrade the remaining programs, then run their doctor.'
   return [...findings, { check: 'version', state: 'hint', detail: others, mend }]
 }
 
@@ -86,7 +86,7 @@ export async function checkFunctions(databaseUrl: string): Promise<Finding[]> {
   )
   if (newerFunctions.length === 0) return edited
   const detail = `another version has applied its own: ${newerFunctions.join(', ')}`
-  const mend = `All is well while that version runs, too. If it is gone for good, run: ${again}`
+  const mend = `This is fine while that version still runs. If it is gone for good, run: ${again}`
   return [...edited, { check: 'functions', state: 'hint', detail, mend }]
 }
 
@@ -96,8 +96,8 @@ export async function checkPartitions(db: Db): Promise<Finding[]> {
     verdict(
       'partitions',
       days >= PARTITION_DAYS_MIN,
-      days < 0 ? 'today has none: every call is refused' : `${days} days ahead`,
-      'Start a gateway or a worker, which make them: parley serve worker',
+      days < 0 ? 'none for today: every call is refused' : `${days} days ahead`,
+      'Start a gateway or a worker, which create them: parley serve worker',
     ),
   ]
 }
@@ -179,7 +179,7 @@ export async function checkModels(db: Db): Promise<Finding[]> {
       .map(({ cost }) => (cost ? classesBelow(price, cost) : []))
       .find(({ length }) => length > 0)
     if (!loss) return [verdict(check, true, `priced, routes: ${routes}`, '')]
-    const detail = `is sold below what a provider asks: ${loss.join(', ')}`
+    const detail = `is sold below the price of a provider: ${loss.join(', ')}`
     return [
       { check, state: 'hint', detail, mend: 'Run "parley model show" with it, then "parley model price --help".' },
     ]

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
 import { createSecrets } from '../../platform/secrets.ts'
+import { checkAdvertising, checkDataCentres } from './advertising-checks.ts'
 import { checkRouteFields, checkSettings } from './catalogue-checks.ts'
 import * as checks from './checks.ts'
 import { sentenceOf } from '../failures.ts'
@@ -55,6 +56,8 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
     ['callers', () => checks.checkCallers(db)],
     ['holds', () => checks.checkHolds(db, config.PARLEY_LEASE_MS)],
     ['usage reports', () => checks.checkUsageReports(db)],
+    ['advertising', () => checkAdvertising(db)],
+    ['data centres', () => checkDataCentres(config.PARLEY_DATA_CENTRE_NETWORKS)],
   ]
   /** Without these, every later check would only repeat the same failure. */
   const decisive = new Set(['store', 'migrations'])

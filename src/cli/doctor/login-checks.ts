@@ -13,8 +13,8 @@ export async function checkLogins(config: Config, db: Db): Promise<Finding[]> {
   if (missing.length === 0) return findings.length > 0 ? findings : [{ check, state: 'ok', detail: OWN }]
   const detail = `not set here: ${missing.map((login) => LOGIN_VARIABLES[login]).join(', ')}`
   const mend = (await hasLogins(db))
-    ? 'All is well if they are set where those planes run.'
-    : 'There is no login yet that they could name: make them with "parley database logins".'
+    ? 'This is fine if they are set where those planes run.'
+    : 'The logins do not exist yet: create them with "parley database logins".'
   return [...findings, { check, state: 'hint', detail, mend }]
 }
 
@@ -27,7 +27,7 @@ async function checkLogin(config: Config, login: Login): Promise<Finding[]> {
   try {
     const complaint = complaintOf(await findStanding(store.db, login), login)
     if (complaint === undefined) return []
-    const mend = `Correct ${LOGIN_VARIABLES[login]}. "parley database logins" makes a login for each plane.`
+    const mend = `Correct ${LOGIN_VARIABLES[login]}. "parley database logins" creates a login for each plane.`
     return [{ check: `login of ${login}`, state: 'problem', detail: complaint, mend }]
   } catch (error) {
     if (codeOf(error) === NO_RIGHT && error instanceof Error) {

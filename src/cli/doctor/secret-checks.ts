@@ -36,8 +36,8 @@ async function lackedByGateways(db: Db, secrets: Secrets, leaseMs: number): Prom
   return lacking.map(({ id, secret_versions }) => ({
     check: 'gateway secrets',
     state: 'problem',
-    detail: `gateway ${id} has secret ${secret_versions?.join(', ')}, and here ${secrets.version} is first`,
-    mend: `List secret ${secrets.version} in its PARLEY_SECRET, too, before anything is made under it.`,
+    detail: `gateway ${id} has secret ${secret_versions?.join(', ')}, but here ${secrets.version} comes first`,
+    mend: `List secret ${secrets.version} in its PARLEY_SECRET too, before anything is created under it.`,
   }))
 }
 
@@ -46,6 +46,6 @@ async function sealedBefore(db: Db, secrets: Secrets): Promise<Finding[]> {
   const keys = (await listProviders(db)).flatMap((provider) => provider.keys)
   const old = keys.filter((key) => secrets.versionOf(key.sealed_key) !== secrets.version).length
   if (old === 0) return []
-  const detail = `API keys of providers that are sealed under another secret than the first: ${old}`
+  const detail = `provider API keys sealed under a secret other than the first: ${old}`
   return [{ check: 'sealed keys', state: 'hint', detail, mend: 'Run: parley secrets rewrap' }]
 }

@@ -67,11 +67,12 @@ const NO_DATA_FOUND = 'P0002'
 async function reverse({ actor, change }: Session, id: string, { reason }: { reason: string }): Promise<Output> {
   if (!isId(id)) throw new CliError(`"${id}" is not the id of a click, which is a uuid.`)
   const reversed = await change((tx) => reverseClick(tx, actor, { id, reason })).catch((error: unknown) => {
-    if (codeOf(error) === NO_DATA_FOUND) throw new CliError(`There is no paid click ${id}, so nothing was taken back.`)
+    if (codeOf(error) === NO_DATA_FOUND)
+      throw new CliError(`There is no paid click ${id}, so there is nothing to take back.`)
     throw error
   })
   return {
     document: { id, reversed },
-    text: reversed ? `Click ${id} was taken back.` : `Click ${id} was taken back before, nothing changed.`,
+    text: reversed ? `Click ${id} was taken back.` : `Click ${id} was already taken back, so nothing changed.`,
   }
 }

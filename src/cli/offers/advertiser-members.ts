@@ -16,17 +16,17 @@ export function addAdvertiserMemberCommands(advertiser: Command): void {
   addChange(
     member,
     'add',
-    'let somebody who has signed up act for an advertiser',
+    'let someone who has signed up act for an advertiser',
     'parley advertiser member add "Acme Audio" kim@acme-audio.example --role admin',
   )
     .argument('<advertiser>', 'its name or id')
-    .argument('<email>', 'with which they sign in to the console; it must be confirmed')
+    .argument('<email>', 'the confirmed address they sign in to the console with')
     .addOption(new Option('--role <role>', 'what they may do there').choices(ADVERTISER_ROLES).default('editor'))
     .action(withStore(add))
   addChange(
     member,
     'remove',
-    'end that somebody acts for an advertiser',
+    'remove someone who acts for an advertiser',
     'parley advertiser member remove "Acme Audio" kim@acme-audio.example',
   )
     .argument('<advertiser>', 'its name or id')
@@ -53,22 +53,22 @@ async function personOf(db: Db, email: string) {
   if (found?.email_verified) return found
   throw new CliError(
     found
-      ? `${found.email} is not confirmed yet. They find the link in their mail.`
-      : `Nobody has signed up to the console as ${email}. Ask them to, then try again.`,
+      ? `${found.email} is not confirmed yet. The link is in the email they got.`
+      : `No one has signed up to the console as ${email}. Ask them to, then try again.`,
   )
 }
 
 async function remove({ db, actor, change }: Session, which: string, email: string): Promise<Output> {
   const advertiser = await advertiserOf(db, which)
   const member = await findUserByEmail(db, email.trim().toLowerCase())
-  const none = new CliError(`${email} is no member of ${advertiser.name}, nothing changed.`)
+  const none = new CliError(`${email} is not a member of ${advertiser.name}, so nothing changed.`)
   if (!member) throw none
   await change((tx) => dropAdvertiserMember(tx, actor, { advertiser, member })).catch((error: unknown) => {
     throw error instanceof ParleyError && error.code === 'not_found' ? none : error
   })
   return {
     document: { advertiser_id: advertiser.id, user_id: member.id },
-    text: `${member.email} acts for ${advertiser.name} no more.`,
+    text: `${member.email} no longer acts for ${advertiser.name}.`,
   }
 }
 
@@ -79,7 +79,7 @@ async function list({ db }: Session, which: string): Promise<Output> {
     document: members,
     text: table(
       members.map(({ name, email, role, created_at: since }) => ({ name, email, role, since })),
-      'Nobody acts for it in the console. Run "parley advertiser member add --help" to see how to add somebody.',
+      'No one acts for it in the console. Run "parley advertiser member add --help" to see how to add someone.',
     ),
   }
 }

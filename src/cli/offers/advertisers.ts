@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
-import { createAdvertiser, setAdvertiserStatus } from '../../actions/offers/advertisers.ts'
+import { createAdvertiser, setAdvertiserStatus, setTrackingTemplate } from '../../actions/offers/advertisers.ts'
 import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
+import { trackingTemplateProblemOf, withTracking } from '../../rules/clicks/tracking-template.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { shownNameProblemOf } from '../../rules/offers/shown-name.ts'
@@ -27,7 +28,7 @@ export function addAdvertiserCommands(program: Command): Command {
   addCommand(advertiser, 'list', 'show all advertisers', 'parley advertiser list').action(withStore(list))
   addChange(advertiser, 'activate', 'let its offers be recommended', 'parley advertiser activate "Acme Audio"')
     .argument('<advertiser>', 'its name or id')
-    .option('--vouch', 'you have checked that its domain is theirs, though it is not verified')
+    .option('--vouch', 'confirm that you have checked that its domain is theirs')
     .action(
       withStore((session, which: string, { vouch = false }: { vouch?: boolean }) =>
         setStatus(session, which, 'active', vouch),
@@ -41,6 +42,19 @@ export function addAdvertiserCommands(program: Command): Command {
   )
     .argument('<advertiser>', 'its name or id')
     .action(withStore((session, which: string) => setStatus(session, which, 'suspended')))
+  addChange(
+    advertiser,
+    'tracking',
+    "set the affiliate network's redirect that its links pass through",
+    'parley advertiser tracking "Acme Audio" \'https://network.example/click?id=42&url={lpurl}\'',
+  )
+    .argument('<advertiser>', 'its name or id')
+    .addArgument(
+      new Argument('<template>', 'its address, with {lpurl} for the address of the offer; "off" for none').argParser(
+        templateOf,
+      ),
+    )
+    .action(withStore(setTracking))
   return advertiser
 }
 
@@ -58,6 +72,14 @@ function shownNameOf(text: string): string {
   const problem = shownNameProblemOf(name)
   if (problem !== undefined) throw new InvalidArgumentError(problem)
   return name
+}
+
+function templateOf(text: string): string | null {
+  const template = text.trim()
+  if (template === 'off') return null
+  const problem = trackingTemplateProblemOf(template)
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
+  return template
 }
 
 type CreateOptions = { domain: string; legalName?: string; activate?: boolean }
@@ -102,10 +124,21 @@ async function setStatus(
   const advertiser = await advertiserOf(db, which)
   await change((tx) => setAdvertiserStatus(tx, actor, { advertiser, status, isVouched })).catch((error: unknown) => {
     if (!(error instanceof ParleyError)) throw error
-    throw new CliError(`${error.message} Add --vouch if you have found out that it is theirs.`)
+    throw new CliError(`${error.message} Add --vouch if you have checked that it is theirs.`)
   })
   const { id, name } = advertiser
   const outcome =
     status === 'active' ? 'its offers may be recommended' : 'nothing of it is recommended within 5 seconds'
   return { document: { id, name, status }, text: `Advertiser ${name} is ${status}: ${outcome}.` }
+}
+
+async function setTracking({ db, actor, change }: Session, which: string, template: string | null): Promise<Output> {
+  const advertiser = await advertiserOf(db, which)
+  await change((tx) => setTrackingTemplate(tx, actor, { advertiser, template }))
+  const { id, name, domain } = advertiser
+  const text =
+    template === null
+      ? `Links of ${name} lead straight to its offers.`
+      : `Links of ${name} pass through the network, like this:\n${withTracking(template, `https://${domain}/product`)}`
+  return { document: { id, name, tracking_template: template }, text }
 }

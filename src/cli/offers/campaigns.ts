@@ -3,13 +3,14 @@ import { changeCampaign, createCampaign } from '../../actions/offers/campaigns.t
 import { formatCredits, type Nanos } from '../../rules/money.ts'
 import { bidProblemOf, hintProblemOf, HINTS_MAX } from '../../rules/offers/campaign-settings.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
-import { hindranceOf, PACINGS, type Funds, type Hindrance, type Pacing } from '../../rules/recommendations/pacing.ts'
-import { readFunds } from '../../store/offers/campaign-funds.ts'
+import type { CampaignLimit } from '../../rules/recommendations/chances.ts'
+import { PACINGS, type Pacing } from '../../rules/recommendations/pacing.ts'
+import { readLimits, type Limited } from '../../store/offers/campaign-limits.ts'
 import { findCampaign, listCampaigns, type CampaignSettings } from '../../store/offers/campaigns.ts'
 import type { Db } from '../../store/database.ts'
 import { advertiserOf } from './advertisers.ts'
 import { creditsOf, nameOf, timeOf } from '../arguments.ts'
-import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
+import { CliError, isId, unknownId } from '../failures.ts'
 import { facts, table, type Output } from '../print.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
@@ -27,7 +28,7 @@ export function addCampaignCommands(program: Command): void {
       .requiredOption('--bid <credits>', 'the most it pays for a click', bidOf),
   ).action(withStore(create))
   addCommand(campaign, 'list', 'show campaigns', 'parley campaign list')
-    .option('--advertiser <advertiser>', 'only those of this one: its name or id')
+    .option('--advertiser <advertiser>', 'only those of this advertiser: its name or id')
     .action(withStore(list))
   addSettings(
     addChange(
@@ -70,7 +71,7 @@ function addSettings(command: Command): Command {
     .option('--hint <text>', 'who it is for, in plain words; can be repeated, and replaces all hints', hintsOf)
     .option(
       '--negative-hint <text>',
-      'what it must not appear beside; can be repeated, and replaces all such hints',
+      'what it must not appear next to; can be repeated, and replaces all such hints',
       hintsOf,
     )
 }
@@ -139,7 +140,9 @@ export async function campaignOf(db: Db, which: string, advertiser?: string): Pr
     return found
   }
   if (advertiser === undefined) {
-    throw new CliError(`Say whose campaign "${which}" is with --advertiser, or give its id: parley campaign list`)
+    throw new CliError(
+      `Name the advertiser of "${which}" with --advertiser, or give the campaign's id: parley campaign list`,
+    )
   }
   const { id: advertiserId, name } = await advertiserOf(db, advertiser)
   const found = await findCampaign(db, { advertiserId, name: which })
@@ -152,10 +155,7 @@ type CreateOptions = SettingsOptions & { advertiser: string; bid: Nanos }
 async function create({ db, actor, change }: Session, name: string, options: CreateOptions): Promise<Output> {
   const advertiser = await advertiserOf(db, options.advertiser)
   const campaign = { name, ...settingsOf(options), bid_nanos: options.bid }
-  const id = await change((tx) => createCampaign(tx, actor, { advertiser, campaign })).catch((error: unknown) => {
-    if (codeOf(error) !== UNIQUE_VIOLATION) throw error
-    throw new CliError(`${advertiser.name} already has a campaign "${name}". Change it with: parley campaign set`)
-  })
+  const id = await change((tx) => createCampaign(tx, actor, { advertiser, campaign }))
   const { document, text } = await output(db, await campaignOf(db, id))
   const next = `parley offers import --advertiser "${advertiser.name}" --campaign "${name}" --feed main FILE`
   return { document, text: `${text}\n\nNext: ${next}` }
@@ -169,7 +169,7 @@ async function set(
   const campaign = await campaignOf(db, which, options.advertiser)
   const settings = settingsOf(options)
   if (Object.keys(settings).length === 0) {
-    throw new CliError('Nothing to change. Run "parley campaign set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley campaign set --help" to see the options.')
   }
   await change((tx) => changeCampaign(tx, actor, { campaign, settings }))
   return output(db, await campaignOf(db, campaign.id))
@@ -178,27 +178,25 @@ async function set(
 async function list({ db }: Session, options: { advertiser?: string }): Promise<Output> {
   const advertiser = options.advertiser === undefined ? undefined : await advertiserOf(db, options.advertiser)
   const campaigns = await listCampaigns(db, advertiser?.id)
-  const funds = await readFunds(
-    db,
-    campaigns.map(({ id }) => id),
-  )
+  const ids = campaigns.map(({ id }) => id)
+  const limits = await readLimits(db, ids, Date.now())
   return {
     document: campaigns,
     text: table(
-      campaigns.map((campaign) => lineOf(campaign, funds.get(campaign.id))),
+      campaigns.map((campaign) => lineOf(campaign, limits.get(campaign.id))),
       'There are no campaigns yet. Run "parley campaign create --help" to see how to add one.',
     ),
   }
 }
 
-function lineOf(campaign: Listed, funds: Funds | undefined) {
+function lineOf(campaign: Listed, limited: Limited | undefined) {
   return {
     id: campaign.id,
     advertiser: campaign.advertiser,
     name: campaign.name,
     status: campaign.status,
     bid: formatCredits(campaign.bid_nanos),
-    ...spendingOf(funds),
+    ...spendingOf(limited),
     starts: campaign.starts_at,
     ends: campaign.ends_at,
     hints: campaign.context_hints.length,
@@ -206,25 +204,27 @@ function lineOf(campaign: Listed, funds: Funds | undefined) {
   }
 }
 
-const LIMITED_BY: Record<Hindrance, string> = {
+const LIMITED_BY: Record<CampaignLimit, string> = {
   credit: 'credit of the advertiser',
   total_budget: 'total budget',
   daily_budget: 'daily budget',
   pacing: 'pacing',
+  fit: 'fit',
+  bid: 'bid',
 }
 
 /** What keeps a campaign from being recommended more often now. */
-export function limitedBy(funds: Funds | undefined): string {
-  const hindrance = funds && hindranceOf(funds, Date.now())
-  return hindrance === undefined ? 'nothing' : LIMITED_BY[hindrance]
+export function limitedBy(limited: Limited | undefined): string {
+  return limited?.limit === undefined ? 'nothing' : LIMITED_BY[limited.limit]
 }
 
-function spendingOf(funds: Funds | undefined): Record<string, string> {
-  if (!funds) return {}
+function spendingOf(limited: Limited | undefined): Record<string, string> {
+  if (!limited) return {}
+  const { funds } = limited
   return {
     'spent today': formatCredits(funds.spentTodayNanos),
     spent: formatCredits(funds.spentNanos),
-    'limited by': limitedBy(funds),
+    'limited by': limitedBy(limited),
   }
 }
 
@@ -241,7 +241,7 @@ async function output(db: Db, campaign: Campaign): Promise<Output> {
       'daily budget': budgetText(campaign.daily_budget_nanos),
       'total budget': budgetText(campaign.total_budget_nanos),
       pacing: campaign.pacing,
-      ...spendingOf((await readFunds(db, [id])).get(id)),
+      ...spendingOf((await readLimits(db, [id], Date.now())).get(id)),
       starts,
       ends,
       hints: campaign.context_hints,

@@ -19,7 +19,7 @@ export function addConversionCommands(advertiser: Command): void {
   addChange(
     advertiser,
     'click-id',
-    `say whether its links name the click, as ${CLICK_PARAMETER}`,
+    `choose whether its links carry the click id, as ${CLICK_PARAMETER}`,
     'parley advertiser click-id "Acme Audio" on',
   )
     .argument('<advertiser>', 'its name or id')
@@ -41,7 +41,7 @@ async function makeKey({ db, actor, change }: Session, which: string): Promise<O
   const hint = advertiser.adds_click_id ? '' : `\n\nNext: parley advertiser click-id "${advertiser.name}" on`
   return {
     document: { id: advertiser.id, name: advertiser.name, conversion_key: key },
-    text: `${key}\n\nIt is shown this once. ${advertiser.name} sends it to POST /v1/conversions, from its server.${hint}`,
+    text: `${key}\n\nIt is shown only once. ${advertiser.name} sends it to POST /v1/conversions, from its server.${hint}`,
   }
 }
 
@@ -51,7 +51,7 @@ async function setClickId({ db, actor, change }: Session, which: string, state: 
   await change((tx) => setAddsClickId(tx, actor, { advertiser, addsClickId }))
   return {
     document: { id: advertiser.id, name: advertiser.name, adds_click_id: addsClickId },
-    text: `Links of ${advertiser.name} ${addsClickId ? `name the click, as ${CLICK_PARAMETER}` : 'name no click'}.`,
+    text: `Links of ${advertiser.name} ${addsClickId ? `carry the click id, as ${CLICK_PARAMETER}` : 'carry no click id'}.`,
   }
 }
 
@@ -63,5 +63,5 @@ async function conversions({ db }: Session, which: string): Promise<Output> {
     conversions: count,
     value: `${value} ${currency}`,
   }))
-  return { document: sums, text: table(rows, 'It has told of none yet.') }
+  return { document: sums, text: table(rows, 'It has not reported any yet.') }
 }

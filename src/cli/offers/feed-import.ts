@@ -4,7 +4,7 @@ import { Option, type Command } from 'commander'
 import { MINUTE_MS } from '../../rules/durations.ts'
 import { recordPublishedFeed } from '../../actions/offers/feeds.ts'
 import { FEED_FORMATS, FEED_FORMAT_WORDS, type FeedFormat } from '../../recommend/feeds/feed-format.ts'
-import { FeedError } from '../../recommend/feeds/feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { importFeed, type ImportResult, type Progress } from '../../recommend/feeds/import-feed.ts'
 import { currencyOf, nameOf } from '../arguments.ts'
 import { advertiserOf } from './advertisers.ts'
@@ -30,7 +30,7 @@ export function addOfferImportCommand(offers: Command): void {
     .requiredOption('--campaign <campaign>', 'its name or id: all offers of the feed belong to it')
     .requiredOption('--feed <name>', 'use the same name every time: offers no longer in the feed are removed', nameOf)
     .addOption(new Option('--format <format>', 'default: detected').choices(['auto', ...FEED_FORMATS]).default('auto'))
-    .option('--currency <code>', 'of prices that say none, as in Shopify files', currencyOf)
+    .option('--currency <code>', 'for prices without one, as in Shopify files', currencyOf)
     .option('--dry-run', 'show what would happen, and change nothing')
     .option('--confirm-removal', 'continue even if more than 30% of the offers would be removed')
     .action(withStore(importOffers, { statementTimeoutMs: STATEMENT_TIMEOUT_MS }))
@@ -50,7 +50,7 @@ async function importOffers({ db, actor }: Session, file: string, options: Impor
   const advertiser = await advertiserOf(db, options.advertiser)
   const campaign = await campaignOf(db, options.campaign, advertiser.id)
   if (campaign.advertiser_id !== advertiser.id) {
-    throw new CliError(`This campaign is not one of ${advertiser.name}. List them with: parley campaign list`)
+    throw new CliError(`This campaign does not belong to ${advertiser.name}. List campaigns with: parley campaign list`)
   }
   // Loads tables for a third of a second, for which no other command should wait.
   const { foreignLanguageOf } = await import('../../recommend/feeds/item-language.ts')
@@ -158,14 +158,14 @@ function rejectionText({ rejections, counts }: ImportResult): string {
 function notesOf({ counts, pending, isPublished }: ImportResult): string[] {
   return [
     counts.missing > 0
-      ? `${counts.missing} offers are not in this run. They are removed if the next run does not have them either.`
+      ? `${counts.missing} offers are not in this run. They are removed if they are missing from the next run too.`
       : '',
     pending > 0 && isPublished ? `Review what is pending: parley offers list --review pending` : '',
   ]
 }
 
 function endOf({ refusal, isPublished }: ImportResult, { dryRun }: ImportOptions): string {
-  if (refusal !== undefined) return refusal
+  if (refusal !== undefined) return `${refusal} If that is meant, say --confirm-removal.`
   if (dryRun) return 'Nothing was changed: this was a dry run.'
   return isPublished ? 'Published. Matchers follow within seconds.' : 'Nothing was changed.'
 }

@@ -23,7 +23,7 @@ export function addFeedCommands(program: Command): void {
     .requiredOption('--campaign <campaign>', 'its name or id: all offers of the feed belong to it')
     .requiredOption('--url <url>', 'where the file is: https, at a public address', urlOf)
     .addOption(new Option('--every <interval>', 'how often').choices(FEED_INTERVALS).default('daily'))
-    .option('--currency <code>', 'of prices that say none, as in Shopify files', currencyOf)
+    .option('--currency <code>', 'for prices without one, as in Shopify files', currencyOf)
     .action(withStore(add))
   addChange(
     feed,
@@ -38,14 +38,15 @@ export function addFeedCommands(program: Command): void {
       text === 'none' ? text : urlOf(text),
     )
     .addOption(new Option('--every <interval>', 'how often').choices(FEED_INTERVALS))
-    .option('--currency <code>', 'of prices that say none', currencyOf)
+    .option('--currency <code>', 'for prices without one', currencyOf)
     .action(withStore(set))
   addCommand(feed, 'list', 'show all feeds and how fetching them went', 'parley feed list --advertiser "Acme Audio"')
-    .option('--advertiser <advertiser>', 'only those of this one: its name or id')
+    .option('--advertiser <advertiser>', 'only those of this advertiser: its name or id')
     .action(withStore(list))
   addChange(feed, 'run', 'have a feed fetched now', 'parley feed run main --advertiser "Acme Audio"')
     .argument('<name>', 'its name')
     .requiredOption('--advertiser <advertiser>', 'its name or id')
+    .option('--confirm-removal', 'continue even if more than 30% of the offers would be removed')
     .action(withStore(run))
 }
 
@@ -72,10 +73,10 @@ async function add(
   const campaign = await ownCampaignOf(db, options.campaign, advertiser)
   const former = (await listFeeds(db, advertiser.id)).find((feed) => feed.name === name)
   if (former && former.source_url !== null)
-    throw new CliError(`The feed "${name}" is fetched already. Change it with: parley feed set`)
+    throw new CliError(`The feed "${name}" is already fetched. Change it with: parley feed set`)
   const source = { sourceUrl: options.url, interval: options.every, currency: options.currency ?? null }
   await change((tx) => addFeed(tx, actor, { advertiser, campaign, name, source }))
-  return output(db, advertiser.id, name, 'It is fetched within seconds. See how that went with: parley feed list')
+  return output(db, advertiser.id, name, 'It is fetched within seconds. See the result with: parley feed list')
 }
 
 async function set({ db, actor, change }: Session, name: string, options: FeedOptions): Promise<Output> {
@@ -83,27 +84,32 @@ async function set({ db, actor, change }: Session, name: string, options: FeedOp
   const feed = await feedOf(db, advertiser.id, name)
   if (options.url === 'none') {
     await change((tx) => stopFeed(tx, actor, { id: feed.id, name, advertiser }))
-    return output(db, advertiser.id, name, 'It is not fetched any more. Its offers stay until they are 30 days old.')
+    return output(db, advertiser.id, name, 'It is no longer fetched. Its offers stay until they are 30 days old.')
   }
   const { url = feed.source_url, every = feed.fetch_every, currency = feed.currency } = options
-  if (url === null) throw new CliError('This feed has no address yet. Say it with --url.')
+  if (url === null) throw new CliError('This feed has no address yet. Give it with --url.')
   const campaign = await ownCampaignOf(db, options.campaign ?? feed.campaign_id, advertiser)
   const source = { sourceUrl: url, interval: (every ?? 'daily') as FeedInterval, currency }
   await change((tx) => changeFeed(tx, actor, { id: feed.id, advertiser, campaign, name, source }))
   return output(db, advertiser.id, name, 'It is fetched within seconds.')
 }
 
-async function run({ db, actor, change }: Session, name: string, options: FeedOptions): Promise<Output> {
+async function run(
+  { db, actor, change }: Session,
+  name: string,
+  options: FeedOptions & { confirmRemoval?: boolean },
+): Promise<Output> {
   const advertiser = await advertiserOf(db, options.advertiser)
   const feed = await feedOf(db, advertiser.id, name)
-  await change((tx) => runFeed(tx, actor, { id: feed.id, name, advertiser }))
-  return output(db, advertiser.id, name, 'It is fetched within seconds. See how that went with: parley feed list')
+  const isRemovalConfirmed = options.confirmRemoval ?? false
+  await change((tx) => runFeed(tx, actor, { id: feed.id, name, advertiser, isRemovalConfirmed }))
+  return output(db, advertiser.id, name, 'It is fetched within seconds. See the result with: parley feed list')
 }
 
 async function ownCampaignOf(db: Db, which: string, advertiser: { id: string; name: string }) {
   const campaign = await campaignOf(db, which, advertiser.id)
   if (campaign.advertiser_id === advertiser.id) return campaign
-  throw new CliError(`This campaign is not one of ${advertiser.name}. List them with: parley campaign list`)
+  throw new CliError(`This campaign does not belong to ${advertiser.name}. List campaigns with: parley campaign list`)
 }
 
 type Listed = Awaited<ReturnType<typeof listFeeds>>[number]
@@ -131,7 +137,7 @@ function textOf(feeds: readonly Listed[]): string {
       advertiser: feed.advertiser,
       campaign: feed.campaign,
       name: feed.name,
-      every: feed.fetch_every ?? 'by hand',
+      every: feed.is_paused ? 'paused' : (feed.fetch_every ?? 'by hand'),
       address: feed.source_url,
       'last fetched': feed.last_fetch_at && ago(feed.last_fetch_at),
       outcome: feed.last_error === null ? feed.last_fetch : `${feed.last_fetch}: ${feed.last_error}`,

@@ -19,7 +19,7 @@ export function addOfferCommands(program: Command): void {
   const offers = program.command('offers').description("advertisers' products")
   addOfferImportCommand(offers)
   addCommand(offers, 'list', 'show offers, the oldest first', 'parley offers list --advertiser "Acme Audio"')
-    .option('--advertiser <advertiser>', 'only those of this one: its name or id')
+    .option('--advertiser <advertiser>', 'only those of this advertiser: its name or id')
     .addOption(new Option('--review <state>', 'only those in this state').choices(REVIEWS))
     .option('--removed', 'include offers that are no longer in their feeds')
     .option('--limit <rows>', `how many (default: ${ROWS_SHOWN})`, rowsOf)
@@ -30,7 +30,7 @@ export function addOfferCommands(program: Command): void {
     'show one offer as readers see it, and whether it can be recommended',
     'parley offers show QC45-BLK --advertiser "Acme Audio"',
   )
-    .argument('<offer>', "its id, or the advertiser's id of it")
+    .argument('<offer>', "its id, or the advertiser's own id for it")
     .option('--advertiser <advertiser>', "whose it is, if you give the advertiser's id")
     .action(withStore(show))
   addCommand(
@@ -108,7 +108,9 @@ async function offerOf(db: Db, which: string, advertiser: string | undefined): P
   }
   const [id = ''] = which.split('.')
   if (!isId(id)) {
-    throw new CliError(`Say whose item "${which}" is with --advertiser, or give the offer's id: parley offers list`)
+    throw new CliError(
+      `Name the advertiser of "${which}" with --advertiser, or give the offer's id: parley offers list`,
+    )
   }
   const found = await findOffer(db, { id })
   if (!found) throw unknownId('offer', which)
@@ -218,7 +220,7 @@ async function runs({ db }: Session, options: RunsOptions): Promise<Output> {
 }
 
 async function feedIdOf(db: Db, name: string, advertiser: string | undefined): Promise<string> {
-  if (advertiser === undefined) throw new CliError('Say whose feed it is with --advertiser.')
+  if (advertiser === undefined) throw new CliError('Name the advertiser of the feed with --advertiser.')
   const { id } = await advertiserOf(db, advertiser)
   const feed = await findFeed(db, id, name)
   if (!feed) throw unknownId('feed', `"${name}"`)

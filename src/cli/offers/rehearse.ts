@@ -18,8 +18,9 @@ export async function rehearseProject(session: Session, projectId: string): Prom
   const client = createRehearsalClient({ url: config.PARLEY_MATCHER_URL, token: matcherTokenOf(secrets) })
   const inTransaction = <T>(work: (tx: typeof db) => Promise<T>) => db.transaction().execute(work)
   const { signal } = new AbortController()
+  const whose = { projectId: project.id, publisherId: project.publisher_id }
   try {
-    for await (const step of rehearse({ client, projectId: project.id, inTransaction, signal }))
+    for await (const step of rehearse({ client, ...whose, inTransaction, signal }))
       if ('result' in step) return outputOf(step.result)
     throw new CliError('The rehearsal ended without a result.')
   } catch (error) {
@@ -31,7 +32,7 @@ export async function rehearseProject(session: Session, projectId: string): Prom
 }
 
 const REFUSALS = {
-  project_busy: 'A rehearsal of this project is running already. Wait until it has ended.',
+  project_busy: 'A rehearsal of this project is already running. Wait until it has ended.',
   matcher_busy: 'Other projects are being rehearsed. Try again in a minute.',
   unavailable: 'No matcher answered at PARLEY_MATCHER_URL, or none is ready. Start one with: parley serve matcher',
 }

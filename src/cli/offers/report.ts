@@ -1,16 +1,14 @@
 import { Option, type Command } from 'commander'
 import { DAY_MS } from '../../rules/durations.ts'
 import { formatCredits } from '../../rules/money.ts'
-import { reportRowsOf, SERVES_MIN, type ReportRow } from '../../rules/recommendations/advertiser-report.ts'
 import {
-  namesOf,
-  readAdvertiserDaysThrough,
+  labelOfClicks,
   REPORT_KEYS,
-  sumAdvertiserDays,
+  SERVES_MIN,
   type ReportKey,
-} from '../../store/offers/advertiser-days.ts'
-import { readFunds } from '../../store/offers/campaign-funds.ts'
-import type { Db } from '../../store/database.ts'
+} from '../../rules/recommendations/advertiser-report.ts'
+import { readAdvertiserReport, type NamedRow } from '../../store/offers/advertiser-report.ts'
+import { readLimits } from '../../store/offers/campaign-limits.ts'
 import { rowsOf, wholeNumber } from '../arguments.ts'
 import { CliError } from '../failures.ts'
 import { ago, table, type Output } from '../print.ts'
@@ -50,51 +48,34 @@ async function report({ db }: Session, which: string, options: ReportOptions): P
   const advertiser = await advertiserOf(db, which)
   const campaign = options.campaign === undefined ? undefined : await campaignOf(db, options.campaign, advertiser.id)
   if (campaign && campaign.advertiser_id !== advertiser.id)
-    throw new CliError(`This campaign is not one of ${advertiser.name}. List them with: parley campaign list`)
-  const from = new Date(Date.now() - (days - 1) * DAY_MS).toISOString().slice(0, 10)
-  const asked = { advertiserId: advertiser.id, campaignId: campaign?.id, by, from, servesMin: SERVES_MIN, most }
-  const sums = await sumAdvertiserDays(db, asked)
-  const through = await readAdvertiserDaysThrough(db)
-  const rows = await namedRows(db, by, reportRowsOf(sums))
-  const counted = through === null ? 'Nothing was added up yet: a worker does it.' : `Counted until ${ago(through)}.`
+    throw new CliError(`This campaign does not belong to ${advertiser.name}. List campaigns with: parley campaign list`)
+  const [from, to] = [days - 1, 0].map((before) => new Date(Date.now() - before * DAY_MS).toISOString().slice(0, 10))
+  const asked = { advertiserId: advertiser.id, campaignId: campaign?.id, by, from: String(from), to: String(to), most }
+  const { rows, through } = await readAdvertiserReport(db, asked)
+  const ids = rows.flatMap(({ key }) => key ?? [])
+  const limits = by === 'campaign' ? await readLimits(db, ids, Date.now()) : undefined
+  const named = rows.map(({ key: id, ...row }) => {
+    return Object.assign({ id }, row, limits && id !== null && { limitedBy: limitedBy(limits.get(id)) })
+  })
+  const counted =
+    through === null ? 'Nothing has been counted yet: a worker does that.' : `Counted until ${ago(through)}.`
   return {
-    document: { advertiser: advertiser.name, by, from, counted_through: through, rows },
-    text: `${table(rows.map(lineOf), 'Nothing was recommended in this time.')}\n\n${counted}`,
+    document: { advertiser: advertiser.name, by, from, counted_through: through, rows: named },
+    text: `${table(named.map(lineOf), 'Nothing was recommended in this time.')}\n\n${counted}`,
   }
 }
 
-interface NamedRow extends Omit<ReportRow, 'key'> {
-  id: string | null
-  name: string
-  limitedBy: string | undefined
-}
-
-async function namedRows(db: Db, by: ReportKey, rows: readonly ReportRow[]): Promise<NamedRow[]> {
-  const ids = rows.flatMap(({ key }) => key ?? [])
-  const names = by === 'campaign' || by === 'offer' ? await namesOf(db, by, ids) : undefined
-  const funds = by === 'campaign' ? await readFunds(db, ids) : undefined
-  return rows.map(({ key, ...row }) => ({
-    id: key,
-    name: nameOf(by, key, names),
-    ...row,
-    limitedBy: funds && key !== null ? limitedBy(funds.get(key)) : undefined,
-  }))
-}
-
-function nameOf(by: ReportKey, key: string | null, names: ReadonlyMap<string, string> | undefined): string {
-  if (key === null) return 'all others'
-  if (names) return names.get(key) ?? `removed (${key})`
-  if (key !== '') return key
-  return by === 'hint' ? "the offer's own words" : 'none'
-}
-
-function lineOf({ name, serves, validClicks, otherClicks, spentNanos, averageNanos, limitedBy: limit }: NamedRow) {
-  const others = Object.entries(otherClicks ?? {}).map(([verdict, times]) => `${times} ${verdict.replaceAll('_', ' ')}`)
+function lineOf(row: Omit<NamedRow, 'key'> & { limitedBy?: string | undefined }) {
+  const { name, serves, validClicks, otherClicks, conversions, spentNanos, averageNanos, limitedBy: limit } = row
+  const others = Object.entries(otherClicks ?? {}).map(
+    ([verdict, times]) => `${times} ${labelOfClicks(verdict).toLowerCase()}`,
+  )
   return {
     name,
     serves: serves ?? `fewer than ${SERVES_MIN}`,
     clicks: validClicks,
     'not paid for': others.length === 0 ? null : others.join(', '),
+    conversions,
     spent: formatCredits(spentNanos),
     'per click': averageNanos === null ? null : formatCredits(averageNanos),
     ...(limit !== undefined && { 'limited by': limit }),

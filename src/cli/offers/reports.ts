@@ -7,12 +7,7 @@ import { addCommand, withStore, type Session } from '../session.ts'
 const ROWS_SHOWN = 50
 
 export function addOfferReportsCommand(offers: Command): void {
-  addCommand(
-    offers,
-    'reports',
-    'show what readers reported and nobody has looked at, project by project',
-    'parley offers reports',
-  )
+  addCommand(offers, 'reports', 'show undecided reports from readers, by project', 'parley offers reports')
     .option('--limit <rows>', `how many (default: ${ROWS_SHOWN})`, rowsOf)
     .action(withStore(reports))
 }
@@ -29,7 +24,7 @@ async function reports({ db }: Session, { limit = ROWS_SHOWN }: { limit?: number
     last: lastAt,
     stopped: isStopped ? 'yes, in this project' : 'no',
   }))
-  const shown = table(rows, 'Readers have reported nothing that is not decided.')
+  const shown = table(rows, 'There are no undecided reports.')
   const next =
     'Look at one with: parley offers show OFFER\nThen decide with: parley offers review approve OFFER, or reject'
   return {

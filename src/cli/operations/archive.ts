@@ -40,7 +40,7 @@ async function archive({ config, db }: Session, options: { olderThan: number; js
     for (const each of old.tables) {
       const onWait = (holders: Parameters<typeof nameOfHolder>[0][]) => {
         const who = holders.length > 0 ? holders.map(nameOfHolder).join(', ') : 'another process'
-        console.error(`${each.name} is in use by ${who}; trying again. Calls go on meanwhile.`)
+        console.error(`${each.name} is in use by ${who}; retrying. Calls continue in the meantime.`)
       }
       tables.push(await detachTable(db, day, each, (holders) => onWait([...holders])))
       say(`detached ${tables.at(-1)}`)
@@ -52,7 +52,7 @@ async function archive({ config, db }: Session, options: { olderThan: number; js
 
 function textOf(archived: readonly { day: string; charges: number; tables: string[] }[]): string {
   const names = archived.flatMap(({ tables }) => tables)
-  if (names.length === 0) return 'There is no day to archive.'
+  if (names.length === 0) return 'There are no days to archive.'
   const rows = archived.map(({ day, charges, tables }) => ({ day, charges: String(charges), tables: tables.join(' ') }))
   return [
     table(rows, ''),

@@ -27,7 +27,7 @@ interface Options {
 }
 
 export function addDatabaseCommands(program: Command): void {
-  const database = program.command('database').description('who may do what in the database')
+  const database = program.command('database').description('the logins of the database')
   addCommand(
     database,
     'logins',
@@ -64,7 +64,7 @@ async function run(config: Config, options: Options): Promise<Output> {
   const draft = options.envFile === undefined ? undefined : await draftEnvFile(options.envFile, variables)
   const { created, changed } = await change(config, logins, options, draft)
   await draft?.keep().catch(() => {
-    throw new CliError(`The logins are made, but ${options.envFile} cannot be replaced: see ${draft.path}.`)
+    throw new CliError(`The logins were created, but ${options.envFile} cannot be replaced: see ${draft.path}.`)
   })
   const done = [
     ...created.map((name) => `made ${name}`),
@@ -86,9 +86,9 @@ async function change(
     return await createLogins(config.DATABASE_URL, logins, { onlyNew: !options.fromEnv && !options.newPasswords })
   } catch (error) {
     if (error instanceof LoginsUncertain) {
-      const where = draft ? `The passwords that it may have now are in ${draft.path}. ` : ''
+      const where = draft ? `The new passwords, if they apply, are in ${draft.path}. ` : ''
       throw new CliError(
-        `The database went away and may or may not have changed the passwords. ${where}Run it again with --new-passwords.`,
+        `The connection to the database was lost, so the passwords may or may not have changed. ${where}Run it again with --new-passwords.`,
       )
     }
     await draft?.discard()
@@ -101,7 +101,7 @@ function existingLoginsSentence({ names, connections, databases }: LoginsExist, 
   const used = connections === 1 ? '1 connection' : `${connections === 0 ? 'no' : connections} connections`
   const where = databases.length === 0 ? '' : `, database ${databases.join(', ')}`
   return [
-    `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} there already and may be in use (${used}${where}).`,
+    `${names.join(', ')} already ${names.length === 1 ? 'exists' : 'exist'} and may be in use (${used}${where}).`,
     `--prefix ${nextOf(prefix)} makes a second set without a gap;`,
     '--new-passwords gives these new passwords, which every process then needs immediately.',
   ].join(' ')

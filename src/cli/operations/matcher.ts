@@ -14,10 +14,10 @@ export function addMatcherCommands(program: Command): void {
     'build the encoder that a matcher loads, unless it already exists; a matcher without one builds it when it starts',
     'parley matcher prepare',
   )
-    .option('--into <directory>', 'where to, instead of PARLEY_ENCODER_DIR or PARLEY_MATCHER_DIR')
+    .option('--into <directory>', 'the directory, instead of PARLEY_ENCODER_DIR or PARLEY_MATCHER_DIR')
     .action(async ({ into }: { into?: string }, command: Command) => {
       // As a shell passes on a variable that is not set; it would become the directory that one happens to be in.
-      if (into === '') throw new CliError('--into names no directory. Say which, or leave it out.')
+      if (into === '') throw new CliError('--into needs a directory. Name one, or leave it out.')
       print(await prepare(resolve(into ?? readEncoderDirectory())), command)
     })
 }

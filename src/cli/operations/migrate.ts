@@ -7,7 +7,7 @@ import { addCommand, withConfig } from '../session.ts'
 
 export function addMigrateCommand(program: Command): void {
   addCommand(program, 'migrate', 'bring the database to this version', 'parley migrate')
-    .option('--functions', "apply every function's text again, whatever the database has in its place")
+    .option('--functions', 'apply every function again, whatever the database has in its place')
     .action(withConfig(run))
 }
 

@@ -53,7 +53,7 @@ async function rewrap({ config, db, openSecrets, actor, change }: Session): Prom
   const already = keys.length - rewrapped.length - unreadableKeys
   if (unreadable.length > 0) {
     throw new CliError(
-      `${changed} rewrapped, but PARLEY_SECRET does not open ${unreadable.join(', ')}. List the secret they were sealed under again, or give each key anew: parley provider key add`,
+      `${changed} rewrapped, but PARLEY_SECRET does not open ${unreadable.join(', ')}. List the secret they were sealed under again, or add each key again: parley provider key add`,
     )
   }
   return {

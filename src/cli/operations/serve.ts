@@ -37,7 +37,7 @@ export function addServeCommand<Role extends LoginOf>(program: Command, serving:
         serving.roles,
       ),
     )
-    .showHelpAfterError('Run "parley serve --help" to see how it is used.')
+    .showHelpAfterError('Run "parley serve --help" for usage.')
     .addHelpText('after', HELP)
     .action((roles: Role[]) => serveUntilSignal(serving, roles.length > 0 ? [...new Set(roles)] : serving.usualRoles))
 }
@@ -96,10 +96,10 @@ function variableOf(port: number | undefined, config: Config): string {
 function startProblemOf(error: unknown, config: Config): string {
   const { address, port } = error as { address?: string; port?: number }
   if (codeOf(error) === 'EADDRINUSE') {
-    return `Port ${port} of ${address} is taken by another process. Stop that one, or set ${variableOf(port, config)}.`
+    return `Port ${port} of ${address} is in use by another process. Stop it, or set ${variableOf(port, config)}.`
   }
   if (['EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(codeOf(error) ?? '') && port !== undefined) {
-    return `This process may not listen on port ${port} of ${address}. Correct ${variableOf(port, config)}, or the host beside it.`
+    return `This process is not allowed to listen on port ${port} of ${address}. Correct ${variableOf(port, config)}, or the host.`
   }
   return sentenceOf(error, config.DATABASE_URL)
 }

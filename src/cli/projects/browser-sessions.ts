@@ -83,7 +83,7 @@ function documentOf(row: BrowserSessionRow) {
 
 async function end(session: Session, id: string | undefined, options: { key?: string }): Promise<Output> {
   if ((id === undefined) === (options.key === undefined))
-    throw new CliError('Say which: the id of a session, or --key and the publishable key of a pair for all of its own.')
+    throw new CliError('Give the id of a session, or --key with a publishable key to end all sessions of that pair.')
   return id === undefined ? endAll(session, options.key ?? '') : endOne(session, id)
 }
 

@@ -71,7 +71,7 @@ async function list({ db }: Session, projectId: string): Promise<Output> {
         'last used': pair.last_used_at,
         created: pair.created_at,
       })),
-      `This project has no key pairs yet. Make one with: parley key create ${projectId}`,
+      `This project has no key pairs yet. Create one with: parley key create ${projectId}`,
     ),
   }
 }

@@ -63,7 +63,7 @@ export function addProjectCommands(program: Command): void {
     `parley project delete ${EXAMPLE_ID} --leave-credit`,
   )
     .argument('<id>')
-    .option('--leave-credit', 'also if credit is left: it stays behind')
+    .option('--leave-credit', 'delete it even if credit is left, which stays behind')
     .action(withStore(remove))
 }
 
@@ -131,7 +131,7 @@ async function set({ db, actor, change }: Session, id: string, options: SetOptio
   const hasLimits = Object.values(limits).some((limit) => limit !== undefined)
   const models = allowedModels && (await allowedModelsOf(db, allowedModels))
   if (name === undefined && models === undefined && days === undefined && !hasLimits) {
-    throw new CliError('Nothing to change. Run "parley project set --help" to see what can be.')
+    throw new CliError('Nothing to change. Run "parley project set --help" to see the options.')
   }
   const project = projectAtHand(await projectOf(db, id))
   await change(async (tx) => {
@@ -146,7 +146,7 @@ async function set({ db, actor, change }: Session, id: string, options: SetOptio
 async function remove({ db, actor, change }: Session, id: string, options: { leaveCredit?: true }): Promise<Output> {
   const row = await projectOf(db, id)
   if (row.balance_nanos > 0n && !options.leaveCredit)
-    throw new CliError(`${formatCredits(row.balance_nanos)} of credit is left. Say --leave-credit to leave it behind.`)
+    throw new CliError(`${formatCredits(row.balance_nanos)} of credit is left. Use --leave-credit to leave it behind.`)
   const project = projectAtHand(row)
   await change((tx) => deleteProject(tx, actor, { project, leavesCredit: options.leaveCredit ?? false })).catch(
     orUnknown('project', id),

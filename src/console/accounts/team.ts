@@ -7,20 +7,15 @@ import {
 } from '../../actions/accounts/invitations.ts'
 import { changeMemberRole, leavePublisher, removeMember } from '../../actions/accounts/members.ts'
 import { notThere } from '../../actions/refusals.ts'
-import { HOUR_MS } from '../../rules/durations.ts'
 import type { MemberRole } from '../../rules/accounts/roles.ts'
 import type { Db } from '../../store/database.ts'
 import { listInvitations, listInvitationsTo } from '../../store/accounts/invitations.ts'
 import { listMembers } from '../../store/accounts/members.ts'
 import { withTenant } from '../../store/tenancy.ts'
 import type { ConsoleRequest, User } from '../console-request.ts'
+import { invitationOf, throttleInvitations } from '../invitations.ts'
 import { route } from '../route.ts'
-import { throttle } from '../throttle.ts'
 import type { World } from '../world.ts'
-
-const INVITATIONS_PER_HOUR = 30
-/** Whoever sends them: the address may be of somebody who wants none. */
-const INVITATIONS_TO_ONE_PER_HOUR = 5
 
 export function teamRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/publishers/:publisher/team', async ({ db, publisher, user }) => {
@@ -33,7 +28,8 @@ export function teamRoutes(app: FastifyInstance, world: World): void {
       isYou: member.user_id === user.id,
       createdAt: member.created_at ?? new Date(0),
     }))
-    return { members, invitations: (await listInvitations(db, publisher.id)).map(invitationOf) }
+    const invitations = await listInvitations(db, { publisherId: publisher.id })
+    return { members, invitations: invitations.map((row) => invitationOf(row, row.role as MemberRole)) }
   })
 
   route(app, world, 'POST /api/publishers/:publisher/invitations', (call) => invite(world, call))
@@ -61,41 +57,33 @@ export function teamRoutes(app: FastifyInstance, world: World): void {
   })
 
   route(app, world, 'GET /api/me/invitations', async ({ user }) => {
-    const items = (await invitationsTo(world.db, user)).map(({ id, publisher, role, invited_by, expires_at }) => {
-      return { id, publisher, role: role as MemberRole, invitedBy: invited_by, expiresAt: expires_at }
+    const items = (await invitationsTo(world.db, user)).map(({ id, team, name, role, invited_by, expires_at }) => {
+      const to: 'advertiser' | 'publisher' = 'advertiserId' in team ? 'advertiser' : 'publisher'
+      return { id, to, name, role, invitedBy: invited_by, expiresAt: expires_at }
     })
     return { items }
   })
 
   route(app, world, 'POST /api/me/invitations/:invitation/accept', async ({ user, actor, params }) => {
     const invitation = await invitationTo(world.db, user, params.invitation)
-    const { publisherId } = invitation
-    await withTenant(world.tenants, { publisherId }, (tx) => acceptInvitation(tx, actor, invitation))
-    return { publisherId }
+    await withTenant(world.tenants, invitation.team, (tx) => acceptInvitation(tx, actor, invitation))
+    return { publisherId: null, advertiserId: null, ...invitation.team }
   })
 
   route(app, world, 'POST /api/me/invitations/:invitation/decline', async ({ user, actor, params }) => {
     const invitation = await invitationTo(world.db, user, params.invitation)
-    const { publisherId } = invitation
-    await withTenant(world.tenants, { publisherId }, (tx) => declineInvitation(tx, actor, invitation))
+    await withTenant(world.tenants, invitation.team, (tx) => declineInvitation(tx, actor, invitation))
     return { done: true }
   })
 }
 
 async function invite(world: World, call: ConsoleRequest<'POST /api/publishers/:publisher/invitations'>) {
   const { publisher, body } = call
-  const limits = [
-    { subject: `invitations/${publisher.id}`, most: INVITATIONS_PER_HOUR },
-    { subject: `invited/${body.email}`, most: INVITATIONS_TO_ONE_PER_HOUR },
-  ]
-  await throttle(world.db, limits, HOUR_MS)
+  await throttleInvitations(world, publisher, body.email)
   const { secrets } = world
   const installation = { secrets, consoleUrl: world.installation.consoleUrl }
-  return invitationOf(
-    await call.inTenant((tx) =>
-      inviteMember(tx, call.actor, { publisher, email: body.email, role: body.role, installation }),
-    ),
-  )
+  const invited = await call.inTenant((tx) => inviteMember(tx, call.actor, { publisher, ...body, installation }))
+  return invitationOf(invited, body.role)
 }
 
 /** Only a confirmed address proves that the invitation was meant for this person. */
@@ -106,10 +94,5 @@ async function invitationsTo(db: Db, user: User) {
 async function invitationTo(db: Db, user: User, id: string) {
   const invitation = (await invitationsTo(db, user)).find((candidate) => candidate.id === id)
   if (!invitation) throw notThere('invitation')
-  return { id, publisherId: invitation.publisher_id, email: user.email }
-}
-
-function invitationOf(row: Awaited<ReturnType<typeof inviteMember>>) {
-  const { id, email, role, invited_by: invitedBy, created_at: createdAt, expires_at: expiresAt } = row
-  return { id, email, role: role as MemberRole, invitedBy, createdAt, expiresAt }
+  return { id, team: invitation.team, email: user.email }
 }

@@ -27,6 +27,8 @@ export interface Entry {
   body?: z.ZodObject
   /** What leaves the server: anything else that the handler returns is taken out. */
   reply: z.ZodType
+  /** The body is a file (application/octet-stream), which the handler reads piece by piece once it is known who sends it. */
+  takesFile?: true
   /** The handler talks to others on the network, so no transaction is open meanwhile: it opens its own with `inTenant`. */
   network?: true
   /** What the reply is sent as, when not as JSON: a file to save, or server-sent events (the handler then yields them). */

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import {
   changeAdvertiserRole,
+  inviteAdvertiserMember,
   removeAdvertiserMember,
   signUpAdvertiser,
+  withdrawAdvertiserInvitation,
 } from '../../actions/accounts/advertiser-members.ts'
 import { expectDomainName } from '../../actions/projects/domains.ts'
 import { notThere } from '../../actions/refusals.ts'
@@ -10,12 +12,15 @@ import type { AdvertiserRole, AdvertiserStatus } from '../../rules/accounts/adve
 import { hindranceOf } from '../../rules/recommendations/pacing.ts'
 import { standingOf } from '../../rules/offers/campaign-standing.ts'
 import { listAdvertiserPeople } from '../../store/accounts/advertiser-members.ts'
+import { listInvitations } from '../../store/accounts/invitations.ts'
 import { listSpentByDay } from '../../store/billing/advertiser-payments.ts'
 import { findAdvertiserBalance } from '../../store/billing/wallets.ts'
 import type { Db } from '../../store/database.ts'
 import { findAdvertiser } from '../../store/offers/advertisers.ts'
 import { readFunds } from '../../store/offers/campaign-funds.ts'
 import { listCampaigns } from '../../store/offers/campaigns.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { invitationOf, throttleInvitations } from '../invitations.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -30,16 +35,26 @@ export function advertiserRoutes(app: FastifyInstance, world: World): void {
 
   route(app, world, 'GET /api/advertisers/:advertiser', ({ db, advertiser }) => describe(db, advertiser.id))
 
-  route(app, world, 'GET /api/advertisers/:advertiser/members', async ({ db, user }) => {
-    const items = (await listAdvertiserPeople(db)).map((person) => ({
+  route(app, world, 'GET /api/advertisers/:advertiser/members', async ({ db, advertiser, user }) => {
+    const members = (await listAdvertiserPeople(db)).map((person) => ({
       id: String(person.user_id),
       name: String(person.name),
       email: String(person.email),
       role: person.role as AdvertiserRole,
+      twoFactorEnabled: person.two_factor_enabled ?? false,
       isYou: person.user_id === user.id,
       createdAt: person.created_at ?? new Date(0),
     }))
-    return { items }
+    const invitations = await listInvitations(db, { advertiserId: advertiser.id })
+    return { members, invitations: invitations.map((row) => invitationOf(row, row.role as AdvertiserRole)) }
+  })
+
+  route(app, world, 'POST /api/advertisers/:advertiser/invitations', (call) => invite(world, call))
+
+  route(app, world, 'DELETE /api/advertisers/:advertiser/invitations/:invitation', async (call) => {
+    const { db, actor, advertiser, params } = call
+    await withdrawAdvertiserInvitation(db, actor, { advertiser, invitationId: params.invitation })
+    return { done: true }
   })
 
   route(app, world, 'PATCH /api/advertisers/:advertiser/members/:member', async (call) => {
@@ -58,6 +73,14 @@ export function advertiserRoutes(app: FastifyInstance, world: World): void {
     await removeAdvertiserMember(db, actor, { advertiser, memberId: actor.id })
     return { done: true }
   })
+}
+
+async function invite(world: World, call: ConsoleRequest<'POST /api/advertisers/:advertiser/invitations'>) {
+  const { actor, advertiser, body } = call
+  await throttleInvitations(world, advertiser, body.email)
+  const installation = { secrets: world.secrets, consoleUrl: world.installation.consoleUrl }
+  const invited = await call.inTenant((tx) => inviteAdvertiserMember(tx, actor, { advertiser, ...body, installation }))
+  return invitationOf(invited, body.role)
 }
 
 async function describe(db: Db, advertiserId: string) {

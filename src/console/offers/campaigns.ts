@@ -1,14 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { changeCampaign, createCampaign } from '../../actions/offers/campaigns.ts'
-import { notThere, wrongField } from '../../actions/refusals.ts'
+import { notThere } from '../../actions/refusals.ts'
 import { cleanCopy } from '../../rules/offers/copy.ts'
-import { explainCampaign, standingOf } from '../../rules/offers/campaign-standing.ts'
-import { hindranceOf, type Funds, type Pacing } from '../../rules/recommendations/pacing.ts'
+import { explainCampaign, shownLimit, standingOf } from '../../rules/offers/campaign-standing.ts'
+import type { Pacing } from '../../rules/recommendations/pacing.ts'
 import type { Db } from '../../store/database.ts'
-import { readFunds } from '../../store/offers/campaign-funds.ts'
+import { readLimits, type Limited } from '../../store/offers/campaign-limits.ts'
 import { findCampaign, listCampaigns, type CampaignSettings } from '../../store/offers/campaigns.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { route } from '../route.ts'
+import { throttle } from '../throttle.ts'
 import type { World } from '../world.ts'
 
 export function campaignRoutes(app: FastifyInstance, world: World): void {
@@ -31,6 +32,8 @@ export function campaignRoutes(app: FastifyInstance, world: World): void {
     return viewOf(db, advertiser.id, campaign.id)
   })
 
+  route(app, world, 'POST /api/advertisers/:advertiser/hint-preview', (call) => previewHints(world, call))
+
   route(app, world, 'PUT /api/advertisers/:advertiser/campaigns/:campaign/status', async (call) => {
     const { db, actor, advertiser, params, body } = call
     const campaign = await expectCampaign(db, advertiser.id, params.campaign)
@@ -42,10 +45,20 @@ export function campaignRoutes(app: FastifyInstance, world: World): void {
 async function create({ db, actor, advertiser, body }: ConsoleRequest<'POST /api/advertisers/:advertiser/campaigns'>) {
   const { name, bidNanos } = body
   const { id: advertiserId } = advertiser
-  if (await findCampaign(db, { advertiserId, name }))
-    throw wrongField('name', 'There is already a campaign with this name.')
   const campaign = { name, ...settingsOf(body), bid_nanos: bidNanos }
   return viewOf(db, advertiserId, await createCampaign(db, actor, { advertiser, campaign }))
+}
+
+/** One asks again whenever they pause; the matcher has better things to do than this. */
+const PREVIEWS_PER_MINUTE = 40
+const PREVIEW_MS = 3_000
+
+async function previewHints(world: World, call: ConsoleRequest<'POST /api/advertisers/:advertiser/hint-preview'>) {
+  const { advertiser, body } = call
+  await throttle(world.db, [{ subject: `hint-previews/${advertiser.id}`, most: PREVIEWS_PER_MINUTE }])
+  const signal = AbortSignal.timeout(PREVIEW_MS)
+  const preview = await world.matcher.previewHints({ ...body, deadlineMs: PREVIEW_MS }, signal)
+  return { samples: preview?.samples ?? null, nearEnough: preview?.nearEnough ?? null }
 }
 
 async function expectCampaign(db: Db, advertiserId: string, id: string) {
@@ -93,15 +106,14 @@ async function viewOf(db: Db, advertiserId: string, id: string) {
 
 async function viewsOf(db: Db, campaigns: readonly Listed[]) {
   const ids = campaigns.map(({ id }) => id)
-  const funds = await readFunds(db, ids)
-  return campaigns.map((campaign) => describe(campaign, funds.get(campaign.id)))
+  const nowMs = Date.now()
+  const limits = await readLimits(db, ids, nowMs)
+  return campaigns.map((campaign) => describe(campaign, limits.get(campaign.id), nowMs))
 }
 
-function describe(campaign: Listed, funds: Funds | undefined) {
+function describe(campaign: Listed, { funds, limit }: Partial<Limited> = {}, nowMs: number) {
   const { id, name, starts_at: startsAt, ends_at: endsAt } = campaign
-  const nowMs = Date.now()
-  const hindrance = funds && hindranceOf(funds, nowMs)
-  const standing = standingOf({ status: campaign.status, startsAt, endsAt }, hindrance, nowMs)
+  const standing = standingOf({ status: campaign.status, startsAt, endsAt }, limit, nowMs)
   return {
     id,
     name,
@@ -118,8 +130,8 @@ function describe(campaign: Listed, funds: Funds | undefined) {
     offers: Number(campaign.offers ?? 0n),
     spentNanos: funds?.spentNanos ?? 0n,
     spentTodayNanos: funds?.spentTodayNanos ?? 0n,
-    limitedBy: standing === 'limited' ? (hindrance ?? null) : null,
+    limitedBy: shownLimit(standing, limit) ?? null,
     standing,
-    explanation: explainCampaign(standing, hindrance),
+    explanation: explainCampaign(standing, limit),
   }
 }

@@ -66,8 +66,10 @@ export function adLibraryPages(app: FastifyInstance, { db, webRoot, ...options }
     const find = kept.get(projectId) ?? keptOf(projectId)
     kept.set(projectId, find)
     const library = await find()
-    if (!library) throw notThere()
-    return library
+    if (library) return library
+    // Or who asks for many that are not there has those that are looked up again and again.
+    kept.delete(projectId)
+    throw notThere()
   }
 
   app.get<{ Params: { page: string } }>('/ads/:page', async (request, reply) => {
@@ -116,7 +118,7 @@ function pageOf(template: Template, { project, ads, isMore }: Library, projectId
     project: escapeHtml(project),
     ads: ads.length === 0 ? `<p class="overall">Nothing was recommended in the last ${DAYS} days.</p>` : tableOf(ads),
     partial: isMore ? '<p class="small">There were more: these are the most recent.</p>' : '',
-    json: `<a href="/ads/${projectId}.json">The same as JSON</a>`,
+    json: `<a href="/ads/${projectId}.json">As JSON</a>`,
   })
 }
 
@@ -130,7 +132,7 @@ function tableOf(ads: readonly ShownAd[]): string {
 
 function rowOf({ advertiser, legalName, headline, label, firstAt, lastAt, times }: ShownAd): string {
   const legal = legalName === null ? '' : `<span>${escapeHtml(legalName)}</span>`
-  const name = advertiser === null ? '<span>Not an advertiser here any more</span>' : escapeHtml(advertiser)
+  const name = advertiser === null ? '<span>No longer an advertiser here</span>' : escapeHtml(advertiser)
   const cells = [
     escapeHtml(headline),
     escapeHtml(label),

@@ -119,6 +119,7 @@ async function findPair({ matcher }: World, { projectId, settings, said }: Searc
         blockedAdvertisers: settings.blockedAdvertisers,
         blockedDomains: settings.blockedDomains,
         seenOffers: [],
+        isTest: true,
       },
       signal,
     )

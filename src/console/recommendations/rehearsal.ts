@@ -16,7 +16,13 @@ import type { World } from '../world.ts'
 export function rehearsalRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'POST /api/projects/:project/monetization/rehearsal', ({ project, inTenant }) =>
     eventsUntilLeft((signal) =>
-      eventsOf(world, { client: world.rehearsals, projectId: project.id, inTransaction: inTenant, signal }),
+      eventsOf(world, {
+        client: world.rehearsals,
+        projectId: project.id,
+        publisherId: project.publisherId,
+        inTransaction: inTenant,
+        signal,
+      }),
     ),
   )
 }

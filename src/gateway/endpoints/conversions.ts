@@ -45,7 +45,7 @@ function keyOf({ headers }: FastifyRequest): string {
 }
 
 function notValid(): ParleyError {
-  const message = 'The conversion key is not valid. Check that it is complete, and that no newer one was made.'
+  const message = 'The conversion key is not valid. Check that it is complete, and that no newer one was created.'
   return new ParleyError('keys_invalid', { message })
 }
 

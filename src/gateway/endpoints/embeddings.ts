@@ -60,7 +60,7 @@ function unstorableOf(request: EmbeddingsRequest): ParleyError | undefined {
   const perInput = answerCharactersMax(request) / request.inputs.length + '"",'.length
   const most = Math.floor(STORED_VECTORS_CHARACTERS_MAX / perInput)
   if (request.inputs.length <= most) return undefined
-  const message = `With an Idempotency-Key, at most ${most} inputs can be sent at once: a longer answer is too large to be stored for a retry. Send fewer, or shorter dimensions, or leave out the Idempotency-Key.`
+  const message = `With an Idempotency-Key, you can send at most ${most} inputs: a longer answer is too large to be stored for a retry. Send fewer, or shorter dimensions, or leave out the Idempotency-Key.`
   return new ParleyError('invalid_value', { message, param: 'Idempotency-Key' })
 }
 

@@ -55,7 +55,7 @@ export function createAdmission({ caller, bodyBytesMax, places, memory, refuse }
 
 /** What a body that is too long for an empty wallet is told. */
 export function unpaidBody(): ParleyError {
-  const message = `Insufficient credit: the wallet is empty, and while it is, no body over ${UNPAID_BODY_BYTES_MAX} bytes is read. Top up the wallet.`
+  const message = `Insufficient credit: while the wallet is empty, no body over ${UNPAID_BODY_BYTES_MAX} bytes is read. Top up the wallet.`
   return new ParleyError('credit_insufficient', { message, details: { reason: 'unpaid_body' } })
 }
 
@@ -72,6 +72,6 @@ export function noPlace(full: FullShare): ParleyError {
 function noMemory(full: FullShare): ParleyError {
   const options = { retryAfterSeconds: RETRY_AFTER_SECONDS, details: { reason: `${full}_bytes` } }
   if (full === 'all') return new ParleyError('overloaded', options)
-  const message = `${WHO[full]} has requests in flight that are too large together. Retry when some have ended, or send fewer large ones at once.`
+  const message = `${WHO[full]} has requests in flight that are too large together. Retry when some have ended, or send fewer large requests at a time.`
   return new ParleyError('memory_limited', { ...options, message })
 }

@@ -70,7 +70,7 @@ export function createIntake(options: IntakeOptions): Intake {
   function refuseFor(waitMs: number, reason: string, what: string): void {
     if (waitMs === 0) return
     const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
-    const message = `${what}, those that are refused included. Retry after the stated time.`
+    const message = `${what}, counting refused ones. Retry after the stated time.`
     throw refuse(reason, new ParleyError('too_many_requests', { message, retryAfterSeconds, details: { reason } }))
   }
 

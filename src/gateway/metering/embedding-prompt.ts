@@ -151,6 +151,6 @@ async function refuseTooLong(
 
 function tooLong(request: EmbeddingsRequest, n: number, tokens: string, contextWindow: number): ParleyError {
   const path = inputPathOf(request, n)
-  const message = `${path} has ${tokens} tokens, and this model reads at most ${contextWindow} of each. Shorten it, or send it in parts.`
+  const message = `${path} has ${tokens} tokens, but this model reads at most ${contextWindow} of each. Shorten it, or send it in parts.`
   return new ParleyError('prompt_too_long', { message, param: path })
 }

@@ -53,7 +53,7 @@ test('a prompt that fills the window passes, and one token more is refused with 
   assert.equal((await metered(' word'.repeat(1_000))).tokens, 1_000 + FRAME)
   await assert.rejects(
     metered(' word'.repeat(1_001)),
-    isTooLong(/^The prompt has 1001 tokens, and this model reads at most 1000\./),
+    isTooLong(/^The prompt has 1001 tokens, but this model reads at most 1000\./),
   )
 })
 

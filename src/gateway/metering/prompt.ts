@@ -144,6 +144,6 @@ function isNear(tokens: number, contextWindow: number): boolean {
 /** Only by its texts: what images and files take of a window, only their provider knows. */
 function refuseBeyond(most: number, contextWindow: number, { tokens, isExact }: TextCount): void {
   if (tokens <= most) return
-  const message = `The prompt has ${isExact ? '' : 'about '}${tokens} tokens, and this model reads at most ${contextWindow}. Shorten the messages, or use a model with a larger context window.`
+  const message = `The prompt has ${isExact ? '' : 'about '}${tokens} tokens, but this model reads at most ${contextWindow}. Shorten the messages, or use a model with a larger context window.`
   throw new ParleyError('prompt_too_long', { message, param: 'messages' })
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { createMetrics } from '../../metrics.ts'
 import { createLog } from '../../platform/log.ts'
 import { createNetworkFiles, followDataCentres } from './data-centres.ts'
 
@@ -27,7 +28,7 @@ async function createFolder(t: TestContext) {
 }
 
 test('the networks of every file of the folder are known, and those of a file that is gone are not', async (t) => {
-  const { directory, log, write } = await createFolder(t)
+  const { directory, log, logged, write } = await createFolder(t)
   const files = createNetworkFiles(directory, log)
   await write('a.txt', '198.51.100.0/24\n')
   await write('b.json', '{"prefixes":[{"ipv6Prefix":"2001:db8::/32"}]}')
@@ -37,8 +38,34 @@ test('the networks of every file of the folder are known, and those of a file th
   assert.equal(files.size, 2)
   assert.deepEqual(['198.51.100.1', '2001:db8::1', '203.0.113.1'].map(files.has), [true, true, false])
   await rm(join(directory, 'a.txt'))
+  logged()
+  await files.refresh()
   await files.refresh()
   assert.deepEqual(['198.51.100.1', '2001:db8::1'].map(files.has), [false, true])
+  assert.deepEqual(
+    logged().map(({ level, file, networks }) => [level, file, networks]),
+    [['warn', 'a.txt', 1]],
+  )
+})
+
+test('what is too large to be read at once, or no file at all, is told of once and changes nothing', async (t) => {
+  const { directory, log, logged, write } = await createFolder(t)
+  const files = createNetworkFiles(directory, log)
+  await write('a.txt', '198.51.100.0/24')
+  await files.refresh()
+  logged()
+  await write('a.txt', '# not a network\n'.repeat(1_100_000))
+  await mkdir(join(directory, 'b.txt'))
+  await files.refresh()
+  await files.refresh()
+  assert.deepEqual(
+    logged().map(({ level, file }) => [level, file]),
+    [
+      ['warn', 'a.txt'],
+      ['warn', 'b.txt'],
+    ],
+  )
+  assert.ok(files.has('198.51.100.1'))
 })
 
 test('a file is read again when it has changed, and only then', async (t) => {
@@ -111,13 +138,18 @@ test('it is looked at every minute, and without a folder never', async (t) => {
     started.push({ ms, job })
     return { name, failingForMs: undefined, soon() {}, stop() {} }
   }
-  const none = followDataCentres({ directory: undefined, log, repeat })
+  const metrics = createMetrics()
+  const known = async () => (await metrics.dataCentreNetworks.get()).values[0]?.value
+  const none = followDataCentres({ directory: undefined, log, metrics, repeat })
   assert.deepEqual([none.has('198.51.100.1'), none.size, started.length], [false, 0, 0])
-  const some = followDataCentres({ directory, log, repeat })
+  const some = followDataCentres({ directory, log, metrics, repeat })
   assert.deepEqual(
     started.map(({ ms }) => ms),
     [60_000],
   )
   await started[0]?.job()
-  assert.deepEqual([some.has('198.51.100.1'), some.size], [true, 1])
+  assert.deepEqual([some.has('198.51.100.1'), some.size, await known()], [true, 1, 1])
+  await rm(join(directory, 'a.txt'))
+  await started[0]?.job()
+  assert.equal(await known(), 0)
 })

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Metrics } from '../../metrics.ts'
 import type { Repeat } from '../../platform/every.ts'
 import { errorFields, type Log } from '../../platform/log.ts'
 import { isNetworkFile, networkLinesOf } from '../../rules/clicks/network-file.ts'
@@ -18,15 +19,19 @@ interface Options {
   /** PARLEY_DATA_CENTRE_NETWORKS. */
   directory: string | undefined
   log: Log
+  metrics: Pick<Metrics, 'dataCentreNetworks'>
   repeat: Repeat
 }
 
 const LOOK_EVERY_MS = MINUTE_MS
+/** Lists of all large clouds together have a fifth of it. While a file is read, nothing else is done: this much takes half a second. */
+const FILE_BYTES_MAX = 16 * 1024 * 1024
 
-export function followDataCentres({ directory, log, repeat }: Options): DataCentres {
+export function followDataCentres({ directory, log, metrics, repeat }: Options): DataCentres {
   if (directory === undefined) return { has: () => false, size: 0, stop() {} }
   const files = createNetworkFiles(directory, log)
-  const following = repeat(LOOK_EVERY_MS, () => files.refresh(), 'data centre networks')
+  const look = () => files.refresh().finally(() => metrics.dataCentreNetworks.set(files.size))
+  const following = repeat(LOOK_EVERY_MS, look, 'data centre networks')
   return {
     has: files.has,
     get size() {
@@ -61,6 +66,9 @@ export function createNetworkFiles(directory: string, log: Log): NetworkFiles {
       const names = (await readdir(directory)).filter(isNetworkFile).toSorted()
       const found = new Map<string, NetworkFile>()
       for (const name of names) found.set(name, await refreshed(join(directory, name), name, files.get(name), log))
+      for (const [file, { networks }] of files)
+        if (networks && !found.has(file))
+          log.warn({ file, networks: networks.size }, 'a file of networks is gone: clicks from them are paid for')
       files = found
     },
   }
@@ -70,9 +78,16 @@ export function createNetworkFiles(directory: string, log: Log): NetworkFiles {
 async function refreshed(path: string, file: string, known: NetworkFile | undefined, log: Log): Promise<NetworkFile> {
   let version = 'unreadable'
   try {
-    const { mtimeMs, size } = await stat(path)
+    const { mtimeMs, size, isFile } = await standingOf(path)
     version = `${mtimeMs} ${size}`
     if (known?.version === version) return known
+    if (!isFile || size > FILE_BYTES_MAX) {
+      log.warn(
+        { file, bytes: size, bytesMax: FILE_BYTES_MAX },
+        'a file of networks is too large, or no file: its last good version is kept',
+      )
+      return { version, networks: known?.networks }
+    }
     const networks = createNetworkList(networkLinesOf(file, await readFile(path, 'utf8')))
     const { length: rejected } = networks.rejected
     const fields = { file, networks: networks.size, rejected, firstRejectedLine: networks.rejected[0]?.line }
@@ -89,4 +104,9 @@ async function refreshed(path: string, file: string, known: NetworkFile | undefi
       log.warn({ file, ...errorFields(error) }, 'a file of networks cannot be read: its last good version is kept')
     return { version, networks: known?.networks }
   }
+}
+
+async function standingOf(path: string) {
+  const found = await stat(path)
+  return { mtimeMs: found.mtimeMs, size: found.size, isFile: found.isFile() }
 }

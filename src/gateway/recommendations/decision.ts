@@ -84,6 +84,7 @@ export async function open(
     blockedAdvertisers: [...settings.blockedAdvertisers, ...exhausted],
     blockedDomains: settings.blockedDomains,
     seenOffers: [...new Set([...(call.caller.stoppedOffers ?? []), ...seen.offers, ...(restraint?.offers ?? [])])],
+    isTest: settings.mode === 'test',
   }
   return { outcome: 'open', question, turn: turnOf(history, restraint) }
 }

@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Secrets } from '../../platform/secrets.ts'
 import { withClickId } from '../../rules/clicks/conversions.ts'
+import { withTracking } from '../../rules/clicks/tracking-template.ts'
+import { judgeSender } from '../../rules/clicks/verdict.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { idOf } from '../../rules/recommendations/link-token.ts'
 import { reportReasonOf } from '../../rules/recommendations/report-reasons.ts'
@@ -12,7 +14,7 @@ import { findShown, type ShownRecommendation } from '../../store/recommendations
 import { reportRecommendation } from '../../store/recommendations/reader-reports.ts'
 import type { Clicks } from './clicks.ts'
 import type { NetworkTags } from './network-tags.ts'
-import { PRIVATE, reasonPage, REPORTED_PAGE, sendPage, unavailablePage } from './pages.ts'
+import { READER_HEADERS, reasonPage, REPORTED_PAGE, sendPage, unavailablePage } from './pages.ts'
 import { signingKeysOf } from './recommendations.ts'
 
 /** The two links of a recommendation, which readers follow: to the offer, and to why it was shown. */
@@ -29,12 +31,14 @@ export interface LinksOptions {
   secrets: Secrets
   clicks: Clicks
   networkTags: NetworkTags
+  isDataCentre(address: string): boolean
   storeWaitMs?: number | undefined
 }
 
 const REMEMBERED_MAX = 20_000
 
-export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = STORE_WAIT_MS }: LinksOptions): Links {
+export function createLinks(options: LinksOptions): Links {
+  const { db, secrets, clicks, networkTags, isDataCentre, storeWaitMs = STORE_WAIT_MS } = options
   const keyOf = signingKeysOf(secrets)
   const lookups = createLookups((ids: readonly string[]) => findShown(db, ids))
   /** For the time that the store is away. */
@@ -57,7 +61,7 @@ export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = ST
   }
 
   async function report(recommendationId: string, { ip, body }: FastifyRequest): Promise<void> {
-    const networkTag = await networkTags.tagOf(ip, new Date())
+    const networkTag = await orUnavailable(networkTags.tagOf(ip, new Date()))
     if (!networkTag) throw new ParleyError('store_unavailable')
     const reason = reportReasonOf(new URLSearchParams(typeof body === 'string' ? body : '').get('reason'))
     const counts = await orUnavailable(reportRecommendation(db, { recommendationId, reason, networkTag }))
@@ -67,12 +71,13 @@ export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = ST
   return {
     async offer(request, reply) {
       const shown = await recommendationOf(request)
-      const { link, advertiser, addsClickId } = shown
+      const { link, advertiser, addsClickId, trackingTemplate } = shown
       if (link === null) return sendPage(reply, 410, unavailablePage(advertiser))
       const clickId = await clicks.record(request, shown)
       // A header has no letters beyond ASCII, which advertisers' addresses have.
       const address = addsClickId ? withClickId(link, clickId) : new URL(link).href
-      return reply.headers(PRIVATE).redirect(address, 302)
+      const first = trackingTemplate === null ? address : withTracking(trackingTemplate, address)
+      return reply.headers(READER_HEADERS).redirect(first, 302)
     },
     async why(request, reply) {
       const { token } = request.params as { token: string }
@@ -83,7 +88,10 @@ export function createLinks({ db, secrets, clicks, networkTags, storeWaitMs = ST
       // Another site's page may send its visitors here, who have reported nothing. They are asked.
       const from = request.headers['sec-fetch-site'] ?? 'same-origin'
       if (from !== 'same-origin' && from !== 'none') return sendPage(reply, 200, reasonPage(shown, 'report'))
-      if (!reported.has(shown.id)) await report(shown.id, request)
+      // A rival's script would stop offers with three of them. It is not told, so that it learns nothing.
+      const { method, headers, ip } = request
+      const isReader = judgeSender({ method, headers, isDataCentre: isDataCentre(ip) }) === undefined
+      if (isReader && !reported.has(shown.id)) await report(shown.id, request)
       return sendPage(reply, 200, REPORTED_PAGE)
     },
   }

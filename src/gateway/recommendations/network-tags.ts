@@ -10,7 +10,7 @@ import type { Db } from '../../store/database.ts'
  * one. The day's salt is destroyed when the day after is over, and then nobody can tell whose tag it was.
  */
 export interface NetworkTags {
-  /** Undefined: there is no salt of that day any more, or the store is away. Never rejects. */
+  /** Undefined: there is no salt of that day any more. Rejects while the store cannot say. */
   tagOf(address: string, at: Date): Promise<Buffer | undefined>
 }
 
@@ -27,10 +27,11 @@ export function createNetworkTags(db: Db): NetworkTags {
     if (day < yesterday) return Promise.resolve(undefined)
     const known = salts.get(day)
     if (known) return known
-    const found = findClickSalt(db, day).catch(() => undefined)
+    const found = findClickSalt(db, day)
     salts.set(day, found)
-    // What is not there is looked for again: a salt that was not made yet will be.
-    void found.then((salt) => salt ?? salts.delete(day))
+    // What is not there is looked for again: a salt that was not made yet will be, and the store will be back.
+    const forget = () => void (salts.get(day) === found && salts.delete(day))
+    found.then((salt) => salt ?? forget(), forget)
     return found
   }
   return {

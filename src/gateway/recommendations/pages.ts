@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { hostOfTracking } from '../../rules/clicks/tracking-template.ts'
 import { escapeHtml } from '../../rules/html.ts'
 import { REPORT_REASONS } from '../../rules/recommendations/report-reasons.ts'
 import { textDigestOf } from '../../rules/text-digest.ts'
@@ -7,7 +8,11 @@ import type { ShownRecommendation } from '../../store/recommendations/clicks.ts'
 /** The pages that readers see of a gateway. They need no script, set no cookie and load nothing. */
 
 /** The advertiser does not learn where its reader came from, and nobody keeps or lists the address. */
-export const PRIVATE = { 'referrer-policy': 'no-referrer', 'cache-control': 'no-store', 'x-robots-tag': 'noindex' }
+export const READER_HEADERS = {
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'x-robots-tag': 'noindex',
+}
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem;color:#1c2024;background:#fff}' +
@@ -26,7 +31,7 @@ export interface Page {
 
 export function sendPage(reply: FastifyReply, status: number, { title, main, hasForm = false }: Page) {
   const type = { 'content-type': 'text/html; charset=utf-8' }
-  const headers = { ...PRIVATE, ...type, 'content-security-policy': policyOf(hasForm ? 'self' : 'none') }
+  const headers = { ...READER_HEADERS, ...type, 'content-security-policy': policyOf(hasForm ? 'self' : 'none') }
   return reply.code(status).headers(headers).send(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
 <style>${STYLE}</style></head><body><main>
@@ -41,24 +46,32 @@ export function reasonPage(shown: ShownRecommendation, reportTo: string): Page {
     ...(shown.category === null ? [] : [['Found under', shown.category]]),
     ...(shown.hint === null ? [] : [['Meant by the advertiser', shown.hint]]),
   ]
-  const facts = [['Paid for by', shown.legalName ?? shown.advertiser], ['Website', shown.domain], ...matched] as [
-    string,
-    string,
-  ][]
+  const network = shown.trackingTemplate === null ? undefined : hostOfTracking(shown.trackingTemplate)
+  const facts = [
+    ['Paid for by', shown.legalName ?? shown.advertiser],
+    ['Website', shown.domain],
+    ...(network === undefined ? [] : [['Link passes through', network]]),
+    ...matched,
+  ] as [string, string][]
   return {
     title: 'Why this ad?',
     hasForm: true,
     main: `<h1>Why you saw this</h1>
-<p>The line marked “${escapeHtml(shown.label)}” is an advertisement. <strong>${advertiser}</strong> pays for it when somebody follows its link.</p>
+<p>The line marked “${escapeHtml(shown.label)}” is an advertisement. <strong>${advertiser}</strong> pays for it when someone follows its link.</p>
 <dl>${facts.map(([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`).join('')}</dl>
-<p>It was chosen because an offer of ${advertiser} fits what this conversation was about at that moment, and for no other reason: there is no profile of you, no cookie, and nothing is remembered from other conversations. ${advertiser} was not told what was said.</p>
-<p>The answer above it was written without it: the model never sees advertisements.</p>
+<p>It was chosen because an offer of ${advertiser} fits what this conversation was about at that moment, and for no other reason. There is no profile of you and no cookie, and nothing is remembered from other conversations. ${advertiser} never learns what was said.</p>
+${
+  network === undefined
+    ? ''
+    : `<p>${escapeHtml(network)} counts visits for ${advertiser} and may set a cookie of its own when you follow the link.</p>
+`
+}<p>The answer above it was written without it, because the model never sees advertisements.</p>
 <h2>Something wrong with it?</h2>
 <form method="post" action="${reportTo}">
 <label>Reason, if you like: <select name="reason"><option value="">None given</option>${OPTIONS}</select></label>
 <button>Report this ad</button>
 </form>
-<p>Nothing about you is stored with it but a mark of your network, which nobody can read after two days.</p>`,
+<p>With it, nothing about you is stored except a mark of your network, which no one can read after two days.</p>`,
   }
 }
 
@@ -69,13 +82,29 @@ const OPTIONS = Object.entries(REPORT_REASONS)
 export const REPORTED_PAGE: Page = {
   title: 'Reported',
   main: `<h1>Thank you</h1>
-<p>Your report was counted. When several readers report an offer, it is no longer shown here until a person has looked at it.</p>`,
+<p>Your report was counted. When several readers report an offer, it is no longer shown here until a person has reviewed it.</p>`,
 }
 
 export function unavailablePage(advertiser: string): Page {
   return {
     title: 'No longer available',
     main: `<h1>This offer is no longer available</h1>
-<p>You followed the link of an advertisement by ${escapeHtml(advertiser)} that is no longer shown. The link does not lead anywhere any more.</p>`,
+<p>You followed the link of an advertisement by ${escapeHtml(advertiser)} that is no longer shown. The link no longer leads anywhere.</p>`,
+  }
+}
+
+/** What a link cannot do just now, or any more. Its reader has never heard of us. */
+export function problemPage(status: number): Page {
+  if (status < 500 && status !== 429) {
+    return {
+      title: 'Not found',
+      main: `<h1>This link leads nowhere</h1>
+<p>Part of it may be missing. The links of advertisements also expire.</p>`,
+    }
+  }
+  return {
+    title: 'Not available right now',
+    main: `<h1>Try again in a moment</h1>
+<p>We cannot look up where this link leads right now. Reload this page in a moment.</p>`,
   }
 }

@@ -154,8 +154,8 @@ function createPending({ sources, records, networkTags, situation, label, chunkO
     if (decision.outcome !== 'served' || isLate()) return decision
     const { match, turn } = decision
     chunk = chunkOf(id, match)
-    // With the secret of a browser session it is the reader who calls, and whose click may follow.
-    const networkTag = call.caller.session ? undefined : await networkTags.tagOf(call.address, timeOfUuid(id))
+    const isReaders = await isCalledByReader(networkTags, call)
+    const networkTag = isReaders ? undefined : await networkTags.tagOf(call.address, timeOfUuid(id))
     const place = { projectId, callId: call.id, conversation: conversation?.digest, networkTag, turn, label }
     const record = { ...match, ...place, id, priceNanos: BigInt(match.priceNanos) }
     return (await records.add(record, sources.answerWaitMs)) ? decision : { outcome: 'no_match' }
@@ -184,6 +184,19 @@ function createPending({ sources, records, networkTags, situation, label, chunkO
       else if (isDelivered) records.setState({ id, state: 'delivered' })
     },
   }
+}
+
+/**
+ * With the secret of a browser session it is the reader who calls, and whose click may follow: but not from the network that asked
+ * for the session, which is the site's own.
+ */
+async function isCalledByReader(networkTags: NetworkTags, { caller, address }: Call): Promise<boolean> {
+  const { session } = caller
+  if (!session) return false
+  const { id, networkTag } = session
+  if (networkTag === null) return true
+  const tag = await networkTags.tagOf(address, timeOfUuid(id))
+  return tag === undefined || !tag.equals(networkTag)
 }
 
 function recommendationChunkOf(block: Block): RecommendationChunk {

@@ -10,12 +10,17 @@ import { errorBodyOf } from './wire.ts'
 /** How a request is refused that has not become a call. */
 
 export function refuse(error: ParleyError, request: FastifyRequest, reply: FastifyReply) {
+  return beginRefusal(error, request, reply).send(errorBodyOf(error, formatOf(request)))
+}
+
+/** All of it but the body. */
+export function beginRefusal(error: ParleyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.refusal = error
   leaveUnread(request.raw)
   reply.header('x-request-id', request.id)
   if (error.options.allow !== undefined) reply.header('allow', error.options.allow)
   if (error.options.retryAfterSeconds !== undefined) reply.header('retry-after', error.options.retryAfterSeconds)
-  return reply.code(error.status).send(errorBodyOf(error, formatOf(request)))
+  return reply.code(error.status)
 }
 
 /** The rest of a long body that was refused is not read; its connection ends when the answer has had time to arrive. */

@@ -15,7 +15,7 @@ export async function answerSession(gateway: Gateway, request: FastifyRequest, r
   expectOrigins(caller, asked)
   const endUser = asked.end_user ?? endUserIdOf(headerOf(request, 'x-end-user-id'), undefined)
   const endUserId = endUser === undefined ? undefined : gateway.endUsers.digestOf(caller.projectId, endUser)
-  const { id, secret, endsAt } = await gateway.mint.begin(caller, asked, endUserId)
+  const { id, secret, endsAt } = await gateway.mint.begin(caller, asked, { endUserId, address: request.ip })
   const label = endUserLabelOf(headerOf(request, 'x-end-user-label'))
   if (endUserId && label) gateway.endUsers.noteSeen({ caller, createdAt: new Date() }, endUserId, label)
   return reply.header('cache-control', 'private, no-store').send({
@@ -39,7 +39,7 @@ function expectModels({ catalogue }: Gateway, caller: Caller, { models = [] }: S
   const usable = new Set(catalogue.modelsFor(caller).map(({ id }) => id))
   const n = models.findIndex((model) => !usable.has(model))
   if (n === -1) return
-  const message = `models[${n}] is not available to this project. GET /v1/models lists those that are.`
+  const message = `models[${n}] is not available to this project. GET /v1/models lists the ones that are.`
   throw new ParleyError('model_not_found', { message, param: `models[${n}]` })
 }
 

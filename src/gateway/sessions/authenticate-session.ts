@@ -53,11 +53,11 @@ export function createAuthenticateSession(options: AuthenticateSessionOptions): 
     const allowed = { domain: record.domain, origins: session.origins }
     if (!isOriginAllowed(origin, allowed))
       throw new ParleyError('origin_not_allowed', { message: sentenceOfOrigin(origin, allowed), keyOwner })
-    const { id, endUserId, maxTokens } = session
+    const { id, endUserId, maxTokens, networkTag } = session
     return {
       ...record,
       allowedModels: both(record.allowedModels, session.models),
-      session: { id, endUserId, maxTokens },
+      session: { id, endUserId, maxTokens, networkTag },
     }
   }
 }

@@ -24,8 +24,8 @@ export function expectAllowed({ endUsers }: Pick<Gateway, 'endUsers'>, request: 
   const said = headerOf(request, 'x-end-user-id')
   if (said === undefined || endUsers.digestOf(projectId, said) === session.endUserId) return
   const message = session.endUserId
-    ? 'x-end-user-id names another end user than this session is for. Leave it out.'
-    : 'This session is for no end user. Leave x-end-user-id out, or say end_user when you make a session.'
+    ? 'x-end-user-id names a different end user than the one this session is for. Leave it out.'
+    : 'This session has no end user. Leave x-end-user-id out, or set end_user when you create a session.'
   throw new ParleyError('invalid_value', { message, param: 'x-end-user-id' })
 }
 
@@ -35,7 +35,7 @@ export function boundBy<Asked extends Pick<ChatRequest, 'max_tokens'>>({ session
   if (maxTokens === null) return asked
   const { max_tokens = maxTokens } = asked
   if (max_tokens <= maxTokens) return { ...asked, max_tokens }
-  const message = `max_tokens must be at most ${maxTokens}: this session was made so.`
+  const message = `max_tokens must be at most ${maxTokens} in this session.`
   throw new ParleyError('invalid_value', { message, param: 'max_tokens' })
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../../platform/secrets.ts'
-import { uuidv7 } from '../../platform/uuid.ts'
+import { timeOfUuid, uuidv7 } from '../../platform/uuid.ts'
 import type { SessionRequest } from '../../rules/calls/session-request.ts'
 import { isErrorCode, ParleyError } from '../../rules/errors.ts'
 import { SESSION_LIMITS } from '../../rules/limits.ts'
@@ -12,11 +12,17 @@ import type { Caller } from '../authenticate.ts'
 /** Makes the secrets of browser sessions. */
 export interface Mint {
   /** Its secret leaves the process in this one answer: a digest is all that is stored. */
-  begin(caller: Minting, asked: SessionRequest, endUserId: string | undefined): Promise<Begun>
+  begin(caller: Minting, asked: SessionRequest, from: MintedFrom): Promise<Begun>
 }
 
 /** The pair that was proven, and not what a header says. */
 type Minting = Pick<Caller, 'projectId' | 'keyPairId' | 'publishableKey'>
+
+interface MintedFrom {
+  endUserId: string | undefined
+  /** Of the site that asks. */
+  address: string
+}
 
 interface Begun {
   id: string
@@ -27,10 +33,14 @@ interface Begun {
 /** A minute of them ends soon enough. */
 const FULL_RETRY_SECONDS = 60
 
-export function createMint(db: Db, secrets: Secrets): Mint {
+/** A tag of the network that an address is in, under the salt of a day. */
+type TagOf = (address: string, at: Date) => Promise<Buffer | undefined>
+
+export function createMint(db: Db, secrets: Secrets, tagOf: TagOf): Mint {
   return {
-    async begin({ projectId, keyPairId, publishableKey }, asked, endUserId) {
+    async begin({ projectId, keyPairId, publishableKey }, asked, { endUserId, address }) {
       const id = uuidv7()
+      const networkTag = await orUnavailable(tagOf(address, timeOfUuid(id)))
       const secret = sessionSecretFrom(randomBytes(KEY_PAIR_RANDOM_BYTES), publishableKey)
       const { calls, money, seconds, models, origins, max_tokens: maxTokens } = asked
       const bounds = { endUserId, models, origins, maxTokens, calls, money, seconds }
@@ -39,7 +49,7 @@ export function createMint(db: Db, secrets: Secrets): Mint {
         secretVersion: secrets.version,
         secretLast4: secret.slice(-4),
       }
-      const session = { id, projectId, keyPairId, ...stored, ...bounds }
+      const session = { id, projectId, keyPairId, networkTag, ...stored, ...bounds }
       const begun = await orUnavailable(beginSession(db, session, SESSION_LIMITS.aliveMax))
       if ('refusal' in begun) throw refusalOf(begun.refusal)
       return { id, secret, endsAt: begun.endsAt }
@@ -49,6 +59,6 @@ export function createMint(db: Db, secrets: Secrets): Mint {
 
 function refusalOf(refusal: string): ParleyError {
   if (refusal !== 'too_many_sessions') return new ParleyError(isErrorCode(refusal) ? refusal : 'internal')
-  const message = `This key pair has ${SESSION_LIMITS.aliveMax} sessions that are not over. Make new ones when some have ended, let them end sooner (seconds), or end some in the console.`
+  const message = `This key pair has ${SESSION_LIMITS.aliveMax} open sessions. Create new ones when some have ended, give them fewer seconds, or end some in the console.`
   return new ParleyError('too_many_requests', { message, retryAfterSeconds: FULL_RETRY_SECONDS })
 }

@@ -186,7 +186,7 @@ function expectKind({ kind, id }: Model, expected: ModelKind, param: string): vo
 }
 
 function cannotEmbed(): ParleyError {
-  const message = 'None of the providers of this model makes embeddings. Use another model.'
+  const message = 'No provider of this model offers embeddings. Use another model.'
   return new ParleyError('model_not_found', { message, param: 'model' })
 }
 
@@ -264,6 +264,6 @@ const SHOWN_CHARACTERS = 100
 function notFound(id: string, param: string): ParleyError {
   if (param !== 'models') return new ParleyError('model_not_found', { param })
   const shown = JSON.stringify(id.slice(0, SHOWN_CHARACTERS))
-  const message = `The model ${shown} of models is not available to this project. GET /v1/models lists those that are.`
+  const message = `The model ${shown} of models is not available to this project. GET /v1/models lists the ones that are.`
   return new ParleyError('model_not_found', { param, message })
 }

@@ -1,6 +1,13 @@
 import type { Log } from '../../platform/log.ts'
 import { isRunning, type CampaignDates, type LiveCampaign } from '../../rules/recommendations/eligibility.ts'
-import { adjustPace, hindranceOf, isInMoment, type Funds, type Pace } from '../../rules/recommendations/pacing.ts'
+import {
+  adjustPace,
+  hindranceOf,
+  isInMoment,
+  shareOfMoments,
+  type Funds,
+  type Pace,
+} from '../../rules/recommendations/pacing.ts'
 import { fundsOf } from '../../store/offers/campaign-funds.ts'
 import { readCampaignSnapshot, type CampaignRow } from '../../store/offers/campaign-snapshot.ts'
 import type { Db } from '../../store/database.ts'
@@ -15,6 +22,8 @@ export interface Campaigns {
   readonly isOn: boolean
   /** Undefined: it does not take part now. */
   findLive(campaignId: string, nowMs: number): LiveCampaign | undefined
+  /** Those that could be recommended, and in which share of all moments. */
+  present(nowMs: number): { id: string; share: number }[]
   /** Does its feed still say so? */
   isFresh(feedId: string, nowMs: number): boolean
   /** The nearest hint of every campaign that has one near. */
@@ -46,10 +55,13 @@ export function createCampaigns(options: CampaignsOptions): Campaigns {
     },
     findLive(campaignId, nowMs) {
       const campaign = campaigns.get(campaignId)
-      if (!campaign || !isRunning(campaign, nowMs)) return undefined
-      if (hindranceOf(campaign, nowMs) !== undefined) return undefined
+      if (!campaign || !canTakePart(campaign, nowMs)) return undefined
       return isInMoment(campaign.id, campaign, campaign.pace, nowMs) ? campaign : undefined
     },
+    present: (nowMs) =>
+      [...campaigns.values()]
+        .filter((campaign) => canTakePart(campaign, nowMs))
+        .map((campaign) => ({ id: campaign.id, share: shareOfMoments(campaign, campaign.pace) })),
     isFresh: (feedId, nowMs) => (feeds.get(feedId) ?? 0) > nowMs,
     hintsNear: (said) => hints.near(said),
     isUnwanted: (campaignId, said) => hints.isUnwanted(campaignId, said),
@@ -62,6 +74,10 @@ export function createCampaigns(options: CampaignsOptions): Campaigns {
     },
     learnHints: () => hints.learn(rows),
   }
+}
+
+function canTakePart(campaign: KnownCampaign, nowMs: number): boolean {
+  return isRunning(campaign, nowMs) && hindranceOf(campaign, nowMs) === undefined
 }
 
 type KnownCampaign = LiveCampaign & CampaignDates & Funds & { pace: Pace }

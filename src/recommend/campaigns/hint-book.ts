@@ -32,11 +32,11 @@ export interface HintBookOptions {
 
 interface Hints {
   version: string
-  context: ContextHint[]
-  negative: Int8Array[]
+  context: Hint[]
+  negative: Hint[]
 }
 
-interface ContextHint {
+export interface Hint {
   text: string
   vector: Int8Array
 }
@@ -45,7 +45,7 @@ interface ContextHint {
 const HINTS_MAX = 20_000
 /** A hint is a sentence about people and their needs; this near it is about the same need. */
 const HINT_NEAR = 0.4
-const NEGATIVE_NEAR = 0.4
+export const NEGATIVE_NEAR = 0.4
 const ASKED_AT_ONCE = 500
 const EMBEDDED_AT_ONCE = 64
 
@@ -53,7 +53,7 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
   let hints = new Map<string, Hints>()
   let isFull = false
 
-  function roomFor(context: ContextHint[]): ContextHint[] {
+  function roomFor(context: Hint[]): Hint[] {
     const used = hints.values().reduce((sum, one) => sum + one.context.length, 0)
     if (used + context.length <= HINTS_MAX) return context
     if (!isFull) log.warn({ max: HINTS_MAX }, 'there are more context hints than can be compared: some are left out')
@@ -65,17 +65,15 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
     near(said) {
       const near = new Map<string, NearHint>()
       for (const [id, { context }] of hints) {
-        for (const { text, vector } of context) {
-          const cosine = cosineInt8(said, vector)
-          if (cosine >= HINT_NEAR && cosine > (near.get(id)?.cosine ?? 0)) near.set(id, { text, cosine })
-        }
+        const nearest = nearestHint(context, said, HINT_NEAR)
+        if (nearest) near.set(id, nearest)
       }
       return near
     },
     isUnwanted(campaignId, said) {
       // One whose hints are not known yet might be unwanted here.
       const known = hints.get(campaignId)
-      return known === undefined || known.negative.some((hint) => cosineInt8(said, hint) >= NEGATIVE_NEAR)
+      return known === undefined || nearestHint(known.negative, said, NEGATIVE_NEAR) !== undefined
     },
     async learn(rows) {
       const current = new Map(rows.map(({ id, hintsVersion }) => [id, hintsVersion]))
@@ -89,14 +87,25 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
           some.flatMap((one) => [...one.contextHints, ...one.negativeHints]),
         )
         for (const { id, contextHints, negativeHints } of some) {
-          const learnt = vectors.splice(0, contextHints.length)
-          const context = learnt.map((vector, at) => ({ text: contextHints[at] ?? assert.fail('as many'), vector }))
-          const negative = vectors.splice(0, negativeHints.length)
+          const [context, negative] = [contextHints, negativeHints].map((texts) =>
+            texts.map((text) => ({ text, vector: vectors.shift() ?? assert.fail('a vector for every hint') })),
+          )
+          assert(context && negative)
           hints.set(id, { version: current.get(id) ?? '', context: roomFor(context), negative })
         }
       }
     },
   }
+}
+
+/** Of those that are at least so near, the nearest. */
+export function nearestHint(hints: readonly Hint[], said: Int8Array, least = -Infinity): NearHint | undefined {
+  let nearest: NearHint | undefined
+  for (const { text, vector } of hints) {
+    const cosine = cosineInt8(said, vector)
+    if (cosine >= least && cosine > (nearest?.cosine ?? -Infinity)) nearest = { text, cosine }
+  }
+  return nearest
 }
 
 /** In the order of the texts, which are few: by digest from the store, and made where nobody has yet. */

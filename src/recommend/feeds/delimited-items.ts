@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { FeedError, FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
+import { FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 import { fieldNameOf, type FeedFields } from '../../rules/offers/field-names.ts'
 import { createShopifyExport, isShopifyExport } from './shopify-products.ts'

@@ -1,4 +1,4 @@
-import { FeedError } from './feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { ITEM_ARRAYS } from './json-splitter.ts'
 
 export const FEED_FORMATS = ['tsv', 'csv', 'xml', 'jsonl', 'json'] as const
@@ -25,7 +25,7 @@ export function detectFormat(beginning: string): FeedFormat {
   if (line.includes('\t')) return 'tsv'
   if (/[,;|]/.test(line)) return 'csv'
   throw new FeedError(
-    'The file is none of the known formats: tab- or comma-separated with a header line, RSS or Atom, JSON Lines, JSON-LD. Say which with --format.',
+    'The file has none of the known formats: tab- or comma-separated with a header line, RSS or Atom, JSON Lines, JSON-LD.',
   )
 }
 

@@ -15,6 +15,3 @@ export function itemOf(fields: FeedFields): FeedItem {
   const isTooLong = values.some((value) => value !== undefined && value.length > FIELD_CHARS_MAX)
   return isTooLong ? { problem: `it has a field of more than ${FIELD_CHARS_MAX} characters` } : { fields }
 }
-
-/** Why a feed as a whole cannot be read, in a sentence that says what to do. Items have verdicts instead. */
-export class FeedError extends Error {}

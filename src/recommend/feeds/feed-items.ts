@@ -1,5 +1,6 @@
 import { delimitedItems } from './delimited-items.ts'
-import { FeedError, type FeedItem } from './feed-item.ts'
+import type { FeedItem } from './feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { delimiterOf, detectFormat, SNIFFED_CHARS, type FeedFormat } from './feed-format.ts'
 import { jsonDocumentItems, jsonLineItems } from './json-items.ts'
 import { xmlItems } from './xml-items.ts'

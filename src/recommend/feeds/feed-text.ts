@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib'
 import { Readable, pipeline } from 'node:stream'
-import { FeedError } from './feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 
 /** Of the unpacked text: a small archive can hold an endless one. */
 export const FEED_BYTES_MAX = 1_000_000_000
@@ -48,7 +48,9 @@ async function* unpacked(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of gunzip as AsyncIterable<Buffer>) {
       size += piece.length
       if (size > RATIO_FROM_BYTES && size > gunzip.bytesWritten * UNPACKED_RATIO_MAX)
-        throw new FeedError(`The archive unpacks to more than ${UNPACKED_RATIO_MAX} times its size, as no feed does.`)
+        throw new FeedError(
+          `The archive unpacks to more than ${UNPACKED_RATIO_MAX} times its size, which no feed does.`,
+        )
       yield piece
     }
   } catch (error) {

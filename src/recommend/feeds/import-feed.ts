@@ -25,7 +25,8 @@ import {
   type RunCounts,
 } from '../../store/offers/feeds.ts'
 import type { FeedFormat } from './feed-format.ts'
-import { FeedError, type FeedItem } from './feed-item.ts'
+import type { FeedItem } from './feed-item.ts'
+import { FeedBusy, FeedError } from '../../rules/offers/feed-error.ts'
 import { openFeed } from './feed-items.ts'
 import { feedTextOf } from './feed-text.ts'
 
@@ -33,6 +34,8 @@ export const BATCH_ITEMS = 1_000
 export const FRESH_FOR_DAYS = 30
 export const REMOVED_SHARE_MAX = 0.3
 export const REJECTIONS_KEPT = 100
+/** Of each kind, after a dry run. */
+export const CHANGES_SHOWN = 50
 
 export interface FeedImport {
   db: Db
@@ -44,6 +47,8 @@ export interface FeedImport {
   format?: FeedFormat
   isDryRun?: boolean
   isRemovalConfirmed?: boolean
+  /** Ends it, with nothing published. */
+  signal?: AbortSignal
   onProgress?: (progress: Progress) => void
   /** Joins the transaction that publishes. */
   onPublished?: (tx: Tx, counts: RunCounts) => Promise<void>
@@ -57,18 +62,20 @@ export interface Progress {
 export interface ImportResult extends PublishResult {
   runId: string | undefined
   format: FeedFormat
-  /** Why nothing was published, in words; undefined after a dry run too. */
+  /** Why nothing was published, in words, or would be: too much of the feed would be gone. */
   refusal: string | undefined
 }
 
 export async function importFeed(options: FeedImport): Promise<ImportResult> {
   const { db, feed: named, isDryRun = false } = options
   const id = named.id ?? (await idOf(db, named, isDryRun))
-  const feed: Feed = { ...named, id }
+  const feed: Feed = { ...named, id: id ?? uuidv7() }
+  // Of a new one that is only looked at there is no row yet.
+  const locked = id ?? `${named.advertiserId} ${named.name}`
   // What is gathered is seen by one connection alone, which also holds the lock.
   return db.connection().execute(async (connection) => {
-    if (!(await tryLockFeed(connection, id))) {
-      throw new FeedError(
+    if (!(await tryLockFeed(connection, locked))) {
+      throw new FeedBusy(
         `Another import of the feed "${named.name}" is running. Wait until it has ended, then try again.`,
       )
     }
@@ -77,14 +84,13 @@ export async function importFeed(options: FeedImport): Promise<ImportResult> {
     } finally {
       // A connection that broke has neither a lock nor a table any more, and its failure is told already.
       await dropStaging(connection).catch(() => {})
-      await unlockFeed(connection, id).catch(() => {})
+      await unlockFeed(connection, locked).catch(() => {})
     }
   })
 }
 
-async function idOf(db: Db, named: Omit<Feed, 'id'>, isDryRun: boolean): Promise<string> {
-  if (!isDryRun) return ensureFeed(db, named)
-  return (await findFeed(db, named.advertiserId, named.name))?.id ?? uuidv7()
+async function idOf(db: Db, named: Omit<Feed, 'id'>, isDryRun: boolean): Promise<string | undefined> {
+  return isDryRun ? (await findFeed(db, named.advertiserId, named.name))?.id : ensureFeed(db, named)
 }
 
 async function importLocked(connection: Db, feed: Feed, options: FeedImport): Promise<ImportResult> {
@@ -106,6 +112,7 @@ async function importLocked(connection: Db, feed: Feed, options: FeedImport): Pr
       freshForDays: FRESH_FOR_DAYS,
       removedShareMax: REMOVED_SHARE_MAX,
       rejectionsMax: REJECTIONS_KEPT,
+      changesMax: CHANGES_SHOWN,
       isDryRun,
       isRemovalConfirmed,
       onPublished: options.onPublished,
@@ -124,10 +131,12 @@ async function importLocked(connection: Db, feed: Feed, options: FeedImport): Pr
 
 async function* judged(
   items: AsyncIterable<FeedItem>,
-  { terms }: FeedImport,
+  { terms, signal }: FeedImport,
   progress: Progress,
 ): AsyncGenerator<StagedItem> {
   for await (const item of items) {
+    // A small archive is fetched in a moment, and may hold items that take hours.
+    if (signal?.aborted) throw new FeedError('It took too long to import.')
     const row = ++progress.rows
     const verdict =
       'problem' in item
@@ -152,7 +161,7 @@ async function* batched<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
 function removalRefusalOf({ counts, live }: PublishResult, isRemovalConfirmed: boolean): string | undefined {
   if (isRemovalConfirmed || counts.removed <= live * REMOVED_SHARE_MAX) return undefined
   const share = Math.round((counts.removed / live) * 100)
-  return `This run would remove ${counts.removed} of ${live} offers (${share}%), so nothing was changed. If that is meant, say --confirm-removal.`
+  return `This run would remove ${counts.removed} of ${live} offers (${share}%), so nothing was changed.`
 }
 
 const NOTHING: Omit<RunCounts, 'rows' | 'rejected'> = { added: 0, changed: 0, unchanged: 0, removed: 0, missing: 0 }

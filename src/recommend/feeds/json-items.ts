@@ -1,5 +1,6 @@
 import { JsonError, parseJson } from '../../platform/json.ts'
-import { FeedError, itemOf, type FeedItem } from './feed-item.ts'
+import { itemOf, type FeedItem } from './feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 import { fieldsOfJson } from './json-fields.ts'
 import { createJsonSplitter, type ItemText } from './json-splitter.ts'

@@ -1,4 +1,4 @@
-import { FeedError } from './feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 
 /** The arrays of a document in which its items are. */

@@ -1,5 +1,6 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
-import { FeedError, FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
+import { FIELDS_MAX, itemOf, type FeedItem } from './feed-item.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { ITEM_CHARS_MAX } from './feed-text.ts'
 import { fieldNameOf } from '../../rules/offers/field-names.ts'
 
@@ -22,7 +23,7 @@ export async function* xmlItems(text: AsyncGenerator<string>): AsyncGenerator<Fe
   reader.end()
   yield* reader.take()
   if (!reader.hasItems()) {
-    throw new FeedError('The XML holds no <item> and no <entry>. It must be an RSS or Atom feed of products.')
+    throw new FeedError('The XML has no <item> and no <entry>. It must be an RSS or Atom feed of products.')
   }
 }
 
@@ -65,13 +66,13 @@ function createItemReader(): ItemReader {
   parser.on('opentagstart', () => (attributes = 0))
   parser.on('attribute', () => {
     if (++attributes > ATTRIBUTES_MAX)
-      throw new FeedError(`The XML holds an element with more than ${ATTRIBUTES_MAX} attributes, as no feed does.`)
+      throw new FeedError(`The XML has an element with more than ${ATTRIBUTES_MAX} attributes, which no feed needs.`)
   })
   parser.on('opentag', (tag) => {
     sinceEvent = 0
     path.push(tag.name)
     if (path.length > DEPTH_MAX)
-      throw new FeedError(`The XML is nested deeper than ${DEPTH_MAX} elements, as no feed is.`)
+      throw new FeedError(`The XML is nested deeper than ${DEPTH_MAX} elements, which no feed needs.`)
     if (!item && ITEM_NAMES.has(tag.name)) item = { depth: path.length, start: parser.position, fields: new Map() }
     // Elements inside a field are part of its text.
     else if (!item || path.length === item.depth + 1) value = addressIn(tag)
@@ -91,7 +92,7 @@ function createItemReader(): ItemReader {
     read(text) {
       sinceEvent += text.length
       if (sinceEvent > ITEM_CHARS_MAX + STEP_CHARS) {
-        throw new FeedError(`The XML holds an element of more than ${ITEM_CHARS_MAX} characters. Correct it.`)
+        throw new FeedError(`The XML has an element of more than ${ITEM_CHARS_MAX} characters. Correct it.`)
       }
       parser.write(text)
     },

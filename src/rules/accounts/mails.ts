@@ -188,7 +188,7 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
   alert_opened: ({ project, alert, sentence }) => ({
     before: ['Hello,', `${alert}, in the project ${quoted(project)}. ${sentence}`],
     action: 'See the alert',
-    after: ['You get no other email about this while it lasts. Choose what you are told of on the same page.'],
+    after: ['You get no other email about this while it lasts. Choose your alerts on the same page.'],
   }),
   alert_closed: ({ project, alert, sentence }) => ({
     before: ['Hello,', `This is over in the project ${quoted(project)}: ${alert}. When it began: ${sentence}`],
@@ -198,10 +198,10 @@ const LETTERS: { [Template in MailTemplate]: (data: MailData[Template]) => Lette
   webhook_off: ({ project }) => ({
     before: [
       'Hello,',
-      `A webhook endpoint of the project ${quoted(project)} took no event for three days, so Parley has switched it off. Events that it missed can be sent again from its page.`,
+      `A webhook endpoint of the project ${quoted(project)} accepted no event for three days, so Parley has switched it off. You can send the events it missed again from its page.`,
     ],
     action: 'See the endpoint',
-    after: ['Mend it, send it a test event and switch it on there.'],
+    after: ['Fix it, send it a test event and switch it on again there.'],
   }),
 }
 

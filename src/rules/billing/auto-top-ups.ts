@@ -22,7 +22,7 @@ export function problemOf({
   monthMax,
 }: AutoTopUp): { field: keyof AutoTopUp; message: string } | undefined {
   if (threshold === 0n || threshold > TOP_UP_MAX)
-    return { field: 'threshold', message: `More than nothing, and at most ${formatCredits(TOP_UP_MAX)}.` }
+    return { field: 'threshold', message: `More than zero, and at most ${formatCredits(TOP_UP_MAX)}.` }
   if (amount < TOP_UP_MIN || amount > TOP_UP_MAX || centsOf(amount) === undefined) {
     const range = `from ${formatCredits(TOP_UP_MIN)} to ${formatCredits(TOP_UP_MAX)}`
     return { field: 'amount', message: `Whole cents, ${range}.` }
@@ -110,10 +110,10 @@ const REASONS: Record<string, string> = {
   authentication_required: WANTS_CONFIRMATION,
   card_velocity_exceeded: 'The card is over its limit.',
   customer_tax_location_invalid:
-    'The tax cannot be worked out, because the card has no billing address. Save it again with your next top-up.',
+    'The tax cannot be calculated, because the card has no billing address. Save it again with your next top-up.',
   expired_card: 'The card has expired.',
   insufficient_funds: 'The card has insufficient funds.',
-  processing_error: 'The card could not be charged because of a fault on the way to the bank.',
+  processing_error: 'The card could not be charged because the connection to the bank failed.',
   requires_action: WANTS_CONFIRMATION,
   resource_missing: 'Stripe no longer knows the card. Save it again with your next top-up.',
   withdrawal_count_limit_exceeded: 'The card is over its limit.',

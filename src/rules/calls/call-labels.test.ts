@@ -53,7 +53,7 @@ test('a provider that limits requests is told apart from a fault, here and there
   const limited = wordsOf('upstream_failed', 'provider_rate_limited')
   assert.equal(limited.title, 'The provider is limiting requests')
   assert.match(limited.explanation, /not charged/)
-  assert.doesNotMatch(JSON.stringify(limited), /fault of this service|at capacity|on our side/)
+  assert.doesNotMatch(JSON.stringify(limited), /fault in this service|at capacity|on our side/)
   assert.deepEqual(wordsOf('gateway_failed', 'provider_rate_limited'), limited, 'however the call was filed')
   assert.equal(wordsOf('upstream_failed', 'upstream_failed').title, 'The model failed')
   assert.equal(wordsOf('upstream_failed', 'a_code_of_a_newer_version').title, 'The model failed')

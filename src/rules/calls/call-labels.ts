@@ -18,13 +18,13 @@ const WORDS: Record<CallOutcome, Words> = {
   hung_up: {
     title: 'Caller hung up',
     explanation:
-      'The connection was closed, or nothing more was read from it, before the answer ended. The prompt and what had been produced by then were charged.',
+      'The connection was closed, or no longer read, before the answer ended. You were charged for the prompt and for what had been written by then.',
     advice:
-      'If nobody cancelled, look for a timeout in your client or in a proxy between it and this service, and stream long answers.',
+      'If no one cancelled, look for a timeout in your client or in a proxy between it and this service, and stream long answers.',
   },
   hold_used_up: {
     title: 'Credit ran out midway',
-    explanation: 'The answer was ended where the credit set aside for it ended, and that credit was charged.',
+    explanation: 'The answer ended when the credit set aside for it ran out, and that credit was charged.',
     advice: 'Top up the wallet, or ask for shorter answers with max_completion_tokens.',
   },
   upstream_failed: {
@@ -35,7 +35,7 @@ const WORDS: Record<CallOutcome, Words> = {
   truncated: {
     title: 'The answer was cut off',
     explanation: `The model's answer ended without its end marker, so it is not complete. ${NOT_CHARGED}`,
-    advice: 'Retry. A short answer that looks complete should not be trusted.',
+    advice: 'Retry. Do not trust a short answer that looks complete.',
   },
   timed_out: {
     title: 'The model took too long',
@@ -44,8 +44,8 @@ const WORDS: Record<CallOutcome, Words> = {
   },
   gateway_failed: {
     title: 'Something failed on our side',
-    explanation: `The call could not be finished because of a fault of this service. ${NOT_CHARGED}`,
-    advice: 'Retry. If it keeps happening, give support the request id.',
+    explanation: `The call could not be finished because of a fault in this service. ${NOT_CHARGED}`,
+    advice: 'Retry. If it keeps happening, quote the request id to support.',
   },
   gateway_died: {
     title: 'Interrupted on our side',

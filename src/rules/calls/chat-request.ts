@@ -20,7 +20,7 @@ import { requestErrorOf } from './request-errors.ts'
  */
 
 const tool = z.object({
-  type: z.literal('function', 'must be "function": tools that a provider runs itself are not offered here'),
+  type: z.literal('function', 'must be "function": provider-run tools are not available'),
   function: z.object({
     name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ -'),
     description: text.optional(),
@@ -43,14 +43,12 @@ const PROMPT_CACHE_KEY_CHARACTERS_MAX = 512
 
 /** Of no further use: what asks for nothing may be there, as SDKs send it; what would be another answer than asked for may not. */
 const CHECKED_ONLY = {
-  service_tier: z
-    .enum(['auto', 'default'], 'must be auto or default: how a call is served is not chosen here')
-    .optional(),
-  modalities: z.array(z.literal('text', 'must be text: answers are text here')).optional(),
+  service_tier: z.enum(['auto', 'default'], 'must be auto or default: other tiers are not available').optional(),
+  modalities: z.array(z.literal('text', 'must be text: Parley answers with text only')).optional(),
   store: z
     .literal(false, 'must be false: no provider keeps completions. Send x-conversation-id to keep a conversation')
     .optional(),
-  audio: z.undefined('is not supported: answers are text here. Leave it out').optional(),
+  audio: z.undefined('is not supported: Parley answers with text only. Leave it out').optional(),
   web_search_options: z.undefined('is not supported: offer a search of your own in tools').optional(),
   functions: z.undefined('is not supported: send tools instead').optional(),
   function_call: z.undefined('is not supported: send tool_choice instead').optional(),
@@ -136,7 +134,7 @@ export function parseChatRequest(value: unknown): ChatRequest {
     throw new ParleyError('invalid_value', { message, param: 'max_completion_tokens' })
   }
   if (fields.top_logprobs !== undefined && fields.logprobs !== true) {
-    const message = 'top_logprobs needs logprobs: true beside it.'
+    const message = 'top_logprobs needs logprobs: true.'
     throw new ParleyError('invalid_value', { message, param: 'top_logprobs' })
   }
   const { tools, tool_choice: choice } = fields

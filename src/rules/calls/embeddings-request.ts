@@ -90,7 +90,7 @@ function withinTokens(inputs: number[][]): number[][] {
 }
 
 export function tooManyTokens(tokens: string): ParleyError {
-  const message = `input has ${tokens} tokens, and a request may have at most ${EMBEDDING_TOKENS_MAX}. Send it in several requests.`
+  const message = `input has ${tokens} tokens, but a request may have at most ${EMBEDDING_TOKENS_MAX}. Send it in several requests.`
   return new ParleyError('prompt_too_long', { message, param: 'input' })
 }
 

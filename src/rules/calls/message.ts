@@ -16,7 +16,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 const cacheControl = z.object({
   type: z.literal('ephemeral'),
   // Writing to a cache of an hour costs twice the prompt, and there is one price for writing.
-  ttl: z.literal('5m', 'must be 5m: caches of an hour are not offered here').optional(),
+  ttl: z.literal('5m', 'must be 5m: one-hour caching is not available').optional(),
 })
 export type CacheControl = z.output<typeof cacheControl>
 

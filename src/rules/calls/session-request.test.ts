@@ -43,7 +43,7 @@ const WRONG: [body: unknown, param: string | undefined, sentence: RegExp][] = [
   [{ max_tokens: 0 }, 'max_tokens', /^max_tokens must be greater than 0\.$/],
   [{ end_user: '' }, 'end_user', /^end_user must not be empty\.$/],
   [{ end_user: 'x'.repeat(513) }, 'end_user', /^end_user must be at most 512 characters long\.$/],
-  [{ max_token: 5 }, 'max_token', /^A session takes end_user, models, .* and nothing else\.$/],
+  [{ max_token: 5 }, 'max_token', /^A session accepts only end_user, models, .*\.$/],
   [[], undefined, /must be a JSON object/],
   ['', undefined, /must be a JSON object/],
 ]

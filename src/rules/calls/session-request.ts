@@ -37,7 +37,7 @@ export function parseSessionRequest(value: unknown): SessionRequest {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(body.shape, name))
   if (unknown !== undefined) {
     const known = Object.keys(body.shape).join(', ')
-    throw new ParleyError('invalid_value', { message: `A session takes ${known}, and nothing else.`, param: unknown })
+    throw new ParleyError('invalid_value', { message: `A session accepts only ${known}.`, param: unknown })
   }
   const result = body.safeParse(given, { reportInput: true })
   if (!result.success) throw requestErrorOf(result.error)

@@ -33,7 +33,7 @@ export function parseMargin(text: string): number {
   const match = /^(\d{1,4})(?:\.(\d{1,2}))?%?$/.exec(text.trim())
   const bps = match ? Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0')) : Number.NaN
   if (!(bps <= MARGIN_BPS_MAX)) {
-    throw new Error(`"${text}" is not a margin. Write percent like 20 or 12.5, at most ${MARGIN_BPS_MAX / 100}.`)
+    throw new Error(`"${text}" is not a margin. Use percent like 20 or 12.5, at most ${MARGIN_BPS_MAX / 100}.`)
   }
   return bps
 }

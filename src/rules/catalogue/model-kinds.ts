@@ -7,5 +7,5 @@ export type ModelKind = (typeof MODEL_KINDS)[number]
 /** Why a model of this kind cannot have this price. Undefined: it can. */
 export function priceProblemOf(kind: ModelKind, { output, reasoning }: PerClass<bigint>): string | undefined {
   if (kind === 'chat' || (output === 0n && reasoning === 0n)) return undefined
-  return 'An embedding model writes no tokens, so its prices of output and reasoning must be 0.'
+  return 'An embedding model writes no tokens, so its output and reasoning prices must be 0.'
 }

@@ -15,7 +15,12 @@ const SECONDS_MAX = 4_102_444_800
 const CLICK_ID = 'must be the click id that the link had as parley_click'
 
 const body = z.strictObject({
-  id: z.string().min(1, 'must not be empty').max(EVENT_ID_CHARACTERS_MAX),
+  id: z
+    .string()
+    .min(1, 'must not be empty')
+    .max(EVENT_ID_CHARACTERS_MAX)
+    // The store takes no NUL, and would read two halves of characters as the same.
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must have no control characters and no halves of characters'),
   event_type: z.literal('purchase'),
   timestamp: z.int().positive().max(SECONDS_MAX),
   value: z.number().min(0).max(VALUE_MAX),
@@ -37,7 +42,7 @@ export function parseConversionRequest(value: unknown): ConversionRequest {
       : []),
   ]
   if (unknown[0] !== undefined) {
-    const message = `A conversion takes ${Object.keys(body.shape).join(', ')}, and of user_data only click_id. Send nothing about people.`
+    const message = `A conversion accepts only ${Object.keys(body.shape).join(', ')}, and in user_data only click_id. Send nothing about people.`
     throw new ParleyError('invalid_value', { message, param: unknown[0] })
   }
   const result = body.safeParse(value, { reportInput: true })
@@ -52,11 +57,18 @@ const AHEAD_MS_MAX = 5 * MINUTE_MS
 export function happenedAt({ timestamp }: ConversionRequest, now: Date): Date {
   const at = new Date(timestamp * 1_000)
   if (at.getTime() <= now.getTime() + AHEAD_MS_MAX) return at
-  const message = 'timestamp is in the future. Send seconds since 1970, and look at the clock of your server.'
+  const message = 'timestamp is in the future. Send seconds since 1970, and check the clock of your server.'
   throw new ParleyError('invalid_value', { message, param: 'timestamp' })
 }
 
-export const CONVERSION_VERDICTS = ['counted', 'unknown_click', 'no_reader', 'before_click', 'too_late'] as const
+export const CONVERSION_VERDICTS = [
+  'counted',
+  'unknown_click',
+  'no_reader',
+  'before_click',
+  'too_late',
+  'too_many',
+] as const
 export type ConversionVerdict = (typeof CONVERSION_VERDICTS)[number]
 
 /** What the address of an offer names the click by. */

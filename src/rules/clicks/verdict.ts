@@ -56,19 +56,29 @@ export function judgeClick({
 }: ClickFacts): ClickVerdict {
   if (state === 'test') return 'test'
   if (state === 'aborted') return 'not_delivered'
-  if (method === 'HEAD' || method === 'OPTIONS') return 'head'
-  if (isPrefetch(headers)) return 'prefetch'
-  if (isSignedByAgent(headers)) return 'agent'
-  const sender = senderOf(textOf(headers['user-agent']))
-  if (sender === 'agent' || sender === 'previewer' || sender === 'bot') return sender
-  if (sender !== 'browser' || !saysWhatItTakes(headers)) return 'not_a_browser'
-  if (isDataCentre) return 'data_centre'
+  const program = judgeSender({ method, headers, isDataCentre })
+  if (program) return program
   if (isCallersNetwork) return 'same_network'
   const afterMs = at.getTime() - shownAt.getTime()
   // Asked this way round, a time that is not known is not paid for either.
   if (!(afterMs >= CLICK_AFTER_MS_MIN)) return 'too_fast'
   // Links could be kept until nobody can tell any more that they are opened where they were asked for.
   return isCallersNetwork === undefined || afterMs > CLICK_AFTER_MS_MAX ? 'too_old' : 'valid'
+}
+
+/** What says by itself that it was sent by no reader. Undefined: nothing does. */
+export function judgeSender({
+  method,
+  headers,
+  isDataCentre,
+}: Pick<ClickFacts, 'method' | 'headers' | 'isDataCentre'>): ClickVerdict | undefined {
+  if (method === 'HEAD' || method === 'OPTIONS') return 'head'
+  if (isPrefetch(headers)) return 'prefetch'
+  if (isSignedByAgent(headers)) return 'agent'
+  const sender = senderOf(textOf(headers['user-agent']))
+  if (sender === 'agent' || sender === 'previewer' || sender === 'bot') return sender
+  if (sender !== 'browser' || !saysWhatItTakes(headers)) return 'not_a_browser'
+  return isDataCentre ? 'data_centre' : undefined
 }
 
 type Headers = ClickFacts['headers']
@@ -132,13 +142,15 @@ export const VERDICT_LABELS: Record<ClickVerdict, { label: string; explanation: 
   data_centre: { label: 'Data centre', explanation: 'It came from a network of servers, where readers seldom are.' },
   same_network: {
     label: 'The site’s own network',
-    explanation: 'It came from the network of whoever asked for the reply, which is most often the site itself.',
+    explanation: 'It came from the network that asked for the reply, which is usually the site itself.',
   },
-  too_fast: { label: 'Too fast', explanation: 'It came less than a second after the recommendation was handed over.' },
+  too_fast: {
+    label: 'Too fast',
+    explanation: `It came less than ${inSeconds(CLICK_AFTER_MS_MIN)} after the recommendation was handed over.`,
+  },
   too_old: {
     label: 'Too old',
-    explanation:
-      'It came more than 30 days after the recommendation was handed over, or when it could no longer be told whether it came from the site’s own network: after a day or two.',
+    explanation: `It came more than ${CLICK_AFTER_MS_MAX / DAY_MS} days after the recommendation was handed over, or when it could no longer be told whether it came from the site’s own network: after a day or two.`,
   },
   too_many: {
     label: 'Too many',
@@ -147,4 +159,8 @@ export const VERDICT_LABELS: Record<ClickVerdict, { label: string; explanation: 
   repeat: { label: 'Repeat', explanation: 'A click on this recommendation had been paid for already.' },
   over_budget: { label: 'Over budget', explanation: 'The campaign’s budget was used up.' },
   no_credit: { label: 'No credit', explanation: 'The advertiser had no credit left to pay for it.' },
+}
+
+function inSeconds(ms: number): string {
+  return ms === SECOND_MS ? 'a second' : `${ms / SECOND_MS} seconds`
 }

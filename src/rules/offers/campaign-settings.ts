@@ -11,19 +11,19 @@ export const HINTS_MAX = 20
 export const HINT_CHARS_MAX = 200
 
 export function bidProblemOf(bid: Nanos): string | undefined {
-  if (bid <= 0n) return 'A bid is more than nothing.'
+  if (bid <= 0n) return 'A bid must be more than zero.'
   return bid > BID_MAX ? `A bid is at most ${formatCredits(BID_MAX)} for a click.` : undefined
 }
 
 export function budgetProblemOf(budget: Nanos): string | undefined {
-  if (budget <= 0n) return 'A budget is more than nothing.'
+  if (budget <= 0n) return 'A budget must be more than zero.'
   return budget > BUDGET_MAX ? `A budget is at most ${formatCredits(BUDGET_MAX)}.` : undefined
 }
 
 export function hintProblemOf(text: string): string | undefined {
-  const problem = copyProblemOf(text)
-  if (problem !== undefined) return `It cannot be used: ${problem}.`
   const hint = cleanCopy(text)
-  const isSentence = hint !== '' && hint.length <= HINT_CHARS_MAX
-  return isSentence ? undefined : `A hint is one sentence of at most ${HINT_CHARS_MAX} characters.`
+  if (hint === '' || hint.length > HINT_CHARS_MAX)
+    return `A hint is one sentence of at most ${HINT_CHARS_MAX} characters.`
+  const problem = copyProblemOf(text)
+  return problem === undefined ? undefined : `It cannot be used: ${problem}.`
 }

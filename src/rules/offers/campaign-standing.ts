@@ -1,4 +1,4 @@
-import type { Hindrance } from '../recommendations/pacing.ts'
+import type { CampaignLimit, Shortfall } from '../recommendations/chances.ts'
 
 /** What a campaign does now, in one word and in a sentence for its advertiser. */
 export type CampaignStanding = 'running' | 'limited' | 'paused' | 'not_started' | 'ended'
@@ -11,29 +11,42 @@ interface CampaignDates {
 
 export function standingOf(
   { status, startsAt, endsAt }: CampaignDates,
-  hindrance: Hindrance | undefined,
+  limit: CampaignLimit | undefined,
   nowMs: number,
 ): CampaignStanding {
   if (endsAt && endsAt.getTime() <= nowMs) return 'ended'
   if (status !== 'active') return 'paused'
   if (startsAt && startsAt.getTime() > nowMs) return 'not_started'
-  return hindrance === undefined ? 'running' : 'limited'
+  return limit === undefined || isShortfall(limit) ? 'running' : 'limited'
 }
 
-const LIMITED: Record<Hindrance, string> = {
+/** A campaign that is held back by it still takes part. */
+function isShortfall(limit: CampaignLimit): limit is Shortfall {
+  return limit === 'fit' || limit === 'bid'
+}
+
+const LIMITED: Record<CampaignLimit, string> = {
   credit: 'The wallet holds less than one click at the highest bid. Top up to continue.',
   total_budget: 'The total budget has no room for another click. Raise it to continue.',
   daily_budget: 'The daily budget has no room for another click today. It starts again at midnight UTC.',
-  pacing: 'As much has been spent as is planned until now, so it waits. This is the pacing at work.',
+  pacing: 'The spend is up to plan for now, so it waits. This is pacing at work.',
+  fit: 'In the last seven days, few conversations fitted it, or other products fitted better. More hints help most.',
+  bid: 'In the last seven days, others bid more where it fitted. A higher bid wins more often.',
 }
 
 const STANDINGS: Record<Exclude<CampaignStanding, 'limited'>, string> = {
   running: 'It takes part wherever one of its offers fits.',
-  paused: 'It is paused, so nothing of it is recommended.',
+  paused: 'It is paused, so none of its offers are recommended.',
   not_started: 'It has not begun yet.',
   ended: 'Its last day is over.',
 }
 
-export function explainCampaign(standing: CampaignStanding, hindrance: Hindrance | undefined): string {
-  return standing === 'limited' ? LIMITED[hindrance ?? 'pacing'] : STANDINGS[standing]
+/** Undefined where something else says already why it is not recommended. */
+export function shownLimit(standing: CampaignStanding, limit: CampaignLimit | undefined): CampaignLimit | undefined {
+  return standing === 'limited' || standing === 'running' ? limit : undefined
+}
+
+export function explainCampaign(standing: CampaignStanding, limit: CampaignLimit | undefined): string {
+  const shown = shownLimit(standing, limit)
+  return shown === undefined ? STANDINGS[standing as Exclude<CampaignStanding, 'limited'>] : LIMITED[shown]
 }

@@ -76,10 +76,10 @@ const VOICES = wordsLike([
 ])
 
 const DOUBTS: readonly [RegExp, string][] = [
-  [ENDORSEMENTS, 'it may claim the word of somebody whom readers trust here'],
+  [ENDORSEMENTS, 'it may speak for someone readers trust'],
   [ADVERTISING, 'it speaks of advertising, maybe to deny that it is'],
   [ADVERTISING_UNDIVIDED, 'it speaks of advertising, maybe to deny that it is'],
-  [VOICES, 'it may sound as if the answer went on'],
+  [VOICES, 'it may sound as if the answer continued'],
   [/(?![0-9])\p{Nd}/u, 'it has digits of another script'],
   [/(?:(?<![\p{L}\p{N}])\p{L}[ ._*-]){4,}/u, 'it is spelled letter by letter'],
 ]

@@ -63,8 +63,8 @@ test('our label, our links and the syntax of programs are refused', () => {
 test('what a person has to look at first is told with the words that were found', () => {
   for (const [text, why] of [
     ['This is not an ad', /speaks of advertising.*"ad"/],
-    ['Verified by Parley', /claim the word.*"parley"/],
-    ['As you asked, the Aurora', /as if the answer went on.*"as you asked"/],
+    ['Verified by Parley', /speak for someone.*"parley"/],
+    ['As you asked, the Aurora', /as if the answer continued.*"as you asked"/],
     ['٣ lamps', /digits of another script/],
   ] as const) {
     assert.match(copyDoubtOf(text) ?? 'none', why, text)

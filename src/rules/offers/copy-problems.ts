@@ -98,9 +98,9 @@ const ASSISTANT = anyOf(TO_THE_ASSISTANT)
 const SYNTAX = anyOf(PROTOCOL)
 const IMITATION = anyOf(IMITATIONS, 'u')
 
-/** A word of Latin letters and of letters that only look like them. Units and formulas (µm, kΩ, β) are none. */
-const MIXED_WORD =
-  /[\p{L}\p{N}]*(?:\p{Script=Latin}[\p{L}\p{N}]*[\p{Script=Cyrillic}\p{Script=Cherokee}\p{Script=Armenian}ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοι]|[\p{Script=Cyrillic}\p{Script=Cherokee}\p{Script=Armenian}ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοι][\p{L}\p{N}]*\p{Script=Latin})[\p{L}\p{N}]*/u
+const WORD = /[\p{L}\p{N}]+/gu
+const LATIN = /\p{Script=Latin}/u
+const LATIN_LOOKALIKE = /[\p{Script=Cyrillic}\p{Script=Cherokee}\p{Script=Armenian}ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοι]/u
 
 /** Why a text may not be used, as the rest of a sentence; undefined: it may. */
 export function copyProblemOf(raw: string): string | undefined {
@@ -117,8 +117,14 @@ export function copyProblemOf(raw: string): string | undefined {
     if (spelled) return `it spells out an address (${excerpt(spelled[0])})`
   }
   if (hidesAddress(text)) return 'it hides an address or a telephone number in unusual characters'
-  const mixed = /[^\0-\x7f]/.test(text) ? MIXED_WORD.exec(withoutInvisible(decodeEntities(text))) : undefined
-  return mixed ? `it mixes alphabets in one word (${excerpt(mixed[0])})` : undefined
+  const mixed = /[^\0-\x7f]/.test(text) ? mixedWordIn(withoutInvisible(decodeEntities(text))) : undefined
+  return mixed === undefined ? undefined : `it mixes alphabets in one word (${excerpt(mixed)})`
+}
+
+/** One of Latin letters and of letters that only look like them. Units and formulas (µm, kΩ, β) are none. */
+function mixedWordIn(text: string): string | undefined {
+  for (const [word] of text.matchAll(WORD)) if (LATIN.test(word) && LATIN_LOOKALIKE.test(word)) return word
+  return undefined
 }
 
 function alphabetFrom(first: number): string {

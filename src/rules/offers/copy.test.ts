@@ -76,3 +76,12 @@ test('headline and benefit have room for whole words only', () => {
   assert.ok(cut.length <= BENEFIT_CHARS_MAX && cut.endsWith('quiet…'))
   assert.equal(benefitOf(''), '')
 })
+
+test('a link is not looked for beyond the next bracket that opens, which would take long in a text of nothing else', () => {
+  assert.equal(
+    cleanCopy('See [our lamps](https://shop.example/lamps_(new)) and ![one](a.png) here'),
+    'See our lamps ) and here',
+  )
+  assert.equal(cleanCopy('[[[our lamps](x)'), '[[our lamps')
+  assert.equal(cleanCopy('[lamps](x [desks](y)'), '[lamps](x desks')
+})

@@ -23,8 +23,9 @@ const CONTROLS = /\p{C}/gu
 const TAG = /<(script|style)\b[^<>]*>[^]*?<\/\1\s*>|<!--[^]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<[/!?]?[a-z][^<>]*(?:>|$)/giu
 const STACKED_MARKS = /(\p{M}{2})\p{M}+/gu
 
-const IMAGE = /!\[[^\]]{0,300}\](?:\([^)]{0,2000}\)|\[[^\]]{0,300}\])/g
-const LINK = /\[([^\]]{0,300})\](?:\([^)]{0,2000}\)|\[[^\]]{0,300}\])/g
+/** Neither looks beyond the next bracket that opens: of a text of nothing but brackets, each would look through all that follow. */
+const IMAGE = /!\[[^[\]]{0,300}\](?:\([^)[]{0,2000}\)|\[[^[\]]{0,300}\])/g
+const LINK = /\[([^[\]]{0,300})\](?:\([^)[]{0,2000}\)|\[[^[\]]{0,300}\])/g
 const ADDRESSES = [
   /[\p{L}\p{N}+.-]{0,40}:\/\/\S*/giu,
   /\b(?:javascript|vbscript|data|mailto|tel|sms|file|about|blob):[^\s,;]\S*/giu,

@@ -26,6 +26,8 @@ const TITLE_CHARS_MAX = 150
 const DESCRIPTION_CHARS_MAX = 5_000
 const BRAND_CHARS_MAX = 70
 const CATEGORY_CHARS_MAX = 750
+/** More than this is looked at of a description alone, which may be a page of HTML: to look takes time. */
+const SHORT_CHARS_MAX = 2_000
 
 const AVAILABILITIES: Record<string, FeedOffer['availability']> = {
   instock: 'in_stock',
@@ -118,7 +120,7 @@ function missing(what: string): never {
 
 /** Judged as it came, then cleaned. */
 function copyOf(fields: FeedFields, name: FieldName): string {
-  const raw = fieldOf(fields, name)
+  const raw = name === 'description' ? fieldOf(fields, name) : fieldOf(fields, name).slice(0, SHORT_CHARS_MAX)
   if (raw.includes('\u{fffd}')) throw new Unfit(`${FIELD_NAMES[name][0]} is not UTF-8: save the file as UTF-8`)
   const problem = copyProblemOf(raw)
   if (problem !== undefined) throw new Unfit(`${FIELD_NAMES[name][0]}: ${problem}`)
@@ -144,7 +146,7 @@ function isPlainId(id: string): boolean {
 /** All that it is called, the shop's own words first; the number of a taxonomy is nothing that anybody can read. */
 function categoriesOf(fields: FeedFields): string[] {
   return FIELD_NAMES.category.flatMap((name) => {
-    const raw = fields[name]?.trim() ?? ''
+    const raw = fields[name]?.trim().slice(0, SHORT_CHARS_MAX) ?? ''
     if (raw === '' || /^\d+$/.test(raw)) return []
     const problem = copyProblemOf(raw)
     if (problem !== undefined) throw new Unfit(`${name}: ${problem}`)

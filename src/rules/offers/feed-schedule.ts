@@ -24,7 +24,7 @@ export function feedUrlOf(text: string): { url: string } | { problem: string } {
   if (text.length > URL_CHARS_MAX) return { problem: `It has more than ${URL_CHARS_MAX} characters.` }
   const url = URL.parse(text.trim())
   if (url?.protocol !== 'https:') return { problem: 'It must be an https address.' }
-  if (url.username !== '' || url.password !== '') return { problem: 'It must hold no user name and no password.' }
+  if (url.username !== '' || url.password !== '') return { problem: 'It must not contain a user name or a password.' }
   url.hash = ''
   return url.href.length > URL_CHARS_MAX
     ? { problem: `It has more than ${URL_CHARS_MAX} characters.` }

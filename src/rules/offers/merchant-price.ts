@@ -32,11 +32,14 @@ const CURRENCIES = new Set(
   ).split(' '),
 )
 
+/** No shop writes more around an amount. */
+const CHARACTERS_MAX = 100
 /** numeric(14, 2) holds more, no shop asks more. */
 const WHOLE_DIGITS_MAX = 9
 
 /** Or why it is none, as the rest of a sentence. `currency` is that of its own field, where a feed has one. */
 export function parsePrice(text: string, currency?: string): MerchantPrice | string {
+  if (text.length > CHARACTERS_MAX) return `the price "${shortened(text)}" is too long`
   const bare = text.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim()
   const number = /\d(?:[\d.,' ]*\d)?/.exec(bare)
   if (!number || bare.startsWith('-')) return `the price "${shortened(bare)}" has no amount`

@@ -8,6 +8,6 @@ export function shownNameProblemOf(name: string): string | undefined {
   if (name === '' || name.length > NAME_CHARS_MAX) return `A name has 1 to ${NAME_CHARS_MAX} characters.`
   const problem = copyProblemOf(name)
   if (problem !== undefined) return `It cannot be shown: ${problem}.`
-  if (cleanCopy(name) !== name) return 'It has characters that cannot be shown, or an address. Use plain text.'
+  if (cleanCopy(name) !== name) return 'It contains an address, or characters that cannot be shown. Use plain text.'
   return undefined
 }

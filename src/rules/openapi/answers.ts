@@ -34,12 +34,12 @@ const usage = z.strictObject({
 })
 
 const thoughts = {
-  reasoning_content: z.string().describe('What the model thought, where that is shown.').optional(),
-  reasoning_signature: z.string().describe('Send it back beside the thoughts in a loop of tool calls.').optional(),
+  reasoning_content: z.string().describe('What the model thought, if that is shown.').optional(),
+  reasoning_signature: z.string().describe('Send it back with the thoughts in a loop of tool calls.').optional(),
 }
 
 const chatCompletion = z.strictObject({
-  id: z.string().describe('Names the call everywhere, its receipt included.'),
+  id: z.string().describe('Names the call everywhere, including its receipt.'),
   object: z.literal('chat.completion'),
   created: seconds,
   model: z.string().describe('The model that answered.'),
@@ -179,7 +179,7 @@ const receipt = z.strictObject({
 const session = z.strictObject({
   object: z.literal('session'),
   id: z.uuid(),
-  secret_key: z.string().describe('Shown this once. It takes the place of x-secret-key in the page.'),
+  secret_key: z.string().describe('Shown only once. It replaces x-secret-key in the page.'),
   expires_at: time,
   domain: z.string(),
   origins: z.array(z.string()).nullable(),

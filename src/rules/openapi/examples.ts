@@ -59,7 +59,7 @@ export const REQUEST_EXAMPLES = {
   },
   ConversionRequest: {
     purchase: {
-      summary: 'Somebody has bought something after a click',
+      summary: 'A purchase after a click',
       value: {
         id: 'order-1042',
         event_type: 'purchase',

@@ -16,12 +16,12 @@ export const PARAMETERS = {
   },
   EndUserId: {
     name: 'x-end-user-id',
-    description: 'Tells your users apart, for limits and budgets of each. Kept only as a keyed digest.',
+    description: 'Identifies one of your users, for per-user limits and budgets. Kept only as a keyed digest.',
     schema: { type: 'string', minLength: 1, maxLength: 512 },
   },
   EndUserLabel: {
     name: 'x-end-user-label',
-    description: 'What lists in the console show instead of that digest.',
+    description: 'Shown in the console in place of that digest.',
     schema: { type: 'string' },
   },
   Monetization: {
@@ -49,7 +49,7 @@ export const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'header',
     name: 'x-publishable-key',
-    description: 'Names the project. It may be seen: alone it does nothing.',
+    description: 'Names the project. It may be public: on its own it does nothing.',
   },
   secretKey: {
     type: 'apiKey',
@@ -62,21 +62,21 @@ export const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'For tools with a single field for a key: publishable key, colon, secret key. Read when neither header is there.',
+      'For tools with a single key field: publishable key, colon, secret key. Read only if both headers are missing.',
   },
   conversionKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'Of an advertiser, for POST /v1/conversions alone. Its operator makes it.',
+    description: 'An advertiser’s key, only for POST /v1/conversions. The operator creates it.',
   },
 } as const
 
-const RATE = 'Of the tightest limit per minute that applies; there when one does.'
+const RATE = 'For the tightest limit per minute that applies. Sent only if one does.'
 
 export const ANSWER_HEADERS = {
   'x-request-id': 'Quote it when you ask for help.',
   'x-completion-id': 'The id of the call, and of its receipt.',
-  'retry-after': 'How many seconds to wait before the same request is sent again.',
+  'retry-after': 'How many seconds to wait before you send the same request again.',
   'idempotent-replayed': 'true: this is the stored answer of an earlier call with the same Idempotency-Key.',
   'x-ratelimit-limit-requests': RATE,
   'x-ratelimit-remaining-requests': RATE,

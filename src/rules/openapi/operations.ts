@@ -31,16 +31,16 @@ const OF_CALLS = ['EndUserId', 'EndUserLabel', 'IdempotencyKey', 'ErrorFormat'] 
 const OF_CHATS = ['ConversationId', 'Monetization', ...OF_CALLS] as const
 
 const CHAT_EVENTS =
-  'Server-sent events. Each is a line `data: {chunk}` and a blank line: a first chunk with the role, chunks with content, one with an empty delta and the finish_reason, with stream_options.include_usage one with the usage, then `data: [DONE]`. Lines that begin with a colon keep the connection open. What fails after the first byte is one event `data: {"error": …}`, without `[DONE]`.'
+  'Server-sent events. Each is a line `data: {chunk}` and a blank line: a first chunk with the role, chunks with content, one with an empty delta and the finish_reason, with stream_options.include_usage one with the usage, then `data: [DONE]`. Lines that begin with a colon keep the connection open. A failure after the first byte is one event `data: {"error": …}`, without `[DONE]`.'
 const RESPONSE_EVENTS =
-  'Server-sent events, each with its name: from `response.created` to `response.completed` or `response.incomplete`. There is no `[DONE]`. What fails after the first byte is an `error` event, then `response.failed`.'
+  'Server-sent events, each with its name: from `response.created` to `response.completed` or `response.incomplete`. There is no `[DONE]`. A failure after the first byte is an `error` event, then `response.failed`.'
 
 export const OPERATIONS: Record<string, Operation> = {
   [`POST ${CALL_ENDPOINTS.chat.path}`]: {
     id: 'createChatCompletion',
     summary: 'Ask a model, in the format of chat completions',
     description:
-      'Credit is held before a provider is asked, and charged before the answer ends. null means that a field is not given, except for model, messages, stream, temperature, max_tokens and top_p. Fields that are not listed are ignored.',
+      'Credit is held before a provider is asked, and charged before the answer ends. null means "not given", except for model, messages, stream, temperature, max_tokens and top_p. Fields that are not listed are ignored.',
     parameters: OF_CHATS,
     request: 'ChatCompletionRequest',
     answer: 'ChatCompletion',
@@ -53,7 +53,7 @@ export const OPERATIONS: Record<string, Operation> = {
     id: 'createResponse',
     summary: 'Ask a model, in the format of responses',
     description:
-      'The part of the Responses API that needs nothing stored. null means that a field is not given. Fields that are not listed are ignored, except those of chat completions, which are refused.',
+      'The part of the Responses API that needs no stored state. null means "not given". Fields that are not listed are ignored, except those of chat completions, which are refused.',
     parameters: OF_CHATS,
     request: 'ResponseRequest',
     answer: 'Response',
@@ -65,7 +65,7 @@ export const OPERATIONS: Record<string, Operation> = {
   [`POST ${CALL_ENDPOINTS.embeddings.path}`]: {
     id: 'createEmbeddings',
     summary: 'Turn texts into vectors',
-    description: 'One vector for each input, in their order. Its prompt is all that it costs.',
+    description: 'One vector for each input, in the same order. Only the prompt costs anything.',
     parameters: OF_CALLS,
     request: 'EmbeddingsRequest',
     answer: 'EmbeddingList',
@@ -76,7 +76,7 @@ export const OPERATIONS: Record<string, Operation> = {
   'GET /v1/models': {
     id: 'listModels',
     summary: 'List the models that the project may use',
-    description: 'May be kept for ten minutes. An etag is sent, and If-None-Match is read.',
+    description: 'May be cached for ten minutes. Sends an etag and honours If-None-Match.',
     parameters: ['ErrorFormat'],
     answer: 'ModelList',
     headers: ID,
@@ -85,8 +85,8 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   'GET /v1/models/{id}': {
     id: 'getModel',
-    summary: 'One model of the list',
-    description: 'Ids may have slashes, which stand in the path as they are.',
+    summary: 'Get one model of the list',
+    description: 'Ids may contain slashes. Put them in the path as they are.',
     parameters: ['ErrorFormat'],
     pathParameter: { name: 'id', description: 'The id of a model.' },
     answer: 'Model',
@@ -96,8 +96,8 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   'GET /v1/credits': {
     id: 'getCredits',
-    summary: 'What is left of the wallet, the limits and the budgets',
-    description: 'Those of the calling key pair; with x-end-user-id, also those of that end user.',
+    summary: 'Show what is left of the wallet, the limits and the budgets',
+    description: 'Covers the calling key pair and, with x-end-user-id, also that end user.',
     parameters: ['EndUserId', 'ErrorFormat'],
     answer: 'Credits',
     headers: ID,
@@ -106,10 +106,10 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   'GET /v1/receipts/{completion_id}': {
     id: 'getReceipt',
-    summary: 'Why a call cost what it cost',
-    description: 'Every call that held credit has a receipt, failed ones too.',
+    summary: 'Show how the cost of a call came about',
+    description: 'Every call that held credit has a receipt, even a failed one.',
     parameters: ['ErrorFormat'],
-    pathParameter: { name: 'completion_id', description: 'The id of an answer, which x-completion-id has as well.' },
+    pathParameter: { name: 'completion_id', description: 'The id of an answer, also sent as x-completion-id.' },
     answer: 'Receipt',
     headers: ID,
     codes: CODES.receipt,
@@ -117,9 +117,9 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/sessions': {
     id: 'createSession',
-    summary: 'Make a short-lived secret for a browser',
+    summary: 'Create a short-lived secret for a browser',
     description:
-      'Your server asks for it and gives it to the page, where it takes the place of the secret key. All fields are optional, and one that is not listed is refused.',
+      'Your server requests it and gives it to the page, where it replaces the secret key. All fields are optional. A field that is not listed is refused.',
     parameters: ['EndUserId', 'EndUserLabel', 'ErrorFormat'],
     request: 'SessionRequest',
     isBodyOptional: true,
@@ -130,7 +130,7 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   'POST /v1/conversions': {
     id: 'createConversion',
-    summary: 'Tell what became of a click',
+    summary: 'Report what became of a click',
     description:
       'For advertisers’ servers, in the shape of IAB Tech Lab’s Event and Conversion API 1.0. A field that is not listed is refused. The same id counts once: sent again, the answer is the same.',
     parameters: ['ErrorFormat'],

@@ -8,9 +8,9 @@ export const sponsored = z
     label: z.string(),
     advertiser: z.string(),
     url: z.string(),
-    characters: z.int().describe('So many characters at the end of the content are the recommendation.'),
+    characters: z.int().describe('How many characters at the end of the content are the recommendation.'),
   })
-  .describe('There only when the content ends with a recommendation.')
+  .describe('Sent only if the content ends with a recommendation.')
 
 const count = z.int().min(0)
 const itemStatus = z.enum(['in_progress', 'completed', 'incomplete'])
@@ -74,7 +74,7 @@ const echo = {
 }
 
 export const responseAnswer = z.strictObject({
-  id: z.string().describe('Names the call everywhere, its receipt included.'),
+  id: z.string().describe('Names the call everywhere, including its receipt.'),
   object: z.literal('response'),
   created_at: z.int().describe('Unix time in seconds.'),
   status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),

@@ -23,7 +23,7 @@ export function promptProblemOf(content: PromptContent): string | undefined {
   const texts = [content.system, ...content.messages.map((message) => message.content)]
   // The database takes neither into JSON.
   if (!texts.every((text) => text.isWellFormed() && !text.includes('\0')))
-    return 'Use only text without NUL characters or halves of characters.'
+    return 'Remove NUL characters and incomplete characters from the text.'
   const kilobytes = PROMPT_BYTES_MAX / 1024
   return promptBytes(content) > PROMPT_BYTES_MAX
     ? `A saved prompt has at most ${kilobytes} KB. Clear the chat or shorten it, then save again.`

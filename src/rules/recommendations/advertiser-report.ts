@@ -1,48 +1,108 @@
+import { VERDICT_LABELS, type ClickVerdict } from '../clicks/verdict.ts'
 import type { Nanos } from '../money.ts'
 
 /** What an advertiser is told of its recommendations: never so little that it could be about a single reader. */
 export const SERVES_MIN = 10
 
-export interface ReportRow {
-  /** Null: all others together. */
+export const REPORT_KEYS = ['campaign', 'offer', 'hint', 'category', 'day'] as const
+export type ReportKey = (typeof REPORT_KEYS)[number]
+
+export interface ReportSum {
+  /** A campaign's or an offer's id, a hint, a category, a day. Null: of all others together. */
   key: string | null
-  /** Null, as the clicks are: fewer than SERVES_MIN. */
+  /** 'serve', 'conversion', the verdict of a click, or 'reversed' of one that was valid until it was taken back. */
+  event: string
+  times: bigint
+  /** What was paid; of what was taken back, what was given back. */
+  spentNanos: bigint
+}
+
+export interface ReportFigures {
+  /** Null, as clicks and conversions are: fewer than SERVES_MIN. */
   serves: bigint | null
   /** Those that are paid for. */
   validClicks: bigint | null
   /** All others by their verdict, and `reversed`. */
   otherClicks: Record<string, bigint> | null
+  /** Of clicks on what is counted here, whenever they were told of. */
+  conversions: bigint | null
   /** Always told: it has been paid. */
   spentNanos: Nanos
   /** Of a click that was paid for; null where there is none. */
   averageNanos: Nanos | null
 }
 
-interface Sum {
+export interface ReportRow extends ReportFigures {
+  /** Null: all others together. */
   key: string | null
-  event: string
-  times: bigint
-  spentNanos: bigint
 }
 
-/** Most served first, and last of all the others. */
-export function reportRowsOf(sums: readonly Sum[]): ReportRow[] {
-  const byKey = Map.groupBy(sums, ({ key }) => key)
-  return [...byKey]
-    .map(([key, own]) => rowOf(key, own))
-    .toSorted((a, b) => Number(a.key === null) - Number(b.key === null) || Number((b.serves ?? 0n) - (a.serves ?? 0n)))
+/** Most served first, days newest first, and last of all the others. */
+export function reportRowsOf(sums: readonly ReportSum[], by: ReportKey): ReportRow[] {
+  const rows = [...Map.groupBy(sums, ({ key }) => key)].map(([key, own]) => rowOf(key, own))
+  const inOrder = (a: ReportRow, b: ReportRow): number =>
+    by === 'day' ? (String(a.key) > String(b.key) ? -1 : 1) : Number((b.serves ?? 0n) - (a.serves ?? 0n))
+  return rows.toSorted((a, b) => Number(a.key === null) - Number(b.key === null) || inOrder(a, b))
 }
 
-function rowOf(key: string | null, sums: readonly Sum[]): ReportRow {
+const NO_CLICKS: ReadonlySet<string> = new Set(['serve', 'valid', 'conversion'])
+
+function rowOf(key: string | null, sums: readonly ReportSum[]): ReportRow {
   const times = new Map(sums.map((sum) => [sum.event, sum.times]))
-  const spentNanos = sums.reduce((all, sum) => all + sum.spentNanos, 0n)
+  const spent = sums.reduce((all, sum) => all + (sum.event === 'reversed' ? -sum.spentNanos : sum.spentNanos), 0n)
+  // What was taken back may be found under another key: an offer's category was changed meanwhile.
+  const spentNanos = atLeastNone(spent)
   const serves = times.get('serve') ?? 0n
-  if (serves < SERVES_MIN)
-    return { key, serves: null, validClicks: null, otherClicks: null, spentNanos, averageNanos: null }
-  const validClicks = times.get('valid') ?? 0n
-  const others = [...times]
-    .filter(([event]) => event !== 'serve' && event !== 'valid')
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const averageNanos = validClicks > 0n ? spentNanos / validClicks : null
-  return { key, serves, validClicks, otherClicks: Object.fromEntries(others), spentNanos, averageNanos }
+  if (serves < SERVES_MIN) {
+    const untold = { serves: null, validClicks: null, otherClicks: null, conversions: null, averageNanos: null }
+    return { key, ...untold, spentNanos }
+  }
+  const validClicks = atLeastNone((times.get('valid') ?? 0n) - (times.get('reversed') ?? 0n))
+  const others = [...times].filter(([event]) => !NO_CLICKS.has(event)).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return {
+    key,
+    serves,
+    validClicks,
+    otherClicks: Object.fromEntries(others),
+    conversions: times.get('conversion') ?? 0n,
+    spentNanos,
+    averageNanos: averageOf(spentNanos, validClicks),
+  }
+}
+
+/** Of what the rows tell: a row of which nothing is told must not be found by subtraction. */
+export function totalOf(rows: readonly ReportRow[]) {
+  const sum = (figure: (row: ReportRow) => bigint | null) => rows.reduce((all, row) => all + (figure(row) ?? 0n), 0n)
+  const validClicks = sum((row) => row.validClicks)
+  return {
+    serves: sum((row) => row.serves),
+    validClicks,
+    conversions: sum((row) => row.conversions),
+    spentNanos: sum((row) => row.spentNanos),
+    averageNanos: averageOf(
+      sum((row) => (row.validClicks === null ? null : row.spentNanos)),
+      validClicks,
+    ),
+  }
+}
+
+function averageOf(spentNanos: Nanos, clicks: bigint): Nanos | null {
+  return clicks > 0n ? spentNanos / clicks : null
+}
+
+function atLeastNone(value: bigint): bigint {
+  return value > 0n ? value : 0n
+}
+
+/** Of a campaign or an offer by its name, where that is still there. */
+export function nameOfRow(by: ReportKey, key: string | null, names: ReadonlyMap<string, string>): string {
+  if (key === null) return 'All others'
+  if (by === 'campaign' || by === 'offer') return names.get(key) ?? `Removed (${key})`
+  if (key !== '') return key
+  return by === 'hint' ? 'The offer’s own words' : 'None'
+}
+
+/** A verdict of a report in words. */
+export function labelOfClicks(verdict: string): string {
+  return verdict === 'reversed' ? 'Taken back' : (VERDICT_LABELS[verdict as ClickVerdict]?.label ?? verdict)
 }

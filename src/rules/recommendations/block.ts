@@ -75,7 +75,7 @@ function textOf(offer: ShownOffer): string {
   // Zero is how feeds say "on request".
   const price = offer.price && Number(offer.price.amount) > 0 ? `, ${shown(priceText(offer.price))}` : ''
   const advertiser = shown(offer.advertiser)
-  if (advertiser === '') throw new Error('A recommendation says whose it is.')
+  if (advertiser === '') throw new Error('A recommendation needs an advertiser.')
   return `${advertiser} — ${about.join(': ')}${price}.`
 }
 

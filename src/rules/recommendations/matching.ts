@@ -70,6 +70,8 @@ export interface MatchRequest extends JudgeRequest {
   blockedDomains: readonly string[]
   /** Recommended before in this conversation. */
   seenOffers: readonly string[]
+  /** Somebody tries it out: it is no chance for any campaign. Gateways of the version before do not say it. */
+  isTest?: boolean | undefined
 }
 
 export interface Turn {

@@ -81,14 +81,13 @@ export function adjustPace(pace: Pace | undefined, funds: Funds, nowMs: number):
 }
 
 /** The same for everybody who asks within one moment. */
-export function isInMoment(
-  campaignId: string,
-  { pacing, dailyBudgetNanos }: Funds,
-  pace: Pace,
-  nowMs: number,
-): boolean {
-  if (pacing === 'asap' || dailyBudgetNanos === null) return true
-  return unitOf(`${campaignId} ${Math.floor(nowMs / MOMENT_MS)}`) < pace.share
+export function isInMoment(campaignId: string, funds: Funds, pace: Pace, nowMs: number): boolean {
+  return unitOf(`${campaignId} ${Math.floor(nowMs / MOMENT_MS)}`) < shareOfMoments(funds, pace)
+}
+
+/** All of them where there is nothing to spread. */
+export function shareOfMoments({ pacing, dailyBudgetNanos }: Funds, { share }: Pace): number {
+  return pacing === 'asap' || dailyBudgetNanos === null ? 1 : share
 }
 
 function spentOn({ dayMs, spentTodayNanos }: Funds, nowMs: number): Nanos {

@@ -34,7 +34,7 @@ export const RELEVANCE_MIN = 0.42
 /** Below this an offer is about something else than what was answered, however well it suits the question. */
 export const ANSWER_COSINE_MIN = 0.3
 /** A hint speaks for a whole campaign, also for what in it has nothing to do with the matter: that stays out. */
-const HINTED_COSINE_MIN = 0.1
+export const HINTED_COSINE_MIN = 0.1
 /** Bids decide between offers that are nearly as good as the best, never against it. */
 const NEAR_BEST = 0.1
 

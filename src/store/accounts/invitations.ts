@@ -1,12 +1,22 @@
 import { sql } from 'kysely'
+import type { AdvertiserRole } from '../../rules/accounts/advertisers.ts'
 import type { MemberRole } from '../../rules/accounts/roles.ts'
 import type { Db } from '../database.ts'
+import type { AdvertiserTenant, PublisherTenant } from '../tenancy.ts'
+
+/** Whose members somebody is invited to be one of. */
+export type Team = Pick<PublisherTenant, 'publisherId'> | AdvertiserTenant
+export type InvitedRole = MemberRole | AdvertiserRole
+
+function idOf(team: Team): ['publisher_id' | 'advertiser_id', string] {
+  return 'advertiserId' in team ? ['advertiser_id', team.advertiserId] : ['publisher_id', team.publisherId]
+}
 
 export interface NewInvitation {
   id: string
-  publisherId: string
+  team: Team
   email: string
-  role: MemberRole
+  role: InvitedRole
   invitedBy: string
   inviterId: string
   expiresAt: Date
@@ -14,40 +24,39 @@ export interface NewInvitation {
 
 /** Inviting an address again replaces what it was invited to, and by whom. */
 export async function upsertInvitation(tx: Db, invitation: NewInvitation) {
-  const { id, publisherId, email, role, invitedBy, inviterId, expiresAt } = invitation
+  const { id, team, email, role, invitedBy, inviterId, expiresAt } = invitation
+  const [column, teamId] = idOf(team)
   const changed = { role, invited_by: invitedBy, inviter_id: inviterId, expires_at: expiresAt }
   return tx
     .insertInto('invitations')
-    .values({ id, publisher_id: publisherId, email, ...changed })
-    .onConflict((conflict) => conflict.columns(['publisher_id', 'email']).doUpdateSet(changed))
+    .values({ id, [column]: teamId, email, ...changed })
+    .onConflict((conflict) => conflict.columns([column, 'email']).doUpdateSet(changed))
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
-export async function listInvitations(tx: Db, publisherId: string) {
+export async function listInvitations(tx: Db, team: Team) {
+  const [column, teamId] = idOf(team)
   return tx
     .selectFrom('invitations')
     .selectAll()
-    .where('publisher_id', '=', publisherId)
+    .where(column, '=', teamId)
     .orderBy('created_at')
     .limit(1_000)
     .execute()
 }
 
-export async function findInvitation(tx: Db, publisherId: string, id: string) {
-  return tx
-    .selectFrom('invitations')
-    .selectAll()
-    .where('publisher_id', '=', publisherId)
-    .where('id', '=', id)
-    .executeTakeFirst()
+export async function findInvitation(tx: Db, team: Team, id: string) {
+  const [column, teamId] = idOf(team)
+  return tx.selectFrom('invitations').selectAll().where(column, '=', teamId).where('id', '=', id).executeTakeFirst()
 }
 
-export async function findInvitationTo(tx: Db, publisherId: string, email: string) {
+export async function findInvitationTo(tx: Db, team: Team, email: string) {
+  const [column, teamId] = idOf(team)
   return tx
     .selectFrom('invitations')
     .selectAll()
-    .where('publisher_id', '=', publisherId)
+    .where(column, '=', teamId)
     .where('email', '=', email)
     .executeTakeFirst()
 }
@@ -55,37 +64,46 @@ export async function findInvitationTo(tx: Db, publisherId: string, email: strin
 /** Those that this member has sent, except to the roles that they may still invite to. Returns to whom they were. */
 export async function deleteInvitationsBy(
   tx: Db,
-  publisherId: string,
+  team: Team,
   inviterId: string,
-  except: readonly MemberRole[],
+  except: readonly InvitedRole[],
 ): Promise<string[]> {
-  const query = tx.deleteFrom('invitations').where('publisher_id', '=', publisherId).where('inviter_id', '=', inviterId)
+  const [column, teamId] = idOf(team)
+  const query = tx.deleteFrom('invitations').where(column, '=', teamId).where('inviter_id', '=', inviterId)
   const rows = await (except.length > 0 ? query.where('role', 'not in', except) : query).returning('email').execute()
   return rows.map(({ email }) => email)
 }
 
 /** Returns what it offered; undefined when it is not there any more. */
-export async function deleteInvitation(tx: Db, publisherId: string, id: string): Promise<MemberRole | undefined> {
+export async function deleteInvitation(tx: Db, team: Team, id: string): Promise<InvitedRole | undefined> {
+  const [column, teamId] = idOf(team)
   const row = await tx
     .deleteFrom('invitations')
-    .where('publisher_id', '=', publisherId)
+    .where(column, '=', teamId)
     .where('id', '=', id)
     .returning('role')
     .executeTakeFirst()
-  return row?.role as MemberRole | undefined
+  return row?.role as InvitedRole | undefined
 }
 
-/** What an address was invited to and may still accept, across publishers: not for a tenant's transaction. */
+/** What an address was invited to and may still accept, across teams: not for a tenant's transaction. */
 export async function listInvitationsTo(db: Db, email: string) {
-  return db
+  const rows = await db
     .selectFrom('invitations as i')
-    .innerJoin('publishers as p', 'p.id', 'i.publisher_id')
-    .select(['i.id', 'i.publisher_id', 'p.name as publisher', 'i.role', 'i.invited_by', 'i.expires_at'])
+    .leftJoin('publishers as p', 'p.id', 'i.publisher_id')
+    .leftJoin('advertisers as a', 'a.id', 'i.advertiser_id')
+    .select(['i.id', 'i.publisher_id', 'i.advertiser_id', 'i.role', 'i.invited_by', 'i.expires_at'])
+    .select(({ fn }) => fn.coalesce('p.name', 'a.name').as('name'))
     .where('i.email', '=', email)
     .where('i.expires_at', '>', sql<Date>`now()`)
     .orderBy('i.created_at')
     .limit(100)
     .execute()
+  return rows.map(({ publisher_id: publisherId, advertiser_id: advertiserId, ...row }) => {
+    // One of them is there: the table says so.
+    const team: Team = advertiserId === null ? { publisherId: String(publisherId) } : { advertiserId }
+    return Object.assign(row, { name: String(row.name), role: row.role as InvitedRole, team })
+  })
 }
 
 /** Those that ended so long ago that nobody asks for them any more. Returns how many. */

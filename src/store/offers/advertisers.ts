@@ -25,10 +25,23 @@ export async function insertPendingAdvertiser(db: Db, advertiser: Omit<NewAdvert
   await db.insertInto('advertisers').values({ id, name, legal_name: legalName, domain }).execute()
 }
 
+/** Whether it is gone: only where nobody acts for it, and it was never activated and has never paid. */
+export async function forgetAdvertiser(tx: Db, id: string): Promise<boolean> {
+  const { rows } = await sql<{ forgotten: boolean }>`select advertiser_forget(${id}) as forgotten`.execute(tx)
+  return rows[0]?.forgotten ?? false
+}
+
 /** By id or by name: names are unique. */
 export async function findAdvertiser(db: Db, by: { id: string } | { name: string }) {
   const query = db.selectFrom('advertisers').selectAll()
   return ('id' in by ? query.where('id', '=', by.id) : query.where('name', '=', by.name)).executeTakeFirst()
+}
+
+/** Whether somebody has that name, or one that readers could not tell from it. Nobody else takes it until the transaction ends. */
+export async function isNameTaken(tx: Db, name: string): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`advertiser ${name.toLowerCase()}`}, 0))`.execute(tx)
+  const { rows } = await sql`select 1 from advertisers where lower(name) = lower(${name}) limit 1`.execute(tx)
+  return rows.length > 0
 }
 
 /** Nobody else changes it until the transaction ends. */
@@ -48,6 +61,11 @@ export async function setAdvertiserDomainProven(tx: Db, id: string, provenBy: Do
 
 export async function setAdvertiserStatus(db: Db, id: string, status: AdvertiserStatus): Promise<void> {
   await db.updateTable('advertisers').set({ status }).where('id', '=', id).execute()
+}
+
+/** Null: its links lead straight to its offers. */
+export async function setTrackingTemplate(db: Db, id: string, template: string | null): Promise<void> {
+  await db.updateTable('advertisers').set({ tracking_template: template }).where('id', '=', id).execute()
 }
 
 export async function listAdvertisers(db: Db) {

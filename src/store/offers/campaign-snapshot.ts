@@ -33,7 +33,7 @@ export async function readCampaignSnapshot(db: Db): Promise<CampaignSnapshot> {
     where c.status = 'active' and a.status = 'active' and (c.ends_at is null or c.ends_at > now())
     order by c.created_at, c.id`.execute(db)
   const feeds = await sql<{ id: string; expiresAt: Date }>`
-    select id, expires_at as "expiresAt" from feeds where expires_at > now()`.execute(db)
+    select id, expires_at as "expiresAt" from feeds where expires_at > now() and removed_at is null`.execute(db)
   return { isOn, campaigns: campaigns.rows, feeds: feeds.rows }
 }
 

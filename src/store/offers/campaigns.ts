@@ -28,6 +28,15 @@ export async function updateCampaign(db: Db, id: string, settings: CampaignSetti
   await db.updateTable('campaigns').set(settings).where('id', '=', id).execute()
 }
 
+export async function countCampaigns(db: Db, advertiserId: string): Promise<number> {
+  const { campaigns } = await db
+    .selectFrom('campaigns')
+    .select(({ fn }) => fn.countAll<bigint>().as('campaigns'))
+    .where('advertiser_id', '=', advertiserId)
+    .executeTakeFirstOrThrow()
+  return Number(campaigns)
+}
+
 export async function findCampaign(db: Db, by: { id: string } | { advertiserId: string; name: string }) {
   const query = db
     .selectFrom('campaigns as c')

@@ -110,6 +110,8 @@ export interface Publishing {
   /** The share of a feed's offers that a run may take away without being asked. */
   removedShareMax: number
   rejectionsMax: number
+  /** Of each kind, after a dry run. */
+  changesMax: number
   isDryRun: boolean
   isRemovalConfirmed: boolean
   /** Joins the transaction that publishes. */
@@ -124,6 +126,19 @@ export interface PublishResult {
   /** Of those that would be recommended, how many a person has to look at first. */
   pending: number
   rejections: Rejection[]
+  /** The first of each kind, after a dry run; otherwise none. */
+  changes: StagedChange[]
+}
+
+/** What a run would do with one offer. */
+export interface StagedChange {
+  kind: 'added' | 'changed' | 'removed'
+  /** Of the file; null for what is not in it. */
+  row: number | null
+  item: string
+  title: string
+  /** The fields that differ, of one that was there before. */
+  fields: string[]
 }
 
 /** Everything or nothing. What is not published is only counted. */
@@ -136,6 +151,7 @@ export async function publishStaged(connection: Db, options: Publishing): Promis
     await rejectOthers(tx, feed)
     const counted = await countStaged(tx, feed)
     const rejections = await listRejections(tx, options.rejectionsMax)
+    const changes = options.isDryRun ? await listChanges(tx, feed, options.changesMax) : []
     const { counts, live } = counted
     const isTooMuch = counts.removed > live * options.removedShareMax && !options.isRemovalConfirmed
     const isPublished = !isTooMuch && !options.isDryRun
@@ -148,7 +164,7 @@ export async function publishStaged(connection: Db, options: Publishing): Promis
       await endFeedRun(tx, { id: options.runId, state: 'published', reason: null, counts, rejections })
       await options.onPublished?.(tx, counts)
     }
-    return { isPublished, ...counted, rejections }
+    return { isPublished, ...counted, rejections, changes }
   })
 }
 
@@ -198,6 +214,26 @@ async function countStaged(tx: Db, feed: Feed): Promise<{ live: number; counts: 
     Object.entries(counted).map(([name, count]) => [name, Number(count)]),
   ) as Record<keyof RunCounts | 'live' | 'pending', number>
   return { live, pending, counts }
+}
+
+async function listChanges(tx: Db, feed: Feed, limit: number): Promise<StagedChange[]> {
+  const differing = NAMES.filter((name) => !name.endsWith('_hash')).map(
+    (name) => `case when o.${name} is distinct from s.${name} then '${name}' end`,
+  )
+  const { rows } = await sql<Omit<StagedChange, 'row'> & { row: bigint | null }>`
+    (select 'added' as kind, s.row, s.item_id as item, s.title, '{}'::text[] as fields
+      from staged_offers s left join offers o on o.advertiser_id = ${feed.advertiserId} and o.item_id = s.item_id
+      where s.verdict = 'accepted' and (o.id is null or o.removed_at is not null) order by s.row limit ${limit})
+    union all
+    (select 'changed', s.row, s.item_id, s.title, array_remove(array[${sql.raw(differing.join(', '))}], null)
+      from staged_offers s join offers o on o.advertiser_id = ${feed.advertiserId} and o.item_id = s.item_id
+      where s.verdict = 'accepted' and o.removed_at is null and ${isDifferent(feed)} order by s.row limit ${limit})
+    union all
+    (select 'removed', null, o.item_id, o.title, '{}' from offers o join (${gone(feed)}) g on g.id = o.id
+      where g.is_removed order by o.item_id limit ${limit})`.execute(tx)
+  return rows.map(({ kind, row, item, title, fields }) => {
+    return { kind, row: row === null ? null : Number(row), item, title, fields }
+  })
 }
 
 /** What a person decided stays until the words change. */

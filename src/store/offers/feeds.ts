@@ -12,13 +12,13 @@ export interface Feed {
 export async function findFeed(db: Db, advertiserId: string, name: string) {
   return db
     .selectFrom('feeds')
-    .select(['id', 'campaign_id', 'expires_at'])
+    .select(['id', 'campaign_id', 'expires_at', 'removed_at'])
     .where('advertiser_id', '=', advertiserId)
     .where('name', '=', name)
     .executeTakeFirst()
 }
 
-/** The feed of that name, made if there is none. Its campaign changes only when a run is published. */
+/** The feed of that name, made if there is none, or no more. Its campaign changes only when a run is published. */
 export async function ensureFeed(db: Db, feed: Omit<Feed, 'id'>): Promise<string> {
   await db
     .insertInto('feeds')
@@ -27,10 +27,20 @@ export async function ensureFeed(db: Db, feed: Omit<Feed, 'id'>): Promise<string
     .execute()
   const found = await findFeed(db, feed.advertiserId, feed.name)
   if (!found) throw new Error('a feed that was made is gone')
+  if (found.removed_at !== null)
+    await db.updateTable('feeds').set({ removed_at: null }).where('id', '=', found.id).execute()
   return found.id
 }
 
-export async function listFeedRuns(db: Db, options: { feedId?: string; limit: number }) {
+export interface RunsAsked {
+  feedId?: string
+  /** Only those that began before this one. */
+  before?: string | undefined
+  limit: number
+}
+
+/** The latest first. */
+export async function listFeedRuns(db: Db, options: RunsAsked) {
   return db
     .selectFrom('feed_runs as r')
     .innerJoin('feeds as f', 'f.id', 'r.feed_id')
@@ -38,7 +48,8 @@ export async function listFeedRuns(db: Db, options: { feedId?: string; limit: nu
     .selectAll('r')
     .select(['f.name as feed', 'a.name as advertiser'])
     .$if(options.feedId !== undefined, (query) => query.where('r.feed_id', '=', options.feedId ?? ''))
-    .orderBy('r.started_at', 'desc')
+    .$if(options.before !== undefined, (query) => query.where('r.id', '<', options.before ?? ''))
+    .orderBy('r.id', 'desc')
     .limit(options.limit)
     .execute()
 }

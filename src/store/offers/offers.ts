@@ -15,6 +15,9 @@ export const MAY_BE_ADVERTISED = sql<boolean>`(a.status = 'active' and c.status 
   and (c.starts_at is null or c.starts_at <= now()) and (c.ends_at is null or c.ends_at > now())
   and o.review = 'approved' and o.removed_at is null)`
 
+/** None of feed `f` is recommended: its last run is too old, or there was none. */
+export const MAKES_FEED_OUTDATED = sql<boolean>`(f.expires_at is null or f.expires_at <= now())`
+
 /** Stands for the words that a person reads before they decide: with other words it is another one. */
 const WORDS_MARK = sql<string>`left(encode(sha256(convert_to(
   row(o.title, o.description, o.brand, o.category, o.headline, o.benefit)::text, 'UTF8')), 'hex'), 16)`

@@ -15,6 +15,8 @@ export interface SessionRecord extends KeyRecord {
     maxTokens: number | null
     origins: readonly string[] | null
     expiresAt: Date
+    /** Of the network that asked for it, under the salt of that day. */
+    networkTag: Buffer | null
   }
 }
 
@@ -29,13 +31,16 @@ export async function findSessionRecords(db: Db, digests: readonly Buffer[]): Pr
       's.max_tokens as maxTokens',
       's.origins',
       's.expires_at as sessionExpiresAt',
+      's.network_tag as networkTag',
     ])
     .where('s.secret_digest', 'in', digests)
     .execute()
-  return rows.map(({ id, digest, endUserId, models, maxTokens, origins, sessionExpiresAt: expiresAt, ...pair }) => {
-    const session = { id, digest, endUserId, models, maxTokens, origins, expiresAt }
-    return Object.assign(keyRecordOf(pair), { session })
-  })
+  return rows.map(
+    ({ id, digest, endUserId, models, maxTokens, origins, sessionExpiresAt: expiresAt, networkTag, ...pair }) => {
+      const session = { id, digest, endUserId, models, maxTokens, origins, expiresAt, networkTag }
+      return Object.assign(keyRecordOf(pair), { session })
+    },
+  )
 }
 
 /** By publishable key: a secret that its sessions need and `versions` does not have, where one that is not over does. */
@@ -67,6 +72,7 @@ export interface NewSession {
   models: readonly string[] | undefined
   maxTokens: number | undefined
   origins: readonly string[] | undefined
+  networkTag: Buffer | undefined
   calls: number
   money: bigint
   seconds: number
@@ -90,6 +96,7 @@ export async function beginSession(db: Db, session: NewSession, aliveMax: number
     calls_max: session.calls,
     money_nanos: session.money.toString(),
     seconds: session.seconds,
+    network_tag: session.networkTag && `\\x${session.networkTag.toString('hex')}`,
   }
   const { rows } = await sql<{ ends_at: Date | null; refusal: string | null }>`
     select * from browser_session_begin(${JSON.stringify(asked)}::json, ${aliveMax}::int)`.execute(db)

@@ -15,6 +15,8 @@ export interface ShownRecommendation {
   domain: string
   /** Whether the advertiser wants the click's id in the address. */
   addsClickId: boolean
+  /** Of the affiliate network that the link passes through. */
+  trackingTemplate: string | null
   /** Of the offer; null when it is not there any more. */
   category: string | null
   /** The advertiser's words that the conversation came near to, where that was written down. */
@@ -29,7 +31,7 @@ export interface ShownRecommendation {
 /** In the order asked. A gateway of the version before this one writes no link of its own: then it is the offer's. */
 export async function findShown(db: Db, ids: readonly string[]): Promise<(ShownRecommendation | undefined)[]> {
   const { rows } = await sql<ShownRecommendation>`
-    select r.id, case when ${MAY_BE_ADVERTISED} then coalesce(r.link, o.link) end as link, a.name as advertiser, a.legal_name as "legalName", a.domain, a.adds_click_id as "addsClickId",
+    select r.id, case when ${MAY_BE_ADVERTISED} then coalesce(r.link, o.link) end as link, a.name as advertiser, a.legal_name as "legalName", a.domain, a.adds_click_id as "addsClickId", a.tracking_template as "trackingTemplate",
       nullif(o.category, '') as category, to_jsonb(r) ->> 'hint' as hint, r.label, r.state, r.created_at as "shownAt", r.network_tag as "networkTag"
     from recommendations r join advertisers a on a.id = r.advertiser_id
       left join campaigns c on c.id = r.campaign_id left join offers o on o.id = r.offer_id

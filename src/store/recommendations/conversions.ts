@@ -44,6 +44,15 @@ export async function sumConversions(db: Db, advertiserId: string): Promise<Conv
   return rows
 }
 
+/** Returns how many were forgotten. One of these that is told again is looked at anew. */
+export async function expireUncountedConversions(db: Db, keptMs: number, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from conversions where id in (
+      select id from conversions where verdict <> 'counted' and created_at < now() - ${keptMs} * interval '1 ms'
+      limit ${most})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
 /** The one before it is of no use any more. */
 export async function setConversionKey(db: Db, advertiserId: string, digest: Buffer): Promise<void> {
   await db.updateTable('advertisers').set({ conversion_key_digest: digest }).where('id', '=', advertiserId).execute()

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { RecommendationOutcome } from '../../rules/recommendations/matching.ts'
+import { NANOS_MAX } from '../../rules/money.ts'
 import type { Restraint } from '../../rules/recommendations/caps.ts'
 import type { Db } from '../database.ts'
 import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
@@ -27,10 +28,16 @@ export interface RecommendationRecord {
   networkTag?: Buffer | undefined
 }
 
+/** Of a campaign without a budget. */
+const NO_BUDGET = sql.lit(NANOS_MAX.toString())
+/** Campaign `c` could pay for a click on `n` today, as far as its budgets go. */
+const HAS_BUDGET = sql<boolean>`coalesce(d.spent_nanos, 0) + n.price_nanos <= coalesce(c.daily_budget_nanos, ${NO_BUDGET})
+  and coalesce(t.spent_nanos, 0) + n.price_nanos <= coalesce(c.total_budget_nanos, ${NO_BUDGET})`
+
 /**
- * Writes down what is about to be shown, with the link and the headline that its offer has now, and in its conversation, so that the next
- * turn knows of it. Says of each, in order, whether its offer may still be advertised, and in that project: matchers hear of a
- * withdrawal some seconds late. Sending a batch again changes nothing.
+ * Writes down what is about to be shown, with the link and the headline that its offer and the budgets that its campaign has now,
+ * and in its conversation, so that the next turn knows of it. Says of each, in order, whether its offer may still be advertised, in
+ * that project and for that money: matchers hear of a change some seconds late. Sending a batch again changes nothing.
  */
 export async function insertRecommendations(db: Db, records: readonly RecommendationRecord[]): Promise<boolean[]> {
   const asked = JSON.stringify(
@@ -52,19 +59,22 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
   )
   const { rows } = await sql<{ id: string }>`
     with allowed as materialized (
-      select n.*, o.link, o.headline
+      select n.*, o.link, o.headline, coalesce(c.daily_budget_nanos, ${NO_BUDGET}) as daily_budget_nanos,
+        coalesce(c.total_budget_nanos, ${NO_BUDGET}) as total_budget_nanos
       from json_to_recordset(${asked}) as n (id uuid, project_id uuid, call_id uuid, advertiser_id uuid, campaign_id uuid,
         offer_id uuid, turn int, price_nanos int8, relevance real, hint text, label text, conversation text, network_tag text)
         join advertisers a on a.id = n.advertiser_id join campaigns c on c.id = n.campaign_id
         join offers o on o.id = n.offer_id and o.advertiser_id = a.id
-      where ${MAY_BE_ADVERTISED}
+        left join campaign_totals t on t.campaign_id = c.id
+        left join campaign_days d on d.campaign_id = c.id and d.day = (now() at time zone 'utc')::date
+      where ${MAY_BE_ADVERTISED} and ${HAS_BUDGET}
         and not exists (select from offer_stops s where s.project_id = n.project_id and s.offer_id = o.id)
     ), written as (
       insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
-        relevance, hint, label, state, link, headline, network_tag)
+        relevance, hint, label, state, link, headline, network_tag, daily_budget_nanos, total_budget_nanos)
       select id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos, relevance, hint, label,
         -- Seen by nobody until setRecommendationStates says otherwise.
-        'aborted', link, headline, decode(network_tag, 'hex')
+        'aborted', link, headline, decode(network_tag, 'hex'), daily_budget_nanos, total_budget_nanos
       from allowed on conflict (id) do nothing returning id
     ), noted as (
       insert into conversation_restraints as r (project_id, digest, served, last_turn, offers, advertisers, expires_at)

@@ -1,6 +1,6 @@
 /** A whole Parley and a real Chromium in front of it. What a page must never do is watched from its first byte. */
 import assert from 'node:assert/strict'
-import { chromium, type BrowserContext, type Page } from 'playwright-core'
+import { chromium, type BrowserContext, type Locator, type Page } from 'playwright-core'
 import {
   createConsoleWorld,
   newPerson,
@@ -16,6 +16,11 @@ import { copyOfWeb, faultsOf, watch, WATCH } from './watched-page.ts'
 export { faultsOf, PHONE } from './watched-page.ts'
 
 const WIDE = { width: 1280, height: 800 }
+
+/** A dialog moves the focus a frame after it opens or closes. */
+export function waitForFocus(target: Locator): Promise<void> {
+  return target.and(target.page().locator(':focus')).waitFor()
+}
 
 export interface Visitor {
   page: Page
@@ -55,16 +60,23 @@ export interface BrowserWorld extends ConsoleWorld {
   check(page: Page, options?: CheckOptions): Promise<void>
 }
 
-export async function createBrowserWorld(options: Pick<WorldOptions, 'env' | 'roles'> = {}): Promise<BrowserWorld> {
+export interface BrowserWorldOptions extends Omit<WorldOptions, 'webRoot'> {
+  /** Where other names lead in the browser, to servers with a certificate of the test. */
+  hosts?: Record<string, string>
+}
+
+export async function createBrowserWorld(options: BrowserWorldOptions = {}): Promise<BrowserWorld> {
   const webRoot = await copyOfWeb()
   const world = await createConsoleWorld({ ...options, webRoot })
-  const { host } = new URL(world.consoleUrl)
+  const { hosts = {} } = options
+  const names = { ...hosts, [new URL(ORIGIN).hostname]: new URL(world.consoleUrl).host }
+  const rules = Object.entries(names).map(([name, place]) => `MAP ${name} ${place}`)
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: [
       '--no-sandbox',
       // The console's name leads to this world; the clipboard and others want an origin that counts as secure.
-      `--host-resolver-rules=MAP ${new URL(ORIGIN).hostname} ${host}`,
+      `--host-resolver-rules=${rules.join(',')}`,
       `--unsafely-treat-insecure-origin-as-secure=${ORIGIN}`,
     ],
   })
@@ -76,6 +88,7 @@ export async function createBrowserWorld(options: Pick<WorldOptions, 'env' | 'ro
       viewport,
       colorScheme,
       reducedMotion: 'reduce',
+      ignoreHTTPSErrors: Object.keys(hosts).length > 0,
       // Everybody comes from an address of their own: throttles of one test do not reach the next.
       extraHTTPHeaders: { 'x-forwarded-for': `10.8.0.${(visitors += 1)}` },
       permissions: ['clipboard-read', 'clipboard-write'],

@@ -27,6 +27,9 @@ export interface Furnished {
   projectId: string
   conversationId: string
   advertiserId: string
+  /** Of the advertiser: a feed with runs, and a file that was checked. */
+  feedId: string
+  uploadId: string
   /** One that was answered, and one that failed. */
   callId: string
   failedCallId: string
@@ -74,8 +77,8 @@ export async function furnish(world: ConsoleWorld): Promise<Furnished> {
   await sendAlong(db, projectId, callId)
   await furnishRefusals(db, projectId)
   const failedCallId = await newestCall(db, projectId, 'upstream_failed')
-  const advertiserId = await furnishAdvertiser(db, person)
-  return { person, projectId, conversationId, advertiserId, callId, failedCallId }
+  const shop = await furnishAdvertiser(db, person)
+  return { person, projectId, conversationId, ...shop, callId, failedCallId }
 }
 
 /** Two sites are what a publisher has; the others go to somebody else. */

@@ -1,7 +1,7 @@
 /**
  * Pictures of the console for looking at: `npm run look -- [--to <folder>] [--empty] [path …]`. Without paths,
- * every page. `:project`, `:publisher`, `:conversation`, `:call` and `:failed` in a path stand for those of a publisher
- * who has been at it for weeks, or, with `--empty`, of one who has just begun.
+ * every page. `:project`, `:publisher`, `:conversation`, `:call`, `:failed`, `:advertiser`, `:feed` and `:upload` in a path
+ * stand for those of somebody who has been at it for weeks, or, with `--empty`, of one who has just begun.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -41,8 +41,9 @@ async function host(world: BrowserWorld): Promise<Host> {
     const project = await newProject(person, 'Recipes', 'recipes.example.com')
     return { person, places: { project, publisher: person.publisherId } }
   }
-  const { person, projectId: project, conversationId: conversation, callId, failedCallId } = await furnish(world)
-  const places = { project, publisher: person.publisherId, conversation, call: callId, failed: failedCallId }
+  const { person, projectId: project, conversationId: conversation, callId: call, ...others } = await furnish(world)
+  const { failedCallId: failed, advertiserId: advertiser, feedId: feed, uploadId: upload } = others
+  const places = { project, publisher: person.publisherId, conversation, call, failed, advertiser, feed, upload }
   return { person, places }
 }
 
@@ -97,6 +98,7 @@ function nameOf(path: string): string {
     pathname
       .replace(/^\/projects\/(?:[\w-]{36}|:project)/, '')
       .replace(/^\/publishers\/(?:[\w-]{36}|:publisher)/, '/publisher')
+      .replace(/^\/advertisers\/(?:[\w-]{36}|:advertiser)/, '/advertiser')
       .replaceAll(/[/:]+/g, '-')
       .replace(/^-/, '') || 'home'
   )

@@ -57,7 +57,7 @@ export function TwoFactorCard() {
       <ConfirmDialog
         isOpen={open === 'codes'}
         title="New recovery codes?"
-        verb="Make new codes"
+        verb="Create new codes"
         look="primary"
         onClose={close}
         onConfirm={renewCodes}

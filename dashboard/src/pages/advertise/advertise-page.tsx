@@ -1,13 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useForm, useWatch } from 'react-hook-form'
+import { useForm } from 'react-hook-form'
 import { api } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
 import { Form, FormError, FormField } from '../../components/form.tsx'
+import { HostField } from '../../components/host-field.tsx'
 import { Input } from '../../components/input.tsx'
 import { Link } from '../../components/link.tsx'
 import { toast } from '../../components/toast.tsx'
-import { pastedHost } from '../../pasted-host.ts'
 import { readMeAgain } from '../../session.ts'
 import { FrameCard } from '../../shell/frame-card.tsx'
 
@@ -15,7 +15,6 @@ export function AdvertisePage() {
   const client = useQueryClient()
   const navigate = useNavigate()
   const form = useForm({ defaultValues: { name: '', legalName: '', domain: '' } })
-  const host = pastedHost(useWatch({ control: form.control, name: 'domain' }))
 
   async function signUp(body: { name: string; legalName: string; domain: string }): Promise<void> {
     const { id } = await api('POST /api/me/advertisers', { body })
@@ -44,26 +43,17 @@ export function AdvertisePage() {
           form={form}
           name="legalName"
           label="Legal name"
-          hint="Of the company that pays."
+          hint="The company that pays."
           rules={{ required: 'Enter the legal name of the company.' }}
         >
           {(field) => <Input {...field} placeholder="Acme Audio Ltd" autoComplete="off" />}
         </FormField>
-        <FormField
+        <HostField
           form={form}
           name="domain"
           label="Domain"
-          hint={
-            host === undefined
-              ? 'Where your products are sold. Every link must lead there or below it.'
-              : `Takes the host of this address: ${host}`
-          }
-          rules={{ required: 'Enter a domain like example.com.' }}
-        >
-          {(field) => (
-            <Input {...field} placeholder="example.com" inputMode="url" autoCapitalize="none" spellCheck={false} />
-          )}
-        </FormField>
+          hint="Where your products are sold. Every link must lead there or to a subdomain."
+        />
         <p className="text-sm text-muted">The operator looks at each advertiser before anything is recommended.</p>
         <FormError form={form} />
         <Button type="submit" look="primary" size="lg" isBusy={form.formState.isSubmitting}>

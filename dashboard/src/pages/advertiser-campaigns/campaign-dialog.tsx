@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useForm, type UseFormReturn } from 'react-hook-form'
+import { useForm, useWatch, type UseFormReturn } from 'react-hook-form'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Form, FormError, FormField } from '../../components/form.tsx'
@@ -9,6 +9,7 @@ import { toast } from '../../components/toast.tsx'
 import { parseMoney } from '../../formats.ts'
 import { useChange } from '../../queries.ts'
 import { useAdvertiser } from '../../session.ts'
+import { HintPreview } from './hint-preview.tsx'
 import { PACING_OPTIONS, settingsOf, typedOf, type Campaign, type Typed } from './campaign-fields.ts'
 
 const READ_AGAIN = ['GET /api/advertisers/:advertiser/campaigns' as const, 'GET /api/advertisers/:advertiser' as const]
@@ -45,9 +46,10 @@ export function CampaignDialog({ campaign, onClose }: { campaign: Campaign | und
   return (
     <Dialog
       isOpen
+      size="lg"
       onClose={onClose}
       title={campaign ? `Edit ${campaign.name}` : 'New campaign'}
-      description="What you pay for a click, how much in all, and whom the products are for."
+      description="What you pay per click, how much in total, and who the products are for."
       actions={actions}
     >
       <Form form={form} onSubmit={save} id="campaign">
@@ -64,7 +66,7 @@ export function CampaignDialog({ campaign, onClose }: { campaign: Campaign | und
           <FormField form={form} name="startsAt" label="First day (UTC)" hint="Empty: at once.">
             {(field) => <Input {...field} type="date" />}
           </FormField>
-          <FormField form={form} name="endsAt" label="Last day (UTC)" hint="Empty: without an end.">
+          <FormField form={form} name="endsAt" label="Last day (UTC)" hint="Empty: no end.">
             {(field) => <Input {...field} type="date" />}
           </FormField>
         </Pair>
@@ -90,7 +92,7 @@ function Amounts({ form }: { form: CampaignForm }) {
         form={form}
         name="bidNanos"
         label="Highest bid for a click, in US dollars"
-        hint="A click costs what was needed to win, which is often less."
+        hint="A click costs what it took to win, which is often less."
         rules={{ validate: isAmount }}
       >
         {(field) => <Input {...field} inputMode="decimal" autoComplete="off" className="font-mono" />}
@@ -100,7 +102,7 @@ function Amounts({ form }: { form: CampaignForm }) {
           form={form}
           name="dailyBudgetNanos"
           label="Daily budget"
-          hint="In a day of UTC. Empty: none."
+          hint="Per UTC day. Empty: none."
           rules={{ validate: isBudget }}
         >
           {(field) => <Input {...field} inputMode="decimal" autoComplete="off" className="font-mono" />}
@@ -109,7 +111,7 @@ function Amounts({ form }: { form: CampaignForm }) {
           form={form}
           name="totalBudgetNanos"
           label="Total budget"
-          hint="Over its whole life. Empty: none."
+          hint="In total. Empty: none."
           rules={{ validate: isBudget }}
         >
           {(field) => <Input {...field} inputMode="decimal" autoComplete="off" className="font-mono" />}
@@ -120,24 +122,26 @@ function Amounts({ form }: { form: CampaignForm }) {
 }
 
 function Hints({ form }: { form: CampaignForm }) {
+  const [hints, negativeHints] = useWatch({ control: form.control, name: ['hints', 'negativeHints'] })
   return (
     <>
       <FormField
         form={form}
         name="hints"
         label="Who it is for"
-        hint="One situation in each line, at most 20: “for people distracted by noise at home”."
+        hint="One situation per line, at most 20: “for people distracted by noise at home”."
       >
         {(field) => <Textarea {...field} rows={3} />}
       </FormField>
       <FormField
         form={form}
         name="negativeHints"
-        label="What it must not stand beside"
-        hint="One in each line, at most 20."
+        label="What it must not appear next to"
+        hint="One per line, at most 20."
       >
         {(field) => <Textarea {...field} rows={2} />}
       </FormField>
+      <HintPreview hints={hints} negativeHints={negativeHints} />
     </>
   )
 }

@@ -37,7 +37,7 @@ export function CampaignsPage() {
       <PageHeader
         title="Campaigns"
         context={advertiser.name}
-        description="What you pay for a click, how much in all, and whom your products are for."
+        description="What you pay per click, how much in total, and who your products are for."
         docs="advertisers"
         action={mayChange && button}
       />
@@ -51,7 +51,7 @@ export function CampaignsPage() {
         skeletonRows={3}
         empty={
           <EmptyState icon={Megaphone} title="No campaigns yet" action={mayChange && button}>
-            A campaign says what a click is worth to you and whom its products are for. Feeds are imported into it.
+            A campaign sets what a click is worth to you and who its products are for. Feeds are added to it.
           </EmptyState>
         }
       />
@@ -73,10 +73,12 @@ const LIMITED_BY: Record<NonNullable<Campaign['limitedBy']>, string> = {
   total_budget: 'Limited by total budget',
   daily_budget: 'Limited by daily budget',
   pacing: 'Limited by pacing',
+  fit: 'Limited by fit',
+  bid: 'Limited by bid',
 }
 
 function Standing({ campaign }: { campaign: Campaign }) {
-  const [tone, word] = STANDINGS[campaign.standing]
+  const [tone, word] = STANDINGS[campaign.limitedBy === null ? campaign.standing : 'limited']
   return (
     <span className="block">
       <Status tone={tone}>{campaign.limitedBy === null ? word : LIMITED_BY[campaign.limitedBy]}</Status>
@@ -108,7 +110,7 @@ function columnsFor(mayChange: boolean, onEdit: (campaign: Campaign) => void): C
       cell: (campaign) => <Spent nanos={campaign.spentTodayNanos} budget={campaign.dailyBudgetNanos} />,
     },
     {
-      label: 'Spent in all',
+      label: 'Spent in total',
       align: 'right',
       width: 'w-36',
       cell: (campaign) => <Spent nanos={campaign.spentNanos} budget={campaign.totalBudgetNanos} />,

@@ -23,7 +23,7 @@ export function AdvertiserHomePage() {
       <PageHeader
         title="Overview"
         context={advertiser.name}
-        description="What your campaigns have spent, and whether they can go on."
+        description="What your campaigns have spent, and whether they can continue."
         docs="advertisers"
       />
       {error && !data ? (

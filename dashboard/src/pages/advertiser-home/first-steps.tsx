@@ -7,7 +7,7 @@ import type { Overview } from './overview.ts'
 export function FirstSteps({ data, base }: { data: Overview; base: string }) {
   const steps = [
     { isDone: data.campaigns > 0, text: 'Create a campaign', to: `${base}/campaigns` },
-    { isDone: data.offers > 0, text: 'Have a product feed imported into it', to: undefined },
+    { isDone: data.offers > 0, text: 'Add a product feed to it', to: `${base}/feeds` },
     { isDone: BigInt(data.balanceNanos) > 0n, text: 'Add credit to the wallet', to: `${base}/wallet` },
     { isDone: data.isDomainVerified, text: 'Verify your domain', to: `${base}/settings` },
     { isDone: data.status === 'active', text: 'Be activated by the operator', to: undefined },

@@ -1,55 +1,62 @@
-import { Users } from 'lucide-react'
-import { Avatar } from '../../components/avatar.tsx'
-import { Badge, Status } from '../../components/badge.tsx'
+import { UserPlus } from 'lucide-react'
+import { Status } from '../../components/badge.tsx'
+import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { DataTable, type Column } from '../../components/data-table.tsx'
-import { Time } from '../../components/figures.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
-import { EmptyState } from '../../components/states.tsx'
+import { useDialogInAddress } from '../../filters.ts'
 import { useApi } from '../../queries.ts'
 import { useAdvertiser } from '../../session.ts'
+import { InviteDialog } from '../team/invite-dialog.tsx'
+import { TeamTables } from '../team/team-tables.tsx'
 import { DomainSection } from './domain-section.tsx'
-import { MemberMenu, type Member } from './member-menu.tsx'
+import { useAdvertiserTeam } from './use-advertiser-team.ts'
 
 export function AdvertiserSettingsPage() {
   const advertiser = useAdvertiser()
-  const params = { advertiser: advertiser.id }
-  const members = useApi('GET /api/advertisers/:advertiser/members', { params })
-  const domain = useApi('GET /api/advertisers/:advertiser/domain', { params })
+  const domain = useApi('GET /api/advertisers/:advertiser/domain', { params: { advertiser: advertiser.id } })
   return (
     <>
       <PageHeader
         title="Settings"
         context={advertiser.name}
-        description="What this advertiser is called, where its products are sold, and who acts for it."
+        description="The advertiser’s name, where its products are sold, and who acts for it."
       />
       <div className="flex flex-col gap-6">
         <CompanyCard />
         <DomainSection />
         {/* How tall the domain's part is, is known with it. */}
-        {(domain.data ?? domain.error) && (
-          <section>
-            <h2 className="mb-3 text-base font-semibold">Members</h2>
-            <DataTable
-              label="Members"
-              columns={columnsFor(advertiser.may('admin'))}
-              rows={members.data?.items}
-              keyOf={({ id }) => id}
-              error={members.error}
-              onRetry={() => void members.refetch()}
-              skeletonRows={2}
-              note="Admins also pay and manage members, editors also change campaigns, viewers see everything. The operator of this installation adds members."
-              empty={
-                <EmptyState icon={Users} title="No members">
-                  The operator of this installation adds members.
-                </EmptyState>
-              }
-            />
-          </section>
-        )}
+        {(domain.data ?? domain.error) && <Members />}
       </div>
     </>
+  )
+}
+
+function Members() {
+  const { id: advertiser } = useAdvertiser()
+  const team = useAdvertiserTeam()
+  const [isInviting, setInviting] = useDialogInAddress('invite')
+  const people = useApi('GET /api/advertisers/:advertiser/members', { params: { advertiser } })
+  return (
+    <section>
+      <div className="mb-3 flex items-center justify-between gap-3">
+        <h2 className="text-base font-semibold">Members</h2>
+        {team.mayChange && (
+          <Button size="sm" icon={<UserPlus aria-hidden />} onClick={() => setInviting(true)}>
+            Invite
+          </Button>
+        )}
+      </div>
+      <TeamTables
+        team={team}
+        people={people.data}
+        error={people.error}
+        onRetry={() => void people.refetch()}
+        skeletonRows={2}
+        note="Admins also pay and manage members, editors also change campaigns, viewers see everything."
+      />
+      <InviteDialog isOpen={isInviting && team.mayChange} onClose={() => setInviting(false)} team={team} />
+    </section>
   )
 }
 
@@ -71,7 +78,7 @@ function CompanyCard() {
   return (
     <Card
       title="Company"
-      description="Readers see the shown name before each recommendation. Every link leads to the domain or below it."
+      description="Readers see the shown name before each recommendation. Every link leads to the domain or a subdomain."
       action={STATUSES[status]}
       footer={<p className="text-sm text-muted">To change any of these, ask the operator of this installation.</p>}
     >
@@ -85,32 +92,4 @@ function CompanyCard() {
       </dl>
     </Card>
   )
-}
-
-function columnsFor(mayChange: boolean): Column<Member>[] {
-  return [
-    {
-      label: 'Name',
-      isTitle: true,
-      cell: ({ name, email, isYou }) => (
-        <span className="flex items-center gap-3">
-          <Avatar name={name} />
-          <span className="min-w-0 leading-tight">
-            <span className="block truncate font-medium">
-              {name} {isYou && <span className="font-normal text-muted">(you)</span>}
-            </span>
-            <span className="block truncate text-sm font-normal text-muted">{email}</span>
-          </span>
-        </span>
-      ),
-    },
-    { label: 'Role', width: 'w-32', cell: ({ role }) => <Badge>{role}</Badge> },
-    { label: 'Since', width: 'w-36', cell: ({ createdAt }) => <Time iso={createdAt} as="age" /> },
-    {
-      label: 'Actions',
-      isActions: 'menu',
-      width: 'w-14',
-      cell: (member) => <MemberMenu member={member} mayChange={mayChange} />,
-    },
-  ]
 }

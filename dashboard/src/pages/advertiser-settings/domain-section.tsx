@@ -69,7 +69,7 @@ function Standing({ domain }: { domain: Domain | undefined }) {
   return (
     <div className="flex flex-col gap-3">
       <p className="text-muted">
-        Show that {name} is yours with one of the two proofs below, then check. The operator activates you after that.
+        Show that {name} is yours with one of the two proofs below, then check. After that, the operator activates you.
       </p>
       {domain.seen && (
         <Notice tone="warn">

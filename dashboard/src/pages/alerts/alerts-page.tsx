@@ -29,7 +29,7 @@ export function AlertsPage() {
         title="Alerts"
         context={project.name}
         docs="webhooks"
-        description="Owners and admins get an email when something needs their attention. Your own servers can be told, too."
+        description="Owners and admins get an email when something needs their attention. Your own servers can be told too."
       />
       {alerts.error && !alerts.data ? (
         <ErrorState error={alerts.error} onRetry={() => void alerts.refetch()} />

@@ -116,7 +116,7 @@ export function SecretDialog({ shown, onClose }: { shown: ShownSecret; onClose()
           {shown.oldEndsAt !== null && (
             <>
               {' '}
-              The old secret signs beside it until <Time iso={shown.oldEndsAt} />.
+              The old secret also signs until <Time iso={shown.oldEndsAt} />.
             </>
           )}
         </>

@@ -49,7 +49,7 @@ export function EndpointsSection() {
         note={`At most ${list.data?.most ?? 5} in a project. Requests are signed: the guide shows how to verify them.`}
         empty={
           <EmptyState icon={Webhook} title="No webhook endpoints">
-            Parley can tell your own servers of alerts, top-ups, key pairs and domains, with signed requests.
+            Parley can tell your own servers about alerts, top-ups, key pairs and domains, with signed requests.
           </EmptyState>
         }
       />
@@ -165,7 +165,7 @@ function RollDialog({ endpoint, onClose, onRolled }: AboutEndpoint & { onRolled(
   }
   return (
     <ConfirmDialog isOpen onClose={onClose} title="Roll the secret?" verb="Roll secret" look="primary" onConfirm={roll}>
-      You see the new secret once. Requests are signed with both for 24 hours, then only with the new one.
+      You see the new secret only once. Requests are signed with both for 24 hours, then only with the new one.
     </ConfirmDialog>
   )
 }

@@ -18,7 +18,7 @@ export function RulesCard({ rules }: { rules: Rule[] }) {
       title="Alert rules"
       description={
         project.may('admin')
-          ? 'Each alert opens once and closes once, so there is one email however the figures move.'
+          ? 'Each alert opens once and closes once, so you get one email however the figures move.'
           : 'Only admins can change this.'
       }
     >

@@ -22,20 +22,24 @@ export const GUIDE_GROUPS: readonly GuideGroup[] = [
       written(
         'sdks',
         'SDK set-up',
-        'OpenAI for Node and Python, the AI SDK, LangChain, and tools with one field for a key.',
+        'OpenAI for Node and Python, the AI SDK, LangChain, and tools with a single key field.',
       ),
       written('from-openai', 'Migrating from OpenAI', 'What to change, what stays, and what is different.'),
       written(
         'from-openrouter',
         'Migrating from OpenRouter',
-        'The same fields under other names, and what has no counterpart.',
+        'Which fields have other names, and which have no counterpart.',
       ),
     ],
   },
   {
     title: 'Build',
     guides: [
-      written('streaming', 'Streaming', 'Read the events, show them as they come, and know when an answer is whole.'),
+      written(
+        'streaming',
+        'Streaming',
+        'Read the events, show them as they arrive, and know when an answer is complete.',
+      ),
       guide('errors', 'Errors', 'Every code, what it means and what to do, and which to retry.'),
       written('conversations', 'Conversations', 'Group calls, keep caches warm, and delete what was said.'),
       guide('limits', 'Limits and budgets', 'Hard limits for the account, a project, a key pair and each end user.'),
@@ -55,10 +59,10 @@ export const GUIDE_GROUPS: readonly GuideGroup[] = [
   {
     title: 'Operate',
     guides: [
-      written('self-hosting', 'Self-hosting', 'A server, a database, a provider and the first publisher.'),
+      written('self-hosting', 'Self-hosting', 'Set up a server, a database, a provider and the first publisher.'),
       written('runbook', 'At 3 a.m.', 'What broke, how to see it, and what to type.'),
       guide('security', 'Security for operators', 'Logins, secrets, the wall between publishers, and browsers.'),
-      guide('scale', 'Scale', 'What one machine does, and what changes after it.'),
+      guide('scale', 'Scale', 'What one machine can do, and how to grow beyond it.'),
     ],
   },
   {
@@ -71,9 +75,9 @@ export const GUIDE_GROUPS: readonly GuideGroup[] = [
       guide('advertisers', 'Advertisers', 'Campaigns, the wallet, the domain and the members of an advertiser.'),
       guide('clicks', 'Clicks', 'Which clicks on recommendations are paid for, and which are not.'),
       guide('operations', 'Operations', 'Every setting, job, table and command.'),
-      guide('ledger', 'The ledger', 'What is guaranteed of money, and how.'),
+      guide('ledger', 'The ledger', 'What is guaranteed about money, and how.'),
       guide('benchmarks', 'Benchmarks', 'What was measured, how, and against what.'),
-      guide('architecture', 'Architecture', 'How the code is laid out, and a request’s life.'),
+      guide('architecture', 'Architecture', 'How the code is laid out, and the life of a request.'),
       guide('decisions', 'Decisions', 'Why things are as they are.'),
     ],
   },

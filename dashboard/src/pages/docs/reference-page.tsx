@@ -20,7 +20,7 @@ export function ReferencePage() {
       <PageHeader
         title="API reference"
         context="Docs"
-        description="Every endpoint of the gateway with its fields, headers, answers and errors, made from what checks requests."
+        description="Every endpoint of the gateway with its fields, headers, answers and errors, generated from the code that checks requests."
       />
       {error ? (
         <ErrorState error={error} onRetry={() => void refetch()} />

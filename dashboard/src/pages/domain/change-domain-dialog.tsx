@@ -1,18 +1,16 @@
-import { useForm, useWatch } from 'react-hook-form'
+import { useForm } from 'react-hook-form'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
-import { Input } from '../../components/input.tsx'
+import { Form, FormError } from '../../components/form.tsx'
+import { HostField } from '../../components/host-field.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { toast } from '../../components/toast.tsx'
-import { pastedHost } from '../../pasted-host.ts'
 import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 
 export function ChangeDomainDialog({ onClose, current }: { onClose(): void; current: string }) {
   const project = useProject()
   const form = useForm({ defaultValues: { name: '' } })
-  const host = pastedHost(useWatch({ control: form.control, name: 'name' }))
   const change = useChange('PATCH /api/projects/:project/domain', ['GET /api/projects/:project/domain', 'GET /api/me'])
   async function save(body: { name: string }): Promise<void> {
     const { displayName } = await change.mutateAsync({ params: { project: project.id }, body })
@@ -27,21 +25,12 @@ export function ChangeDomainDialog({ onClose, current }: { onClose(): void; curr
       description={`${project.name} currently uses ${current}.`}
     >
       <Form form={form} onSubmit={save}>
-        <FormField
+        <HostField
           form={form}
           name="name"
           label="New domain"
-          hint={
-            host === undefined
-              ? 'A name, or an address to take it from. Names in other scripts are fine.'
-              : `Takes the host of this address: ${host}`
-          }
-          rules={{ required: 'Enter a domain like example.com.' }}
-        >
-          {(field) => (
-            <Input {...field} autoComplete="off" autoCapitalize="none" spellCheck={false} placeholder="example.com" />
-          )}
-        </FormField>
+          hint="A name, or an address to take it from. Names in other scripts are fine."
+        />
         <Notice tone="warn">
           The new domain has to be verified. Until then, calls of this project are refused with 403.
         </Notice>

@@ -29,7 +29,7 @@ export function EarningsFigures({ data }: { data: Earnings }) {
       <Figure
         label={net.label}
         value={<Money nanos={net.nanos} />}
-        note={net.label === 'Net gain' ? 'earned beyond the cost' : 'cost less what was earned'}
+        note={net.label === 'Net gain' ? 'earned beyond the cost' : 'cost minus earnings'}
       />
       <Figure
         label="Shown"

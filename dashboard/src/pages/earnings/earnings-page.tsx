@@ -36,7 +36,7 @@ export function EarningsPage() {
         title="Earnings"
         context={project.name}
         docs="clicks"
-        description="What readers’ clicks on recommendations earned, and what your tokens cost after it."
+        description="What readers’ clicks on recommendations earned, and what your tokens cost after that."
       />
       <FilterBar>
         <RangeFilter filters={filters} onChange={setFilters} options={RANGES_BY_DAY} />
@@ -140,7 +140,7 @@ function Quiet() {
           </Link>
         }
       >
-        With monetization on, replies end with a recommendation where one fits. Each valid click on it pays part of what
+        With monetization on, replies end with a recommendation where one fits. Each valid click pays for part of what
         your calls cost.
       </EmptyState>
     </Card>

@@ -65,7 +65,7 @@ export function EndUserActions({ user, everyone, onChanged }: EndUserActionsProp
         onConfirm={confirm}
       >
         Their label, totals, limits and counters are erased and cannot be restored. Calls and charges stay in the log
-        and the ledger, without a name. If you make another call for them, they are listed as someone new.
+        and the ledger, without a name. If you make another call for them, they appear as someone new.
       </ConfirmDialog>
     </>
   )

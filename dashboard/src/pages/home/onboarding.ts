@@ -67,7 +67,7 @@ function ownSteps(onboarding: Onboarding, { canPay }: Payments): Step[] {
     {
       id: 'domain',
       title: 'Verify your domain',
-      why: 'Only calls for a verified domain are answered, so nobody else can pose as you.',
+      why: 'Only calls for a verified domain are answered, so no one else can pose as you.',
       isDone: onboarding.isDomainVerified,
       verb: 'Verify domain',
       page: 'domain',

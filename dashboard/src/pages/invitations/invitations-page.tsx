@@ -23,7 +23,7 @@ export function InvitationsPage() {
   return (
     <FrameCard
       title="Invitations"
-      description="Publishers that want to work with you."
+      description="Publishers and advertisers that want to work with you."
       below={data && <Link to="/">Go to the console</Link>}
     >
       {!user.emailVerified && (
@@ -52,12 +52,14 @@ function InvitationCard({ invitation }: { invitation: Invitation }) {
   async function answer(verb: 'accept' | 'decline'): Promise<void> {
     setBusy(verb)
     try {
-      if (verb === 'accept') await api('POST /api/me/invitations/:invitation/accept', { params })
-      else await api('POST /api/me/invitations/:invitation/decline', { params })
+      const joined =
+        verb === 'accept' ? await api('POST /api/me/invitations/:invitation/accept', { params }) : undefined
+      if (!joined) await api('POST /api/me/invitations/:invitation/decline', { params })
       await client.invalidateQueries({ queryKey: ['GET /api/me/invitations'] })
       await readMeAgain(client)
-      toast(verb === 'accept' ? `You have joined ${invitation.publisher}.` : 'The invitation is declined.')
-      if (verb === 'accept') await navigate({ to: '/' })
+      toast(joined ? `You have joined ${invitation.name}.` : 'The invitation is declined.')
+      const page = joined?.advertiserId == null ? '/' : `/advertisers/${joined.advertiserId}`
+      if (joined) await navigate({ to: page })
     } catch (error) {
       toastError(error)
     }
@@ -66,10 +68,11 @@ function InvitationCard({ invitation }: { invitation: Invitation }) {
   return (
     <li className="rounded-lg border border-line p-4">
       <p className="flex items-center gap-2 font-medium">
-        {invitation.publisher} <Badge>{invitation.role}</Badge>
+        {invitation.name} <Badge>{invitation.role}</Badge>
       </p>
       <p className="mt-0.5 text-sm text-muted">
-        From {invitation.invitedBy}, valid until <Time iso={invitation.expiresAt} />
+        {invitation.to === 'advertiser' ? 'An advertiser, from' : 'From'} {invitation.invitedBy}, valid until{' '}
+        <Time iso={invitation.expiresAt} />
       </p>
       <div className="mt-4 flex gap-2">
         <Button look="primary" isBusy={busy === 'accept'} onClick={() => void answer('accept')}>

@@ -2,7 +2,7 @@ import { Card } from '../../components/card.tsx'
 
 export function HowLimitsWork() {
   return (
-    <Card title="How limits work" description="All limits that apply to a call hold at the same time.">
+    <Card title="How limits work" description="All limits that apply to a call hold together.">
       <ul className="flex list-disc flex-col gap-1.5 pl-4 text-muted marker:text-faint">
         <li>
           <strong className="font-medium text-ink">Budgets are hard.</strong> A call holds what it may cost before it is

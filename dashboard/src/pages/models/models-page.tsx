@@ -25,7 +25,7 @@ export function ModelsPage() {
       <PageHeader
         title="Models"
         context={project.name}
-        description="Every model this project may call: its price, what it honours, and how it did for you in the last 24 hours."
+        description="Every model this project may call: its price, its features, and how it did for you in the last 24 hours."
       />
       <FilterBar onClear={filters.q !== undefined && (() => setFilters({ q: '' }))}>
         <FilterInput label="Search models" value={filters.q} onChange={(q) => setFilters({ q: q ?? '' })} />
@@ -71,7 +71,7 @@ function Found({ models, measuredFrom, isSearched }: FoundProps) {
       <Card>
         <EmptyState icon={Boxes} title={isSearched ? 'No model matches this search' : 'No models yet'}>
           {isSearched
-            ? 'Search for a part of an id, a maker, or something it honours, such as “tools”.'
+            ? 'Search for part of an id, a vendor, or a feature, such as “tools”.'
             : 'The operator of this installation has not offered any, or this project’s settings allow none of them.'}
         </EmptyState>
       </Card>

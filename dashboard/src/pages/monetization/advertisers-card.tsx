@@ -22,7 +22,7 @@ export function AdvertisersCard({ blocked }: { blocked: Advertiser[] }) {
     <Card title="Blocked advertisers" description="None of their offers is recommended in this project.">
       <div className="flex flex-col gap-4">
         {blocked.length === 0 ? (
-          <p className="text-muted">Nobody is blocked.</p>
+          <p className="text-muted">No one is blocked.</p>
         ) : (
           <AdvertiserList label="Blocked" advertisers={blocked} {...{ blockedIds, blocking, mayChange }} />
         )}

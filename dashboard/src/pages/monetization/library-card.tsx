@@ -12,7 +12,7 @@ export function LibraryCard({ library }: { library: Monetization['library'] }) {
   const change = useChange('PUT /api/projects/:project/monetization/library', [...CHANGED])
   const { isPublic, address } = library
   function set(isWanted: boolean): void {
-    const told = isWanted ? 'The ad library is open to everybody.' : 'The ad library is closed.'
+    const told = isWanted ? 'The ad library is public.' : 'The ad library is closed.'
     change.mutate(
       { params: { project: project.id }, body: { isPublic: isWanted } },
       { onSuccess: () => toast(told), onError: toastError },
@@ -21,14 +21,14 @@ export function LibraryCard({ library }: { library: Monetization['library'] }) {
   return (
     <Card
       title="Public ad library"
-      description="A page for everybody: each offer that was recommended in the last 90 days, who paid for it, and how often. Nothing of any conversation is on it, and counts below ten are not told."
+      description="A public page: each offer that was recommended in the last 90 days, who paid for it, and how often. It shows nothing of any conversation, and no counts below ten."
     >
       <div className="flex flex-col gap-3">
         <Switch
           checked={isPublic}
           onChange={set}
           disabled={!mayChange || change.isPending}
-          label="Show it to everybody"
+          label="Show it to everyone"
           hint={mayChange ? undefined : 'Only owners and admins can change this.'}
         />
         {isPublic && (

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { Card } from '../../components/card.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { SkeletonLines } from '../../components/skeleton.tsx'
@@ -10,10 +10,10 @@ import { useProject } from '../../session.ts'
 import { MatcherNotice } from './matcher-notice.tsx'
 import { ModeCard } from './mode-card.tsx'
 import type { Monetization } from './monetization.ts'
-import { PreviewCard } from './preview-card.tsx'
 import { Results } from './results.tsx'
 import { useControls } from './use-controls.ts'
 
+const Preview = lazy(async () => ({ default: (await import('./preview-card.tsx')).PreviewCard }))
 const Rehearsal = lazy(async () => ({ default: (await import('./rehearsal.tsx')).Rehearsal }))
 const Controls = lazy(async () => ({ default: (await import('./controls.tsx')).Controls }))
 
@@ -61,29 +61,25 @@ function Loaded({ settings }: { settings: Monetization }) {
         onChange={(next) => setFilters({ view: next })}
         tabs={[
           { value: 'results', label: 'Results', content: <Results settings={settings} /> },
-          { value: 'preview', label: 'Label and preview', content: <PreviewCard settings={settings} /> },
+          { value: 'preview', label: 'Label and preview', content: awaited(<Preview settings={settings} />) },
           {
             value: 'rehearsal',
             label: 'Rehearsal',
-            content: (
-              <Suspense fallback={<SkeletonLines count={9} />}>
-                <Rehearsal mode={settings.mode} />
-              </Suspense>
-            ),
+            content: awaited(<Rehearsal mode={settings.mode} />),
           },
           {
             value: 'controls',
             label: 'Controls',
-            content: (
-              <Suspense fallback={<SkeletonLines count={9} />}>
-                <Controls form={controls} settings={settings} />
-              </Suspense>
-            ),
+            content: awaited(<Controls form={controls} settings={settings} />),
           },
         ]}
       />
     </div>
   )
+}
+
+function awaited(content: ReactNode): ReactNode {
+  return <Suspense fallback={<SkeletonLines count={9} />}>{content}</Suspense>
 }
 
 const VIEWS = ['results', 'preview', 'rehearsal', 'controls'] as const

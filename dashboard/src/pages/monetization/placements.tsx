@@ -13,8 +13,8 @@ const WHY: Record<Placement['risk'], string> = { sensitive: 'Near a sensitive to
 export function Placements({ placements, recommended }: { placements: Placement[]; recommended: number }) {
   return (
     <Card
-      title="The riskiest of them, to judge by eye"
-      description={`Of ${formatCounted(recommended, 'recommendation')}, those that came nearest to being withheld and those that fit least. Text of your own conversations: shown to you, and not stored again.`}
+      title="The riskiest placements, for you to review"
+      description={`Of ${formatCounted(recommended, 'recommendation')}, the ones that came closest to being withheld and the ones that fit least. The text is from your own conversations: shown to you, and not stored again.`}
       isFlush
     >
       <ol className="divide-y divide-line border-t border-line">

@@ -45,8 +45,8 @@ function NothingKept({ unread }: { unread: number }) {
   return (
     <p className="text-muted">
       {unread === 0
-        ? 'No conversation of the last 30 days is stored. Conversations are stored when calls name one, and the project keeps their text.'
-        : `The text of ${formatCounted(unread, 'reply', 'replies')} is not kept, or not all of what was said before it, so there is nothing to judge. How long text is kept is under settings.`}
+        ? 'No conversation of the last 30 days is stored. A conversation is stored if its calls name it and the project keeps its text.'
+        : `The text of ${formatCounted(unread, 'reply', 'replies')} is not kept, or not everything said before it, so there is nothing to judge. Settings control how long text is kept.`}
     </p>
   )
 }
@@ -65,19 +65,19 @@ function Assumptions({ result }: { result: RehearsalResult }) {
     <ul className="flex max-w-3xl list-disc flex-col gap-1.5 pl-4 text-sm text-muted marker:text-faint">
       {clickPrice && (
         <li>
-          The range takes {clicksPerThousand.few} to {clicksPerThousand.many} clicks for 1,000 recommendations, which
-          nobody knows before readers have clicked; {formatShare(earnings.shareBps / 10_000)} of each click as your
-          share; and the prices that today’s bids make: <Money nanos={clickPrice.leastNanos} /> to{' '}
-          <Money nanos={clickPrice.mostNanos} /> a click, <Money nanos={clickPrice.meanNanos} /> on average. That
-          advertisers run out of budget, or leave, is not counted in.
+          The range takes {clicksPerThousand.few} to {clicksPerThousand.many} clicks per 1,000 recommendations, which no
+          one knows before readers have clicked; {formatShare(earnings.shareBps / 10_000)} of each click as your share;
+          and the prices that today’s bids make: <Money nanos={clickPrice.leastNanos} /> to{' '}
+          <Money nanos={clickPrice.mostNanos} /> a click, <Money nanos={clickPrice.meanNanos} /> on average. It does not
+          consider that advertisers may run out of budget or leave.
         </li>
       )}
-      {isSample && <li>A sample: the newest conversations alone were matched, and the range is for these.</li>}
+      {isSample && <li>A sample: only the newest conversations were matched, and the range is for these.</li>}
       {unread > 0 && (
         <li>Left out: {formatCounted(unread, 'reply', 'replies')} whose conversation is not kept in full.</li>
       )}
       <li>
-        What a call asked for beside its messages is not stored, so replies in JSON, with tools, or to a site that sent{' '}
+        Only a call’s messages are stored, so replies in JSON, with tools, or to a site that sent{' '}
         <code className="font-mono whitespace-nowrap">x-monetization: off</code> are counted as if they were plain.
       </li>
     </ul>

@@ -18,7 +18,7 @@ export function Rehearsal({ mode }: { mode: Mode }) {
     <div className="flex flex-col gap-6">
       <Card
         title="Rehearsal"
-        description="Which of the last 30 days’ replies would have ended with a recommendation, with today’s offers and the settings that are saved."
+        description="Which of the last 30 days’ replies would have ended with a recommendation, with today’s offers and your saved settings."
         action={
           isRunning ? (
             <Button icon={<Square />} onClick={stop}>
@@ -36,8 +36,8 @@ export function Rehearsal({ mode }: { mode: Mode }) {
           {state.is === 'failed' && <Notice tone="bad">{state.message}</Notice>}
           {state.is === 'idle' && (
             <p className="max-w-3xl text-muted">
-              Stored conversations are matched in memory, beside live replies and never ahead of them. No reader sees
-              anything, and nothing of it is stored: leave this page, and the figures are gone.
+              Stored conversations are matched in memory, alongside live replies but never ahead of them. No reader sees
+              anything, and nothing is stored: the figures are gone when you leave this page.
             </p>
           )}
           {!mayRun && <p className="text-sm text-muted">Only developers, admins and owners can rehearse.</p>}
@@ -63,7 +63,7 @@ function Progress({ progress }: { progress: RehearsalProgress | undefined }) {
       />
       <p className="tabular text-sm text-muted">
         {progress === undefined
-          ? 'Reading what is stored …'
+          ? 'Reading stored conversations …'
           : `${formatCount(seen)} of ${formatCounted(of, 'conversation')}, ${formatCounted(replies, 'reply', 'replies')}, ${formatCounted(recommended, 'recommendation')}`}
       </p>
     </div>

@@ -19,7 +19,7 @@ export function ReportedOffers() {
   return (
     <Card
       title="Reported by readers"
-      description={`Readers can report an advertisement. At ${data.reportsToStop} reports from different networks it is no longer recommended in this project, until the operator has looked at it.`}
+      description={`Readers can report an advertisement. At ${data.reportsToStop} reports from different networks it is no longer recommended in this project until the operator has reviewed it.`}
       isFlush
     >
       <DataTable

@@ -23,7 +23,7 @@ export interface RehearsalRun {
 }
 
 const REFUSALS: Record<Part<'refusal'>, string> = {
-  project_busy: 'A rehearsal of this project is running already. Wait until it has ended, or was stopped.',
+  project_busy: 'A rehearsal of this project is already running. Wait until it ends, or stop it.',
   matcher_busy: 'Other projects are being rehearsed right now. Try again in a minute.',
   unavailable: 'No matcher answered, or it broke off midway. Try again in a moment.',
 }

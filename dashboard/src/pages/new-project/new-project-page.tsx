@@ -1,17 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useForm, useWatch } from 'react-hook-form'
+import { useForm } from 'react-hook-form'
 import { api } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
 import { Field } from '../../components/field.tsx'
 import { Form, FormError, FormField } from '../../components/form.tsx'
+import { HostField } from '../../components/host-field.tsx'
 import { Input } from '../../components/input.tsx'
 import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { Select } from '../../components/select.tsx'
 import { mayActAs } from '../../page.ts'
 import { toast } from '../../components/toast.tsx'
-import { pastedHost } from '../../pasted-host.ts'
 import { placeOf, readMeAgain, useMe } from '../../session.ts'
 import { FrameCard } from '../../shell/frame-card.tsx'
 
@@ -31,7 +31,6 @@ export function NewProjectPage() {
     await navigate({ to: `/projects/${made.id}` })
   }
 
-  const host = pastedHost(useWatch({ control: form.control, name: 'domain' }))
   const back = project && <Link to="/">Back to {project.name}</Link>
   if (first === undefined) {
     return (
@@ -61,21 +60,12 @@ export function NewProjectPage() {
         <FormField form={form} name="name" label="Name" rules={{ required: 'Enter a name.' }}>
           {(field) => <Input {...field} placeholder="Recipes" autoComplete="off" autoFocus />}
         </FormField>
-        <FormField
+        <HostField
           form={form}
           name="domain"
           label="Domain"
-          hint={
-            host === undefined
-              ? 'Where your site runs. You verify later that it is yours.'
-              : `Takes the host of this address: ${host}`
-          }
-          rules={{ required: 'Enter a domain like example.com.' }}
-        >
-          {(field) => (
-            <Input {...field} placeholder="example.com" inputMode="url" autoCapitalize="none" spellCheck={false} />
-          )}
-        </FormField>
+          hint="Where your site runs. You verify later that it is yours."
+        />
         <FormError form={form} />
         <Button type="submit" look="primary" size="lg" isBusy={form.formState.isSubmitting}>
           Create project

@@ -8,7 +8,7 @@ import { useChange } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 import type { Settings } from './settings.ts'
 
-const CREDIT_HINT = 'Nobody will be able to use it. To move it to another project, ask the operator first.'
+const CREDIT_HINT = 'No one will be able to use it. To move it to another project, ask the operator first.'
 const TRIAL_HINT = 'Trial credit stays in the sandbox. It cannot be moved to another project.'
 
 export function DeleteProjectCard({ settings }: { settings: Settings }) {

@@ -50,7 +50,7 @@ function Details({ refused }: { refused: RefusedRequest }) {
         <Fact label="Model">{refused.model === null ? <Nothing /> : <Written text={refused.model} />}</Fact>
         <Fact label="Key">
           {refused.keyName ?? 'Deleted'}
-          {refused.viaSession && ', by way of a browser session'}
+          {refused.viaSession && ', through a browser session'}
         </Fact>
       </dl>
       <CopyField text={refused.id} label="the request id" />

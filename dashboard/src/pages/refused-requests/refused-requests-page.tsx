@@ -46,7 +46,7 @@ export function RefusedRequestsPage() {
         keyOf={({ id }) => id}
         {...pagingOf(list)}
         onRowClick={(refused) => setShown(refused)}
-        note="Kept for 14 days. When many are refused within a minute, one row stands for several, and says for how many."
+        note="Kept for 14 days. If many are refused within a minute, one row stands for several, and shows how many."
         empty={<NoneRefused isFiltered={isFiltered} />}
       />
       <RefusedDialog refused={shown} onClose={() => setShown(undefined)} />

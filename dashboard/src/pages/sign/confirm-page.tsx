@@ -79,7 +79,7 @@ function NewPassword({ address, onSubmit, onBack }: NewPasswordProps) {
   return (
     <FrameCard
       title="Claim this account"
-      description="Whoever signed up with your address is signed out, and their password stops working."
+      description="Anyone who signed up with your address is signed out, and their password stops working."
       below={
         <button type="button" onClick={onBack} className="font-medium text-accent-text hover:underline">
           I know the password

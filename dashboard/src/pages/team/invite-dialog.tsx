@@ -6,22 +6,21 @@ import { Input } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { toast } from '../../components/toast.tsx'
 import type { Role } from '../../page.ts'
-import { useChange } from '../../queries.ts'
-import { ROLE_OPTIONS } from './roles.ts'
+import type { AdvertiserRole, Team } from './team.ts'
 
-export interface InviteDialogProps {
+export interface InviteDialogProps<R extends Role | AdvertiserRole> {
   isOpen: boolean
   onClose(): void
-  publisher: { id: string; name: string; may(role: Role): boolean }
+  team: Team<R>
 }
 
-export function InviteDialog({ isOpen, onClose, publisher }: InviteDialogProps) {
-  const form = useForm<{ email: string; role: Role }>({ defaultValues: { email: '', role: 'developer' } })
-  const invite = useChange('POST /api/publishers/:publisher/invitations', ['GET /api/publishers/:publisher/team'])
-  const options = ROLE_OPTIONS.filter(({ value }) => value !== 'owner' || publisher.may('owner'))
-  async function send(body: { email: string; role: Role }): Promise<void> {
-    await invite.mutateAsync({ params: { publisher: publisher.id }, body })
-    toast(`The invitation to ${body.email} is on its way.`)
+export function InviteDialog<R extends Role | AdvertiserRole>({ isOpen, onClose, team }: InviteDialogProps<R>) {
+  const form = useForm<{ email: string; role: Role | AdvertiserRole }>({
+    defaultValues: { email: '', role: team.defaultRole },
+  })
+  async function send({ email, role }: { email: string; role: Role | AdvertiserRole }): Promise<void> {
+    await team.invite({ email, role: role as R })
+    toast(`The invitation to ${email} is on its way.`)
     form.reset()
     onClose()
   }
@@ -29,15 +28,15 @@ export function InviteDialog({ isOpen, onClose, publisher }: InviteDialogProps) 
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
-      title="Invite to the team"
-      description={`They get an email and join ${publisher.name} when they accept.`}
+      title={team.words.inviteTitle}
+      description={`They get an email and join ${team.name} when they accept.`}
     >
       <Form form={form} onSubmit={send}>
         <FormField form={form} name="email" label="Email" rules={{ required: 'Enter an email address.' }}>
           {(field) => <Input {...field} type="email" autoComplete="off" />}
         </FormField>
         <FormField form={form} name="role" label="Role">
-          {(field) => <Select {...field} options={options} />}
+          {(field) => <Select {...field} options={team.roleOptions} />}
         </FormField>
         <FormError form={form} />
         <div className="flex justify-end gap-2">

@@ -34,7 +34,7 @@ export function AutoTopUpCard({ auto, topUp }: { auto: AutoTopUp; topUp: Wallet[
   return <WithCard auto={auto} card={card} topUp={topUp} />
 }
 
-const WHAT_IT_DOES = 'Charges your saved card when the balance falls below an amount that you choose.'
+const WHAT_IT_DOES = 'Charges your saved card when the balance falls below an amount you choose.'
 const READ_AGAIN = ['GET /api/projects/:project/auto-top-up' as const]
 
 function WithCard({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { done, email, entries, id, role, time } from '../fields.ts'
+import { advertiserRole, done, email, entries, id, role, time } from '../fields.ts'
 
 const invitation = z.object({ id, email: z.string(), role, invitedBy: z.string(), createdAt: time, expiresAt: time })
 
@@ -69,13 +69,24 @@ export const team = entries({
   'GET /api/me/invitations': {
     access: 'user',
     reply: z.object({
-      items: z.array(z.object({ id, publisher: z.string(), role, invitedBy: z.string(), expiresAt: time })),
+      items: z.array(
+        z.object({
+          id,
+          to: z.enum(['publisher', 'advertiser']),
+          /** Of the publisher or the advertiser. */
+          name: z.string(),
+          role: z.enum([...role.options, ...advertiserRole.options]),
+          invitedBy: z.string(),
+          expiresAt: time,
+        }),
+      ),
     }),
   },
   'POST /api/me/invitations/:invitation/accept': {
     access: 'user',
     freshProof: true,
-    reply: z.object({ publisherId: id }),
+    /** Of what one has joined; the other one is null. */
+    reply: z.object({ publisherId: id.nullable(), advertiserId: id.nullable() }),
   },
   'POST /api/me/invitations/:invitation/decline': { access: 'user', reply: done },
 })

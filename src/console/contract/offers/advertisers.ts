@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ADVERTISER_STATUSES } from '../../../rules/accounts/advertisers.ts'
 import { shownNameProblemOf } from '../../../rules/offers/shown-name.ts'
-import { advertiserRole, amount, count, done, entries, id, name, time } from '../fields.ts'
+import { advertiserRole, amount, count, done, email, entries, id, name, time } from '../fields.ts'
 
 /** What readers see before each recommendation. */
 const shownName = z
@@ -21,6 +21,15 @@ const domain = z.object({
   file: z.object({ url: z.string(), content: z.string() }),
   /** What a check has just seen, in words. */
   seen: z.object({ record: z.string(), file: z.string() }).nullable(),
+})
+
+const invitation = z.object({
+  id,
+  email: z.string(),
+  role: advertiserRole,
+  invitedBy: z.string(),
+  createdAt: time,
+  expiresAt: time,
 })
 
 export const advertisers = entries({
@@ -67,17 +76,37 @@ export const advertisers = entries({
     access: 'advertiser',
     advertiserRole: 'viewer',
     reply: z.object({
-      items: z.array(
+      members: z.array(
         z.object({
           id,
           name: z.string(),
           email: z.string(),
           role: advertiserRole,
+          twoFactorEnabled: z.boolean(),
           isYou: z.boolean(),
           createdAt: time,
         }),
       ),
+      invitations: z.array(invitation),
     }),
+  },
+  // As in a publisher's team: inviting the same address again sends another mail and replaces the role.
+  'POST /api/advertisers/:advertiser/invitations': {
+    access: 'advertiser',
+    advertiserRole: 'admin',
+    freshProof: true,
+    changesTeam: true,
+    body: z.object({ email, role: advertiserRole }),
+    reply: invitation,
+    confirmed: true,
+    network: true,
+  },
+  'DELETE /api/advertisers/:advertiser/invitations/:invitation': {
+    access: 'advertiser',
+    advertiserRole: 'admin',
+    freshProof: true,
+    changesTeam: true,
+    reply: done,
   },
   'PATCH /api/advertisers/:advertiser/members/:member': {
     access: 'advertiser',

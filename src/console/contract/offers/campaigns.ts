@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { bidProblemOf, budgetProblemOf, hintProblemOf, HINTS_MAX } from '../../../rules/offers/campaign-settings.ts'
+import { SAMPLE_OUTCOMES } from '../../../rules/offers/hint-preview.ts'
 import { PACINGS } from '../../../rules/recommendations/pacing.ts'
 import { amount, count, done, entries, id, name, nanos, time } from '../fields.ts'
 
-const LIMITS = ['credit', 'total_budget', 'daily_budget', 'pacing'] as const
+const LIMITS = ['credit', 'total_budget', 'daily_budget', 'pacing', 'fit', 'bid'] as const
 
 const campaign = z.object({
   id,
@@ -21,7 +22,10 @@ const campaign = z.object({
   offers: count,
   spentNanos: amount,
   spentTodayNanos: amount,
-  /** Why it is not recommended now, though it is active and its dates allow it; null: nothing of the kind. */
+  /**
+   * Why it is not recommended now, though it is active and its dates allow it; `fit` and `bid`: it takes part, and that kept it
+   * from being recommended more often in the last seven days. Null: nothing of the kind.
+   */
   limitedBy: z.enum(LIMITS).nullable(),
   standing: z.enum(['running', 'limited', 'paused', 'not_started', 'ended']),
   explanation: z.string(),
@@ -79,6 +83,30 @@ export const campaigns = entries({
     advertiserRole: 'editor',
     body: settings.partial(),
     reply: campaign,
+  },
+  /** What hints would bring, while they are typed. Nothing is changed; some dozens a minute for all members together. */
+  'POST /api/advertisers/:advertiser/hint-preview': {
+    access: 'advertiser',
+    advertiserRole: 'editor',
+    network: true,
+    body: z.object({ hints, negativeHints: hints }),
+    reply: z.object({
+      /** Conversations that were written for this. Null: no matcher answers now. */
+      samples: z
+        .array(
+          z.object({
+            said: z.string(),
+            answer: z.string(),
+            outcome: z.enum(SAMPLE_OUTCOMES),
+            /** The one that decided; where none is near enough, the nearest. */
+            hint: z.string().nullable(),
+            nearness: z.number().nullable(),
+          }),
+        )
+        .nullable(),
+      /** A hint this near speaks for its campaign. */
+      nearEnough: z.number().nullable(),
+    }),
   },
   'PUT /api/advertisers/:advertiser/campaigns/:campaign/status': {
     access: 'advertiser',

@@ -88,11 +88,11 @@ function otherMessageOf(type: unknown, item: Record<string, unknown>, at: string
   if (type === 'item_reference')
     throw refusalOf(
       at,
-      'is an item_reference, and nothing is stored here that it could refer to: send the item itself, as SDKs do with store: false',
+      'is an item_reference, but Parley stores no items to refer to: send the item itself, as SDKs do with store: false',
     )
   throw refusalOf(
     `${at}.type`,
-    'must be message, function_call, function_call_output or reasoning: tools that a provider runs itself are not offered here',
+    'must be message, function_call, function_call_output or reasoning: provider-run tools are not available',
   )
 }
 

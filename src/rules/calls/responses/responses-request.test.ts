@@ -218,44 +218,40 @@ test('what needs something stored, or a tool of a provider, is refused by name w
     [
       { conversation: 'conv_1' },
       'conversation',
-      'conversation is not supported: send the whole conversation in input, and name it by the header x-conversation-id.',
+      'conversation is not supported: send the whole conversation in input, and name it with the header x-conversation-id.',
     ],
     [
       { background: true },
       'background',
-      'background must be false: an answer is given at once or not at all. Stream it if it takes long.',
+      'background must be false: every call is answered directly. Stream long answers.',
     ],
     [
       { prompt: { id: 'pmpt_1' } },
       'prompt',
-      'prompt is not supported: there are no templates here. Send instructions and input.',
+      'prompt is not supported: Parley has no prompt templates. Send instructions and input.',
     ],
     [
       { max_tool_calls: 3 },
       'max_tool_calls',
-      'max_tool_calls is not supported: it limits tools that a provider runs itself, which are not offered here.',
+      'max_tool_calls is not supported: it limits provider-run tools, which are not available.',
     ],
     [
       { truncation: 'auto' },
       'truncation',
-      'truncation must be disabled: nothing is left out of a prompt here. Shorten the input.',
+      'truncation must be disabled: Parley never cuts a prompt. Shorten the input.',
     ],
     [
       { include: ['reasoning.encrypted_content', 'file_search_call.results'] },
       'include[1]',
-      'include[1] must be reasoning.encrypted_content or message.output_text.logprobs: the other values belong to tools that are not offered here.',
+      'include[1] must be reasoning.encrypted_content or message.output_text.logprobs: the other values belong to tools that are not available.',
     ],
-    [
-      { service_tier: 'flex' },
-      'service_tier',
-      'service_tier must be auto or default: how a call is served is not chosen here.',
-    ],
+    [{ service_tier: 'flex' }, 'service_tier', 'service_tier must be auto or default: other tiers are not available.'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
       'input[0]',
-      'input[0] is an item_reference, and nothing is stored here that it could refer to: send the item itself, as SDKs do with store: false.',
+      'input[0] is an item_reference, but Parley stores no items to refer to: send the item itself, as SDKs do with store: false.',
     ],
-    [{ top_logprobs: 2 }, 'top_logprobs', 'top_logprobs needs include: ["message.output_text.logprobs"] beside it.'],
+    [{ top_logprobs: 2 }, 'top_logprobs', 'top_logprobs needs include: ["message.output_text.logprobs"].'],
   ]
   for (const [more, param, message] of told) refused(more, param, message)
   const hosted = ['web_search', 'file_search', 'code_interpreter', 'computer', 'mcp', 'image_generation', 'custom']
@@ -263,7 +259,7 @@ test('what needs something stored, or a tool of a provider, is refused by name w
     refused(
       { tools: [LOOK_UP, { type, name: 'x' }] },
       'tools[1].type',
-      'tools[1].type must be "function": tools that a provider runs itself are not offered here.',
+      'tools[1].type must be "function": provider-run tools are not available.',
     )
 })
 
@@ -326,7 +322,7 @@ test('each refusal names the field as it was sent, however deep it lies', () => 
     [
       input({ type: 'web_search_call', id: 'ws_1' }),
       'input[0].type',
-      'must be message, function_call, function_call_output or reasoning: tools that a provider runs itself are not offered here',
+      'must be message, function_call, function_call_output or reasoning: provider-run tools are not available',
     ],
     [user(), 'input[1].content', 'must not be empty'],
     [input({ role: 'user' }), 'input[0].content', 'is required'],

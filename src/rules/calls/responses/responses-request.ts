@@ -70,7 +70,7 @@ const body = z.object({
     .optional(),
   include: z
     .array(
-      z.enum(INCLUDED, `must be ${INCLUDED.join(' or ')}: the other values belong to tools that are not offered here`),
+      z.enum(INCLUDED, `must be ${INCLUDED.join(' or ')}: the other values belong to tools that are not available`),
     )
     .optional(),
   top_logprobs: passedOn,
@@ -80,17 +80,13 @@ const body = z.object({
   store: z
     .literal(false, 'must be false: answers are not stored. Send the whole conversation in input with each request')
     .optional(),
-  truncation: z
-    .literal('disabled', 'must be disabled: nothing is left out of a prompt here. Shorten the input')
-    .optional(),
-  background: z
-    .literal(false, 'must be false: an answer is given at once or not at all. Stream it if it takes long')
-    .optional(),
+  truncation: z.literal('disabled', 'must be disabled: Parley never cuts a prompt. Shorten the input').optional(),
+  background: z.literal(false, 'must be false: every call is answered directly. Stream long answers').optional(),
   previous_response_id: unsupported('answers are not stored. Send the whole conversation in input'),
-  conversation: unsupported('send the whole conversation in input, and name it by the header x-conversation-id'),
-  prompt: unsupported('there are no templates here. Send instructions and input'),
-  max_tool_calls: unsupported('it limits tools that a provider runs itself, which are not offered here'),
-  context_management: unsupported('nothing is left out of a prompt here. Shorten the input'),
+  conversation: unsupported('send the whole conversation in input, and name it with the header x-conversation-id'),
+  prompt: unsupported('Parley has no prompt templates. Send instructions and input'),
+  max_tool_calls: unsupported('it limits provider-run tools, which are not available'),
+  context_management: unsupported('Parley never cuts a prompt. Shorten the input'),
   moderation: unsupported('run your own moderation before the call'),
   user: consumed,
   safety_identifier: consumed,
@@ -154,7 +150,7 @@ function parsedAsChat(fields: Body, input: TurnedInput): ChatRequest {
   const tools = toolsOf(fields.tools ?? [], allowed)
   const hasLogprobs = includes(fields, 'message.output_text.logprobs')
   if (fields.top_logprobs && !hasLogprobs)
-    throw refusalOf('top_logprobs', 'needs include: ["message.output_text.logprobs"] beside it')
+    throw refusalOf('top_logprobs', 'needs include: ["message.output_text.logprobs"]')
   const chat = {
     model: fields.model,
     models: fields.models,

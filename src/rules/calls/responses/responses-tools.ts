@@ -44,8 +44,7 @@ export function toolsOf(tools: readonly unknown[], allowed: ReadonlySet<string> 
 function functionOf(tool: unknown, path: string) {
   if (!isRecord(tool)) throw refusalOf(path, 'must be an object')
   const { type, name, description, parameters, strict } = tool
-  if (type !== 'function')
-    throw refusalOf(`${path}.type`, 'must be "function": tools that a provider runs itself are not offered here')
+  if (type !== 'function') throw refusalOf(`${path}.type`, 'must be "function": provider-run tools are not available')
   return {
     type,
     function: {

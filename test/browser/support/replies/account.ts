@@ -136,17 +136,25 @@ export const ACCOUNT: Replies = {
   'DELETE /api/me/passkeys/:passkey': DONE,
   'GET /api/me/invitations': {
     items: [
-      { id: id(51), publisher: 'Coast Daily', role: 'viewer', invitedBy: 'Bo Lind', expiresAt: ago({ days: -3 }) },
+      {
+        id: id(51),
+        to: 'publisher',
+        name: 'Coast Daily',
+        role: 'viewer',
+        invitedBy: 'Bo Lind',
+        expiresAt: ago({ days: -3 }),
+      },
       {
         id: id(52),
-        publisher: 'Hill Times',
+        to: 'advertiser',
+        name: 'Hill Lamps',
         role: 'admin',
         invitedBy: 'Cy Moor',
         expiresAt: ago({ days: -6, hours: 2 }),
       },
     ],
   },
-  'POST /api/me/invitations/:invitation/accept': { publisherId: OTHER_PUBLISHER },
+  'POST /api/me/invitations/:invitation/accept': { publisherId: OTHER_PUBLISHER, advertiserId: null },
   'POST /api/me/invitations/:invitation/decline': DONE,
 }
 

@@ -32,7 +32,7 @@ const LAMPS: Campaign = {
   spentTodayNanos: 7_130_000_000n,
   limitedBy: 'pacing',
   standing: 'limited',
-  explanation: 'As much has been spent as is planned until now, so it waits. This is the pacing at work.',
+  explanation: 'The spend is up to plan for now, so it waits. This is pacing at work.',
 }
 
 const CAMPAIGNS: Campaign[] = [
@@ -53,9 +53,69 @@ const CAMPAIGNS: Campaign[] = [
     spentTodayNanos: 0n,
     limitedBy: null,
     standing: 'paused',
-    explanation: 'It is paused, so nothing of it is recommended.',
+    explanation: 'It is paused, so none of its offers are recommended.',
   },
 ]
+
+const INVITATION: Given<'GET /api/advertisers/:advertiser/members'>['invitations'][number] = {
+  id: id(61),
+  email: 'gil@lamps.example.com',
+  role: 'viewer',
+  invitedBy: 'Ada Keller',
+  createdAt: ago({ hours: 5 }),
+  expiresAt: ago({ days: -6 }),
+}
+
+const TOLD = { conversions: 0n, otherClicks: [], averageNanos: null, spentNanos: 0n }
+
+const REPORT: Given<'GET /api/advertisers/:advertiser/report'> = {
+  by: 'campaign',
+  from: new Date(MIDNIGHT_MS - 29 * DAY_MS),
+  to: new Date(MIDNIGHT_MS + DAY_MS),
+  countedUntil: ago({ minutes: 3 }),
+  total: {
+    serves: 48_912n,
+    validClicks: 424n,
+    conversions: 31n,
+    spentNanos: 131_640_000_000n,
+    averageNanos: 310_000_000n,
+  },
+  rows: [
+    {
+      key: CAMPAIGN,
+      name: 'Desk lamps',
+      serves: 48_900n,
+      validClicks: 424n,
+      otherClicks: [
+        { verdict: 'bot', label: 'Bot', clicks: 61n },
+        { verdict: 'repeat', label: 'Repeat', clicks: 12n },
+        { verdict: 'reversed', label: 'Taken back', clicks: 1n },
+      ],
+      conversions: 31n,
+      spentNanos: 131_440_000_000n,
+      averageNanos: 310_000_000n,
+    },
+    { ...TOLD, key: id(33), name: 'Clearance', serves: 12n, validClicks: 0n },
+    {
+      ...TOLD,
+      key: null,
+      name: 'All others',
+      serves: null,
+      validClicks: null,
+      otherClicks: null,
+      conversions: null,
+      spentNanos: 200_000_000n,
+    },
+  ],
+}
+
+const sample = (said: string, outcome: 'matched' | 'unwanted' | 'far' | 'free', hint: string | null, near: number) => ({
+  said,
+  answer: 'An answer.',
+  outcome,
+  hint,
+  nearness: hint === null ? null : near,
+})
 
 const TOKEN = 'parley-verify=5f2b7c0e9a1d4c68b3e7f0a2d4c6e8b1'
 
@@ -92,12 +152,13 @@ export const ADVERTISERS: Replies = {
     },
   },
   'GET /api/advertisers/:advertiser/members': {
-    items: [
+    members: [
       {
         id: id(1),
         name: 'Ada Keller',
         email: 'ada@example.com',
         role: 'admin',
+        twoFactorEnabled: true,
         isYou: true,
         createdAt: ago({ days: 41 }),
       },
@@ -106,16 +167,30 @@ export const ADVERTISERS: Replies = {
         name: 'Ben Ode',
         email: 'ben@lamps.example.com',
         role: 'editor',
+        twoFactorEnabled: false,
         isYou: false,
         createdAt: ago({ days: 9 }),
       },
     ],
+    invitations: [INVITATION],
   },
+  'POST /api/advertisers/:advertiser/invitations': INVITATION,
+  'DELETE /api/advertisers/:advertiser/invitations/:invitation': { done: true },
   'PATCH /api/advertisers/:advertiser/members/:member': { done: true },
   'DELETE /api/advertisers/:advertiser/members/:member': { done: true },
   'POST /api/advertisers/:advertiser/leave': { done: true },
   'POST /api/me/advertisers': { id: ADVERTISER_OF_MINE },
   'GET /api/advertisers/:advertiser/campaigns': { items: CAMPAIGNS },
+  'GET /api/advertisers/:advertiser/report': REPORT,
+  'POST /api/advertisers/:advertiser/hint-preview': {
+    samples: [
+      sample('I like to read in bed. Is there a good lamp for that?', 'matched', 'for people who read at night', 0.61),
+      sample('What light works for a small desk by the fuse box?', 'unwanted', 'power cuts', 0.44),
+      sample('Which headphones should I buy?', 'far', 'for small desks', 0.18),
+      sample('Why is the sky blue?', 'free', null, 0),
+    ],
+    nearEnough: 0.42,
+  },
   'POST /api/advertisers/:advertiser/campaigns': LAMPS,
   'PATCH /api/advertisers/:advertiser/campaigns/:campaign': LAMPS,
   'PUT /api/advertisers/:advertiser/campaigns/:campaign/status': { done: true },

@@ -4,6 +4,7 @@ import { ADVERTISERS } from './advertisers.ts'
 import { ALERTS } from './alerts.ts'
 import { CALLS } from './calls.ts'
 import { EARNINGS } from './earnings.ts'
+import { FEED_REPLIES } from './feeds.ts'
 import { LIMITS } from './limits.ts'
 import { MONETIZATION } from './monetization.ts'
 import { MONEY } from './money.ts'
@@ -24,4 +25,5 @@ export const REPLIES: Replies = {
   ...REHEARSAL,
   ...ALERTS,
   ...ADVERTISERS,
+  ...FEED_REPLIES,
 }

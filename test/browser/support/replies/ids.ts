@@ -20,5 +20,7 @@ export const PUBLISHER = id(21)
 export const OTHER_PUBLISHER = id(22)
 export const ADVERTISER_OF_MINE = id(31)
 export const CAMPAIGN = id(32)
+export const FEED = id(34)
+export const UPLOAD = id(35)
 export const CALL = 'chatcmpl-completed'
 export const CONVERSATION = 'reader-42.evening'

@@ -172,7 +172,7 @@ const TALKING: Record<string, Scene> = {
   'a conversation, by a click on its row': {
     path: at('/conversations'),
     act: async (page) => {
-      await page.getByRole('cell', { name: '$9.87' }).click()
+      await page.getByRole('cell', { name: '$9.8700' }).click()
       await page.getByRole('heading', { name: 'What is in this dish?' }).waitFor()
     },
   },

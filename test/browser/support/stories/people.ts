@@ -122,7 +122,7 @@ const SECOND_FACTOR: Record<string, Scene> = {
     replies: WITH_CODES,
     act: async (page) => {
       await press(page, 'New recovery codes')
-      await inDialog(page, 'Make new codes')
+      await inDialog(page, 'Create new codes')
       const file = await downloaded(page, () => press(page, 'Download'))
       await page.getByRole('checkbox').click()
       await inDialog(page, 'Done')

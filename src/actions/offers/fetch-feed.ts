@@ -6,8 +6,8 @@ import {
   responseTo,
   type ConnectionRefusal,
   type PublicConnectionOptions,
-} from '../../actions/public-connection.ts'
-import { FeedError } from '../../recommend/feeds/feed-item.ts'
+} from '../public-connection.ts'
+import { FeedError } from '../../rules/offers/feed-error.ts'
 import { MINUTE_MS, SECOND_MS } from '../../rules/durations.ts'
 import { feedUrlOf } from '../../rules/offers/feed-schedule.ts'
 
@@ -149,12 +149,12 @@ function readHead(
 ): Exclude<FetchedFeed, FetchingFeed> | { redirectsTo: string } | undefined {
   if (REDIRECTS.has(status)) {
     const target = URL.parse(headers.location ?? '', url)?.href
-    return target === undefined ? { problem: 'It redirects to nowhere.' } : { redirectsTo: target }
+    return target === undefined ? { problem: 'It redirects without an address.' } : { redirectsTo: target }
   }
   if (status === 304 && (etag !== null || lastModified !== null)) return { isUnchanged: true }
   if (status !== 200) return { problem: `Its server answered with status ${status}.` }
   if (!ENCODINGS.has((headers['content-encoding'] ?? '').trim().toLowerCase()))
-    return { problem: 'Its server packs the file in a way that is not understood. Plain files and gzip are.' }
+    return { problem: 'Its server compresses the file in an unknown way. Use a plain file or gzip.' }
   // Without either, a file that was cut off looks like a whole one, and its last offers would be taken for removed.
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
     return { problem: 'Its server does not say where the file ends (content-length).' }
@@ -168,7 +168,7 @@ async function* bytesOf(response: IncomingMessage, limits: Limits): AsyncGenerat
   try {
     for (;;) {
       // Only while somebody waits for it: what we do with a piece takes as long as it takes.
-      const timer = setTimeout(() => response.destroy(new FeedError('Its server stopped in the middle.')), pieceMs)
+      const timer = setTimeout(() => response.destroy(new FeedError('Its server stopped midway.')), pieceMs)
       const piece = await pieces.next().finally(() => clearTimeout(timer))
       if (piece.done) return
       bytes += piece.value.length
