@@ -66,14 +66,25 @@ export function framesOf(error: unknown): string[] {
     .filter((line) => line.startsWith('at '))
 }
 
-/** Refusals of the store that no repetition mends. `urlFrom`: the variable that names the login, as the store says. */
+/** node-postgres tells these by text alone. */
+const CONNECTION_PROBLEMS: readonly (readonly [RegExp, string])[] = [
+  [/^timeout exceeded when trying to connect$/, 'no connection to the database came free in time'],
+  [/^Connection terminated due to connection timeout$/, 'the database could not be reached in time'],
+  [/^Query read timeout$/, 'the database did not answer in time'],
+  [/^Connection terminated/, 'the connection to the database was lost'],
+]
+
+/**
+ * What an operator can do something about: refusals that no repetition mends, and connections. `urlFrom`: the variable that
+ * names the login, as the store says.
+ */
 function storeProblemOf(error: Error & { code?: unknown; urlFrom?: unknown }): string | undefined {
-  const { code, urlFrom } = error
+  const { code, message, urlFrom } = error
   const state = typeof code === 'string' ? code : ''
   if (state === '42501') return 'the login lacks a right: run the migrations, or parley doctor'
   if (state === '53100') return "the database's disk is full"
-  // node-postgres reports a missing password by text alone.
-  const isRefused = /^28\w{3}$/.test(state) || (state === '' && error.message.startsWith('SASL'))
-  if (!isRefused) return undefined
+  // A missing password, too, is told by text alone.
+  const isRefused = /^28\w{3}$/.test(state) || (state === '' && message.startsWith('SASL'))
+  if (!isRefused) return state === '' ? CONNECTION_PROBLEMS.find(([text]) => text.test(message))?.[1] : undefined
   return `the database refuses the login${typeof urlFrom === 'string' ? ` in ${urlFrom}` : ''}`
 }

@@ -36,6 +36,7 @@ const TRIED_AGAIN =
   /"level":"warn".*"msg":"(?:failed, will be tried again|the ledger cannot be written: calls are refused)"/
 const STARTS_WITHIN_MS = 60_000
 const ENDS_WITHIN_MS = 30_000
+const STATEMENT_MS = 60_000
 
 export async function startSystem(): Promise<System> {
   const database = await createTestDatabase()
@@ -52,7 +53,8 @@ export async function startSystem(): Promise<System> {
     PARLEY_DRAIN_GRACE_MS: '5000',
   }
   const secrets = createSecrets(readConfig(env).PARLEY_SECRET)
-  const store = openTestStore({ url: database.url, applicationName: 'parley soak' })
+  // Patient: what is judged is the process, and not how soon a busy machine makes a tenant for it.
+  const store = openTestStore({ url: database.url, applicationName: 'parley soak', statementTimeoutMs: STATEMENT_MS })
   await addModels(store, secrets, simulator)
   const alarms: string[] = []
   const { child, url } = await startParley(env, alarms, children)

@@ -1,5 +1,5 @@
 /**
- * Recommendations of very many calls, a click on every tenth, and the sums that triggers and workers would have made of them: for
+ * Recommendations of very many calls, a click on every ninth, and the sums that triggers and workers would have made of them: for
  * `npm run bench:console`. Its advertisers are as many as a busy installation has, and the first has half of everything.
  */
 import { sql } from 'kysely'
@@ -118,10 +118,10 @@ async function click(db: Db): Promise<void> {
       case when not is_paid then 'unpaid' when h / 1000 % 97 = 0 then 'reversed'
         when at < now() - interval '7 days' then 'released' else 'pending' end, at
     from (
-      select r.id as recommendation_id, r.project_id, r.advertiser_id, r.campaign_id, r.offer_id, least(r.created_at + interval '1 minute', now()) as at, h, h / 10 % 10 < 6 as is_paid,
-        case when h / 10 % 10 < 6 then 'valid' else (array['bot', 'prefetch', 'too_fast', 'data_centre'])[h / 10 % 10 - 5] end as verdict
+      select r.id as recommendation_id, r.project_id, r.advertiser_id, r.campaign_id, r.offer_id, least(r.created_at + interval '1 minute', now()) as at, h, h / 9 % 10 < 6 as is_paid,
+        case when h / 9 % 10 < 6 then 'valid' else (array['bot', 'prefetch', 'too_fast', 'data_centre'])[h / 9 % 10 - 5] end as verdict
       from recommendations r, lateral (select abs(hashtext(r.id::text))) as x (h)
-      where r.state = 'delivered' and h % 10 = 0) k`.execute(db)
+      where r.state = 'delivered' and h % 9 = 0) k`.execute(db)
 }
 
 /** As the triggers of clicks and recommendations, the ledger, and the worker's roll-up would have it. */
