@@ -311,6 +311,33 @@ async function makeOlder(id: string, ms: number): Promise<string> {
   return older
 }
 
+test('a click looks at what its own network has followed, and not at all that its project had, also where nothing is known of the table', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 100n * PRICE)
+  const others = 15_000
+  await sql`
+    insert into clicks (id, recommendation_id, project_id, advertiser_id, campaign_id, offer_id, verdict, network_tag)
+    select (left(${uuidv7(Date.now() - MINUTE_MS)}, 24) || lpad(to_hex(n), 12, '0'))::uuid, gen_random_uuid(), ${projectId},
+      ${match.advertiserId}, ${match.campaignId}, ${match.offerId}, 'repeat', decode(lpad(to_hex(n), 32, '0'), 'hex')
+    from generate_series(1, ${others}) n`.execute(db)
+  await sql`delete from pg_statistic where starelid = 'clicks'::regclass`.execute(db)
+  const shown = await show(db, match, projectId, 10)
+  const read = await db.transaction().execute(async (tx) => {
+    const rowsRead = async () => {
+      const { rows } = await sql<{ rows: number }>`
+        select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'clicks'`.execute(
+        tx,
+      )
+      return rows[0]?.rows ?? 0
+    }
+    const before = await rowsRead()
+    const clicks = shown.map((id) => clickOn(id, { networkTag: randomBytes(16) }))
+    assert.deepEqual(new Set(await applyClicks(tx, clicks)), new Set(['valid']))
+    return (await rowsRead()) - before
+  })
+  assert.ok(read < others / 2, `${read} rows of ${others} clicks were read for ten`)
+})
+
 test('earnings are pending for seven days and then pay for calls, once, whoever releases them', async () => {
   const { db } = world.store
   await fund(db, match.advertiserId, 10n * PRICE)

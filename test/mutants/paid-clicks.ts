@@ -57,11 +57,22 @@ export const PAID_CLICKS: Mutant[] = [
   {
     bug: 'clicks of one network are counted in all projects together',
     file: 'functions/clicks_before.sql',
-    from: 'k.project_id = a.project_id and k.network_tag',
-    to: 'k.network_tag',
+    from: `(k.network_tag, k.project_id, k.id) >=
+              (a.network_tag, a.project_id, first_id_of(time_of_id(a.id) - interval '10 minutes'))
+            and (k.network_tag, k.project_id, k.id) < (a.network_tag, a.project_id, a.id)`,
+    to: `k.network_tag = a.network_tag and k.id >= first_id_of(time_of_id(a.id) - interval '10 minutes') and k.id < a.id`,
     test: PAID,
     title:
       'the sixth click of one network in ten minutes is too many, in one project; another network and a later one are not',
+  },
+  {
+    bug: 'a click goes through all clicks of its project, where nothing is known of the table',
+    file: 'functions/clicks_before.sql',
+    from: 'and k.recommendation_id <> a.recommendation_id offset 0)',
+    to: 'and k.recommendation_id <> a.recommendation_id)',
+    test: PAID,
+    title:
+      'a click looks at what its own network has followed, and not at all that its project had, also where nothing is known of the table',
   },
   {
     bug: 'earnings are released at once',
