@@ -99,4 +99,6 @@ begin
 end $$;
 
 revoke execute on function clicks_apply from public;
+-- The version before called them from here.
+drop function if exists clicks_decide(asked_click), clicks_write(asked_click, text);
 grant execute on function clicks_apply to parley_gateway;

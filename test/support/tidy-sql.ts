@@ -1,10 +1,13 @@
-/** The rule of test/tidy.test.ts about SQL functions: each has one body, where everybody looks for it. */
+/** The rule of test/tidy.test.ts about SQL functions: each has one body, where everybody looks for it, and goes with them. */
 import { posix } from 'node:path'
 import { blank, lineAt, type SourceFile } from './source-tree.ts'
 import type { Rule } from './tidy.ts'
 
 /** Migrations up to this one have bodies of functions; they cannot be edited any more, and functions/ replaces those bodies. */
 const LAST_WITH_FUNCTIONS = '0020'
+/** That one dropped functions when all of them still had their bodies in migrations. */
+const FIRST_WITHOUT_DROPS = '0022'
+const DROP = /\bdrop\s+(?:function|procedure)\b/gi
 const DEFINITION = /\bcreate\s+(?:or\s+replace\s+)?(?:function|procedure)\b\s*"?(\w*)/gi
 
 export const oneBodyPerFunction: Rule = (files) => {
@@ -21,9 +24,16 @@ function isNewMigration({ path }: SourceFile): boolean {
 
 /** Also what is in a string, which a migration could execute. */
 function judgeMigration({ path, text }: SourceFile): string[] {
-  return definitionsOf(withoutComments(text)).map(({ name, offset }) => {
+  const statements = withoutComments(text)
+  const defined = definitionsOf(statements).map(({ name, offset }) => {
     return `${path}:${lineAt(text, offset)} defines ${name}: its body belongs in functions/, where the current one is found`
   })
+  const dropped = path >= `migrations/${FIRST_WITHOUT_DROPS}` ? [...statements.matchAll(DROP)] : []
+  return defined.concat(
+    dropped.map(({ index }) => {
+      return `${path}:${lineAt(text, index)} drops a function that others still call until the last migration: drop it in the file of what called it`
+    }),
+  )
 }
 
 function judgeFile({ path, text }: SourceFile, owners: Map<string | undefined, SourceFile[]>): string[] {
