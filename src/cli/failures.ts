@@ -67,7 +67,7 @@ const REFUSED = new Set(['28P01', '28000'])
 const BUSY = new Set(['40P01', '55P03', '57014'])
 const READ_ONLY = '25006'
 const NO_CONNECTION_LEFT = '53300'
-const DISK_FULL = '53100'
+export const DISK_FULL = '53100'
 /** It starts, recovers, or was told to let nobody in. */
 const LETS_NOBODY_IN = new Set(['57P03', '55000'])
 /** By an administrator, or because the server stops. */

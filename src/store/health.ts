@@ -20,6 +20,14 @@ export async function serverFacts(db: Db): Promise<ServerFacts> {
   return { ...rest, major: Math.floor(number / 10_000) }
 }
 
+/** Makes a small table and takes it back: fails where the disk is full, which nothing that only reads would notice. */
+export async function tryToWrite(db: Db): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`create temp table doctor on commit drop as
+      select repeat('x', 1000) as filler from generate_series(1, 100)`.execute(tx)
+  })
+}
+
 export interface ServerFacts {
   version: string
   major: number

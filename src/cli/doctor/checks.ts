@@ -5,13 +5,13 @@ import { classesBelow } from '../../rules/catalogue/margins.ts'
 import { priceAt } from '../../rules/upstreams/routing.ts'
 import { loadCatalogue } from '../../store/catalogue/catalogue.ts'
 import type { Db } from '../../store/database.ts'
-import { countCallers, countStuckHolds, serverFacts } from '../../store/health.ts'
+import { countCallers, countStuckHolds, serverFacts, tryToWrite } from '../../store/health.ts'
 import { migrationState } from '../../store/migrate.ts'
 import { listDeployments } from '../../store/catalogue/models.ts'
 import { partitionDaysAhead } from '../../store/partitions.ts'
 import { listProviders } from '../../store/catalogue/providers.ts'
 import { sumAnomalies } from '../../store/billing/usage-anomalies.ts'
-import { CliError } from '../failures.ts'
+import { CliError, codeOf, DISK_FULL, NO_RIGHT } from '../failures.ts'
 import { apiKeyOf, probe, probedModelOf, type ProbedModel } from '../catalogue/probe.ts'
 import { keyRefusalText, type Provider } from '../catalogue/provider-keys.ts'
 import { readStoredSettings } from '../catalogue/provider-settings.ts'
@@ -52,8 +52,22 @@ export async function checkStore(db: Db): Promise<Finding[]> {
       `${(differenceMs / 1000).toFixed(1)} s away from the store's`,
       'Set the clocks of both machines with NTP: ids and prices depend on the time.',
     ),
-    ...(isReadOnly ? [readOnly(isStandby)] : []),
+    ...(isReadOnly ? [readOnly(isStandby)] : await checkRoom(db)),
   ]
+}
+
+/** A full disk answers everything that is asked, and takes nothing. */
+async function checkRoom(db: Db): Promise<Finding[]> {
+  try {
+    await tryToWrite(db)
+    return []
+  } catch (error) {
+    // This login may make no such table, which no plane does.
+    if (codeOf(error) === NO_RIGHT) return []
+    if (codeOf(error) !== DISK_FULL) throw error
+    const mend = 'Make room: until there is some, calls are refused.'
+    return [{ check: 'writing', state: 'problem', detail: "the database's disk is full", mend }]
+  }
 }
 
 /** After a failover the old address may lead to a server that answers everything and takes nothing. */

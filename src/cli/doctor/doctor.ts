@@ -6,6 +6,7 @@ import { checkRouteFields, checkSettings } from './catalogue-checks.ts'
 import * as checks from './checks.ts'
 import { sentenceOf } from '../failures.ts'
 import { checkLogins } from './login-checks.ts'
+import { checkRoles } from './role-checks.ts'
 import { checkSecrets } from './secret-checks.ts'
 import type { Output } from '../print.ts'
 import { addCommand, openCommandStore, print } from '../session.ts'
@@ -46,6 +47,7 @@ async function examineStore(config: Config, isOffline: boolean): Promise<checks.
     ['store', () => checks.checkStore(db)],
     ['migrations', () => checks.checkMigrations(config.DATABASE_URL)],
     ['functions', () => checks.checkFunctions(config.DATABASE_URL)],
+    ['roles', () => checkRoles(db)],
     ['logins', () => checkLogins(config, db)],
     ['partitions', () => checks.checkPartitions(db)],
     ['secrets', () => checkSecrets(db, secrets, config.PARLEY_LEASE_MS)],

@@ -12,6 +12,7 @@ import {
   type LoginsReport,
   type NewLogin,
 } from '../../store/database-logins.ts'
+import { addRolesCommand } from './database-roles.ts'
 import { draftEnvFile, linesOf, type EnvDraft } from './env-file.ts'
 import { CliError, sentenceOf } from '../failures.ts'
 import type { Output } from '../print.ts'
@@ -27,7 +28,8 @@ interface Options {
 }
 
 export function addDatabaseCommands(program: Command): void {
-  const database = program.command('database').description('the logins of the database')
+  const database = program.command('database').description('the logins and roles of the database')
+  addRolesCommand(database)
   addCommand(
     database,
     'logins',
