@@ -12,7 +12,7 @@ export interface GatewayHealth {
 export interface GatewayHealthOptions {
   db: Db
   catalogue: { readonly isLoaded: boolean; readonly problem: string | undefined }
-  lease: { readonly isFresh: boolean }
+  lease: { readonly isFresh: boolean; readonly clockAheadMs: number }
   ledger: { readonly isWritable: boolean }
   jobs: { readonly failures: string[] }
   /** The job that makes them. */
@@ -23,6 +23,18 @@ export interface GatewayHealthOptions {
 const NEEDS: SchemaNeeds = {
   functions: ['ledger_apply', 'ledger_free_wallets', 'idempotency_claim', 'browser_session_begin'],
   writesCalls: true,
+}
+
+/** As `parley doctor` has it, which looks at the clock of its own host only. */
+const CLOCK_DIFFERENCE_MS_MAX = 5_000
+
+/** Clicks are judged, and days of budgets and reports begin, by the clock of the gateway that a reader comes to. */
+function clockWarnings({ clockAheadMs }: GatewayHealthOptions['lease']): string[] {
+  const seconds = Math.round(Math.abs(clockAheadMs) / 1_000)
+  if (Math.abs(clockAheadMs) < CLOCK_DIFFERENCE_MS_MAX) return []
+  return [
+    `This host's clock is ${seconds} s ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the database's: set both with NTP.`,
+  ]
 }
 
 export function createGatewayHealth(options: GatewayHealthOptions): GatewayHealth {
@@ -40,7 +52,7 @@ export function createGatewayHealth(options: GatewayHealthOptions): GatewayHealt
     },
     async readiness() {
       const { missing, warnings } = await checkSchema()
-      return { missing: [...lacks(), ...missing], warnings: [...warnings, ...jobs.failures] }
+      return { missing: [...lacks(), ...missing], warnings: [...warnings, ...clockWarnings(lease), ...jobs.failures] }
     },
   }
 }

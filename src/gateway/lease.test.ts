@@ -19,7 +19,7 @@ function leaseOver(statements: Partial<LeaseOptions['statements']> = {}, running
     beatMs: BEAT_MS,
     secrets: { versions: [1] },
     statements: {
-      beat: async () => {},
+      beat: async () => new Date(),
       findOldHolds: async () => [],
       giveUpOrphanedKeys: async () => {},
       ...statements,
@@ -35,6 +35,7 @@ test('a lease is fresh until three beats have failed, and again with the first t
   const { lease } = leaseOver({
     beat: async () => {
       if (isAway) throw new Error('the store is away')
+      return new Date()
     },
   })
   assert.equal(lease.isFresh, false, 'nothing was reached yet')
@@ -49,6 +50,26 @@ test('a lease is fresh until three beats have failed, and again with the first t
   isAway = false
   await lease.renew()
   assert.equal(lease.isFresh, true)
+})
+
+test('a clock that is not the store’s is noticed, and the time that an answer takes is not', async (t) => {
+  let localMs = 1_000_000
+  t.mock.method(Date, 'now', () => localMs)
+  let storeMs = localMs
+  const { lease } = leaseOver({
+    beat: async () => {
+      localMs += 4_000
+      return new Date(storeMs)
+    },
+  })
+  const aheadAfter = async (newStoreMs: number) => {
+    storeMs = newStoreMs
+    await lease.renew()
+    return lease.clockAheadMs
+  }
+  assert.equal(await aheadAfter(localMs + 3_000), 0)
+  assert.equal(await aheadAfter(localMs - 60_000), 60_000)
+  assert.equal(await aheadAfter(localMs + 4_000 + 90_000), -90_000)
 })
 
 test('a hold that no running call has is given back, and one of a call that began meanwhile is not', async () => {

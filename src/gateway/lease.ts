@@ -13,6 +13,8 @@ export interface Lease {
   renew(): Promise<void>
   /** Was the store reached lately? */
   readonly isFresh: boolean
+  /** By how much the clock of this host was ahead of the store's then; negative where it was behind. */
+  readonly clockAheadMs: number
 }
 
 export interface LeaseOptions {
@@ -37,9 +39,12 @@ const ORPHANS_MAX = 100
 export function createLease({ statements = STATEMENTS, ...options }: LeaseOptions): Lease {
   const { db, gatewayId, ledger, running, metrics, beatMs, secrets } = options
   let lastBeatMs = Number.NEGATIVE_INFINITY
+  let clockAheadMs = 0
   return {
     async renew() {
-      await statements.beat(db, gatewayId, secrets.versions)
+      const askedAt = Date.now()
+      const now = await statements.beat(db, gatewayId, secrets.versions)
+      clockAheadMs = aheadOf(now.getTime(), { askedAt, answeredAt: Date.now() })
       lastBeatMs = performance.now()
       const ids = [...running.keys()]
       for (const hold of await statements.findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, ORPHANS_MAX, ids)) {
@@ -52,7 +57,16 @@ export function createLease({ statements = STATEMENTS, ...options }: LeaseOption
     get isFresh() {
       return performance.now() - lastBeatMs < 3 * beatMs
     },
+    get clockAheadMs() {
+      return clockAheadMs
+    },
   }
+}
+
+/** The store read its clock at some moment in between. */
+function aheadOf(storeMs: number, { askedAt, answeredAt }: Record<'askedAt' | 'answeredAt', number>): number {
+  if (storeMs < askedAt) return askedAt - storeMs
+  return storeMs > answeredAt ? answeredAt - storeMs : 0
 }
 
 function orphanSettlement(callId: string, projectId: string): Settlement {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { errorFields, framesOf } from '../platform/log.ts'
 import { CALL_ENDPOINTS, ROUTES } from '../rules/endpoints.ts'
 import type { ParleyError } from '../rules/errors.ts'
 import type { Call } from './call.ts'
@@ -10,6 +11,15 @@ import { noteRefusedCall, noteRefusedRequest } from './note-refusals.ts'
 const KNOWN_ENDPOINTS: ReadonlySet<string> = new Set(Object.values(ROUTES).flat())
 
 const ALWAYS = {}
+
+/** What lies deeper is Fastify's. */
+const FRAMES_LOGGED = 8
+
+/** What nobody foresaw, which the caller is told nothing of: the only place where its cause can be found. */
+export function noteUnexpected({ log }: Pick<Gateway, 'log'>, requestId: string, error: unknown): void {
+  const stack = framesOf(error).slice(0, FRAMES_LOGGED).join('\n')
+  log.error({ requestId, ...errorFields(error), stack }, 'unexpected')
+}
 
 /** A request that ended before it became a call, or that asked for the models. */
 export function observeRequest(gateway: Gateway, request: FastifyRequest, status: number): void {

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerResponse } from 'node:http'
-import { errorFields, framesOf } from '../platform/log.ts'
 import { withoutStacks } from '../platform/stacks.ts'
 import { createTurns } from '../platform/turns.ts'
 import { uuidv7 } from '../platform/uuid.ts'
@@ -12,7 +11,7 @@ import { HungUp, type Call } from './call.ts'
 import type { CallEndpoint } from './endpoint.ts'
 import type { Gateway } from './gateway.ts'
 import { formatOf, headerOf } from './headers.ts'
-import { observeCall } from './observe.ts'
+import { noteUnexpected, observeCall } from './observe.ts'
 import { readJson } from './intake/read-json.ts'
 import { respondWithEvents, respondWithJson, sendError } from './response/respond.ts'
 import { whenClosed } from './response/when-closed.ts'
@@ -22,9 +21,6 @@ import { whenClosed } from './response/when-closed.ts'
 export interface ServeOptions {
   heartbeatMs?: number
 }
-
-/** Of an error that nobody foresaw; what lies deeper is Fastify's. */
-const FRAMES_LOGGED = 8
 
 const HANG_UPS_PER_ROUND = 32
 /** A load balancer that goes away takes thousands of callers with it in the same moment. The others do not wait for all of them. */
@@ -100,10 +96,7 @@ async function answerCall(
   } catch (error) {
     if (!(error instanceof HungUp)) {
       failure = asParleyError(error)
-      if (failure.code === 'internal') {
-        const stack = framesOf(error).slice(0, FRAMES_LOGGED).join('\n')
-        gateway.log.error({ requestId: call.requestId, ...errorFields(error), stack }, 'unexpected')
-      }
+      if (failure.code === 'internal') noteUnexpected(gateway, call.requestId, error)
       sendError(res, failure, formatOf(request))
     }
   } finally {

@@ -18,7 +18,7 @@ import { responses } from './endpoints/responses.ts'
 import type { Gateway } from './gateway.ts'
 import { declaredBytesOf, keysOf } from './headers.ts'
 import type { Admission } from './intake/admission.ts'
-import { observeRequest } from './observe.ts'
+import { noteUnexpected, observeRequest } from './observe.ts'
 import { readOptionalJson } from './intake/read-json.ts'
 import { problemPage, sendPage } from './recommendations/pages.ts'
 import { beginRefusal, noteAnswer, ourErrorOf, refuse, refuseMalformed } from './response/refuse.ts'
@@ -97,7 +97,7 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
     if (reply.getHeader('x-completion-id') === undefined) observeRequest(gateway, request, reply.statusCode)
     done()
   })
-  app.setErrorHandler((error, request, reply) => refuse(ourErrorOf(error), request, reply))
+  app.setErrorHandler((error, request, reply) => refuse(refusalOf(gateway, error, request), request, reply))
   app.setNotFoundHandler((request, reply) => {
     letPagesRead(request, reply)
     const [path = ''] = request.url.split('?', 1)
@@ -140,7 +140,7 @@ function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOpt
   })
   for (const path of SESSION_ENDPOINTS.keys()) app.options(path, answerPreflight(gateway))
   app.get('/openapi.json', answerOpenApi(gateway, options.addresses ?? LOCAL))
-  const forReaders = { errorHandler: refuseReader }
+  const forReaders = { errorHandler: refuseReader(gateway) }
   app.get('/r/:token', forReaders, (request, reply) => gateway.links.offer(request, reply))
   app.get('/w/:token', forReaders, (request, reply) => gateway.links.why(request, reply))
   // Apart, because these read a short body of their own: they come from nobody who has key pairs.
@@ -171,10 +171,18 @@ function addEndpoints(app: FastifyInstance, gateway: Gateway, options: ServerOpt
 }
 
 /** A reader is no program: what is wrong is told on a page. */
-function refuseReader(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+function refuseReader(gateway: Gateway) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const refusal = refusalOf(gateway, error, request)
+    beginRefusal(refusal, request, reply)
+    return sendPage(reply, refusal.status, problemPage(refusal.status))
+  }
+}
+
+function refusalOf(gateway: Gateway, error: unknown, request: FastifyRequest): ParleyError {
   const refusal = ourErrorOf(error)
-  beginRefusal(refusal, request, reply)
-  return sendPage(reply, refusal.status, problemPage(refusal.status))
+  if (refusal.code === 'internal') noteUnexpected(gateway, request.id, error)
+  return refusal
 }
 
 /** Steps 2 to 3a: the keys, the account and the domain, and whether there is room for it. Nothing of the body is read before. */

@@ -158,7 +158,7 @@ function createSimulatedLease(options: GatewayPartsOptions, ledger: Ledger, runn
     beatMs: BEAT_MS,
     secrets: SECRETS,
     statements: {
-      beat: () => transact('beat', () => bank.beat(gatewayId)),
+      beat: () => transact('beat', () => bank.beat(gatewayId)).then(() => new Date()),
       findOldHolds: (_, id, olderThanMs) => transact('old holds', () => bank.oldHolds(id, olderThanMs)),
       giveUpOrphanedKeys: (_, id, ids, olderThanMs) =>
         transact('orphaned keys', () => giveUpOrphanedKeys(bank.tables, id, ids, olderThanMs, clock.nowMs)),

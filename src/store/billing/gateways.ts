@@ -2,9 +2,12 @@ import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 
 /** Says that a gateway lives, which keeps the leases of all its holds, and which secrets it has. */
-export async function beat(db: Db, gatewayId: string, secretVersions: readonly number[]): Promise<void> {
-  await sql`insert into gateways (id, secret_versions) values (${gatewayId}, ${secretVersions})
-    on conflict (id) do update set beat_at = now()`.execute(db)
+/** Returns what time it is at the store. */
+export async function beat(db: Db, gatewayId: string, secretVersions: readonly number[]): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`
+    insert into gateways (id, secret_versions) values (${gatewayId}, ${secretVersions})
+    on conflict (id) do update set beat_at = now() returning clock_timestamp() as now`.execute(db)
+  return rows[0]?.now ?? new Date()
 }
 
 /** Gateways that live. `secret_versions` is null where one does not say. */
