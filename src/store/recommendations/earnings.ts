@@ -34,12 +34,14 @@ export interface DueEarnings {
 export async function findDueEarnings(tx: Db, projectId: string): Promise<DueEarnings | undefined> {
   await goByIndexes(tx)
   const pending = sql`clicks where project_id = ${projectId} and state = 'pending'`
+  // Where the day ends is asked once: as a part of the sum, it is asked of every click that is pending.
   const { rows } = await sql<DueEarnings>`
-    with first as materialized (select id, time_of_id(id) as at from ${pending} order by id limit 1)
-    select f.at as "firstClickAt", (
-      select sum(share_nanos)::int8 from ${pending} and id >= f.id
-        and id < first_id_of(date_trunc('day', f.at, 'UTC') + interval '1 day')) as nanos
-    from first f`.execute(tx)
+    with first as materialized (select id, time_of_id(id) as at from ${pending} order by id limit 1),
+      day as materialized (
+        select id, at, first_id_of(date_trunc('day', at, 'UTC') + interval '1 day') as next_id from first)
+    select d.at as "firstClickAt", (
+      select sum(share_nanos)::int8 from ${pending} and id >= d.id and id < d.next_id) as nanos
+    from day d`.execute(tx)
   return rows[0]
 }
 
