@@ -41,6 +41,27 @@ test('what nobody expected is logged with its name, its code and where it was, n
   assert.doesNotMatch(lines.join(''), /hunter2/)
 })
 
+test('what fails behind a link is logged with its cause, and the reader is told nothing of it', async () => {
+  const lines: string[] = []
+  const gateway = {
+    log: createLog('error', { write: (line) => lines.push(line) }),
+    metrics: createMetrics(),
+    refusalLines: createRefusalLines(),
+    ...admittingAll(),
+    links: {
+      offer: () => Promise.reject(Object.assign(new Error('permission denied: hunter2'), { code: '42501' })),
+    },
+  } as unknown as Gateway
+  const app = createServer(gateway)
+  const { statusCode, body } = await app.inject({ method: 'GET', url: '/r/token' })
+  await app.close()
+  assert.equal(statusCode, 500)
+  assert.doesNotMatch(body + lines.join(''), /hunter2/)
+  const { level, msg, errorCode, problem } = JSON.parse(lines[0] ?? '{}') as Record<string, string>
+  assert.deepEqual([level, msg, errorCode], ['error', 'unexpected', '42501'])
+  assert.match(problem ?? '', /lacks a right/)
+})
+
 test('what is no request is refused with a status and a JSON body, whatever it says of streaming', async () => {
   const gateway = {
     log: createLog('silent'),

@@ -19,24 +19,23 @@ import { createTestDatabase, openTestStore, type TestDatabase } from '../support
 const run = promisify(execFile)
 
 let folder: string
+/** PostgreSQL’s, which runs as another user when this is run by root. */
+let serverFolder: string
 let dump: string
 let origin: TestDatabase
 let server: PostgresServer
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-restore-'))
+  serverFolder = await mkdtemp(join(tmpdir(), 'parley-restore-server-'))
   dump = join(folder, 'parley.dump')
   origin = await createTestDatabase()
   await run('pg_dump', ['--format=custom', `--file=${dump}`, origin.url])
-  const dataDir = await mkdtemp(join(tmpdir(), 'parley-restore-server-'))
-  server = await findOrStartPostgres({ dataDir, alwaysPrivate: true, settings: { fsync: 'off' } })
-  after(async () => {
-    await server.stop()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  server = await findOrStartPostgres({ dataDir: serverFolder, alwaysPrivate: true, settings: { fsync: 'off' } })
 })
 after(async () => {
+  await server.stop()
   await origin.drop()
-  await rm(folder, { recursive: true, force: true })
+  for (const each of [folder, serverFolder]) await rm(each, { recursive: true, force: true })
 })
 
 /** Returns its address. */

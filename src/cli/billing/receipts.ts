@@ -42,6 +42,9 @@ const SOURCES: Record<UsageSource, string> = {
   none: 'the answer never began',
 }
 
+/** What the gateway knew is lost with it; if it was only late, its bill came afterwards and is among the corrections. */
+const DIED = 'not known: the gateway was given up during the call'
+
 async function show({ db }: Session, text: string): Promise<Output> {
   const id = callIdOf(text.toLowerCase())
   if (id === undefined) {
@@ -121,7 +124,7 @@ function tokenTable({ usage, price }: Receipt): string {
 
 function moneyFacts(receipt: Receipt, again: Recomputation): string {
   return facts({
-    usage: SOURCES[receipt.usageSource],
+    usage: receipt.outcome === 'gateway_died' ? DIED : SOURCES[receipt.usageSource],
     'price version': receipt.price.version,
     held: formatCredits(receipt.held),
     worth: formatCredits(receipt.worth),
@@ -145,7 +148,7 @@ function costOf({ costNanos }: ReceiptAttempt): bigint | null {
   return costNanos === undefined ? null : BigInt(costNanos)
 }
 
-function attemptTable({ attempts }: Receipt): string {
+function attemptTable({ attempts, outcome }: Receipt): string {
   const hasFallbacks = attempts.some(({ model }) => model !== undefined)
   return table(
     attempts.map((attempt) => {
@@ -159,7 +162,7 @@ function attemptTable({ attempts }: Receipt): string {
         route: attempt.deployment,
       }
     }),
-    'No provider was asked.',
+    outcome === 'gateway_died' ? 'Which providers were asked is not known.' : 'No provider was asked.',
   )
 }
 
