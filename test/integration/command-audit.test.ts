@@ -185,9 +185,9 @@ function leavesOf(command: Command, path: string[] = []): [path: string, leaf: C
   return children.flatMap((child) => leavesOf(child, [...path, child.name()]))
 }
 
-/** They change nothing, or nothing that is somebody’s: the schema, the logins of the database, a file of the matcher. */
+/** They change nothing, or nothing that is somebody’s: the schema, logins and roles of the database, a file of the matcher. */
 const NOT_IN_THE_LOG =
-  /^(?:serve|migrate|archive|database logins|doctor|audit|audit-log|anomalies|receipt|ignored-fields|refusals|[\w-]+ (?:list|show|runs|reports|status|ledger|payments|presets|report|test)|advertiser conversions|advertiser member list|provider key list|matcher prepare|recommendations rehearse)$/
+  /^(?:serve|migrate|archive|database (?:logins|roles)|doctor|audit|audit-log|anomalies|receipt|ignored-fields|refusals|[\w-]+ (?:list|show|runs|reports|status|ledger|payments|presets|report|test)|advertiser conversions|advertiser member list|provider key list|matcher prepare|recommendations rehearse)$/
 
 test('every command is known to change something or not to', () => {
   const program = createProgram({ roles: [], usualRoles: [], serve: () => Promise.reject(new Error()) })

@@ -3,38 +3,6 @@ import type { Mutant } from './mutant.ts'
 /** Of keys, credit and the store. */
 const CREDIT: Mutant[] = [
   {
-    bug: 'what fails behind a link of a recommendation leaves no cause in the log',
-    file: 'src/gateway/server.ts',
-    from: "if (refusal.code === 'internal') noteUnexpected(gateway, request.id, error)",
-    to: '',
-    test: 'src/gateway/server.test.ts',
-    title: 'what fails behind a link is logged with its cause, and the reader is told nothing of it',
-  },
-  {
-    bug: 'the time that the store takes to answer counts as a clock that is wrong',
-    file: 'src/gateway/lease.ts',
-    from: 'return storeMs > answeredAt ? answeredAt - storeMs : 0',
-    to: 'return askedAt - storeMs',
-    test: 'src/gateway/lease.test.ts',
-    title: 'a clock that is not the store’s is noticed, and the time that an answer takes is not',
-  },
-  {
-    bug: 'doctor does not see that a restore has lost the policies and grants of tables',
-    file: 'src/cli/doctor/role-checks.ts',
-    from: 'if (closed.length > 0)',
-    to: 'if (closed.length < 0)',
-    test: 'test/integration/restore.test.ts',
-    title: 'a server without the roles loses what is theirs, and doctor says so, also when they are made too late',
-  },
-  {
-    bug: 'the tenants’ role has the rights of advertisers all the time',
-    file: 'src/store/database-roles.ts',
-    from: "if (inherits) await client.query('alter role parley_tenant noinherit')",
-    to: '',
-    test: 'test/integration/restore.test.ts',
-    title: 'a server that has the roles first is as it was before: publishers and advertisers are let in',
-  },
-  {
     bug: 'a call that the wallet refuses keeps its claim of the Idempotency-Key',
     file: 'src/gateway/hold.ts',
     from: '    await idempotency.giveUp(call)\n',
