@@ -99,6 +99,7 @@ begin
 end $$;
 
 revoke execute on function clicks_apply from public;
+grant execute on function clicks_apply to parley_gateway;
+
 -- The version before called them from here.
 drop function if exists clicks_decide(asked_click), clicks_write(asked_click, text);
-grant execute on function clicks_apply to parley_gateway;

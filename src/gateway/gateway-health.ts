@@ -1,3 +1,4 @@
+import { CLOCK_DIFFERENCE_MS_MAX } from '../rules/clock-difference.ts'
 import { createSchemaCheck, type Readiness, type SchemaNeeds } from '../store/readiness.ts'
 import type { Db } from '../store/database.ts'
 
@@ -25,10 +26,7 @@ const NEEDS: SchemaNeeds = {
   writesCalls: true,
 }
 
-/** As `parley doctor` has it, which looks at the clock of its own host only. */
-const CLOCK_DIFFERENCE_MS_MAX = 5_000
-
-/** Clicks are judged, and days of budgets and reports begin, by the clock of the gateway that a reader comes to. */
+/** `parley doctor` looks at the clock of its own host only. Clicks are judged, and days of budgets and reports begin, by the clock of the gateway that a reader comes to. */
 function clockWarnings({ clockAheadMs }: GatewayHealthOptions['lease']): string[] {
   const seconds = Math.round(Math.abs(clockAheadMs) / 1_000)
   if (Math.abs(clockAheadMs) < CLOCK_DIFFERENCE_MS_MAX) return []

@@ -1,6 +1,7 @@
 import type { Metrics } from '../metrics.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { NO_USAGE } from '../rules/billing/usage.ts'
+import { clockAheadMs } from '../rules/clock-difference.ts'
 import type { Db } from '../store/database.ts'
 import { beat, findOldHolds } from '../store/billing/gateways.ts'
 import { giveUpOrphanedKeys } from '../store/calls/idempotency.ts'
@@ -39,12 +40,12 @@ const ORPHANS_MAX = 100
 export function createLease({ statements = STATEMENTS, ...options }: LeaseOptions): Lease {
   const { db, gatewayId, ledger, running, metrics, beatMs, secrets } = options
   let lastBeatMs = Number.NEGATIVE_INFINITY
-  let clockAheadMs = 0
+  let aheadMs = 0
   return {
     async renew() {
-      const askedAt = Date.now()
+      const askedMs = Date.now()
       const now = await statements.beat(db, gatewayId, secrets.versions)
-      clockAheadMs = aheadOf(now.getTime(), { askedAt, answeredAt: Date.now() })
+      aheadMs = clockAheadMs(now, { askedMs, answeredMs: Date.now() })
       lastBeatMs = performance.now()
       const ids = [...running.keys()]
       for (const hold of await statements.findOldHolds(db, gatewayId, ORPHAN_AFTER_MS, ORPHANS_MAX, ids)) {
@@ -58,15 +59,9 @@ export function createLease({ statements = STATEMENTS, ...options }: LeaseOption
       return performance.now() - lastBeatMs < 3 * beatMs
     },
     get clockAheadMs() {
-      return clockAheadMs
+      return aheadMs
     },
   }
-}
-
-/** The store read its clock at some moment in between. */
-function aheadOf(storeMs: number, { askedAt, answeredAt }: Record<'askedAt' | 'answeredAt', number>): number {
-  if (storeMs < askedAt) return askedAt - storeMs
-  return storeMs > answeredAt ? answeredAt - storeMs : 0
 }
 
 function orphanSettlement(callId: string, projectId: string): Settlement {

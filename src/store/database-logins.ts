@@ -10,6 +10,11 @@ import { mayBeDone, type Db } from './database.ts'
 export const LOGINS = ['gateway', 'console', 'worker', 'matcher', 'tenant'] as const
 export type Login = (typeof LOGINS)[number]
 
+/** What its plane may do is granted to this role, and the login is a member of it. */
+export function roleOf(login: Login): string {
+  return `parley_${login}`
+}
+
 export interface NewLogin {
   name: string
   password: string
@@ -79,7 +84,7 @@ export async function createLogins(
       if (name === undefined || password === undefined) continue
       const isNew = await putLogin(client, name, password)
       report[isNew ? 'created' : 'changed'].push(name)
-      await grantOnce(client, `parley_${login}`, name)
+      await grantOnce(client, roleOf(login), name)
       await grantToOwner(client, name)
     }
     await client.query('commit').catch((error: unknown) => {
@@ -163,7 +168,7 @@ export interface LoginStanding {
 export async function findStanding(db: Db, login: Login): Promise<LoginStanding> {
   const { rows } = await sql<LoginStanding>`
     select r.rolname as name, r.rolsuper as "isSuperuser", pg_has_role(r.oid, c.relowner, 'member') as "isOwner",
-      exists (select from pg_roles p where p.rolname = ${`parley_${login}`} and pg_has_role(r.oid, p.oid, 'usage'))
+      exists (select from pg_roles p where p.rolname = ${roleOf(login)} and pg_has_role(r.oid, p.oid, 'usage'))
         as "hasRole"
     from pg_roles r, pg_class c where r.rolname = session_user and c.oid = 'charges'::regclass`.execute(db)
   const [standing] = rows
@@ -183,7 +188,7 @@ export function complaintOf({ name, isSuperuser, isOwner, hasRole }: LoginStandi
 export async function hasLogins(db: Db): Promise<boolean> {
   const { rows } = await sql`
     select from pg_roles p join pg_roles r on pg_has_role(r.oid, p.oid, 'usage')
-    where p.rolname = any (${LOGINS.map((login) => `parley_${login}`)}) and r.rolcanlogin and not r.rolsuper
+    where p.rolname = any (${LOGINS.map(roleOf)}) and r.rolcanlogin and not r.rolsuper
       and r.rolname <> session_user and has_database_privilege(r.oid, current_database(), 'connect')
     limit 1`.execute(db)
   return rows.length > 0

@@ -1,28 +1,20 @@
 import { sql } from 'kysely'
-import { Client } from 'pg'
+import { connectClient } from './connecting.ts'
 import type { Db } from './database.ts'
+import { LOGINS, roleOf } from './database-logins.ts'
 
 /**
- * What planes may do is granted to these, and logins are members of them. They belong to the whole server and are in no dump: where
- * one is missing, a restore loses every grant and policy of each table that names it, those of the other roles included.
+ * Those of the logins, and the one that the tenants' becomes for an advertiser. They belong to the whole server and are in no dump:
+ * where one is missing, a restore loses every grant and policy of each table that names it, those of the other roles included.
  */
-export const ROLES = [
-  'parley_tenant',
-  'parley_gateway',
-  'parley_console',
-  'parley_worker',
-  'parley_matcher',
-  'parley_advertiser',
-] as const
+export const ROLES = [...LOGINS.map(roleOf), 'parley_advertiser']
 
 /**
  * Makes those that are missing, as the migrations do; a server that has them all is left as it is. The tenants' login serves
  * advertisers, too: it may become their role, and has none of its rights before it does.
  */
 export async function createRoles(databaseUrl: string): Promise<string[]> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'parley roles' })
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connectClient({ connectionString: databaseUrl, application_name: 'parley roles' })
   try {
     await client.query('begin')
     const { rows } = await client.query<{ name: string }>(

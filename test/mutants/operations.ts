@@ -12,9 +12,9 @@ export const OPERATIONS: Mutant[] = [
   },
   {
     bug: 'the time that the store takes to answer counts as a clock that is wrong',
-    file: 'src/gateway/lease.ts',
-    from: 'return storeMs > answeredAt ? answeredAt - storeMs : 0',
-    to: 'return askedAt - storeMs',
+    file: 'src/rules/clock-difference.ts',
+    from: 'return storeMs > answeredMs ? answeredMs - storeMs : 0',
+    to: 'return askedMs - storeMs',
     test: 'src/gateway/lease.test.ts',
     title: 'a clock that is not the store’s is noticed, and the time that an answer takes is not',
   },

@@ -1,4 +1,5 @@
 import type { Secrets } from '../../platform/secrets.ts'
+import { CLOCK_DIFFERENCE_MS_MAX, clockAheadMs } from '../../rules/clock-difference.ts'
 import { DAY_MS, MINUTE_MS } from '../../rules/durations.ts'
 import { LONGEST_CALL_MS } from '../../rules/limits.ts'
 import { classesBelow } from '../../rules/catalogue/margins.ts'
@@ -26,7 +27,6 @@ export interface Finding {
 }
 
 const MAJOR_MIN = 15
-const CLOCK_DIFFERENCE_MS_MAX = 5_000
 const PARTITION_DAYS_MIN = 3
 /** A worker sweeps every few seconds; what is still there this long after its lease, nobody sweeps. */
 const SWEPT_WITHIN_MS = MINUTE_MS
@@ -35,8 +35,7 @@ export async function checkStore(db: Db): Promise<Finding[]> {
   const askedMs = Date.now()
   const { version, major, now, isReadOnly, isStandby } = await serverFacts(db)
   const answeredMs = Date.now()
-  // The store read its clock at some moment in between.
-  const differenceMs = Math.max(askedMs - now.getTime(), now.getTime() - answeredMs, 0)
+  const differenceMs = Math.abs(clockAheadMs(now, { askedMs, answeredMs }))
   const isNewEnough = major >= MAJOR_MIN
   const isOnTime = differenceMs < CLOCK_DIFFERENCE_MS_MAX
   return [

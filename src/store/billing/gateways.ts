@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 
-/** Says that a gateway lives, which keeps the leases of all its holds, and which secrets it has. */
-/** Returns what time it is at the store. */
+/** Says that a gateway lives, which keeps the leases of all its holds, and which secrets it has. Returns what time it is at the store. */
 export async function beat(db: Db, gatewayId: string, secretVersions: readonly number[]): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`
     insert into gateways (id, secret_versions) values (${gatewayId}, ${secretVersions})
